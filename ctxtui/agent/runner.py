@@ -301,7 +301,7 @@ class Runner:
 
 _REPORT_WAIT_S = 1.0
 """Seconds after which a waiting tool is reported."""
-_LIMIT_REASONS = frozenset({"max_tokens", "length", "max_output_tokens", "model_context_window_exceeded"})
+_LIMIT_REASONS = frozenset({"max_tokens", "length", "max_output_tokens", "MAX_TOKENS", "model_context_window_exceeded"})
 _TRANSIENT_ERRORS = ("overloaded", "api_error", "rate_limit", "server_error", "timeout", "internal")
 
 

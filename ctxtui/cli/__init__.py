@@ -1,4 +1,4 @@
-"""The command line: one module for each command, plain and JSON output, exit codes."""
+"""The command line: one module per command, plain and JSON output, exit codes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ctxtui import __version__
 
 
 def main() -> None:
-    """Run `ctxtui`; never returns. Plain `--help` and `--version` are answered without loading anything."""
+    """Run `ctxtui`; never returns. Plain `--help` and `--version` are answered without further imports."""
     arguments = sys.argv[1:]
     if arguments in (["--version"], ["-V"]):
         text = f"ctxtui {__version__}\n"
@@ -18,7 +18,7 @@ def main() -> None:
 
         text = help_text()
     else:
-        # A session is many objects that live to the end: looking through all of them costs a tenth of the time.
+        # A session has many long-lived objects; default collection would take a tenth of the time.
         gc.set_threshold(20_000, 20, 100)
         from ctxtui.cli.run import run
 

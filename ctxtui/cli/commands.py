@@ -1,4 +1,4 @@
-"""Every command: its group, where its code is, and the line that help shows. Nothing is imported to print help."""
+"""The table of all commands: group, module, and help line. Printing help imports nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class CommandEntry(NamedTuple):
     line: str
 
 
-FRONT: Final = {
+MAIN_COMMANDS: Final = {
     "Look": (
         CommandEntry("open", "manage.open:open_", "Open a recording on the screen (the default for a path or an id)."),
         CommandEntry("last", "manage.open:last", "Open this directory's newest session and follow it."),
@@ -43,9 +43,9 @@ FRONT: Final = {
         CommandEntry("help", "help:help_", "Help on a command, or a topic: exit-codes, settings, policies."),
     ),
 }
-"""What `ctxtui --help` shows."""
+"""Commands in `ctxtui --help`."""
 
-MORE: Final = {
+OTHER_COMMANDS: Final = {
     "A recording, beside show": (
         CommandEntry(
             "growth", "inspect.growth:growth", "How a context grew, by category and phase; do N more phases fit?"
@@ -98,7 +98,7 @@ MORE: Final = {
         CommandEntry("completion", "help:completion", "Print the completion script for your shell."),
     ),
 }
-"""What `ctxtui help commands` shows beside them."""
+"""Further commands in `ctxtui help commands`."""
 
 _SESSION: Final = (
     CommandEntry("rename", "manage.sessions_edit:rename", "Give a stored session another title."),
@@ -112,25 +112,27 @@ _SESSION: Final = (
     CommandEntry("notes", "inspect.notes:notes", "Print notes and bookmarks of a session, or of all sessions."),
 )
 SESSION: Final = {entry.name: entry for entry in _SESSION}
-"""Of `ctxtui session`."""
+"""Subcommands of `ctxtui session`."""
 
 _EDITS: Final = (
     CommandEntry("pins", "edit.pins:pins", "Pinned blocks as text; a hook for compactions."),
     CommandEntry("stage", "edit.stage:stage", "Stage pins and drops that the inspector then shows."),
 )
 EDITS: Final = {entry.name: entry for entry in _EDITS}
-"""Of `ctxtui edits`, whose own is the list of a session's edits."""
+"""Subcommands of `ctxtui edits`, which by itself lists a session's edits."""
 
 WHY: Final = CommandEntry("why", "money.why:why", "The bill as a sum: what was carried, rewritten, new; and cures.")
 
-ENTRIES: Final = {entry.name: entry for entries in (*FRONT.values(), *MORE.values()) for entry in entries}
+ENTRIES: Final = {
+    entry.name: entry for entries in (*MAIN_COMMANDS.values(), *OTHER_COMMANDS.values()) for entry in entries
+}
 
-OLDER: Final = {
+OLD_NAMES: Final = {
     **{name: ("session", name) for name in SESSION},
     **{name: ("edits", name) for name in EDITS},
     WHY.name: ("cost", "--why"),
 }
-"""How commands were called before 1.0, each with its words now; these spellings go on."""
+"""Command names before 1.0, with their present form; they still work."""
 
 PURPOSE: Final = "See what a language model read: a debugger for the context window."
 
@@ -159,17 +161,17 @@ Exit codes: ctxtui help exit-codes
 
 
 def help_text() -> str:
-    """What `ctxtui --help` prints."""
-    return "\n".join([_HEAD, *_listed(FRONT), _TAIL])
+    """The output of `ctxtui --help`."""
+    return "\n".join([_HEAD, *_format_sections(MAIN_COMMANDS), _TAIL])
 
 
 def all_commands() -> str:
-    """What `ctxtui help commands` prints."""
+    """The output of `ctxtui help commands`."""
     own = {"ctxtui session": _SESSION, "ctxtui edits": _EDITS}
-    return "\n".join(_listed({**FRONT, **MORE, **own})).rstrip("\n")
+    return "\n".join(_format_sections({**MAIN_COMMANDS, **OTHER_COMMANDS, **own})).rstrip("\n")
 
 
-def _listed(sections: Mapping[str, Sequence[CommandEntry]]) -> list[str]:
+def _format_sections(sections: Mapping[str, Sequence[CommandEntry]]) -> list[str]:
     return [
         f"{title}:\n" + "".join(f"  {entry.name:<12} {entry.line}\n" for entry in entries)
         for title, entries in sections.items()

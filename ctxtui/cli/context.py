@@ -1,4 +1,4 @@
-"""What commands share: the settings in force, and a recording opened by name."""
+"""Shared by commands: the configuration, common options, and opening a recording by name."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from ctxtui.services.recordings.discover import find_recordings
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named
 from ctxtui.services.recordings.recording import Loaded
 
-_LEAST: Final = 4
+MIN_ID_CHARS: Final = 4
 
 NAME_HELP: Final = (
-    "a file, a folder or database (its newest session; DATABASE#ID names one), a session's id or the beginning of one, "
-    "last for this directory's newest, or - for standard input"
+    "a file, a folder or database (its newest session; DATABASE#ID names one), a session's id or the start of one, "
+    "last for this directory's newest session, or - for standard input"
 )
 
 
 class SessionName(click.ParamType[str]):
-    """What names a recording; shells complete file names and, from four characters on, ids."""
+    """Name of a recording; shells complete file names and, from four characters on, ids."""
 
     name = "name"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """File names, and the ids that begin as typed."""
+        """Complete file names, and ids that begin as typed."""
         files = [CompletionItem(incomplete, type="file")]
-        if len(incomplete) < _LEAST or os.sep in incomplete:
+        if len(incomplete) < MIN_ID_CHARS or os.sep in incomplete:
             return files
         ids = dict.fromkeys(one.id for one in find_recordings(Path.cwd()) if one.id.startswith(incomplete))
         return [CompletionItem(id_) for id_ in ids] or files
 
 
 def config_of(context: click.Context) -> Config:
-    """The configuration in force, read once per run."""
+    """The active configuration, loaded once per run."""
     root = context.find_root()
     if not isinstance(root.obj, Config):
         root.obj = load(root.obj or ())
@@ -50,11 +50,13 @@ def config_of(context: click.Context) -> Config:
     return root.obj
 
 
-def override(context: click.Context, **given: object) -> None:
-    """Let options of a command stand for settings, as ``--set`` does; what is empty is left to the settings. Before the
-    configuration is read."""
+def override(context: click.Context, **options: object) -> None:
+    """Set settings from a command's options, like ``--set``; empty values are ignored.
+
+    Call it before the configuration is loaded.
+    """
     root = context.find_root()
-    root.obj = (*(root.obj or ()), *(f"{name}={value}" for name, value in given.items() if value not in ("", None)))
+    root.obj = (*(root.obj or ()), *(f"{name}={value}" for name, value in options.items() if value not in ("", None)))
 
 
 CALL_OPTION: Final = click.option(
@@ -64,14 +66,14 @@ THREAD_OPTION: Final = click.option(
     "--thread", default="", metavar="T", help="A subagent's thread (default: the main one)."
 )
 JSON_OPTION: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
-FORCE_OPTION: Final = click.option("--force", is_flag=True, help="Replace FILE where there is one.")
+FORCE_OPTION: Final = click.option("--force", is_flag=True, help="Replace an existing FILE.")
 FILES_OPTION: Final = click.option(
     "--files",
     type=click.Choice(["named", "auto"]),
-    help="auto: what of the project matters for the first message goes with it; @path names a file in any case.",
+    help="auto: attach the project files that matter for the first message; named: only files given as @path.",
 )
 MEMORY_OPTION: Final = click.option(
-    "--memory", metavar="DIR", default="", help="A folder in which the agent keeps memory from chat to chat."
+    "--memory", metavar="DIR", default="", help="A folder for the agent's memory across chats."
 )
 
 TOOLS_OPTION: Final = click.option(
@@ -80,37 +82,37 @@ TOOLS_OPTION: Final = click.option(
     metavar="FILE.py",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     multiple=True,
-    help="Tools of your own, a Python file (docs/plugins.md); repeatable.",
+    help="A Python file with your own tools (docs/plugins.md); repeatable.",
 )
 
 
-def edits_of(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:
-    """The edits that are applied behind the `chosen` call; without a database that can be read none, which is said."""
+def applied_edits_of(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:
+    """The edits applied after the `chosen` call; none, with a note, if the database cannot be read."""
     from ctxtui.services.editing.edited_request import known_edits
 
-    found = known_edits(loaded, settings, chosen)
-    without_edits(found.trouble)
-    return found.edits
+    known = known_edits(loaded, settings, chosen)
+    note_ignored_edits(known.trouble)
+    return known.edits
 
 
-def without_edits(trouble: str) -> None:
-    """Say that edits are left out, and by what `trouble`; nothing where there is none."""
+def note_ignored_edits(trouble: str) -> None:
+    """Note that edits are skipped because of `trouble`, if there is any."""
     if trouble:
-        note(f"edits that are applied are left out: {trouble}")
+        note(f"applied edits are ignored: {trouble}")
 
 
-def named(name: str, settings: Settings, *, say: bool = True) -> Named:
-    """What `name` stands for; says on standard error which of several recordings in a folder was taken."""
-    found = locate(name, Path.cwd(), settings)
-    if found.others and say:
-        count = len(found.others)
-        also = "one more recording" if count == 1 else f"{count} more recordings"
-        note(f"opened {found.path}, the newest; {also} there: `ctxtui sessions {name}` lists them")
-    return found
+def resolve_name(name: str, settings: Settings, *, with_note: bool = True) -> Named:
+    """Resolve `name`; if it is a folder with several recordings, note which one was chosen."""
+    target = locate(name, Path.cwd(), settings)
+    if target.others and with_note:
+        count = len(target.others)
+        others = "one more recording" if count == 1 else f"{count} more recordings"
+        note(f"opened {target.path}, the newest; the folder has {others}: `ctxtui sessions {name}` lists them")
+    return target
 
 
-def opened(name: str, settings: Settings) -> Loaded:
-    """The recording that `name` stands for, read to its end; progress is shown on a terminal."""
-    found = named(name, settings)
+def open_recording(name: str, settings: Settings) -> Loaded:
+    """Open and read the recording `name`; progress is shown on a terminal."""
+    target = resolve_name(name, settings)
     with Working("reading") as work:
-        return open_named(found, settings, work.bytes)
+        return open_named(target, settings, work.bytes)

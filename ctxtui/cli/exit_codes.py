@@ -1,4 +1,4 @@
-"""The one table of exit codes, which scripts can rely on, and how a broken screen reaches the outermost boundary."""
+"""The table of exit codes, a stable interface for scripts, and the exception for a crashed screen."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ctxtui.core.errors import BadConfig, BadPattern, CtxtuiError, Malformed, No
 
 
 class ExitCode(NamedTuple):
-    """A way to end: its number, a short name (the `kind` of a JSON error) and what it means."""
+    """An exit code: number, short name (the `kind` of a JSON error), and meaning."""
 
     number: int
     name: str
@@ -17,36 +17,37 @@ class ExitCode(NamedTuple):
 
 
 class WrongUse(CtxtuiError):
-    """What was asked for cannot be done in this place: the screen in a pipe, for one."""
+    """A request that cannot be fulfilled here, such as the screen in a pipe."""
 
 
 OK: Final = ExitCode(0, "ok", "done; skipped lines, if any, are listed")
 UNEXPECTED: Final = ExitCode(
     1,
     "unexpected",
-    "a fault in ctxtui: the message names the log file; of `search`, silent: nothing found; of `diff`: they differ",
+    "an error in ctxtui: the message names the log file; `search`: nothing found; `diff`: the contexts differ",
 )
 USAGE: Final = ExitCode(
     2, "usage", "a wrong option, argument or setting; no terminal for the screen", (BadConfig, BadPattern, WrongUse)
 )
-NO_CONTEXT: Final = ExitCode(3, "no context", "readable, but it holds no model context: says what it is", (NoContext,))
+NO_CONTEXT: Final = ExitCode(
+    3, "no context", "readable, but without model context: the message says what it is", (NoContext,)
+)
 UNREADABLE: Final = ExitCode(4, "unreadable", "no permission, or the file is damaged", (Unreadable, Malformed))
 NOT_FOUND: Final = ExitCode(5, "not found", "no such file, session, call, thread or model", (NotFound,))
-SEVERAL: Final = ExitCode(6, "several", "the name fits several sessions: they are listed", (Several,))
-REFUSED: Final = ExitCode(7, "refused", "everything was understood, but doing it would lose or break something")
+SEVERAL: Final = ExitCode(6, "several", "the name matches several sessions, which are listed", (Several,))
+REFUSED: Final = ExitCode(7, "refused", "not done, because it would lose or break something")
 FAILED: Final = ExitCode(
     8,
     "failed",
-    "`ctxtui doctor` found something that does not work, `ctxtui check` a limit that does not hold; `ctxtui run` used "
-    "up its rounds",
+    "`ctxtui doctor` found a problem, `ctxtui check` a broken limit, or `ctxtui run` used up its rounds",
 )
-UNKNOWN: Final = ExitCode(9, "unknown", "of `ctxtui check`: no limit is broken, but one cannot be told")
-FAULT: Final = ExitCode(70, "fault", "a fault in ctxtui while it ran `search` or `diff`, whose 1 is an answer")
+UNKNOWN: Final = ExitCode(9, "unknown", "`ctxtui check`: no limit is broken, but one cannot be checked")
+FAULT: Final = ExitCode(70, "fault", "an error in ctxtui during `search` or `diff`, whose code 1 is a result")
 ATTACHING: Final = ExitCode(
-    125, "attaching", "of `ctxtui exec`: ctxtui itself failed; every other code is that of the program it ran"
+    125, "attaching", "`ctxtui exec`: ctxtui itself failed; all other codes are those of the program"
 )
 INTERRUPTED: Final = ExitCode(130, "interrupted", "ended by ctrl+c")
-CLOSED_PIPE: Final = ExitCode(141, "closed pipe", "the reader of the output went away: nothing is printed")
+CLOSED_PIPE: Final = ExitCode(141, "closed pipe", "the reader of the output closed the pipe; nothing is printed")
 
 EXIT_CODES: Final = (
     OK, UNEXPECTED, USAGE, NO_CONTEXT, UNREADABLE, NOT_FOUND, SEVERAL, REFUSED, FAILED, UNKNOWN, FAULT, ATTACHING,
@@ -54,15 +55,15 @@ EXIT_CODES: Final = (
 )  # fmt: skip
 
 
-ANSWERING: Final = frozenset({"diff", "search"})
-"""Commands whose exit code 1 is an answer, as with the programs they are named after."""
+COMMANDS_WITH_RESULT_1: Final = frozenset({"diff", "search"})
+"""Commands whose exit code 1 is a result, as for grep and diff."""
 
-AROUND: Final = "exec"
-"""The command whose exit code is that of a program it runs."""
+EXEC_COMMAND: Final = "exec"
+"""The command that returns the exit code of the program it runs."""
 
 
 def code_for(error: CtxtuiError) -> ExitCode:
-    """The exit code of an error that was raised on purpose; the most specific class wins."""
+    """The exit code of a deliberately raised error; the most specific class wins."""
     for kind in type(error).__mro__:
         for code in EXIT_CODES:
             if kind in code.errors:
@@ -71,12 +72,12 @@ def code_for(error: CtxtuiError) -> ExitCode:
 
 
 def table() -> str:
-    """The table as `ctxtui help exit-codes` prints it."""
+    """The table as printed by `ctxtui help exit-codes`."""
     return "\n".join(f"{code.number:>4}  {code.name:<12} {code.meaning}" for code in EXIT_CODES)
 
 
 class ScreenCrash(Exception):
-    """The screen broke by `cause` while `session` ("" for none) was open; the terminal is restored already."""
+    """The screen crashed by `cause` while `session` ("": none) was open; the terminal is restored already."""
 
     def __init__(self, cause: BaseException, session: str) -> None:
         super().__init__(str(cause))

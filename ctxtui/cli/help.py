@@ -1,4 +1,4 @@
-"""`ctxtui help`: a command's help, or a topic."""
+"""`ctxtui help`: help on a command, or on a topic."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import click
 from click.shell_completion import get_completion_class
 
 from ctxtui.cli import exit_codes
-from ctxtui.cli.commands import EDITS, OLDER, WHY, all_commands, help_text
-from ctxtui.cli.group import imported
-from ctxtui.cli.output import answer, write
+from ctxtui.cli.commands import EDITS, OLD_NAMES, WHY, all_commands, help_text
+from ctxtui.cli.group import import_command
+from ctxtui.cli.output import print_result, write
 from ctxtui.core import canonical
 from ctxtui.core.errors import NotFound
 from ctxtui.services.config.config import describe_settings
@@ -17,7 +17,7 @@ from ctxtui.services.config.policy_registry import load_policies
 
 @click.command("help", context_settings={"ignore_unknown_options": True})
 @click.argument("words", metavar="[COMMAND | commands | keys | exit-codes | settings | policies]", nargs=-1)
-@click.option("--free", is_flag=True, help="With `keys`: the keys that no screen uses.")
+@click.option("--free", is_flag=True, help="With `keys`: list the unused keys.")
 @click.pass_context
 def help_(context: click.Context, words: tuple[str, ...], free: bool) -> None:
     """Print help on a command or a topic.
@@ -31,7 +31,7 @@ def help_(context: click.Context, words: tuple[str, ...], free: bool) -> None:
 
         write(key_page.free_text() if free else key_page.text())
     elif free:
-        raise click.UsageError("--free is of `ctxtui help keys --free`")
+        raise click.UsageError("--free needs `keys`: `ctxtui help keys --free`")
     elif not words:
         write(help_text().rstrip("\n"))
     elif words == ("commands",):
@@ -47,29 +47,31 @@ def help_(context: click.Context, words: tuple[str, ...], free: bool) -> None:
 
 
 def _policies() -> str:
-    told: list[str] = []
+    out: list[str] = []
     for policy in load_policies().values():
-        told.append(f"{policy.name:<20} {policy.about}")
+        out.append(f"{policy.name:<20} {policy.about}")
         for key, value in policy.defaults.items():
-            told.append(f"    {key + ' = ' + canonical.dump_text(value):<32} {policy.notes.get(key, '')}")
-    return "\n".join(told)
+            out.append(f"    {key + ' = ' + canonical.dump_text(value):<32} {policy.notes.get(key, '')}")
+    return "\n".join(out)
 
 
 def _command_help(context: click.Context, words: tuple[str, ...]) -> str:
     root = context.find_root()
     command: click.Command = root.command
     inner = root
-    if words[0] in OLDER:
-        words = (*OLDER[words[0]], *words[1:])
-    own = WHY if words[:2] == ("cost", "--why") else EDITS.get("".join(words[1:2])) if words[0] == "edits" else None
-    if own is not None:
-        return imported(own).get_help(click.Context(imported(own), parent=root, info_name=" ".join(words[:2])))
+    if words[0] in OLD_NAMES:
+        words = (*OLD_NAMES[words[0]], *words[1:])
+    special = WHY if words[:2] == ("cost", "--why") else EDITS.get("".join(words[1:2])) if words[0] == "edits" else None
+    if special is not None:
+        return import_command(special).get_help(
+            click.Context(import_command(special), parent=root, info_name=" ".join(words[:2]))
+        )
     for word in words:
-        found = command.get_command(inner, word) if isinstance(command, click.Group) else None
-        if found is None:
+        subcommand = command.get_command(inner, word) if isinstance(command, click.Group) else None
+        if subcommand is None:
             raise NotFound(f"no command or topic {' '.join(words)!r}", way_out="see `ctxtui --help`")
-        inner = click.Context(found, parent=inner, info_name=word)
-        command = found
+        inner = click.Context(subcommand, parent=inner, info_name=word)
+        command = subcommand
     return command.get_help(inner)
 
 
@@ -88,4 +90,4 @@ def completion(context: click.Context, shell: str, as_json: bool) -> None:
     kind = get_completion_class(shell)
     assert kind is not None  # the three are click's own
     script = kind(context.find_root().command, {}, "ctxtui", "_CTXTUI_COMPLETE").source().rstrip("\n")
-    answer(as_json, {"shell": shell, "script": script}, script)
+    print_result(as_json, {"shell": shell, "script": script}, script)

@@ -1,4 +1,4 @@
-"""What commands print: JSON with a schema version, notes and errors on standard error."""
+"""Output of commands: JSON with a schema version, plain lines, notes and errors on standard error."""
 
 from __future__ import annotations
 
@@ -16,75 +16,77 @@ from ctxtui.core.canonical import Number
 from ctxtui.core.errors import CtxtuiError
 
 SCHEMA_VERSION: Final = 1
-"""Raised when a field of any JSON output changes its meaning or goes; new fields do not raise it."""
+"""Raised when a field of any JSON output changes its meaning or is removed; new fields do not raise it."""
 _DECIMALS: Final = 12
-"""Places of a number: a token costs a ten-millionth of a dollar, a sum of them is off by a quadrillionth."""
+"""Decimal places of numbers: a token costs a ten-millionth of a dollar, and sums have errors of a quadrillionth."""
 
 
 def write_json(fields: Mapping[str, Any]) -> None:
-    """Print `fields` as one JSON object with ``schema_version`` in front.
+    """Print `fields` as one JSON object that starts with ``schema_version``.
 
-    ASCII only: a terminal obeys nothing in it, and a lone surrogate of a recording stays what it was. Sums of money end
-    where their digits do, not in what a binary fraction adds to them.
+    The output is ASCII, so that terminals do not interpret it and lone surrogates are preserved. Floats are rounded to
+    hide
+    binary fractions.
     """
     progress.wipe()
     indent = 1 if sys.stdout.isatty() else None
-    told = _rounded({"schema_version": SCHEMA_VERSION, **fields})
-    json.dump(told, sys.stdout, indent=indent, default=_spelled)
+    rounded = _round_floats({"schema_version": SCHEMA_VERSION, **fields})
+    json.dump(rounded, sys.stdout, indent=indent, default=_json_number)
     sys.stdout.write("\n")
 
 
-def _rounded(value: Any) -> Any:
+def _round_floats(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, _DECIMALS)
     if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    return [_rounded(item) for item in value] if isinstance(value, list | tuple) else value
+        return {key: _round_floats(item) for key, item in value.items()}
+    return [_round_floats(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _spelled(value: object) -> float | str:
-    """A number that a recording spells in its own way, as a number; as its text where no number can hold it."""
+def _json_number(value: object) -> float | str:
+    """A recorded number literal as a float, or as its text if no float can represent it."""
     if not isinstance(value, Number):
-        raise TypeError(f"{type(value).__name__} is no JSON value")
+        raise TypeError(f"{type(value).__name__} is not a JSON value")
     found = float(value)
     return found if math.isfinite(found) else value.text
 
 
 def write(text: str) -> None:
-    """Print a line of plain text; what a terminal would obey in it is shown instead."""
+    """Print a line of plain text."""
     progress.wipe()
     sys.stdout.write(f"{text}\n")
 
 
-def answer(as_json: bool, fields: Mapping[str, Any], text: str) -> None:
-    """Print what a command has to say: `fields` as JSON, or `text`."""
+def print_result(as_json: bool, fields: Mapping[str, Any], text: str) -> None:
+    """Print the result of a command: `fields` as JSON, or `text`."""
     write_json(fields) if as_json else write(text)
 
 
 def note(text: str) -> None:
-    """A remark for a person, on standard error: never in the way of a pipe."""
+    """Print a note on standard error, so that it does not disturb a pipe."""
     progress.wipe()
-    # Output that cannot be written is reported when the command ends, and a remark that nobody can read is no fault.
+    # Output errors are reported when the command ends; a lost note is not an error.
     with suppress(OSError):
         sys.stdout.flush()
     with suppress(OSError):
-        sys.stderr.write(f"ctxtui: {shown(text)}\n")
+        sys.stderr.write(f"ctxtui: {escape(text)}\n")
 
 
-def tell(text: str) -> None:
-    """A line of what is going on, on standard error: as it is, for logs."""
+def log(text: str) -> None:
+    """Print a progress line on standard error, without prefix, for logs."""
     with suppress(OSError):
-        sys.stderr.write(f"{shown(text)}\n")
+        sys.stderr.write(f"{escape(text)}\n")
         sys.stderr.flush()
 
 
-def shown(text: str) -> str:
-    """`text` on one line, with controls and bidirectional marks spelled out instead of obeyed."""
+def escape(text: str) -> str:
+    """`text` on one line, with controls and bidirectional marks escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def report_error(code: ExitCode, message: str, *, place: str = "", way_out: str = "", as_json: bool = False) -> int:
-    """Print an error as ``ctxtui: message @ place; way out``, with `as_json` on standard output too; its number."""
+    """Print an error as ``ctxtui: message @ place; way out``, and if `as_json` as JSON on standard output; return its
+    number."""
     if as_json:
         error = {"code": code.number, "kind": code.name, "message": message, "place": place, "way_out": way_out}
         write_json({"error": error})
@@ -93,12 +95,12 @@ def report_error(code: ExitCode, message: str, *, place: str = "", way_out: str 
 
 
 def refuse(error: CtxtuiError, *, as_json: bool = False) -> int:
-    """Print an error as `report_error` does, under its own exit code; its number."""
+    """Print an error like `report_error` under its own exit code; return its number."""
     return report_error(code_for(error), error.message, place=error.place, way_out=error.way_out, as_json=as_json)
 
 
 def note_failed(failed: Sequence[tuple[str, CtxtuiError]], *, passing: tuple[type[CtxtuiError], ...] = ()) -> int:
-    """Note each of the recordings that could not be read; the exit code of the first whose error is not `passing`."""
+    """Note each unreadable recording; return the exit code of the first error that is not in `passing`."""
     codes = [code_for(error).number for _, error in failed if not isinstance(error, passing)]
     for name, error in failed:
         note(f"{name}: {error}")

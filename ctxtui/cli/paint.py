@@ -1,4 +1,4 @@
-"""Spans on a plain terminal: the 16 colours of the look book, or none, in glyphs or ASCII."""
+"""Prints spans on a plain terminal: the 16 colours of the look book, or none, in glyphs or ASCII."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ctxtui.views.text.table import Table
 Row = TypeVar("Row")
 
 _ATTRIBUTES: Final = {"bold": "1", "dim": "90", "faint": "90", "italic": "3", "underline": "4", "strike": "9"}
-WIDEST: Final = 120
-_AROUND: Final = 3
-"""Cells round the title of a rule."""
+MAX_WIDTH: Final = 120
+RULE_CELLS: Final = 3
+"""Cells around the title of a rule."""
 
 
 def width() -> int:
-    """Cells of a line of plain output: the terminal's, at most `WIDEST`; 100 where there is none."""
-    return min(WIDEST, max(40, shutil.get_terminal_size((100, 24)).columns))
+    """Width of plain output: the terminal's, at most `MAX_WIDTH`; 100 without a terminal."""
+    return min(MAX_WIDTH, max(40, shutil.get_terminal_size((100, 24)).columns))
 
 
 class Painter:
@@ -36,20 +36,20 @@ class Painter:
         self._ascii = glyphs == "ascii" or (glyphs == "auto" and not encoding.startswith("utf"))
 
     def line(self, spans: Iterable[Span]) -> None:
-        """Print one line; blanks at its end are left out."""
+        """Print one line, without trailing blanks."""
         parts = list(spans)
         while parts and not parts[-1].text.strip():
             parts.pop()
         if parts:
             parts[-1] = Span(parts[-1].text.rstrip(), parts[-1].style)
-        write("".join(self._drawn(text, style) for text, style in parts))
+        write("".join(self._escape(text, style) for text, style in parts))
 
-    def lines(self, every: Iterable[Iterable[Span]]) -> None:
-        """Print several."""
-        for one in every:
-            self.line(one)
+    def lines(self, line_list: Iterable[Iterable[Span]]) -> None:
+        """Print several lines."""
+        for spans in line_list:
+            self.line(spans)
 
-    def _drawn(self, text: str, style: str) -> str:
+    def _escape(self, text: str, style: str) -> str:
         if self._ascii:
             text = translate(text, style)
         codes = _codes(style) if self._colour else ""
@@ -57,18 +57,18 @@ class Painter:
 
 
 def table_lines(table: Table[Row], rows: Iterable[Row], room: int, order: str = "") -> Iterator[list[Span]]:
-    """The heads of a table, where it has any (`order` marks the one it is sorted by), and its rows."""
-    if table.headed:
+    """The heads of a table, if it has any (`order` is the sorted column), and its rows."""
+    if table.has_heads:
         yield table.heads(room, order)
     for row in rows:
         yield table.draw(row, room)
 
 
 def rule(title: str, note: str = "") -> list[list[Span]]:
-    """A rule across the line with its title, and a note at the right; below it where both are too long for one line."""
+    """A line across the width with a title, and a note at the right, or below if both do not fit."""
     room = width()
-    title, tail = cells.fit(title, room - _AROUND), f" {note} ─" if note else ""
-    left = room - cells.width(title) - _AROUND
+    title, tail = cells.fit(title, room - RULE_CELLS), f" {note} ─" if note else ""
+    left = room - cells.width(title) - RULE_CELLS
     if cells.width(tail) <= left:
         filled = "─" * (left - cells.width(tail))
         return [[Span("─ ", "hair"), Span(title, "bold"), Span(" " + filled, "hair"), Span(tail, "dim")]]
@@ -77,21 +77,21 @@ def rule(title: str, note: str = "") -> list[list[Span]]:
 
 
 def _codes(style: str) -> str:
-    # Rich is needed for the palette's other faces, so this is imported only where colour is wanted.
+    # Late import: the palette imports Rich, which is only needed for colour.
     from ctxtui.tui.theme.palette import ALIASES, SIXTEEN
 
-    found = []
+    codes = []
     for word in style.split():
         name = ALIASES.get(word, word)
         if word in _ATTRIBUTES:
-            found.append(_ATTRIBUTES[word])
+            codes.append(_ATTRIBUTES[word])
         elif name in SIXTEEN:
             number = SIXTEEN[name]
-            found.append(str(30 + number if number < 8 else 82 + number))
-    return ";".join(found)
+            codes.append(str(30 + number if number < 8 else 82 + number))
+    return ";".join(codes)
 
 
-def home_short(path: str) -> str:
-    """`path` with the user's home as ``~``."""
+def abbreviate_home(path: str) -> str:
+    """Replace the home directory in `path` with ``~``."""
     home = os.path.expanduser("~")
     return "~" + path[len(home) :] if path == home or path.startswith(home + os.sep) else path

@@ -1,4 +1,4 @@
-"""The line of progress on a terminal's standard error, and output that is drawn over itself."""
+"""The progress line on a terminal's standard error, and output that is redrawn in place."""
 
 from __future__ import annotations
 
@@ -18,28 +18,30 @@ if TYPE_CHECKING:
     from ctxtui.services.counting.counting import Counter
 
 
-SILENT: Final = 0.7
-"""Seconds for which nothing need be said."""
-_EVERY: Final = 0.2
+SILENT_SECONDS: Final = 0.7
+"""Seconds without output before a progress line is shown."""
+UPDATE_SECONDS: Final = 0.2
 
 
 class Working:
-    """``with Working("counting tokens") as work``: what is being done stands there while the block runs, and goes when
-    it ends. A line within another takes its place; what a command prints wipes it (`wipe`)."""
+    """A progress line while the block runs: ``with Working("counting tokens") as work``.
+
+    A nested line replaces the outer one; output of the command erases it (`wipe`).
+    """
 
     def __init__(self, doing: str) -> None:
-        self._doing = doing
-        self._far = ""
+        self._task = doing
+        self._progress = ""
         self._since = 0.0
         self._outer: Working | None = None
         self._over = threading.Event()
 
     def say(self, how_far: str) -> None:
-        """How far it is, in words; without any, the seconds are shown."""
-        self._far = how_far
+        """Set the progress text; without it the seconds are shown."""
+        self._progress = how_far
 
     def bytes(self, done: int) -> None:
-        """How far it is, in bytes read."""
+        """Set the progress in bytes read."""
         self.say(f"{done / 1_000_000:,.0f} MB")
 
     def __enter__(self) -> Working:
@@ -47,7 +49,7 @@ class Working:
         if sys.stderr.isatty():
             with _LOCK:
                 self._outer, _LINE.work = _LINE.work, self
-            threading.Thread(target=self._told, name="progress", daemon=True).start()
+            threading.Thread(target=self._draw_until_over, name="progress", daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -57,15 +59,15 @@ class Working:
                 _LINE.wipe()
                 _LINE.work = self._outer
 
-    def _told(self) -> None:
-        while not self._over.wait(_EVERY):
+    def _draw_until_over(self) -> None:
+        while not self._over.wait(UPDATE_SECONDS):
             with _LOCK:
                 if _LINE.work is self and not self._over.is_set():
-                    _LINE.draw(self._doing, self._far or f"{time.monotonic() - self._since:,.0f} s")
+                    _LINE.draw(self._task, self._progress or f"{time.monotonic() - self._since:,.0f} s")
 
 
 class _Line:
-    """What stands on the terminal now; asked and changed under `_LOCK`."""
+    """State of the progress line on the terminal; used under `_LOCK`."""
 
     def __init__(self) -> None:
         self.work: Working | None = None
@@ -73,7 +75,7 @@ class _Line:
         self._printed = time.monotonic()
 
     def draw(self, doing: str, how_far: str) -> None:
-        if time.monotonic() - self._printed < SILENT:
+        if time.monotonic() - self._printed < SILENT_SECONDS:
             return
         with suppress(OSError):
             sys.stderr.write(f"\r\x1b[K{doing} … {how_far}")
@@ -87,81 +89,85 @@ class _Line:
                 sys.stderr.flush()
             self._drawn = False
 
-    def printed(self) -> None:
+    def note_output(self) -> None:
         self.wipe()
         self._printed = time.monotonic()
 
-    def back(self) -> None:
-        self._printed -= SILENT
+    def allow(self) -> None:
+        self._printed -= SILENT_SECONDS
 
 
 _LOCK: Final = threading.Lock()
-"""Protects the line: a thread draws it while the command prints."""
+"""Protects the progress line, which a thread draws while the command prints."""
 _LINE: Final = _Line()
 
 
 def wipe() -> None:
-    """Something is printed now: the line makes room for it."""
+    """Erase the progress line before other output."""
     with _LOCK:
-        _LINE.printed()
+        _LINE.note_output()
 
 
-def back() -> None:
-    """What is printed is there: the line may come back at once."""
+def allow_progress() -> None:
+    """Allow the progress line to be drawn again at once."""
     with _LOCK:
-        _LINE.back()
+        _LINE.allow()
 
 
 @contextmanager
 def counting(settings: Settings, doing: str = "counting tokens") -> Iterator[Counter]:
-    """A counter that remembers, with the line of progress while it is in use."""
-    # Imported here: errors are printed without any of it.
+    """A caching counter, with a progress line while it is in use."""
+    # Late import: printing errors must not load it.
     from ctxtui.services.counting.count_cache import cached_counter
 
     with Working(doing), cached_counter(settings) as counter:
         yield counter
 
 
-_REDRAWN_EVERY: Final = 1.0
-"""Seconds between two drawings."""
+REDRAW_SECONDS: Final = 1.0
+"""Minimum seconds between two drawings."""
 
 
-def redrawn() -> bool:
-    """Whether standard output is such a terminal."""
+def can_redraw() -> bool:
+    """Whether standard output is a terminal that can redraw lines."""
     return sys.stdout.isatty() and os.environ.get("TERM") not in (None, "", "dumb")
 
 
-class Redrawn:
-    """``with Redrawn() as screen``: what `draw` prints stands there until the next drawing, and is gone when the block
-    is left, so that the last word is printed as ever. More than the terminal is high is cut."""
+class RedrawnOutput:
+    """Output that is redrawn in place: ``with Redrawn() as screen``.
+
+    Each `draw` replaces the previous one; on exit it is erased, so that the final output can be printed normally.
+    Output
+    higher than the terminal is cut.
+    """
 
     def __init__(self) -> None:
         self._lines = 0
         self._at = 0.0
 
-    def __enter__(self) -> Redrawn:
+    def __enter__(self) -> RedrawnOutput:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        # Who interrupts it has seen enough, and keeps that.
+        # After an interrupt the last drawing is kept.
         if kind is None or not issubclass(kind, KeyboardInterrupt):
-            self._take_back()
+            self._erase()
             sys.stdout.flush()
 
-    def due(self) -> bool:
-        """Whether it is time for another drawing."""
-        return time.monotonic() - self._at >= _REDRAWN_EVERY
+    def is_due(self) -> bool:
+        """Whether the next drawing is due."""
+        return time.monotonic() - self._at >= REDRAW_SECONDS
 
     def draw(self, show: Callable[[], None]) -> None:
-        """Print what `show` prints in place of what stands there."""
-        lines = _printed(show)[: shutil.get_terminal_size().lines - 2]
-        self._take_back()
+        """Print the output of `show` in place of the previous drawing."""
+        lines = _capture_lines(show)[: shutil.get_terminal_size().lines - 2]
+        self._erase()
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         sys.stdout.flush()
         self._lines, self._at = len(lines), time.monotonic()
-        back()
+        allow_progress()
 
-    def _take_back(self) -> None:
+    def _erase(self) -> None:
         wipe()
         if self._lines:
             sys.stdout.write(f"\x1b[{self._lines}F\x1b[J")
@@ -169,7 +175,7 @@ class Redrawn:
 
 
 class _Terminal(io.StringIO):
-    """What is written, for whoever asks where it goes: to the terminal, whose `encoding` it has."""
+    """A buffer that reports itself as a terminal with the given `encoding`."""
 
     def __init__(self, encoding: str) -> None:
         super().__init__()
@@ -177,15 +183,13 @@ class _Terminal(io.StringIO):
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
-        """As the terminal's."""
         return self._encoding
 
     def isatty(self) -> bool:
-        """It is drawn on one."""
         return True
 
 
-def _printed(show: Callable[[], None]) -> list[str]:
+def _capture_lines(show: Callable[[], None]) -> list[str]:
     with redirect_stdout(_Terminal(sys.stdout.encoding or "")) as found:
         show()
     return found.getvalue().splitlines()

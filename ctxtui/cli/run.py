@@ -1,4 +1,4 @@
-"""One run of the program: from arguments to an exit code, whatever happens on the way."""
+"""One run of the program: from arguments to an exit code, with all error handling."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ctxtui.cli import exit_codes
 from ctxtui.cli.agent.statusline import print_line
-from ctxtui.cli.commands import ENTRIES, OLDER
+from ctxtui.cli.commands import ENTRIES, OLD_NAMES
 from ctxtui.cli.exit_codes import ScreenCrash
 from ctxtui.cli.output import note, report_error
 from ctxtui.core.errors import CtxtuiError
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command line `arguments` (without the program's name); returns the exit code.
+    """Run the command line `arguments` (without the program's name); return the exit code.
 
-    The outermost boundary: every error ends as one line on standard error, and with ``--json`` as JSON on standard
-    output too; a fault of ours is written to a log file whose name is printed.
+    The outermost boundary: every error becomes one line on standard error, with ``--json`` also JSON on standard
+    output; an
+    unexpected error is written to a log file whose name is printed.
     """
     output = _open_streams()
     _tolerant_streams()
     number = exit_codes.OK.number
     try:
-        number = _run(arguments, "--json" in _own(arguments))
+        number = _run(arguments, "--json" in _own_arguments(arguments))
         sys.stdout.flush()
     except BrokenPipeError:
         return closed_pipe()
@@ -37,10 +38,10 @@ def run(arguments: Sequence[str]) -> int:
         if output is None or output.failed is None:
             raise
     if output is not None and output.failed is not None:
-        _to_nowhere()
-        words = f"the output cannot be written: {output.failed.strerror or output.failed}"
-        # What was wrong before that counts more.
-        return number or report_error(exit_codes.REFUSED, words, way_out="what was written is not whole")
+        _discard_output()
+        message = f"the output cannot be written: {output.failed.strerror or output.failed}"
+        # An earlier error takes precedence.
+        return number or report_error(exit_codes.REFUSED, message, way_out="the output is incomplete")
     return number
 
 
@@ -57,13 +58,13 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
 
 def _invoke(arguments: Sequence[str], as_json: bool) -> int:
     try:
-        if _opens(arguments):
-            # The way to the first frame, without click.
+        if _is_open_request(arguments):
+            # A fast path to the first frame, without click.
             from ctxtui.cli.manage.start_screen import open_screen
 
             return open_screen(next(iter(arguments), None))
         if list(arguments) == ["statusline"]:
-            # A client runs it after every message: without click, too.
+            # Clients run it after every message, so it skips click too.
             return print_line()
         from ctxtui.cli.group import run_command
 
@@ -71,36 +72,37 @@ def _invoke(arguments: Sequence[str], as_json: bool) -> int:
         sys.stdout.flush()
         return result
     except CtxtuiError as error:
-        code = exit_codes.ATTACHING if _command(arguments) == exit_codes.AROUND else exit_codes.code_for(error)
+        code = exit_codes.ATTACHING if _command(arguments) == exit_codes.EXEC_COMMAND else exit_codes.code_for(error)
         return report_error(code, error.message, place=error.place, way_out=error.way_out, as_json=as_json)
     finally:
-        _name_troubles()
+        _note_plugin_failures()
 
 
 def _command(arguments: Sequence[str]) -> str:
     return next((word for word in arguments if word in ENTRIES), "")
 
 
-def _own(arguments: Sequence[str]) -> Sequence[str]:
-    """The arguments that are ctxtui's, not those of a program that it runs."""
-    if _command(arguments) != exit_codes.AROUND or "--" not in arguments:
+def _own_arguments(arguments: Sequence[str]) -> Sequence[str]:
+    """The arguments of ctxtui itself, without those of a program that it runs."""
+    if _command(arguments) != exit_codes.EXEC_COMMAND or "--" not in arguments:
         return arguments
     return arguments[: list(arguments).index("--")]
 
 
-def _name_troubles() -> None:
-    """Say which third parties' parts did not work in this run."""
+def _note_plugin_failures() -> None:
+    """Note plugins that failed in this run."""
     loaded = sys.modules.get("ctxtui.services.config.plugins")
     for place, trouble in loaded.troubles() if loaded else ():
-        note(f"{place}: {trouble}; it is left out")
+        note(f"{place}: {trouble}; it is ignored")
 
 
-def _opens(arguments: Sequence[str]) -> bool:
-    """Whether the whole command line is nothing or one thing to open."""
+def _is_open_request(arguments: Sequence[str]) -> bool:
+    """Whether the command line is empty or a single thing to open."""
     if len(arguments) > 1 or "_CTXTUI_COMPLETE" in os.environ:
         return False
     return all(
-        word == "-" or (not word.startswith("-") and word not in ENTRIES and word not in OLDER) for word in arguments
+        word == "-" or (not word.startswith("-") and word not in ENTRIES and word not in OLD_NAMES)
+        for word in arguments
     )
 
 
@@ -117,8 +119,8 @@ def _unexpected(error: BaseException, arguments: Sequence[str], as_json: bool) -
     where = f" in {session}" if session else ""
     message = f"unexpected {type(cause).__name__}{where}: {cause}"
     command = _command(arguments)
-    code = exit_codes.FAULT if command in exit_codes.ANSWERING else exit_codes.UNEXPECTED
-    code = exit_codes.ATTACHING if command == exit_codes.AROUND else code
+    code = exit_codes.FAULT if command in exit_codes.COMMANDS_WITH_RESULT_1 else exit_codes.UNEXPECTED
+    code = exit_codes.ATTACHING if command == exit_codes.EXEC_COMMAND else code
     return report_error(code, message, place=place, way_out="please report it", as_json=as_json)
 
 
@@ -127,7 +129,7 @@ class OutputLost(OSError):
 
 
 class _Output(io.FileIO):
-    """Standard output that remembers why it could not be written: what is above it may lose the error."""
+    """Standard output that remembers a write error, because the layers above may lose it."""
 
     failed: OSError | None = None
 
@@ -142,20 +144,22 @@ class _Output(io.FileIO):
 
 
 def _open_streams() -> _Output | None:
-    """Make the standard streams ones that can be used: of those that were closed nothing else may get the number.
-    The output, where it is a file of its own."""
+    """Open closed standard streams, so that no other file gets their numbers.
+
+    Returns the output if it is a real file.
+    """
     if sys.stdin is None:
-        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - it stays open
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - stays open
     if sys.stdout is not None and sys.stdout is not sys.__stdout__:
         return None
-    given = sys.stdout
-    # Opened for reading, in place of one that is closed: whatever is written fails, as it should.
-    number = given.fileno() if given is not None else os.open(os.devnull, os.O_RDONLY)
+    original = sys.stdout
+    # A closed stream is replaced by one opened for reading, so that writes fail as they should.
+    number = original.fileno() if original is not None else os.open(os.devnull, os.O_RDONLY)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     output = _Output(number, "w", closefd=False)
-    lines = given is not None and given.line_buffering
-    encoding = given.encoding if given is not None else "utf-8"
+    lines = original is not None and original.line_buffering
+    encoding = original.encoding if original is not None else "utf-8"
     sys.stdout = io.TextIOWrapper(io.BufferedWriter(output), encoding=encoding, line_buffering=lines)
     return output
 
@@ -169,17 +173,17 @@ def _tolerant_streams() -> None:
 
 
 def closed_pipe() -> int:
-    """Be quiet: what is still buffered goes nowhere."""
-    _to_nowhere()
+    """Discard buffered output, and return the exit code of a closed pipe."""
+    _discard_output()
     return exit_codes.CLOSED_PIPE.number
 
 
-def _to_nowhere() -> None:
-    """What is still buffered for standard output goes nowhere, also when the interpreter flushes at its end."""
+def _discard_output() -> None:
+    """Discard buffered standard output, also at the interpreter's exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, sys.stdout.fileno())
     except (OSError, ValueError):
-        pass  # standard output is no file: then nothing will be flushed to a pipe
+        pass  # standard output is no real file, so nothing is flushed to a pipe
     finally:
         os.close(nowhere)

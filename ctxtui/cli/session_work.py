@@ -1,4 +1,4 @@
-"""Work over the sessions that a command names, here or by a cluster, with its line of progress."""
+"""Work over the sessions given to a command, in this process or on a cluster, with a progress line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from ctxtui.cli.context import named
+from ctxtui.cli.context import resolve_name
 from ctxtui.cli.progress import Working
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.services.cluster import LOCAL
@@ -16,18 +16,18 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.open_by_name import Named
 from ctxtui.services.session_work import SessionResult, run_over_sessions
 
-CLUSTER_HELP: Final = "Read by the processes of a dask cluster: its scheduler's address, or local."
+CLUSTER_HELP: Final = "Read with a dask cluster: the scheduler's address, or local."
 _SCHEMES: Final = ("tcp", "tls", "ws", "wss", "ucx")
-"""What dask speaks over a network."""
+"""URL schemes of dask's network protocols."""
 
 
 class ClusterAddress(click.ParamType[str]):
-    """A scheduler's address. What is none is told whether there is anything to read or not; nobody is called yet."""
+    """A scheduler's address. Invalid ones are reported even if there is nothing to read; no connection is made yet."""
 
     name = "address"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """It as it is. Raises `BadConfig`."""
+        """Return a valid address unchanged. Raises `BadConfig`."""
         if value in ("", LOCAL):
             return value
         try:
@@ -36,30 +36,32 @@ class ClusterAddress(click.ParamType[str]):
         except ValueError as error:
             raise _bad_address(value, str(error)) from error
         if url.scheme not in _SCHEMES:
-            raise _bad_address(value, f"{url.scheme} is none of {', '.join(_SCHEMES)}")
+            raise _bad_address(value, f"{url.scheme} is not one of {', '.join(_SCHEMES)}")
         if not url.hostname or not port:
-            raise _bad_address(value, "it names no port" if url.hostname else "it names no host")
+            raise _bad_address(value, "it has no port" if url.hostname else "it has no host")
         return value
 
 
-def _bad_address(address: str, why: str) -> BadConfig:
+def _bad_address(address: str, reason: str) -> BadConfig:
     return BadConfig(
-        f"{address!r} is no scheduler's address: {why}", place="--cluster", way_out="tcp://HOST:8786, or local"
+        f"{address!r} is not a scheduler's address: {reason}", place="--cluster", way_out="tcp://HOST:8786, or local"
     )
 
 
-def worked(
-    work: str, names: Sequence[str], asked: Any, settings: Settings, doing: str, cluster: str = ""
+def read_sessions(
+    work: str, names: Sequence[str], request: Any, settings: Settings, doing: str, cluster: str = ""
 ) -> list[SessionResult]:
-    """What the function called `work` finds of each session that `names` name, or the error that it ends in, in their
-    order. Raises what a cluster that is not there raises."""
-    there: list[tuple[str, Named]] = []
+    """Return the results of the function `work` for each session in `names`, or the error, in order.
+
+    Raises errors of an unreachable cluster.
+    """
+    targets: list[tuple[str, Named]] = []
     failed: dict[str, SessionResult] = {}
     for name in names:
         try:
-            there.append((name, named(name, settings)))
+            targets.append((name, resolve_name(name, settings)))
         except CtxtuiError as error:
             failed[name] = SessionResult(name, None, error)
     with Working(doing) as line:
-        done = {one.name: one for one in run_over_sessions(work, there, asked, cluster, line.say)}
-    return [done.get(name) or failed[name] for name in names]
+        results = {result.name: result for result in run_over_sessions(work, targets, request, cluster, line.say)}
+    return [results.get(name) or failed[name] for name in names]

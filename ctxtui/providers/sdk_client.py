@@ -17,7 +17,7 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import ProviderError
 from ctxtui.providers.bounded_answers import limit_response
-from ctxtui.providers.endpoint import ANTHROPIC, KEYS, PATHS, Endpoint, headers_for, is_loopback
+from ctxtui.providers.endpoint import ANTHROPIC, GOOGLE, KEYS, PATHS, Endpoint, headers_for, is_loopback
 from ctxtui.providers.rate_limits import Headroom, read_headrooms, retry_after
 from ctxtui.wire.key_mask import KeyMask
 from ctxtui.wire.stream import error_text
@@ -30,6 +30,8 @@ _ACCOUNT_HEADERS: Final = ("OpenAI-Organization", "OpenAI-Project")
 """Headers with the user's account, not meant for other servers."""
 _SCHEMES: Final = ("http://", "https://", "all://")
 """Schemes for which an SDK's client would use a proxy from the environment."""
+_GOOGLE_URL: Final = "https://generativelanguage.googleapis.com"
+"""Base URL of Google's API, for OpenAI's client."""
 _RETRIED_STATUSES: Final = frozenset({408, 409, 429})
 _QUOTA_WORDS: Final = ("insufficient_quota", "billing")
 
@@ -63,6 +65,8 @@ class SdkClient:
     def _make_client(self) -> Any:
         client_class = self._sdk.AsyncAnthropic if self.endpoint.dialect == ANTHROPIC else self._sdk.AsyncOpenAI
         address = self.endpoint.base_url
+        if self.endpoint.dialect == GOOGLE and not address:
+            address = _GOOGLE_URL
         options = {"base_url": address} if address else {}
         # Requests to this machine bypass the environment's proxy. Redirects are not followed: a request goes only to
         # the address on the screen.
@@ -70,9 +74,10 @@ class SdkClient:
         hooks = {"response": [limit_response]}
         http = self._sdk.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks=hooks, **direct)
         key = self.endpoint.key or _NO_KEY
+        google = {"x-goog-api-key": key} if self.endpoint.dialect == GOOGLE else {}
         own = {"authorization": f"Bearer {key}", "x-api-key": key}
         overrides = {name: own.get(name.lower(), self._sdk.Omit()) for name in self._unwanted_headers()}
-        headers = {**overrides, **dict(self.endpoint.headers)}
+        headers = {**overrides, **google, **dict(self.endpoint.headers)}
         return client_class(api_key=key, max_retries=0, http_client=http, default_headers=headers, **options)
 
     def _unwanted_headers(self) -> list[str]:
@@ -92,10 +97,10 @@ class SdkClient:
         sdk = self._sdk
         try:
             raw = await self._client.post(
-                PATHS[self.endpoint.dialect],
+                self._path(body),
                 content=body,
                 cast_to=object,
-                options={"headers": _RAW},
+                options={"headers": {**_RAW, **self._request_headers()}},
                 stream=True,
                 stream_cls=sdk.AsyncStream[object],
             )
@@ -121,6 +126,14 @@ class SdkClient:
                 place=str(self.endpoint),
             ) from error
 
+    def _request_headers(self) -> dict[str, Any]:
+        """Google's key is in a header of its own."""
+        return {"Authorization": self._sdk.Omit()} if self.endpoint.dialect == GOOGLE else {}
+
+    def _path(self, body: bytes) -> str:
+        path = PATHS[self.endpoint.dialect]
+        return path.format(model=canonical.loads(body)["model"]) if "{model}" in path else path
+
     async def _raise_hidden_error(self, body: bytes) -> None:
         """Repeat a request without streaming to get the error, and raise it as the SDK does.
 
@@ -137,7 +150,7 @@ class SdkClient:
         """The JSON answer to a GET. Raises `ProviderError`."""
         await self.open()
         try:
-            return await self._client.get(path, cast_to=object)
+            return await self._client.get(path, cast_to=object, options={"headers": self._request_headers()})
         except self._sdk.APIError as error:
             raise self._translate_error(error) from error
 

@@ -29,7 +29,7 @@ from ctxtui.services.recordings.body_folder import DEFAULT_FOLDER, SETTING
 from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find_recordings, known_projects
 from ctxtui.store.store import Store
 from ctxtui.tokens.vocab import SHA256
-from ctxtui.views.home.columns import age
+from ctxtui.views.home.columns import format_age
 
 _MINUTE_SECONDS: Final = 60
 
@@ -219,7 +219,9 @@ def _check_client(client: ClientFound, now: float) -> DoctorFinding:
         return DoctorFinding(name, OK, f"no folder {' or '.join(map(str, client.places))}")
     text = f"{client.sessions:,} {'session' if client.sessions == 1 else 'sessions'} in {' and '.join(places)}"
     if client.newest is not None:
-        text += f", newest {age(now - client.newest)}" + (" ago" if now - client.newest >= _MINUTE_SECONDS else "")
+        text += f", newest {format_age(now - client.newest)}" + (
+            " ago" if now - client.newest >= _MINUTE_SECONDS else ""
+        )
     return DoctorFinding(name, OK, text + (f", {client.here:,} of this directory" if client.here else ""))
 
 

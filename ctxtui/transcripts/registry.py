@@ -128,6 +128,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _bodies("anthropic", "anthropic"),
     _bodies("openai chat", "openai_chat"),
     _bodies("openai responses", "openai_responses"),
+    _bodies("google", "google"),
     _format("inspect", "inspect_ai.sample", bare="an Inspect log without samples"),
     _format("gemini cli", "gemini_cli", bare="a Gemini CLI session without any message of a model"),
     _format("qwen code", "qwen_code", bare="a Qwen Code session without any message"),

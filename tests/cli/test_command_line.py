@@ -13,8 +13,8 @@ import pytest
 
 from ctxtui import __version__
 from ctxtui.cli import exit_codes
-from ctxtui.cli.commands import EDITS, ENTRIES, FRONT, OLDER, SESSION, WHY, help_text
-from ctxtui.cli.group import imported, main_group
+from ctxtui.cli.commands import EDITS, ENTRIES, MAIN_COMMANDS, OLD_NAMES, SESSION, WHY, help_text
+from ctxtui.cli.group import import_command, main_group
 from tests.cli.conftest import PROGRAM, Run, program
 from tests.sampling import few
 from tests.services.lookalike import claude_code
@@ -37,7 +37,10 @@ def test_help_the_long_way_is_the_same(ctxtui: Run) -> None:
 
 def commands() -> list[tuple[str, click.Command]]:
     context = click.Context(main_group)
-    found = [("cost --why", imported(WHY)), *((f"edits {name}", imported(entry)) for name, entry in EDITS.items())]
+    found = [
+        ("cost --why", import_command(WHY)),
+        *((f"edits {name}", import_command(entry)) for name, entry in EDITS.items()),
+    ]
     for name in ENTRIES:
         command = main_group.get_command(context, name)
         assert command is not None
@@ -65,15 +68,15 @@ def test_every_command_has_help_with_examples_that_it_understands(
         assert {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)} <= known, example
 
 
-@pytest.mark.parametrize("name", OLDER)
+@pytest.mark.parametrize("name", OLD_NAMES)
 def test_what_a_command_was_called_before_goes_on(ctxtui: Run, name: str) -> None:
-    ran, now = ctxtui(name, "--help"), ctxtui(*OLDER[name], "--help")
-    assert (ran.code, ran.out) == (0, now.out) and ran.out.startswith(f"Usage: ctxtui {' '.join(OLDER[name])}")
-    assert ran.err == f"ctxtui: `ctxtui {name}` is `ctxtui {' '.join(OLDER[name])}` now\n" and not now.err
+    ran, now = ctxtui(name, "--help"), ctxtui(*OLD_NAMES[name], "--help")
+    assert (ran.code, ran.out) == (0, now.out) and ran.out.startswith(f"Usage: ctxtui {' '.join(OLD_NAMES[name])}")
+    assert ran.err == f"ctxtui: `ctxtui {name}` is now `ctxtui {' '.join(OLD_NAMES[name])}`\n" and not now.err
 
 
 def test_help_shows_what_is_used_most_and_the_rest_by_its_own_word(ctxtui: Run) -> None:
-    assert sum(map(len, FRONT.values())) <= 17
+    assert sum(map(len, MAIN_COMMANDS.values())) <= 17
     every = ctxtui("help", "commands").out
     for name in (*ENTRIES, *SESSION, *EDITS):
         assert f"\n  {name} " in every
@@ -133,7 +136,7 @@ def test_a_fault_of_ours_is_logged_and_named(ctxtui: Run, tmp_path: Path, monkey
     def broken(*_: object) -> None:
         raise ZeroDivisionError("very wrong")
 
-    monkeypatch.setattr(show, "opened", broken)
+    monkeypatch.setattr(show, "open_recording", broken)
     ran = ctxtui("show", "x", "--json")
     assert ran.code == 1
     assert "Traceback" not in ran.err
@@ -149,7 +152,7 @@ def test_interrupts_are_quiet(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> N
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(show, "opened", interrupted)
+    monkeypatch.setattr(show, "open_recording", interrupted)
     ran = ctxtui("show", "x")
     assert (ran.code, ran.out) == (130, "")
     assert "Traceback" not in ran.err
@@ -262,7 +265,7 @@ OF_STORED = {f"session {name}" for name in ("rename", "tag", "subscription", "ar
 
 
 def test_of_every_command_it_is_said_whether_it_sends() -> None:
-    under = {" ".join(words) for words in OLDER.values()}
+    under = {" ".join(words) for words in OLD_NAMES.values()}
     assert {*LOOKING, *SENDING, *SCREENS, *OF_STORED} == {*ENTRIES, *under} - {"session"}
 
 

@@ -48,7 +48,7 @@ def edit(recording: Path, *, applied: bool) -> None:
 def test_only_what_is_applied_leaves(ctxtui: Run, recording: Path) -> None:
     edit(recording, applied=False)
     ran = ctxtui("curate", recording, "--applied")
-    assert "no edit is applied" in ran.err and "a line of the ledger" in ran.out
+    assert "no edits are applied" in ran.err and "a line of the ledger" in ran.out
     overlays = SessionEdits(open_file(recording), load(cwd=recording.parent).settings)
     overlays.of("main").apply()
     overlays.save()

@@ -33,4 +33,4 @@ def test_what_a_recording_spells_stays(capsys: pytest.CaptureFixture[str]) -> No
 @given(st.lists(st.integers(0, 3_000_000), min_size=1, max_size=40))
 def test_any_sum_of_prices_is_its_decimal(tokens: list[int]) -> None:
     whole = sum(count * 0.0000003 for count in tokens)
-    assert output._rounded(whole) == round(sum(tokens) * 3 / 10_000_000, 12)
+    assert output._round_floats(whole) == round(sum(tokens) * 3 / 10_000_000, 12)

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from ctxtui.cli.output import write
-from ctxtui.cli.progress import Redrawn, redrawn
+from ctxtui.cli.progress import RedrawnOutput, can_redraw
 
 
 class Screen(io.StringIO):
@@ -35,9 +35,9 @@ def lines(count: int) -> None:
 
 def test_each_drawing_takes_the_place_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = terminal(monkeypatch)
-    with Redrawn() as drawn:
+    with RedrawnOutput() as drawn:
         drawn.draw(lambda: lines(2))
-        assert screen.getvalue() == "line 0\nline 1\n" and not drawn.due()
+        assert screen.getvalue() == "line 0\nline 1\n" and not drawn.is_due()
         drawn.draw(lambda: lines(30))
     assert screen.getvalue() == (
         "line 0\nline 1\n\x1b[2F\x1b[J" + "".join(f"line {n}\n" for n in range(8)) + "\x1b[8F\x1b[J"
@@ -46,7 +46,7 @@ def test_each_drawing_takes_the_place_of_the_one_before(monkeypatch: pytest.Monk
 
 def test_who_interrupts_keeps_what_stands_there(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = terminal(monkeypatch)
-    with pytest.raises(KeyboardInterrupt), Redrawn() as drawn:
+    with pytest.raises(KeyboardInterrupt), RedrawnOutput() as drawn:
         drawn.draw(lambda: lines(2))
         raise KeyboardInterrupt
     assert screen.getvalue() == "line 0\nline 1\n"
@@ -54,9 +54,9 @@ def test_who_interrupts_keeps_what_stands_there(monkeypatch: pytest.MonkeyPatch)
 
 def test_only_a_terminal_that_can_is_drawn_over(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal(monkeypatch)
-    assert redrawn()
+    assert can_redraw()
     monkeypatch.setenv("TERM", "dumb")
-    assert not redrawn()
+    assert not can_redraw()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stdout", io.StringIO())
-    assert not redrawn()
+    assert not can_redraw()

@@ -22,7 +22,7 @@ from ctxtui.services.study.study import Study
 from ctxtui.views.home.collection import Collection
 from ctxtui.views.home.columns import row
 from ctxtui.views.inspector import header
-from ctxtui.views.lists.costs.bill import spent_words
+from ctxtui.views.lists.costs.bill import describe_spending
 from ctxtui.views.text import numbers
 from ctxtui.views.text.span import plain
 from tests.cases.summaries import summarise
@@ -62,7 +62,7 @@ def said_alike(ctxtui: Run, path: Path) -> dict[str, object]:
     remembered = session_totals_of(home).as_fields()
     assert flat(remembered) == pytest.approx(flat(totals))
     assert (home.calls, home.subagents) == (totals["calls"], totals["subagents"]["threads"])
-    words = spent_words(session_totals_of(home))
+    words = describe_spending(session_totals_of(home))
     assert words in ctxtui("show", path).out
     listed = json.loads(ctxtui("sessions", path.parent, "--figures", "--json").out)["sessions"]
     (mine,) = [one for one in listed if one["path"] == str(path)]
@@ -101,7 +101,7 @@ def said_by_the_header(path: Path, totals: dict[str, object], home: str) -> None
     scene = study.scene(known.thread, len(known.calls) - 1)
     made = header.header(scene, "recorded", known.spent[-1], True)
     made = replace(made, partial=known.lacking[-1] > 0, totals=study.totals)
-    text = plain(header.draw(made, 160))
+    text = plain(header.draw_header(made, 160))
     for figure in figures_of(totals):
         assert figure in text, text
     # Home's row has the whole in its narrow column.
@@ -261,8 +261,8 @@ def shelf_totals() -> tuple[int, float, int]:
     shelf = SessionLibrary(Settings(), Path.cwd())
     found = [one for one in shelf.all_sessions() if one.group != "samples"]
     collection = Collection(str(Path.cwd()), "~")
-    collection.see(found)
+    collection.update(found)
     for one in shelf.figures(found, Event()):
-        collection.put(one)
+        collection.add_figures(one)
     sums = collection.totals()
     return sums.tokens, sums.cost, sums.unpriced

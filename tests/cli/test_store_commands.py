@@ -136,7 +136,7 @@ def test_an_import_says_what_it_did(ctxtui: Run, tmp_path: Path) -> None:
     path.write_bytes(lines(session.turns(1)))
     assert "  imported, " in ctxtui("import", path).out
     path.write_bytes(path.read_bytes() + lines(session.turns(1)))
-    assert "  brought up to date, " in ctxtui("import", path).out
+    assert "  updated, " in ctxtui("import", path).out
 
 
 @pytest.mark.parametrize("command", [["show"], ["repair"], ["pins"], ["curate", "--dry-run"], ["cache"]])

@@ -20,9 +20,9 @@ from ctxtui.store.rows import SourceInfo
 from ctxtui.store.store import Store
 from ctxtui.tui.home.screen import HomeScreen
 from ctxtui.tui.start import make_app
-from ctxtui.views.home.columns import least
+from ctxtui.views.home.columns import least_cost
 from ctxtui.views.home.totals import header
-from ctxtui.views.model.call_owners import counts
+from ctxtui.views.model.call_owners import is_own_session
 from ctxtui.views.text.span import plain
 from tests.cases import client_homes
 from tests.cases.sessions import Story, use
@@ -90,8 +90,10 @@ async def by_home() -> Said:
             assert time.monotonic() < until, found.progress()
             await pilot.pause(0.02)
         total = found.totals()
-        own = {key: one for key, one in found.sessions.items() if counts(one)}
-        rows = {key: (one.calls, one.turns, one.total_tokens, round(least(one) or 0.0, 9)) for key, one in own.items()}
+        own = {key: one for key, one in found.sessions.items() if is_own_session(one)}
+        rows = {
+            key: (one.calls, one.turns, one.total_tokens, round(least_cost(one) or 0.0, 9)) for key, one in own.items()
+        }
         assert f"{len(own)} sessions" in plain(header(200, "", total))
     return Said(total.sessions, total.calls, total.tokens, total.cost, rows)
 

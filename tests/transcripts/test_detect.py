@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxtui.core import canonical
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.registry import FORMATS, detect
 from tests.cases import agents, wire_traffic
@@ -32,6 +33,7 @@ from tests.transcripts.formats import (
 )
 from tests.transcripts.formats.inspect_ai import test_inspect
 from tests.transcripts.reading import as_bytes, as_lines, survives_depth
+from tests.wire.talk import WRITERS
 
 FOLDERS = {
     "claude_code": {"claude code"},
@@ -61,6 +63,7 @@ def look_alikes() -> Iterator[tuple[str, str, bytes]]:
     yield "mini-swe-agent", "a.json", as_bytes(agents.mini_swe_agent())
     yield "pi", "a.jsonl", as_lines(agents.pi())
     yield "llm log", "a.json", as_bytes(agents.openhands_log(), indent=2)
+    yield "google", "a.json", canonical.dumps(WRITERS["google"]([("user", "hi"), ("pair", "c1", "out")]))
     yield "openhands", "a.jsonl", as_lines(agents.openhands_events())
     yield "aider", "a.md", test_aider.HISTORY.encode()
     yield "copilot cli", "a.jsonl", as_lines(test_copilot_cli.story())

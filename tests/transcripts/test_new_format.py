@@ -87,7 +87,7 @@ NAMED = {
     "offline/openai/models.py": {"codex"},
 }
 """Modules that may name a format, each with those that it names."""
-OTHERS = {"anthropic", "openai chat", "openai responses", "ctxtui", "lm studio", "llm"}
+OTHERS = {"anthropic", "openai chat", "openai responses", "google", "ctxtui", "lm studio", "llm"}
 """Names of formats that are those of a dialect, a provider or this program as well: a word of them says nothing."""
 
 

@@ -190,7 +190,7 @@ async def test_later_and_back_again(tmp_path: Path) -> None:
 
 
 def lines(before: bytes | None, after: bytes, room: int = 60) -> list[str]:
-    return [plain(line) for line in live_text.shown(before, after, room)]
+    return [plain(line) for line in live_text.render_file_change(before, after, room)]
 
 
 def test_nothing_of_a_file_stands_beside_the_edge() -> None:
@@ -207,7 +207,7 @@ def test_what_cannot_be_seen_is_shown() -> None:
 
 def test_a_file_too_long_to_be_shown_says_so() -> None:
     made = lines(None, b"x\n" * 30_000)
-    assert len(made) == live_text.MOST + 1 and "10,000 more lines are not shown here" in made[-1]
+    assert len(made) == live_text.MAX_LINES + 1 and "10,000 more lines are not shown here" in made[-1]
     assert "more than 20,000 more lines" in lines(None, b"x\n" * 60_000)[-1]
     assert lines(None, b"") == [" (nothing)"] and lines(b"a\n", b"a\n")
 
@@ -221,4 +221,4 @@ def test_a_file_too_long_to_be_shown_says_so() -> None:
     ],
 )
 def test_what_becomes_of_a_file_in_words(before: bytes | None, after: bytes, told: str) -> None:
-    assert live_text.told(before, after) == told
+    assert live_text.describe_file_change(before, after) == told

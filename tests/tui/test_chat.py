@@ -259,7 +259,7 @@ async def test_an_earlier_message_is_edited_and_sent_anew(tmp_path: Path) -> Non
         pane = screen.panels.transcript
         data = pane.data
         assert data is not None
-        pane.move_to(next(row for row in range(data.count) if data.asks(row)))
+        pane.move_to(next(row for row in range(data.count) if data.is_user_row(row)))
         await pilot.press("U")
         assert screen.prompt.text == "one"
         await say(screen, pilot, "one, but better")
@@ -462,7 +462,7 @@ async def talking(tmp_path: Path) -> AsyncIterator[tuple[ChatScreen, Pilot[None]
 def on_user_row(screen: ChatScreen) -> bool:
     """Go to the first message of the user, if it is there."""
     pane = screen.panels.transcript
-    rows = [row for row in range(pane.row_count) if pane.data is not None and pane.data.asks(row)]
+    rows = [row for row in range(pane.row_count) if pane.data is not None and pane.data.is_user_row(row)]
     if rows:
         pane.move_to(rows[0])
     return bool(rows)

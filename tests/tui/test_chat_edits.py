@@ -129,7 +129,7 @@ class EditedChat:
         # Reasoning that only its provider can read has one row for all.
         sealed = list(data._rows.withheld) if data._rows is not None else []
         for row in range(data.count):
-            entry, new = data.entry(row), data.new(row)
+            entry, new = data.entry(row), data.insert_at(row)
             if new is not None:
                 found.append(new.item.block)
             for node in sealed if sealed[:1] == [entry] else [entry] if entry > 0 else []:

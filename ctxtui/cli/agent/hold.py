@@ -1,4 +1,4 @@
-"""`ctxtui hold`: requests that wait at a relay, and what becomes of them."""
+"""`ctxtui hold`: list held requests of a relay, and decide about them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from ctxtui.cli.agent.relay_options import rule_options, told_rules
-from ctxtui.cli.agent.relay_options import rules as rules_for
+from ctxtui.cli.agent.relay_options import hold_rules as rules_for
+from ctxtui.cli.agent.relay_options import rule_options, rules_to_send
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.cli.output import escape, note, write, write_json
 from ctxtui.core.errors import NotFound, Several
 from ctxtui.services.attach.control import ask_all
 from ctxtui.services.attach.curated import AppliedEdits
@@ -27,19 +27,18 @@ from ctxtui.services.config.paths import attached_dir, database
 )
 @click.argument("id_", metavar="[ID]", default="", required=False)
 @rule_options("")
-@click.option("--text", metavar="TEXT", default="", help="With answer: what the program is told in the model's place.")
+@click.option("--text", metavar="TEXT", default="", help="With answer: the answer to give in place of the model's.")
 @JSON_OPTION
 @click.pass_context
 def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: bool, **given: Any) -> int:
-    """List the requests that wait in a run of `ctxtui exec`, or decide about one: by the beginning of its ID, or the
-    only one.
+    """List the held requests of runs of `ctxtui exec`, or decide about one: by the start of its ID, or the only one.
 
-    `release` lets it leave as its program sent it, `apply` under the edits that are applied by then, `refuse` answers
-    the program 403 and sends nothing, `answer` gives it TEXT as the answer of the model, which is not asked. `on` holds
-    requests from now on in all runs: every one, or those that --over-tokens, --over-usd, --on-miss or --pattern name;
-    `off` none but those that the run's own rules name. Dollars and misses are foretold as the inspector's next call is.
-    What nobody decides about leaves before its program would give up, as if it had not been held; of one whose answer
-    is a stream the program is kept waiting by pings for ten minutes, and `more` adds ten.
+    `release` sends it as the program made it, `apply` sends it with the applied edits, `refuse` answers the program
+    with 403 and sends nothing, `answer` gives the program TEXT as the model's answer without asking the model. `on`
+    holds requests from now on in all runs: all of them, or those selected by --over-tokens, --over-usd, --on-miss or
+    --pattern; `off` keeps only the run's own rules. Costs and misses are forecast like the inspector's next call. A
+    request without a decision is sent unchanged before its program would give up; if its answer is streamed, pings
+    keep the program waiting for ten minutes, and `more` adds ten.
 
     \b
     Example: ctxtui hold on --over-usd 0.5
@@ -47,65 +46,75 @@ def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: b
     """
     folder = attached_dir()
     if (action == "answer") != bool(text):
-        raise WrongUse("`answer` and --text go together", way_out='`ctxtui hold answer --text "..."`')
+        raise WrongUse("`answer` needs --text, and --text needs `answer`", way_out='`ctxtui hold answer --text "..."`')
     if action in ("release", "apply", "refuse", "answer", "more"):
-        meant = _meant(list(ask_all(folder, {"do": "list"})), id_)
-        done, edits = str(meant["id"]), _edits(context, meant)
-        run = decide(folder, done, action, text)
-        write_json({"id": done, "done": action, "run": run, "edits": edits}) if as_json else write(f"{done}: {action}")
+        held_request = _find_held(list(ask_all(folder, {"do": "list"})), id_)
+        request_id, edits = str(held_request["id"]), _count_edits(context, held_request)
+        run = decide(folder, request_id, action, text)
+        write_json({"id": request_id, "done": action, "run": run, "edits": edits}) if as_json else write(
+            f"{request_id}: {action}"
+        )
         if action == "release" and edits:
-            note(f"it left as its program sent it, without {_counted(edits)}; with them: `ctxtui hold apply`")
+            note(
+                f"sent as the program made it, without {_edits_phrase(edits)}; `ctxtui hold apply` sends it with edits"
+            )
         return 0
-    rules = told_rules(given, each=False)
+    rules = rules_to_send(given, each=False)
     if rules and action != "on":
-        raise WrongUse("rules go with `on`", way_out="`ctxtui hold on --over-usd 0.5`")
+        raise WrongUse("rules need `on`", way_out="`ctxtui hold on --over-usd 0.5`")
     if rules:
         rules_for(given, each=False)
     runs = list(ask_all(folder, {"do": action, **({"rules": rules} if rules else {})}))
     if action in ("on", "off") and not runs:
-        raise NotFound("no program runs under ctxtui", way_out="`ctxtui exec -- COMMAND` starts one")
-    held = [{**one, "edits": _edits(context, one)} for _, told in runs for one in told.get("held", [])]
+        raise NotFound("no program is running under ctxtui", way_out="`ctxtui exec -- COMMAND` starts one")
+    held = [
+        {**request, "edits": _count_edits(context, request)} for _, state in runs for request in state.get("held", [])
+    ]
     if as_json:
         write_json(
-            {"held": held, "runs": {run: {name: told.get(name) for name in ("each", "rules")} for run, told in runs}}
+            {"held": held, "runs": {run: {name: state.get(name) for name in ("each", "rules")} for run, state in runs}}
         )
         return 0
-    for one in held:
-        left = f"{one['seconds_left']:.0f} s left"
-        write(shown(f"{one['id']}  {one['model']}  {_size(one)}  {left}  {one['why']}"))
-        write(shown(f"    ctxtui open {one['session']}"))
-        if one["edits"]:
-            write(shown(f"    ctxtui hold apply {one['id']}  (under {_counted(one['edits'])}; `release`: without)"))
+    for request in held:
+        left = f"{request['seconds_left']:.0f} s left"
+        write(escape(f"{request['id']}  {request['model']}  {_describe_size(request)}  {left}  {request['why']}"))
+        write(escape(f"    ctxtui open {request['session']}"))
+        if request["edits"]:
+            write(
+                escape(f"    ctxtui hold apply {request['id']}  (`release`: without {_edits_phrase(request['edits'])})")
+            )
     if not held:
-        on = sorted({word for _, told in runs for word in told.get("rules", ())})
-        write(shown(f"no request is held; held are: {', '.join(on)}" if on else "no request is held"))
+        rule_names = sorted({word for _, state in runs for word in state.get("rules", ())})
+        write(
+            escape(f"no request is held; active rules: {', '.join(rule_names)}" if rule_names else "no request is held")
+        )
     return 0
 
 
-def _size(one: dict[str, Any]) -> str:
-    """How large it is: foretold, else about."""
-    if one.get("tokens") is None:
-        return f"about {one['about_tokens']:,} tokens"
-    usd = f", ${one['usd']:.3f}" if one.get("usd") is not None else ""
-    return f"{one['tokens']:,} tokens{usd}"
+def _describe_size(request: dict[str, Any]) -> str:
+    """Size of a held request: forecast tokens and cost, else an estimate."""
+    if request.get("tokens") is None:
+        return f"about {request['about_tokens']:,} tokens"
+    usd = f", ${request['usd']:.3f}" if request.get("usd") is not None else ""
+    return f"{request['tokens']:,} tokens{usd}"
 
 
-def _edits(context: click.Context, held: dict[str, Any]) -> int:
-    """How many edits are applied to the thread of a request: under these it would leave."""
-    kept = AppliedEdits(database(config_of(context).settings.data_dir))
-    return len(kept.read(str(held.get("session")), str(held.get("thread"))).applied)
+def _count_edits(context: click.Context, request: dict[str, Any]) -> int:
+    """Number of edits that are applied to a request's thread."""
+    applied_edits = AppliedEdits(database(config_of(context).settings.data_dir))
+    return len(applied_edits.read(str(request.get("session")), str(request.get("thread"))).applied)
 
 
-def _counted(edits: int) -> str:
-    return f"the {edits} edits that are applied to it" if edits > 1 else "the edit that is applied to it"
+def _edits_phrase(edits: int) -> str:
+    return f"the {edits} edits applied to it" if edits > 1 else "the edit applied to it"
 
 
-def _meant(runs: list[tuple[str, dict[str, Any]]], id_: str) -> dict[str, Any]:
-    """The held request that is meant. Raises `NotFound`, `Several`."""
-    found = [one for _, told in runs for one in told.get("held", []) if str(one["id"]).startswith(id_)]
-    if not found:
+def _find_held(runs: list[tuple[str, dict[str, Any]]], id_: str) -> dict[str, Any]:
+    """The held request whose id starts with `id_`. Raises `NotFound`, `Several`."""
+    matches = [request for _, state in runs for request in state.get("held", []) if str(request["id"]).startswith(id_)]
+    if not matches:
         raise NotFound(f"no request {id_} is held" if id_ else "no request is held")
-    if len(found) > 1:
-        ids = ", ".join(str(one["id"]) for one in found)
-        raise Several(f"several requests are held: {ids}", way_out="name one")
-    return dict(found[0])
+    if len(matches) > 1:
+        ids = ", ".join(str(request["id"]) for request in matches)
+        raise Several(f"several requests are held: {ids}", way_out="give the id of one")
+    return dict(matches[0])

@@ -1,4 +1,4 @@
-"""Options of the commands that stand between programs and their providers: rules for holding, `--otlp`."""
+"""Options of the relay commands: rules for holding requests, `--otlp`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ctxtui.services.attach.otlp import OtlpFeed
 from ctxtui.services.config.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
-_RULES = ("tokens", "usd", "miss", "pattern", "secret", "repeats")
+RULE_NAMES = ("tokens", "usd", "miss", "pattern", "secret", "repeats")
 
 
 def rule_options(prefix: str) -> Callable[[F], F]:
@@ -28,7 +28,7 @@ def rule_options(prefix: str) -> Callable[[F], F]:
             type=click.IntRange(min=0),
             metavar="N",
             default=0,
-            help="Hold larger ones.",
+            help="Hold requests above N tokens.",
         ),
         click.option(
             f"--{prefix}over-usd",
@@ -36,10 +36,10 @@ def rule_options(prefix: str) -> Callable[[F], F]:
             type=click.FloatRange(min=0),
             metavar="USD",
             default=0.0,
-            help="Hold those that will cost more.",
+            help="Hold requests forecast to cost more.",
         ),
-        click.option(f"--{prefix}on-miss", "miss", is_flag=True, help="Hold those that will miss the cache."),
-        click.option(f"--{prefix}on-secret", "secret", is_flag=True, help="Hold those in which a secret is new."),
+        click.option(f"--{prefix}on-miss", "miss", is_flag=True, help="Hold requests forecast to miss the cache."),
+        click.option(f"--{prefix}on-secret", "secret", is_flag=True, help="Hold requests with a new secret."),
         click.option(
             f"--{prefix}on-repeat",
             "repeats",
@@ -47,9 +47,7 @@ def rule_options(prefix: str) -> Callable[[F], F]:
             metavar="N",
             help="Hold when the same calls got the same answers N times in a row.",
         ),
-        click.option(
-            f"--{prefix}pattern", "pattern", metavar="REGEX", default="", help="Hold those in which it is found."
-        ),
+        click.option(f"--{prefix}pattern", "pattern", metavar="REGEX", default="", help="Hold requests that match."),
     )
 
     def with_options(command: F) -> F:
@@ -60,42 +58,44 @@ def rule_options(prefix: str) -> Callable[[F], F]:
     return with_options
 
 
-def told_rules(given: dict[str, Any], *, each: bool) -> dict[str, Any]:
-    """The rules as they are told to a run; empty where none is named."""
-    found = {name: given[name] for name in _RULES if given.get(name)}
-    return {**found, "each": True} if each else found
+def rules_to_send(options: dict[str, Any], *, each: bool) -> dict[str, Any]:
+    """The rules as sent to a run; empty if none are given."""
+    rules_given = {name: options[name] for name in RULE_NAMES if options.get(name)}
+    return {**rules_given, "each": True} if each else rules_given
 
 
-def rules(given: dict[str, Any], *, each: bool) -> HoldRules:
-    """The rules themselves. Raises `BadConfig`."""
-    return rules_from_options(told_rules(given, each=each))
+def hold_rules(options: dict[str, Any], *, each: bool) -> HoldRules:
+    """The rules as an object. Raises `BadConfig`."""
+    return rules_from_options(rules_to_send(options, each=each))
 
 
-LOCAL: Final = "http://127.0.0.1:4318"
+LOCAL_COLLECTOR: Final = "http://127.0.0.1:4318"
 
 
 def otlp_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options `--otlp` and `--otlp-content`."""
     function = click.option(
-        "--otlp-content", is_flag=True, help="With --otlp: also what was said, secrets masked; else figures alone."
+        "--otlp-content", is_flag=True, help="With --otlp: also the texts, secrets masked, instead of figures only."
     )(function)
     return click.option(
         "--otlp",
         is_flag=False,
-        flag_value=LOCAL,
+        flag_value=LOCAL_COLLECTOR,
         default="",
         metavar="[URL]",
-        help=f"Send each call as an OpenTelemetry span to the collector at URL, else {LOCAL}.",
+        help=f"Send each call as an OpenTelemetry span to the collector at URL (default: {LOCAL_COLLECTOR}).",
     )(function)
 
 
 @contextmanager
-def feeding(url: str, settings: Settings, content: bool, files: Callable[[], Sequence[Path]]) -> Iterator[None]:
-    """Send the calls of the recordings `files` to `url` ("": nowhere) meanwhile; at the end say what was not sent.
-    Raises `BadConfig` for an address that is none."""
+def otlp_feed(url: str, settings: Settings, content: bool, files: Callable[[], Sequence[Path]]) -> Iterator[None]:
+    """Send the calls of the recordings `files` to `url` ("": nowhere) meanwhile; at the end report what was not sent.
+
+    Raises `BadConfig` for an invalid address.
+    """
     if not url:
         if content:
-            raise click.UsageError("--otlp-content belongs to --otlp")
+            raise click.UsageError("--otlp-content needs --otlp")
         yield
         return
 
@@ -107,9 +107,9 @@ def feeding(url: str, settings: Settings, content: bool, files: Callable[[], Seq
             note(f"{trouble}; `ctxtui export NAME --otlp {url}` sends a session again")
 
 
-def upstream_of(text: str) -> tuple[str, str]:
-    """The provider and the address that ``--upstream NAME=URL`` names. Raises `WrongUse`."""
+def parse_upstream(text: str) -> tuple[str, str]:
+    """Split ``--upstream NAME=URL``. Raises `WrongUse`."""
     name, equals, url = text.partition("=")
     if not equals or not name:
-        raise WrongUse(f"{text!r} is no NAME=URL", place="--upstream")
+        raise WrongUse(f"{text!r} is not NAME=URL", place="--upstream")
     return name, url

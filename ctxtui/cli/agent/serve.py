@@ -1,7 +1,7 @@
-"""`ctxtui mcp serve`: ctxtui as an MCP server, so that any agent can ask for its own context. It only reads, unless the
-user allows more.
+"""`ctxtui mcp serve`: ctxtui as an MCP server, so that an agent can inspect its own context. Read-only unless the user
+allows more.
 
-Each tool answers with what the command of the same purpose prints: one figure, one source.
+Each tool returns the output of the corresponding command.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 RUN, STAGE = "run", "stage"
 CTXTUI = (sys.executable, "-P", "-m", "ctxtui")
 AUTHOR: Final = "agent"
-"""Who stages what an agent asks for, as the edit log says."""
-_SECONDS: Final = 120.0
-_RUN_SECONDS: Final = 3600.0
-_GRACE: Final = 5.0
-"""Seconds that a command has to close its record, once nobody waits for it any more."""
+"""Author of edits staged by an agent, as shown in the edit log."""
+TIMEOUT_SECONDS: Final = 120.0
+RUN_TIMEOUT_SECONDS: Final = 3600.0
+GRACE_SECONDS: Final = 5.0
+"""Seconds for a cancelled command to close its recording."""
 _INSTRUCTIONS: Final = (
-    "ctxtui reads recordings of agents and says what is in their context, what it costs, what the prompt cache does. "
-    "`session` is a file, a session's id, or `last`: the newest session of the directory that the server was started "
-    "in, which is most likely yours. Figures are in tokens and US dollars; ± is a 90 % interval."
+    "ctxtui reads recordings of agents and shows what is in their context, what it costs, and what the prompt cache "
+    "does. `session` is a file, a session's id, or `last`: the newest session of the directory that the server was "
+    "started in, which is most likely yours. Figures are in tokens and US dollars; ± is a 90 % interval."
 )
 _STAGING: Final = (
-    " `blocks` names the blocks of your context; `stage` proposes to pin or drop some. The user sees what you staged, "
-    "with its price, and applies it or not: until then nothing changes."
+    " `blocks` lists the blocks of your context by name; `stage` proposes to pin or drop some. The user sees what you "
+    "staged, with its price, and may apply it: until then nothing changes."
 )
 
 
@@ -53,22 +53,22 @@ _STAGING: Final = (
     "--allow",
     type=click.Choice([RUN, STAGE]),
     multiple=True,
-    help="stage: also propose edits, which you then apply or not; run: also do tasks with an agent, which costs money.",
+    help="stage: also propose edits, which you may apply; run: also do tasks with an agent, which costs money.",
 )
 @click.option(
     "--server",
     "servers",
     metavar="NAME",
     multiple=True,
-    help="With --allow run: the only MCP servers that a task may use, or patterns; repeatable.",
+    help="With --allow run: an MCP server that tasks may use (default: all enabled), or a pattern; repeatable.",
 )
 @click.option("--json", is_flag=True, hidden=True, help="Nothing is printed: standard output is the protocol's.")
 @click.pass_context
 def serve(context: click.Context, allow: tuple[str, ...], servers: tuple[str, ...], json: bool) -> None:
-    """Serve MCP over standard input and output: an agent asks for its own composition, dead weight, next call, pins,
-    searches all sessions, and recalls what was put outside.
+    """Serve MCP over standard input and output, so that an agent can ask for its context's composition, dead weight,
+    next call and pins, search all sessions, and recall externalized blocks.
 
-    Everything only reads, unless --allow says more.
+    Read-only, unless --allow permits more.
 
     \b
     Example: claude mcp add ctxtui -- ctxtui mcp serve
@@ -78,8 +78,11 @@ def serve(context: click.Context, allow: tuple[str, ...], servers: tuple[str, ..
 
 
 def server_for(settings: Settings, allowed: Collection[str] = (), servers: Sequence[str] = ()) -> MCPServer:
-    """The server. Where `RUN` is `allowed`, tasks can be given to a headless agent with these MCP `servers` (none:
-    those that are enabled), where `STAGE` is, edits can be proposed."""
+    """Create the server.
+
+    If `RUN` is `allowed`, tasks can be given to a headless agent with these MCP `servers` (none: all enabled ones); if
+    `STAGE` is, edits can be proposed.
+    """
     from mcp.server import MCPServer
 
     instructions = _INSTRUCTIONS + (_STAGING if STAGE in allowed else "")
@@ -100,40 +103,40 @@ def _add_context(app: MCPServer) -> None:
 
     @app.tool(annotations=reads, structured_output=False)
     async def composition(session: str = "last", call: int = 0) -> str:
-        """What a context holds: tokens by category, the heaviest blocks, what the provider reported. `call` is the
+        """Show what a context holds: tokens by category, the heaviest blocks, and the provider's report. `call` is the
         number of a call, 0 for the newest."""
-        return await _told("show", *(("--call", str(call)) if call > 0 else ()), "--", session)
+        return await _run_command("show", *(("--call", str(call)) if call > 0 else ()), "--", session)
 
     @app.tool(annotations=reads, structured_output=False)
     async def dead_weight(session: str = "last") -> str:
-        """The blocks that cost most over the session: tokens times the calls that they stayed in the context."""
-        return await _told("show", "--heaviest", "--", session)
+        """List the blocks that cost most over the session: tokens times the calls that contained them."""
+        return await _run_command("show", "--heaviest", "--", session)
 
     @app.tool(annotations=reads, structured_output=False)
     async def repeats(session: str = "last") -> str:
-        """What stands in the context more than once, with the tokens that could go."""
-        return await _told("show", "--repeats", "--", session)
+        """List duplicate content in the context, with the tokens that could go."""
+        return await _run_command("show", "--repeats", "--", session)
 
     @app.tool(annotations=reads, structured_output=False)
     async def next_call(session: str = "last") -> str:
-        """What the next request would read from the prompt cache, and why earlier ones missed."""
-        return await _told("cache", "--", session)
+        """Show what the next request would read from the prompt cache, and why earlier ones missed."""
+        return await _run_command("cache", "--", session)
 
     @app.tool(annotations=reads, structured_output=False)
     async def ahead(session: str = "last", turns: int = 10) -> str:
-        """What the next turns bring: when the context meets its limits, what they cost, what would help."""
-        return await _told("preflight", "--turns", str(max(1, min(turns, 1000))), "--", session)
+        """Forecast the next turns: when the context reaches its limits, what they cost, what would help."""
+        return await _run_command("preflight", "--turns", str(max(1, min(turns, 1000))), "--", session)
 
     @app.tool(annotations=reads, structured_output=False)
     async def pins(session: str = "last") -> str:
-        """The blocks that the user pinned: what must not be lost."""
-        return await _told("pins", "--", session)
+        """List the blocks that the user pinned: they must not be lost."""
+        return await _run_command("pins", "--", session)
 
     @app.tool(annotations=reads, structured_output=False)
     async def blocks(session: str = "last") -> str:
-        """The blocks of a context by name, heaviest first, with their tokens; then what is staged or applied there, and
-        what that comes to."""
-        return await _told("stage", "--blocks", "--", session)
+        """List the blocks of a context by name, heaviest first, with their tokens; then the edits that are staged or
+        applied, and their effect."""
+        return await _run_command("stage", "--blocks", "--", session)
 
 
 def _add_library(app: MCPServer, settings: Settings) -> None:
@@ -144,15 +147,15 @@ def _add_library(app: MCPServer, settings: Settings) -> None:
 
     @app.tool(annotations=reads, structured_output=False)
     async def search(query: str, session: str = "", limit: int = 20) -> str:
-        """Find a text in the blocks of every session on this machine, or of one."""
+        """Find a text in the blocks of every session on this machine, or of one session."""
         where = ("--session", session) if session else ()
-        return await _told("search", *where, "--limit", str(max(1, min(limit, 200))), "--", query)
+        return await _run_command("search", *where, "--limit", str(max(1, min(limit, 200))), "--", query)
 
     @app.tool(annotations=reads, structured_output=False)
     async def recall(name: str) -> str:
-        """Read back what was put outside of a conversation, by the name in its {{REF:name}}."""
+        """Read an externalized block, by the name in its {{REF:name}}."""
         try:
-            return await asyncio.to_thread(recalled, name.removeprefix("{{REF:").removesuffix("}}"), settings)
+            return await asyncio.to_thread(read_artifact, name.removeprefix("{{REF:").removesuffix("}}"), settings)
         except CtxtuiError as error:
             raise ToolError(str(error)) from None
 
@@ -166,18 +169,18 @@ def _add_staging(app: MCPServer) -> None:
         truncate: list[str] | None = None,
         externalize: list[str] | None = None,
     ) -> str:
-        """Propose edits of a session's next request: blocks (named as `blocks` names them) to leave out, to keep
-        through every compaction, to keep head and tail of, to put outside with a line in their place. The user sees
-        the proposal and its price, and applies it or not; what the user took back stays so. Answers with what is
-        staged now, what it frees, breaks and costs, and what stays as it is and why."""
+        """Propose edits of a session's next request: blocks (by their names in `blocks`) to drop, to pin through every
+        compaction, to truncate to head and tail, or to externalize, which leaves one line in their place. The user
+        sees the proposal and its price, and may apply it; edits that the user reverted stay reverted. Returns what is
+        staged now, what it frees, breaks and costs, and what was not changed and why."""
         kinds = {"drop": drop, "pin": pin, "truncate": truncate, "externalize": externalize}
         wanted = [f"--{kind}={name}" for kind, names in kinds.items() for name in names or ()]
-        return await _told("stage", *wanted, "--author", AUTHOR, "--", session, both=True)
+        return await _run_command("stage", *wanted, "--author", AUTHOR, "--", session, both=True)
 
     @app.tool(structured_output=False)
     async def unstage(session: str = "last") -> str:
-        """Take back everything that you proposed and the user has not applied yet."""
-        return await _told("stage", "--take-back", "--author", AUTHOR, "--", session, both=True)
+        """Withdraw everything that you proposed and the user has not applied yet."""
+        return await _run_command("stage", "--take-back", "--author", AUTHOR, "--", session, both=True)
 
 
 def _add_run(app: MCPServer, allowed: Sequence[str]) -> None:
@@ -193,26 +196,38 @@ def _add_run(app: MCPServer, allowed: Sequence[str]) -> None:
         servers: list[str] | None = None,
     ) -> str:
         """Let an agent do a task in this directory, with the tools that the user configured and the MCP servers named
-        in `servers` (none: all that the user lets it have). What asks for leave is refused. Answers with JSON: result,
-        and metadata of how it came about."""
+        in `servers` (none: all that the user allows). Tools that need permission are refused. Returns JSON with the
+        result and metadata."""
         chosen = servers or allowed
-        strange = [name for name in chosen if allowed and not any(fnmatchcase(name, one) for one in allowed)]
-        if strange:
-            raise ToolError(f"the user lets tasks use {', '.join(allowed)} only, not {', '.join(strange)}")
+        refused = [name for name in chosen if allowed and not any(fnmatchcase(name, one) for one in allowed)]
+        if refused:
+            raise ToolError(f"tasks may use only {', '.join(allowed)}, not {', '.join(refused)}")
         here = Path.cwd().resolve()
         outside = [name for name, place in list_named_files(task, here) if not place.resolve().is_relative_to(here)]
         if outside:
-            raise ToolError(f"a task takes files of this directory along, not {', '.join(outside)}")
+            raise ToolError(f"a task may attach only files of this directory, not {', '.join(outside)}")
         limits = ("--max-rounds", str(max_rounds), "--max-tokens", max_tokens)
-        kept = ("--max-context-messages", str(max_context_messages))
-        cut = ("--max-tool-result-length", str(max_tool_result_length))
-        with_ = [f"--server={name}" for name in chosen]
-        return await _told("run", *limits, *kept, *cut, *with_, "--json", "--", task, seconds=_RUN_SECONDS)
+        message_limit = ("--max-context-messages", str(max_context_messages))
+        result_limit = ("--max-tool-result-length", str(max_tool_result_length))
+        server_options = [f"--server={name}" for name in chosen]
+        return await _run_command(
+            "run",
+            *limits,
+            *message_limit,
+            *result_limit,
+            *server_options,
+            "--json",
+            "--",
+            task,
+            seconds=RUN_TIMEOUT_SECONDS,
+        )
 
 
-async def _told(*arguments: str, seconds: float = _SECONDS, both: bool = False) -> str:
-    """What a command of ctxtui prints, with `both` also what it notes. What goes wrong with it is what is told. Who is
-    cancelled while it waits here ends it; it has a few seconds to close its record."""
+async def _run_command(*arguments: str, seconds: float = TIMEOUT_SECONDS, both: bool = False) -> str:
+    """Return the output of a ctxtui command, with its notes if `both`, or its error.
+
+    On cancellation the command is interrupted and has a few seconds to close its recording.
+    """
     process = await asyncio.create_subprocess_exec(
         *CTXTUI,
         *arguments,
@@ -227,16 +242,16 @@ async def _told(*arguments: str, seconds: float = _SECONDS, both: bool = False) 
     except TimeoutError:
         return f"ctxtui {arguments[0]} took longer than {seconds:g} seconds"
     finally:
-        await asyncio.shield(_ended(process))
+        await asyncio.shield(_stop(process))
     return (out + err if both else out or err).decode("utf-8", "replace").strip() or "(nothing)"
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
+async def _stop(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
         with suppress(ProcessLookupError):
             process.send_signal(signal.SIGINT)
         with suppress(TimeoutError):
-            async with asyncio.timeout(_GRACE):
+            async with asyncio.timeout(GRACE_SECONDS):
                 await process.wait()
     if process.returncode is None:
         with suppress(ProcessLookupError):
@@ -244,8 +259,8 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
         await process.wait()
 
 
-def recalled(name: str, settings: Settings) -> str:
-    """What is kept under `name` by the newest session that has it. Raises `NotFound`."""
+def read_artifact(name: str, settings: Settings) -> str:
+    """The artifact `name` of the newest session that has it. Raises `NotFound`."""
     path = database(settings.data_dir)
     if path.exists():
         with Store.open(path, readonly=True) as store:
@@ -253,4 +268,4 @@ def recalled(name: str, settings: Settings) -> str:
             for row in rows:
                 with suppress(NotFound):
                     return store.artifact(row.id, name).decode("utf-8", "replace")
-    raise NotFound(f"nothing is kept under {name!r}", place=str(Path(path)))
+    raise NotFound(f"nothing is stored under {name!r}", place=str(Path(path)))

@@ -1,4 +1,4 @@
-"""`ctxtui statusline`: the line in a client that says context, next price, what is left of the cache, one warning."""
+"""`ctxtui statusline`: a client's status line with context, next price, cache lifetime, and one warning."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from ctxtui.services.attach.status_line import build_status, parse_input, price_
 from ctxtui.services.config.config import load
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals.client_quotas import store_reports
-from ctxtui.views.text.status_line import line, words_of
+from ctxtui.views.text.status_line import describe_warning, line
 
 _ANSI: Final = {"bold": "1", "dim": "2", "warn": "33", "crit": "31", "readtx": "36"}
-"""The few styles of the line: the palette takes longer to load than the line may take."""
+"""ANSI codes of the line's few styles: loading the full palette would take too long."""
 _ASCII: Final = str.maketrans({"≈": "~", "·": "|", "▲": "!"})
 
 
 def print_line(settings: Settings | None = None, *, as_json: bool = False) -> int:
-    """Print the line for what a client says on standard input. Raises `CtxtuiError`."""
+    """Print the line for the client's JSON on standard input. Raises `CtxtuiError`."""
     if sys.stdin.isatty():
-        raise CtxtuiError("a client says on standard input what is to be told", way_out=_WAY)
-    told = parse_input(sys.stdin.read())
+        raise CtxtuiError("standard input must be the JSON of a client", way_out=INSTALL_HINT)
+    client_state = parse_input(sys.stdin.read())
     settings = settings or load().settings
-    status = build_status(told, settings)
-    store_reports(told, settings, status.at)
+    status = build_status(client_state, settings)
+    store_reports(client_state, settings, status.at)
     usage = status.predict_next()
-    usd, cold = (price_call(one, told, settings) for one in (usage, status.predict_next(cold=True)))
-    warning = find_warning(status, cold)
+    usd, expired_usd = (price_call(one, client_state, settings) for one in (usage, status.predict_next(cold=True)))
+    warning = find_warning(status, expired_usd)
     if as_json:
         write_json(
             {
                 "context_tokens": status.context,
                 "usable": status.usable or None,
                 "next_usd": usd,
-                "next_usd_cold": cold,
+                "next_usd_cold": expired_usd,
                 "cache_seconds": status.seconds_left,
-                "warning": {"kind": warning.kind, "text": words_of(warning)} if warning is not None else None,
+                "warning": {"kind": warning.kind, "text": describe_warning(warning)} if warning is not None else None,
             }
         )
         return 0
@@ -54,30 +54,30 @@ def print_line(settings: Settings | None = None, *, as_json: bool = False) -> in
     return 0
 
 
-_WAY: Final = "`ctxtui statusline install` has Claude Code run it"
+INSTALL_HINT: Final = "`ctxtui statusline install` adds it to Claude Code"
 
 
 def install(settings: Settings, *, replace: bool, as_json: bool) -> int:
-    """Put the line into Claude Code's settings. Raises `CtxtuiError`."""
+    """Add the line to Claude Code's settings. Raises `CtxtuiError`."""
     from ctxtui.services.attach import status_install
 
     file = status_install.settings_file()
-    made = status_install.install(file, replace=replace, setting=settings.data_dir)
+    change = status_install.install(file, replace=replace, setting=settings.data_dir)
     if as_json:
-        backup = str(made.backup) if made is not None and made.backup is not None else None
-        write_json({"file": str(file), "installed": True, "changed": made is not None, "backup": backup})
+        backup = str(change.backup) if change is not None and change.backup is not None else None
+        write_json({"file": str(file), "installed": True, "changed": change is not None, "backup": backup})
         return 0
-    if made is None:
-        note(f"it stands there already: {file}")
+    if change is None:
+        note(f"already installed: {file}")
         return 0
-    note(f"written: {file}; `ctxtui statusline remove` takes it out")
-    if made.backup is not None:
-        note(f"as it was before: {made.backup}")
+    note(f"written: {file}; `ctxtui statusline remove` removes it")
+    if change.backup is not None:
+        note(f"backup: {change.backup}")
     return 0
 
 
 def remove(settings: Settings, *, as_json: bool) -> int:
-    """Take the line out of every file that it was put into, and of the user's own. Raises `CtxtuiError`."""
+    """Remove the line from every file it was added to, and from the user's own settings. Raises `CtxtuiError`."""
     from ctxtui.services.attach import status_install
 
     file = status_install.settings_file()
@@ -85,10 +85,10 @@ def remove(settings: Settings, *, as_json: bool) -> int:
     if file not in files and status_install.remove(file, setting=settings.data_dir) is not None:
         files.append(file)
     if as_json:
-        write_json({"removed": [str(one) for one in files]})
+        write_json({"removed": [str(path) for path in files]})
     elif files:
-        for one in files:
-            note(f"taken out: {one}")
+        for path in files:
+            note(f"removed: {path}")
     else:
-        note(f"it stands nowhere: {file}")
+        note(f"not installed: {file}")
     return 0

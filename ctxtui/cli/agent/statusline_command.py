@@ -1,4 +1,4 @@
-"""The command `ctxtui statusline` with its actions; without any it is answered without click, see `ctxtui.cli.run`."""
+"""The command `ctxtui statusline` with its actions; without an action it runs without click, see `ctxtui.cli.run`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ctxtui.cli.context import JSON_OPTION, config_of
 
 @click.command("statusline")
 @click.argument("action", type=click.Choice(["install", "remove"]), default=None, required=False)
-@click.option("--replace", is_flag=True, help="With install: where another status line stands, until it is removed.")
+@click.option("--replace", is_flag=True, help="With install: replace another status line, which `remove` restores.")
 @JSON_OPTION
 @click.pass_context
 def statusline(context: click.Context, /, action: str | None, replace: bool, as_json: bool) -> int:
-    """Print a status line for Claude Code: context, the next call's price, what is left of the cache, one warning.
+    """Print a status line for Claude Code: context, price of the next call, cache lifetime, one warning.
 
-    `install` has Claude Code run it: one member of its settings.json is written, every other byte stays, and a copy of
-    the file is made. `remove` takes it out again, as does `ctxtui proxy off`, and puts back what stood there. Without
-    an action it reads what Claude Code says on standard input and prints the line.
+    `install` adds it to Claude Code's settings.json: one member is written, every other byte stays, and a copy of the
+    file is made. `remove` removes it and restores the previous status line, as does `ctxtui proxy off`. Without an
+    action it reads Claude Code's JSON from standard input and prints the line.
 
     \b
     Example: ctxtui statusline install

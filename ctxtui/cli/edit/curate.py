@@ -1,4 +1,4 @@
-"""`ctxtui curate`: a context under edits and policies, priced, as the request that leaves; in lines or as JSON."""
+"""`ctxtui curate`: a context under edits and policies with its price, as a request; as text or JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from ctxtui.analysis.call_choice import choose_call
-from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
+from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, open_recording
 from ctxtui.cli.edit.share import emit
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.cli.paint import width
@@ -39,43 +39,51 @@ from ctxtui.transcripts.targets import TARGETS
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.safe_text import one_line
 
-AWAITING = (
-    "a session to resume ends behind an answer: a tool asks for the next prompt and would not answer one that waits in "
-    "the file; --to anthropic (or another dialect) writes the request with the prompt"
+ENDS_AFTER_ANSWER = (
+    "a session to resume must end after an answer: the client asks for the next prompt and does not answer one in the "
+    "file; --to anthropic (or another dialect) writes the request with the prompt"
 )
-"""Why a session's file never ends in a prompt."""
+"""Why a session file never ends in a prompt."""
 
 
 @click.command(
     "curate",
-    help="Put one call's context under edits and policies: what that frees, breaks and costs, and the request that "
-    "leaves, ready to be sent. On a terminal the price is printed; -o FILE or a pipe takes the request, and the price "
-    "goes to standard error. Without a policy the request is the recorded one.\n\n"
+    help="Apply edits and policies to one call's context: print what that frees, breaks and costs, and the request, "
+    "ready to send. A terminal shows the price; with -o FILE or a pipe the request is written, and the price goes to "
+    "standard error. Without a policy the request is the recorded one.\n\n"
     f"PATH is {NAME_HELP}. --policy takes a policy's name (`ctxtui help policies` lists them) or a TOML file with "
-    "[[policy]] tables; --edits a file of edits, one JSON object a line; --applied takes those that you applied on the "
+    "[[policy]] tables; --edits a file of edits, one JSON object per line; --applied those that you applied on the "
     "screen.\n\n"
-    "--to claude-code, codex, opencode, pi or aider writes a recording of that tool again, as a new session that it "
-    "resumes behind an answer; for claude-code and codex any tool's recording is translated. The command to type is "
-    "said.\n\n\b\n"
+    "--to claude-code, codex, opencode, pi or aider writes a new session for that client, to be resumed after an "
+    "answer; for claude-code and codex, recordings of any client are translated. The command to resume it is "
+    "printed.\n\n\b\n"
     "Example: ctxtui curate session.jsonl --policy budget --set target=60000 > request.json\n"
     "Example: ctxtui curate last --policy keep_rounds --dry-run",
 )
 @click.argument("name", metavar="PATH", type=SessionName())
-@click.option("--policy", "policies", metavar="NAME|FILE", multiple=True, help="A policy or profile; several add up.")
-@click.option("--set", "given", metavar="K=V", multiple=True, help="A setting of the policy (JSON, or plain text).")
+@click.option(
+    "--policy",
+    "policies",
+    metavar="NAME|FILE",
+    multiple=True,
+    help="A policy or profile; repeatable, applied in order.",
+)
+@click.option(
+    "--set", "settings_given", metavar="K=V", multiple=True, help="A setting of the policy (JSON, or plain text)."
+)
 @click.option("--edits", "edits_file", type=click.Path(path_type=Path), metavar="FILE", help="Edits to apply first.")
-@click.option("--applied", is_flag=True, help="Begin with the edits applied on the screen; goes with --after.")
-@click.option("--dry-run", is_flag=True, help="Print no request: only what would be done and what it costs.")
+@click.option("--applied", is_flag=True, help="Start with the edits applied on the screen; implies --after.")
+@click.option("--dry-run", is_flag=True, help="Print only the changes and their price, not the request.")
 @click.option("--to", "form", type=click.Choice(FORMS), help="Format to write (default: the recorded dialect).")
 @click.option("--call", "number", type=click.IntRange(min=1), metavar="N", help="The Nth call (default: the last).")
 @click.option(
     "--after/--no-after",
     default=None,
-    help="The context behind the call's answer: what the next request begins with. A session to resume is always that.",
+    help="Use the context after the call's answer, where the next request begins. Always so for a session to resume.",
 )
 @THREAD_OPTION
-@click.option("--drop-block", is_flag=True, help="Leave thinking that no longer fits in, for the provider to drop.")
-@click.option("--keep-quoted", is_flag=True, help="Leave alone what later blocks of the context quote.")
+@click.option("--drop-block", is_flag=True, help="Keep thinking that is no longer valid, for the provider to drop.")
+@click.option("--keep-quoted", is_flag=True, help="Do not change blocks that later blocks quote.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE, or into a folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1): edits, prices, the request.")
 @click.pass_context
@@ -84,7 +92,7 @@ def curate(
     /,
     name: str,
     policies: tuple[str, ...],
-    given: tuple[str, ...],
+    settings_given: tuple[str, ...],
     edits_file: Path | None,
     number: int | None,
     thread: str,
@@ -93,66 +101,65 @@ def curate(
     after: bool | None,
     **flags: bool,
 ) -> None:
-    """Print a curated request; its price tag goes to standard error."""
     if form in RESUMED and after is False:
-        raise click.UsageError(AWAITING, context)
+        raise click.UsageError(ENDS_AFTER_ANSWER, context)
     settings = config_of(context).settings
-    steps = build_steps(policies, given)
+    steps = build_steps(policies, settings_given)
     if edits_file is not None and not edits_file.is_file():
         raise NotFound("no such file", place=str(edits_file))
     edits = loads(edits_file.read_bytes(), f"{edits_file}:") if edits_file is not None else []
-    loaded = opened(name, settings)
+    loaded = open_recording(name, settings)
     after = bool(after or flags["applied"] or form in RESUMED)
-    stand = (
+    applied = (
         applied_edits(loaded, settings, choose_call(loaded.session, thread, number or 0)) if flags["applied"] else ()
     )
-    if flags["applied"] and not stand:
-        note("no edit is applied: `a` in the inspector applies what is staged")
-    found = curated_from(
+    if flags["applied"] and not applied:
+        note("no edits are applied: press `a` in the inspector to apply staged ones")
+    curation = curate_session(
         loaded,
         (thread, number or 0),
         steps,
-        [*stand, *edits],
+        [*applied, *edits],
         settings,
         after,
         drops_blocks=flags["drop_block"],
         keep_quoted=flags["keep_quoted"],
         resumed=form in RESUMED,
-        stand=stand,
+        applied=applied,
     )
 
-    out, output = made(found, loaded, form or "", output, flags["dry_run"])
+    out, output = prepare_output(curation, loaded, form or "", output, flags["dry_run"])
     if flags["as_json"]:
-        told = curation_json(found, out.lost, out.violations, out.data, form or found.form)
-        write_json({**told, "resume": resume_info(form or "", out, output)})
+        fields = curation_json(curation, out.lost, out.violations, out.data, form or curation.form)
+        write_json({**fields, "resume": resume_info(form or "", out, output)})
     elif out.data and not _on_screen(output):
         write_request(out.data, output)
     on_screen = _on_screen(output) and not flags["as_json"]
-    for line in lines(found, out.lost, out.violations):
+    for line in lines(curation, out.lost, out.violations):
         if on_screen:
-            _shown(line)
+            _print_wrapped(line)
         else:
             note(line)
     if on_screen and out.data:
-        note(f"the request has {len(out.data):,} bytes: -o FILE writes it, a pipe takes it")
+        note(f"the request has {len(out.data):,} bytes: use -o FILE or a pipe to write it")
 
 
 def _on_screen(output: Path | None) -> bool:
-    """Whether what is printed is read by a person: nobody wants to see a request there."""
+    """Whether the output goes to a terminal, where no request is printed."""
     return output is None and sys.stdout.isatty()
 
 
-def _shown(line: str) -> None:
-    """A line of the price tag on a terminal, its words below each other where it is too long."""
+def _print_wrapped(line: str) -> None:
+    """Print a line of the price tag on a terminal, wrapped with an indent."""
     first, *more = safe_text.wrap(safe_text.line(line), width() - _INDENT) or [""]
     write(first)
     for words in more:
         write(" " * _INDENT + words.lstrip())
 
 
-def curated_from(
+def curate_session(
     loaded: Loaded,
-    which: tuple[str, int],
+    thread_and_number: tuple[str, int],
     steps: list[Step],
     edits: list[Edit],
     settings: Any,
@@ -160,12 +167,15 @@ def curated_from(
     drops_blocks: bool = False,
     keep_quoted: bool = False,
     resumed: bool = False,
-    stand: Sequence[Edit] = (),
+    applied: Sequence[Edit] = (),
 ) -> Curation:
-    """A call's context, counted, under `edits` and `steps`; `which` is its thread and number, `resumed` says that a
-    tool is to go on from it. Those of the `edits` that `stand`, because they are applied, are no part of the price
-    where others come to them, or the call left under edits already."""
-    chosen = choose_call(loaded.session, *which)
+    """Count a call's context and apply `edits` and `steps`; `which` is its thread and number.
+
+    `resumed` is whether a client will continue it. Edits in `stand` are applied already, and are left out of the price
+    if
+    others are added, or if the call was sent under edits already.
+    """
+    chosen = choose_call(loaded.session, *thread_and_number)
     with counting(settings) as counter:
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
@@ -175,7 +185,7 @@ def curated_from(
             chosen,
             steps=steps,
             edits=edits,
-            under=stand if steps or len(edits) > len(stand) or chosen.call.is_edited else (),
+            under=applied if steps or len(edits) > len(applied) or chosen.call.is_edited else (),
             after=after,
             resumed=resumed,
             drops_blocks=drops_blocks,
@@ -185,14 +195,16 @@ def curated_from(
         )
 
 
-def made(found: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool) -> tuple[Written, Path | None]:
-    """What is written (nothing, if `dry`), and where it goes."""
-    if dry and (found.applied.refused or form in (OWN, *RESUMED)):
+def prepare_output(
+    curation: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool
+) -> tuple[Written, Path | None]:
+    """The text to write (empty if `dry`), and its destination."""
+    if dry and (curation.applied.refused or form in (OWN, *RESUMED)):
         return Written(b""), None
-    out = write_context(found, form, loaded.path)
+    out = write_context(curation, form, loaded.path)
     if out.name:
         if TARGETS[form].beside:
-            note(f"the file's name must be {out.name}")
+            note(f"the file must be named {out.name}")
         output = prepare_path(output, out, None if dry else loaded.path) if output is not None else None
     if form in RESUMED:
         note(f"to resume it: {command_for(form, out, session_path(out, output))}")
@@ -208,36 +220,36 @@ def write_request(data: bytes, output: Path | None) -> None:
 
 
 _INDENT = 9
-SHOWN = 3
-"""Quoted and lost literals that are named."""
+MAX_LITERALS = 3
+"""Number of quoted and lost literals that are named."""
 
 
-def lines(found: Curation, lost: Sequence[str], violations: Sequence[Violation]) -> Iterator[str]:
-    """The price tag and what to look out for, for standard error."""
-    tag, chosen = found.tag, found.chosen
-    what = f"{chosen.thread} call {chosen.number}{', after its answer' if found.after else ''}"
-    counts = Counter(edit.author if edit.author != "user" else edit.kind for edit in found.log)
-    told = ", ".join(f"{name} {count}" for name, count in counts.items()) or "no edits"
-    yield f"{what}: {told}" + (f", {tag.repairs:,} by repair" if tag.repairs else "")
+def lines(curation: Curation, lost: Sequence[str], violations: Sequence[Violation]) -> Iterator[str]:
+    """The price tag and warnings, for standard error."""
+    tag, chosen = curation.tag, curation.chosen
+    place = f"{chosen.thread} call {chosen.number}{', after its answer' if curation.after else ''}"
+    counts = Counter(edit.author if edit.author != "user" else edit.kind for edit in curation.log)
+    counts_text = ", ".join(f"{name} {count}" for name, count in counts.items()) or "no edits"
+    yield f"{place}: {counts_text}" + (f", {tag.repairs:,} by repair" if tag.repairs else "")
     yield from _sizes(tag, chosen.call.usage)
     if tag.parts_at is not None:
         where = f", from block {tag.breaks_at + 1:,} on" if tag.breaks_at is not None else ""
         yield f"breaks   {numbers.tokens(tag.broken)} cached tokens{where}"
         yield f"{'apply':<12}{'once':>10}{'per call':>10}{'pays back':>12}"
-        yield from (_moment(moment) for moment in tag.moments)
+        yield from (_format_moment(moment) for moment in tag.moments)
     if tag.thinking_lost:
-        yield f"lost     {numbers.tokens(tag.thinking_lost)} of thinking behind the change"
+        yield f"lost     {numbers.tokens(tag.thinking_lost)} of thinking after the change"
     if tag.quotes:
         words = list(dict.fromkeys(quote.literal for quote in tag.quotes))
-        named = ", ".join(one_line(word)[:60] for word in words[:SHOWN])
+        literals = ", ".join(one_line(word)[:60] for word in words[:MAX_LITERALS])
         blocks = {by for quote in tag.quotes for by in quote.by}
-        yield f"quoted   {len(blocks):,} later blocks quote what goes: {named}"
+        yield f"quoted   {len(blocks):,} later blocks quote removed text: {literals}"
     if tag.lost:
-        yield "summary  does not say: " + ", ".join(one_line(one.literal)[:60] for one in tag.lost[:SHOWN])
-    for held in tag.held:
-        yield f"held     {held}"
+        yield "summary  does not mention: " + ", ".join(one_line(one.literal)[:60] for one in tag.lost[:MAX_LITERALS])
+    for failed in tag.held:
+        yield f"held     {failed}"
     if tag.asleep:
-        yield f"asleep   {tag.asleep:,} edits: their targets are not in this context"
+        yield f"asleep   {tag.asleep:,} edits whose targets are not in this context"
     if tag.refused:
         yield f"refused  {tag.refused}"
     for violation in violations[:10]:
@@ -247,11 +259,10 @@ def lines(found: Curation, lost: Sequence[str], violations: Sequence[Violation])
 
 
 def _sizes(tag: PriceTag, usage: Usage | None) -> Iterator[str]:
-    """What the provider will report of the request, its parts, and what it reported of the call where that is another
-    figure."""
-    told = f"; {numbers.tokens(usage.input)} reported" if usage is not None and usage.input != tag.before else ""
+    """The expected size of the request, its parts, and the reported size of the call if different."""
+    reported = f"; {numbers.tokens(usage.input)} reported" if usage is not None and usage.input != tag.before else ""
     freed = numbers.signed(-tag.freed)
-    yield f"context  {numbers.tokens(tag.before)} -> {numbers.tokens(tag.after)} ({freed}){told}"
+    yield f"context  {numbers.tokens(tag.before)} -> {numbers.tokens(tag.after)} ({freed}){reported}"
     client, beyond = tag.under.client, tag.under.residual
     if client or beyond:
         body = f"{numbers.tokens(tag.without.body)} -> {numbers.tokens(tag.under.body)}"
@@ -259,28 +270,28 @@ def _sizes(tag: PriceTag, usage: Usage | None) -> Iterator[str]:
         yield f"body     {body}{added}" + (f", residual {numbers.signed(beyond)}" if beyond else "")
     if tag.under.back:
         back = numbers.tokens(tag.under.back)
-        yield f"back     {back} that the client no longer sent: what is written holds it again"
+        yield f"back     {back} that the client no longer sent are included again"
 
 
-def _moment(moment: ApplyMoment) -> str:
+def _format_moment(moment: ApplyMoment) -> str:
     back = "never" if moment.pays_back is None else "at once" if not moment.pays_back else f"{moment.pays_back:,} calls"
     once, later = numbers.signed_money(moment.once), numbers.signed_money(moment.per_call)
     return f"{moment.name:<12}{once:>10}{later:>10}{back if moment.once is not None else '?':>12}"
 
 
 def curation_json(
-    found: Curation, lost: Sequence[str], violations: Sequence[Violation], data: bytes, form: str
+    curation: Curation, lost: Sequence[str], violations: Sequence[Violation], data: bytes, form: str
 ) -> dict[str, Any]:
-    """Everything, as JSON."""
-    tag, chosen = found.tag, found.chosen
+    """The whole result as JSON."""
+    tag, chosen = curation.tag, curation.chosen
     return {
-        "session": found.session.about.id,
+        "session": curation.session.about.id,
         "thread": chosen.thread,
         "call": chosen.number or None,
-        "after": found.after,
+        "after": curation.after,
         "format": form,
-        "edits": [to_json(edit) for edit in found.log],
-        "repairs": [to_json(edit) for edit in found.applied.repairs],
+        "edits": [to_json(edit) for edit in curation.log],
+        "repairs": [to_json(edit) for edit in curation.applied.repairs],
         "tokens": {
             **members(
                 tag,

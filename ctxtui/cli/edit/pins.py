@@ -1,4 +1,4 @@
-"""`ctxtui edits pins`: the pinned blocks of a session as text, and the hook that keeps them through a compaction."""
+"""`ctxtui edits pins`: the pinned blocks of a session as text, and a hook that restores them after a compaction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, open_recording
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.editing.overlay import SessionEdits
@@ -28,9 +28,9 @@ from ctxtui.views.text import safe_text
 
 @click.command(
     "pins",
-    help="Print the pinned blocks of a session; with --hook, have Claude Code read them again after it compacted.\n\n"
-    f"NAME is {NAME_HELP}. Blocks are pinned with `p` in the inspector. --hook shows the change of "
-    ".claude/settings.local.json in the session's directory and asks before it is written.\n\n\b\n"
+    help="Print the pinned blocks of a session; with --hook, let Claude Code read them again after a compaction.\n\n"
+    f"NAME is {NAME_HELP}. Press `p` in the inspector to pin a block. --hook shows the change to "
+    ".claude/settings.local.json in the session's directory, and asks before writing it.\n\n\b\n"
     "Example: ctxtui edits pins last --hook\n"
     "Example: ctxtui edits pins last --json",
 )
@@ -40,34 +40,33 @@ from ctxtui.views.text import safe_text
 @JSON_OPTION
 @click.pass_context
 def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool) -> None:
-    """The pinned blocks of a session."""
     settings = config_of(context).settings
-    loaded = opened(name, settings)
+    loaded = open_recording(name, settings)
     overlays = SessionEdits(loaded, settings)
     edits = [edit for thread in loaded.session.threads for edit in overlays.of(thread).in_force]
-    found = pinned_blocks(loaded.session, edits)
+    blocks = pinned_blocks(loaded.session, edits)
     if hook:
         _install(Path(loaded.session.about.cwd or "."), hook_command(loaded.session.about.id or name), yes)
-        note(f"{len(found):,} block{'' if len(found) == 1 else 's'} pinned now")
+        note(f"{len(blocks):,} block{'' if len(blocks) == 1 else 's'} pinned now")
     elif as_json:
-        fields = [members(one, "digest tool=name text") for one in found]
+        fields = [members(block, "digest tool=name text") for block in blocks]
         write_json({"session": loaded.session.about.id or loaded.name, "pins": fields})
-    elif found:
-        write(as_text(found).rstrip("\n"))
+    elif blocks:
+        write(as_text(blocks).rstrip("\n"))
     else:
-        note("nothing is pinned: `p` in the inspector pins a block")
+        note("nothing is pinned: press `p` in the inspector to pin a block")
 
 
 def _install(folder: Path, run: str, yes: bool) -> None:
     if not folder.is_dir():
-        raise CtxtuiError("the session's directory is not here", place=str(folder))
+        raise CtxtuiError("the session's directory does not exist here", place=str(folder))
     before = read_settings(folder)
     after = add_hook(before, run)
     if after == before:
-        note(f"the hook is there already: {folder / SETTINGS}")
+        note(f"the hook is already installed: {folder / SETTINGS}")
         return
     for line in difflib.unified_diff(_lines(before), _lines(after), str(SETTINGS), str(SETTINGS), lineterm="", n=2):
-        # What stands in the folder's file is no word of ours: nothing in it may reach the terminal as it is.
+        # The file's text is untrusted: make it safe for the terminal.
         write(safe_text.line(line))
     if not yes and not click.confirm(f"Write {folder / SETTINGS}?", default=False, err=True):
         note("nothing was written")

@@ -1,4 +1,4 @@
-"""`ctxtui report`: what sessions came to, as text or as one document with charts that can be given away."""
+"""`ctxtui report`: report on sessions, as text or as an HTML document with charts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ctxtui.cli.inspect.growth import growth_json
 from ctxtui.cli.money.findings import findings_json
 from ctxtui.cli.output import note, note_failed, refuse, write, write_json
 from ctxtui.cli.paint import Painter, rule, width
-from ctxtui.cli.session_work import worked
+from ctxtui.cli.session_work import read_sessions
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.masking import Masker, describe_report, summarize_report
 from ctxtui.services.config.settings import Settings
@@ -33,18 +33,17 @@ _STDOUT = "-"
 
 @click.command(
     "report",
-    help="Say what a session came to, or each one of a folder, or one call: how its context grew, findings with their "
-    "cures, what the cache did, what it cost, its heaviest blocks.\n\n"
-    "PATH is a file, a folder (every recording in it), a session's id, or `last`. With --html it is one document that "
-    "loads nothing from anywhere, with charts, for light and dark screens and for paper; secrets are masked as `share` "
-    "masks them, and patterns find much and not everything: read it before you give it away. Without a FILE it goes to "
-    "standard output.\n\n\b\n"
+    help="Report on a session, on each one in a folder, or on one call: growth of the context, findings with fixes, "
+    "cache, cost, and heaviest blocks.\n\n"
+    "PATH is a file, a folder (every recording in it), a session's id, or `last`. --html writes one self-contained "
+    "document with charts, for light and dark screens and for print, to standard output if there is no FILE. Secrets "
+    "are masked as with `share`; masking patterns are not complete: read the document before you share it.\n\n\b\n"
     "Example: ctxtui report session.jsonl --html report.html\n"
     "Example: ctxtui report ~/.claude/projects/-home-me-app",
 )
 @click.argument("names", metavar="PATH...", nargs=-1, required=True, type=SessionName())
 @click.option("--html", is_flag=False, flag_value=_STDOUT, metavar="[FILE]", help="Write the document (into FILE).")
-@click.option("--call", "number", type=click.IntRange(min=1), metavar="N", help="About the thread's Nth call.")
+@click.option("--call", "number", type=click.IntRange(min=1), metavar="N", help="Report on the thread's Nth call.")
 @THREAD_OPTION
 @click.option(
     "--most",
@@ -52,7 +51,7 @@ _STDOUT = "-"
     default=10,
     show_default=True,
     metavar="N",
-    help="Of several sessions the N dearest are told in full.",
+    help="Of several sessions, report the N dearest in full.",
 )
 @mask_option()
 @FORCE_OPTION
@@ -69,97 +68,98 @@ def report(
     force: bool,
     as_json: bool,
 ) -> int:
-    """Say what sessions came to."""
     settings = config_of(context).settings
     masker = masker_of(mask)
-    every = expand_names(names, settings.clients)
+    names_expanded = expand_names(names, settings.clients)
     if html is not None and as_json:
-        raise WrongUse("--html and --json are two forms", way_out="choose one")
-    if number and len(every) > 1:
-        raise WrongUse("--call is about one session", way_out="name one recording")
+        raise WrongUse("--html and --json exclude each other", way_out="choose one")
+    if number and len(names_expanded) > 1:
+        raise WrongUse("--call needs a single session", way_out="give one recording")
     if html not in (None, _STDOUT) and Path(html).exists() and not force:
-        raise WrongUse(f"--html {html}: there is a file", way_out="write PATH before --html; --force replaces FILE")
-    found, failed = _read(every, settings, masker, thread, number or 0)
-    if not found:
+        raise WrongUse(f"--html {html}: the file exists", way_out="write PATH before --html; --force replaces FILE")
+    sessions, failed = _read(names_expanded, settings, masker, thread, number or 0)
+    if not sessions:
         return refuse(failed[0][1], as_json=as_json)
     if as_json:
-        labels = every if len(every) == len(found) else [one.title for one in found]
+        labels = names_expanded if len(names_expanded) == len(sessions) else [session.title for session in sessions]
         write_json(
-            {"sessions": [_session_json(*each) for each in zip(found, map(masker.mask_text, labels), strict=True)]}
+            {"sessions": [_session_json(*each) for each in zip(sessions, map(masker.mask_text, labels), strict=True)]}
         )
     elif html is None:
-        _print(found, settings, every)
+        _print(sessions, settings, names_expanded)
     else:
-        _write(_page(found, failed, masker, most, mask), html, masker, mask, force=force)
+        _write(_page(sessions, failed, masker, most, mask), html, masker, mask, force=force)
     return note_failed(failed)
 
 
-def _session_json(one: ReportedSession, name: str) -> dict[str, Any]:
-    found = findings_json(one.found, name)
-    # Edits hold words of the session (paths, headings): `ctxtui findings` has them.
-    found["findings"] = [{key: value for key, value in each.items() if key != "edits"} for each in found["findings"]]
+def _session_json(session: ReportedSession, name: str) -> dict[str, Any]:
+    findings = findings_json(session.found, name)
+    # Edits contain texts of the session (paths, headings); `ctxtui findings` prints them.
+    findings["findings"] = [
+        {key: value for key, value in finding.items() if key != "edits"} for finding in findings["findings"]
+    ]
     return {
-        "title": one.title,
-        "facts": list(one.facts),
-        "call": one.number or None,
-        "cost_usd": None if one.partial else one.usd,
-        "cost_usd_at_least": one.usd,
-        "parts": [{"name": part, "usd": usd, "tokens": tokens} for part, usd, tokens in one.parts],
-        "growth": growth_json(one.growth),
-        "findings": found,
-        "heaviest": [to_builtins(block) for block in one.blocks],
+        "title": session.title,
+        "facts": list(session.facts),
+        "call": session.number or None,
+        "cost_usd": None if session.partial else session.usd,
+        "cost_usd_at_least": session.usd,
+        "parts": [{"name": part, "usd": usd, "tokens": tokens} for part, usd, tokens in session.parts],
+        "growth": growth_json(session.growth),
+        "findings": findings,
+        "heaviest": [to_builtins(block) for block in session.blocks],
     }
 
 
 def _read(
     names: list[str], settings: Settings, masker: Masker, thread: str, number: int
 ) -> tuple[list[ReportedSession], list[tuple[str, CtxtuiError]]]:
-    found: list[ReportedSession] = []
+    sessions: list[ReportedSession] = []
     failed: list[tuple[str, CtxtuiError]] = []
-    asked = ReportRequest(settings, thread, number)
-    for one in worked(REPORT, names, asked, settings, "working out the report"):
-        if one.error is not None:
-            failed.append((one.name, one.error))
+    request = ReportRequest(settings, thread, number)
+    for result in read_sessions(REPORT, names, request, settings, "working out the report"):
+        if result.error is not None:
+            failed.append((result.name, result.error))
         else:
-            # Masked here, one after the other: the same secret has the same mask in all of them.
-            found.append(mask_report(one.result, masker))
-    return found, failed
+            # Masked sequentially, so that a secret has the same mask in all sessions.
+            sessions.append(mask_report(result.result, masker))
+    return sessions, failed
 
 
 def _page(
-    found: list[ReportedSession], failed: list[tuple[str, CtxtuiError]], masker: Masker, most: int, level: str
+    sessions: list[ReportedSession], failed: list[tuple[str, CtxtuiError]], masker: Masker, most: int, level: str
 ) -> ReportPage:
-    ordered = sorted(found, key=lambda one: (-(one.usd or 0.0), -one.growth.growth.carry))
-    one = len(ordered) == 1
-    title = ordered[0].title if one else f"{len(ordered):,} sessions"
-    if one and ordered[0].number:
+    ordered = sorted(sessions, key=lambda one: (-(one.usd or 0.0), -one.growth.growth.carry))
+    is_single = len(ordered) == 1
+    title = ordered[0].title if is_single else f"{len(ordered):,} sessions"
+    if is_single and ordered[0].number:
         title = f"{title}: call {ordered[0].number:,}"
-    told = tuple((masker.mask_text(name), masker.mask_text(str(trouble))) for name, trouble in failed)
+    failures = tuple((masker.mask_text(name), masker.mask_text(str(trouble))) for name, trouble in failed)
     return ReportPage(
         title=title,
         sessions=tuple(ordered),
         rest=max(0, len(ordered) - most),
         level=level,
         masked=tuple(describe_report(masker.report)),
-        failed=told,
+        failed=failures,
     )
 
 
-def _write(what: ReportPage, html: str, masker: Masker, level: str, *, force: bool) -> None:
-    data = page(what).encode("utf-8", "replace")
+def _write(report_page: ReportPage, html: str, masker: Masker, level: str, *, force: bool) -> None:
+    data = page(report_page).encode("utf-8", "replace")
     emit(data, None if html == _STDOUT else Path(html), replace=force)
     if html != _STDOUT:
         write(f"{len(data):,} bytes written to {html}")
     note(f"masked ({level}): {summarize_report(masker.report)}")
 
 
-def _print(found: list[ReportedSession], settings: Settings, names: list[str]) -> None:
+def _print(sessions: list[ReportedSession], settings: Settings, names: list[str]) -> None:
     painter, room = Painter(settings.glyphs), width()
-    for one, name in zip(found, names if len(names) == len(found) else [""] * len(found), strict=True):
-        usd = numbers.least(one.usd, one.partial) if one.usd is not None else "unknown cost"
-        painter.lines(rule(cells.fit(one.title, room - 24), usd))
-        painter.line([Span(" " + " · ".join(one.facts), "dim")])
-        painter.lines(growth_view.wrapped(one.growth, room))
-        painter.line([Span(f" findings, {finding_view.note(one.found)}:" if one.found.found else "", "bold")])
-        painter.lines(finding_view.lines(one.found, name or one.title, room))
+    for session, name in zip(sessions, names if len(names) == len(sessions) else [""] * len(sessions), strict=True):
+        usd = numbers.least(session.usd, session.partial) if session.usd is not None else "unknown cost"
+        painter.lines(rule(cells.fit(session.title, room - 24), usd))
+        painter.line([Span(" " + " · ".join(session.facts), "dim")])
+        painter.lines(growth_view.wrap(session.growth, room))
+        painter.line([Span(f" findings, {finding_view.note(session.found)}:" if session.found.found else "", "bold")])
+        painter.lines(finding_view.lines(session.found, name or session.title, room))
         painter.line([])

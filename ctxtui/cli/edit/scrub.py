@@ -1,4 +1,4 @@
-"""`ctxtui session scrub`: a masked copy of a session in the database."""
+"""`ctxtui session scrub`: write a masked copy of a session into the database."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Final
 
 import click
 
-from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, open_recording
 from ctxtui.cli.edit.share import mask_option, masker_of
-from ctxtui.cli.output import answer, note, shown
+from ctxtui.cli.output import escape, note, print_result
 from ctxtui.cli.progress import Working
 from ctxtui.curation.masking import summarize_report
 from ctxtui.services.config.paths import database
@@ -18,14 +18,14 @@ from ctxtui.store.rows import SourceInfo
 from ctxtui.store.store import Store
 
 MASKED: Final = "masked"
-"""The tag by which lists tell a masked copy from what it is a copy of."""
+"""Tag of masked copies, to tell them from the originals in lists."""
 
 
 @click.command(
     "scrub",
-    help=f"Write a masked copy of a session into the database; the session itself stays as it is.\n\n"
-    f"NAME is {NAME_HELP}. What was masked is counted. Patterns find much and not all: look at the copy before you "
-    "give it away.\n\n\b\n"
+    help=f"Write a masked copy of a session into the database; the session itself is not changed.\n\n"
+    f"NAME is {NAME_HELP}. Masked items are counted. Masking patterns are not complete: check the copy before you "
+    "share it.\n\n\b\n"
     "Example: ctxtui session scrub 7f3a && ctxtui export 7f3a-scrubbed --to ctxtui -o copy.jsonl\n"
     "Example: ctxtui export last --to openai-chat",
 )
@@ -35,9 +35,8 @@ MASKED: Final = "masked"
 @JSON_OPTION
 @click.pass_context
 def scrub(context: click.Context, name: str, mask: str, new: str, as_json: bool) -> None:
-    """Write a masked copy."""
     settings = config_of(context).settings
-    session = opened(name, settings).session
+    session = open_recording(name, settings).session
     masker = masker_of(mask)
     with Working("masking"), Store.open(database(settings.data_dir)) as store:
         copy = mask_session(session, new or masker.mask_word(f"{session.about.id or 'session'}-scrubbed"), masker)
@@ -45,5 +44,7 @@ def scrub(context: click.Context, name: str, mask: str, new: str, as_json: bool)
             copy, SourceInfo(format=copy.about.source), price=make_call_pricer(prices_for(settings))
         )
         store.tag(id_, (MASKED,))
-    answer(as_json, {"id": id_, "of": session.about.id, "level": mask, "masked": dict(masker.report)}, shown(id_))
+    print_result(
+        as_json, {"id": id_, "of": session.about.id, "level": mask, "masked": dict(masker.report)}, escape(id_)
+    )
     note(f"masked ({mask}): {summarize_report(masker.report)}")

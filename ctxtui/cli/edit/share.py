@@ -1,4 +1,4 @@
-"""`ctxtui share`: one call as a page that can be given away."""
+"""`ctxtui share`: write one call as an HTML page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from typing import Any
 import click
 
 from ctxtui.analysis.call_choice import choose_call
-from ctxtui.cli.context import CALL_OPTION, FORCE_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
+from ctxtui.cli.context import (
+    CALL_OPTION,
+    FORCE_OPTION,
+    NAME_HELP,
+    THREAD_OPTION,
+    SessionName,
+    config_of,
+    open_recording,
+)
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.progress import counting
 from ctxtui.curation.mask_rules import Level
@@ -24,7 +32,7 @@ from ctxtui.views.pages.share_page import page
 
 
 def mask_option(*, images: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """``--mask LEVEL``; `images`: where pictures are masked, too."""
+    """The option ``--mask LEVEL``; `images` is whether images are masked as well."""
     personal = "addresses, user names, images" if images else "addresses, user names"
     return click.option(
         "--mask",
@@ -36,12 +44,12 @@ def mask_option(*, images: bool = False) -> Callable[[Callable[..., Any]], Calla
 
 
 def masker_of(level: str) -> Masker:
-    """What masks at a level of ``--mask``."""
+    """The masker for a level of ``--mask``."""
     return Masker(mask_rules(), Level(level))
 
 
 def emit(data: bytes, path: Path | None, *, replace: bool = False) -> None:
-    """Write `data` to standard output, or to a file of mode 0600. Raises `CtxtuiError` where there is one already."""
+    """Write `data` to standard output, or to a file of mode 0600. Raises `CtxtuiError` if the file exists."""
     if path is not None:
         write_private(path, data, replace=replace)
         return
@@ -51,9 +59,9 @@ def emit(data: bytes, path: Path | None, *, replace: bool = False) -> None:
 
 @click.command(
     "share",
-    help="Write one self-contained HTML page of exactly what a call sent, with secrets masked.\n\n"
-    f"NAME is {NAME_HELP}. What was masked is listed on standard error and on the page. Patterns find much and not "
-    "everything: read the page before you give it away.\n\n\b\n"
+    help="Write one self-contained HTML page with exactly what a call sent, with secrets masked.\n\n"
+    f"NAME is {NAME_HELP}. Masked items are listed on standard error and on the page. Masking patterns are not "
+    "complete: read the page before you share it.\n\n\b\n"
     "Example: ctxtui share session.jsonl --call 12 -o call-12.html\n"
     "Example: ctxtui share last -o call.html --mask secrets",
 )
@@ -77,12 +85,11 @@ def share(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write one call as a page."""
     output = None if output == Path("-") else output
     if as_json and output is None:
         raise click.UsageError("--json needs -o: standard output is the page itself", context)
     settings = config_of(context).settings
-    loaded = opened(name, settings)
+    loaded = open_recording(name, settings)
     chosen = choose_call(loaded.session, thread, number or 0)
     with counting(settings) as counter:
         book = book_for(loaded.session, counter, settings)

@@ -1,4 +1,4 @@
-"""`ctxtui diff`: what one context holds that another does not, of two calls or of two sessions."""
+"""`ctxtui diff`: differences between two contexts, of two calls or two sessions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ctxtui.analysis.content.normalized import diff_text
 from ctxtui.analysis.content.volatile import ChangingBlock, find_changing_blocks
 from ctxtui.analysis.content.word_diff import word_diff
 from ctxtui.analysis.short_names import short_model
-from ctxtui.cli.context import JSON_OPTION, config_of, opened
+from ctxtui.cli.context import JSON_OPTION, config_of, open_recording
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import wants_colour, write_json
 from ctxtui.cli.paint import Painter, rule, width
@@ -30,7 +30,7 @@ from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.views.blocks.word_diff import drawn
+from ctxtui.views.blocks.word_diff import render
 from ctxtui.views.lists import diff as rows_of_diff
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
@@ -40,7 +40,7 @@ _CALL: Final = re.compile(r"(?P<name>.*?)[@#](?:(?P<thread>[^@#]+):)?(?P<number>
 
 
 class NamedContext(NamedTuple):
-    """A context as it is named: a recording, a thread of it ("": the main one), a call's number (0: the last)."""
+    """A context by name: a recording, its thread ("": the main one), and a call's number (0: the last)."""
 
     name: str
     thread: str = ""
@@ -54,60 +54,64 @@ class NamedContext(NamedTuple):
 @JSON_OPTION
 @click.pass_context
 def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> int:
-    """Compare two contexts: the first block that differs, word by word; what entered, left and changed, in tokens.
+    """Compare two contexts: the first block that differs, word by word; blocks that entered, left and changed, in
+    tokens.
 
-    A and B are recordings, each with the call that is meant: PATH@12, ID#12, PATH@THREAD:12; without one it is the last
-    call of the main thread. B may be @12 alone: another call of A. Two sessions are compared by what their blocks say,
-    whatever dialect they were recorded in. The exit code is 0 where the model reads the same, 1 where it does not.
+    A and B are recordings with a call: PATH@12, ID#12, PATH@THREAD:12; the default is the last call of the main thread.
+    B may be just @12: another call of A. Two sessions are compared by the contents of their blocks, in any dialect. The
+    exit code is 0 if the model reads the same, 1 if not.
 
     \b
     Example: ctxtui diff session.jsonl@30 @31
     Example: ctxtui diff before.jsonl after.jsonl
     """
     settings = config_of(context).settings
-    one = named_context(a)
-    other = named_context(b)
-    if not one.name:
-        raise WrongUse(f"{a} names no recording", way_out="the first of the two is PATH or PATH@CALL")
+    left_name = named_context(a)
+    right_name = named_context(b)
+    if not left_name.name:
+        raise WrongUse(f"{a} is not a recording", way_out="A must be PATH or PATH@CALL")
     (before, first), (after, second) = _open_sides(
-        one, other if other.name else other._replace(name=one.name), settings
+        left_name, right_name if right_name.name else right_name._replace(name=left_name.name), settings
     )
-    found = made(before, after)
-    steady = _unsteady_blocks(before, after)
+    result = made(before, after)
+    unsteady_blocks = _unsteady_blocks(before, after)
     if as_json:
-        write_json(diff_json(found, steady, (first, second)))
+        write_json(diff_json(result, unsteady_blocks, (first, second)))
     else:
-        print_text(found, steady, (first, second), settings, whole=whole)
-    return 0 if found.is_same else DIFFERENT
+        print_text(result, unsteady_blocks, (first, second), settings, whole=whole)
+    return 0 if result.is_same else DIFFERENT
 
 
 def named_context(text: str) -> NamedContext:
-    """What `text` names: ``PATH``, ``ID@12``, ``PATH#12``, ``PATH@THREAD:12``; a file of that very name goes first."""
-    found = _CALL.fullmatch(text)
-    if found is None or os.path.lexists(Path(text).expanduser()):
+    """Parse ``PATH``, ``ID@12``, ``PATH#12``, ``PATH@THREAD:12``; an existing file with that name takes precedence."""
+    match = _CALL.fullmatch(text)
+    if match is None or os.path.lexists(Path(text).expanduser()):
         return NamedContext(text)
-    return NamedContext(found["name"], found["thread"] or "", int(found["number"] or 0))
+    return NamedContext(match["name"], match["thread"] or "", int(match["number"] or 0))
 
 
 def _open_sides(
-    one: NamedContext, other: NamedContext, settings: Settings
+    left_name: NamedContext, right_name: NamedContext, settings: Settings
 ) -> tuple[tuple[DiffSide, Loaded], tuple[DiffSide, Loaded]]:
-    recordings = {name: opened(name, settings) for name in dict.fromkeys((one.name, other.name))}
-    chosen = [choose_call(recordings[each.name].session, each.thread, each.number) for each in (one, other)]
+    recordings = {name: open_recording(name, settings) for name in dict.fromkeys((left_name.name, right_name.name))}
+    chosen = [
+        choose_call(recordings[context_name.name].session, context_name.thread, context_name.number)
+        for context_name in (left_name, right_name)
+    ]
     books: dict[str, Book] = {}
     with counting(settings) as counter:
         for name, loaded in recordings.items():
             books[name] = book_for(loaded.session, counter, settings)
             count_all(books[name], counter)
     first, second = (
-        (DiffSide(books[each.name], call), recordings[each.name])
-        for each, call in zip((one, other), chosen, strict=True)
+        (DiffSide(books[context_name.name], call), recordings[context_name.name])
+        for context_name, call in zip((left_name, right_name), chosen, strict=True)
     )
     return first, second
 
 
 def _unsteady_blocks(before: DiffSide, after: DiffSide) -> list[tuple[DiffSide, list[ChangingBlock]]]:
-    """The blocks that change within the run of each thread that is compared."""
+    """The blocks that change within the run of each compared thread."""
     threads = {(id(side.book), side.chosen.thread): side for side in (before, after)}
     return [(side, find_changing_blocks(side.book.session, side.chosen.thread)) for side in threads.values()]
 
@@ -116,24 +120,26 @@ Since = Callable[[int], int]
 
 
 def diff_json(
-    found: Diff, steady: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]], loaded: tuple[Loaded, Loaded]
+    result: Diff, unsteady_blocks: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]], loaded: tuple[Loaded, Loaded]
 ) -> dict[str, Any]:
     """The fields of ``diff --json``; `loaded` are the recordings of both sides."""
-    first, begun = found.first_change, (first_call_numbers(found.a), first_call_numbers(found.b))
+    first, first_calls = result.first_change, (first_call_numbers(result.a), first_call_numbers(result.b))
     return {
-        "a": _side_json(found.a, loaded[0]),
-        "b": _side_json(found.b, loaded[1]),
-        "same": found.is_same,
+        "a": _side_json(result.a, loaded[0]),
+        "b": _side_json(result.b, loaded[1]),
+        "same": result.is_same,
         "shared": {
-            "blocks": found.shared,
-            "tokens": found.shared_tokens,
-            "parts_at_token": None if found.is_same else found.token,
+            "blocks": result.shared,
+            "tokens": result.shared_tokens,
+            "parts_at_token": None if result.is_same else result.token,
         },
-        "kept": {"blocks": found.kept, "tokens": found.kept_tokens},
-        **{kind: _total_json(found, kind) for kind in (ENTERED, LEFT, CHANGED, RESPELLED)},
-        "first": {**_change_json(found, first, begun), "words": _words(found, first)} if first is not None else None,
-        "changes": [_change_json(found, change, begun) for change in found.changes],
-        "unsteady": [_unsteady_json(side, one) for side, some in steady for one in some],
+        "kept": {"blocks": result.kept, "tokens": result.kept_tokens},
+        **{kind: _total_json(result, kind) for kind in (ENTERED, LEFT, CHANGED, RESPELLED)},
+        "first": {**_change_json(result, first, first_calls), "words": _words(result, first)}
+        if first is not None
+        else None,
+        "changes": [_change_json(result, change, first_calls) for change in result.changes],
+        "unsteady": [_unsteady_json(side, block) for side, some in unsteady_blocks for block in some],
     }
 
 
@@ -147,13 +153,13 @@ def _side_json(side: DiffSide, loaded: Loaded) -> dict[str, Any]:
     }
 
 
-def _total_json(found: Diff, kind: str) -> dict[str, int]:
-    blocks, before, after = found.count_changes(kind)
+def _total_json(result: Diff, kind: str) -> dict[str, int]:
+    blocks, before, after = result.count_changes(kind)
     return {"blocks": blocks, "tokens_before": before, "tokens_after": after}
 
 
-def _change_json(found: Diff, change: Change, begun: tuple[Since, Since]) -> dict[str, Any]:
-    side, node = (found.a, change.before) if change.after is None else (found.b, change.after)
+def _change_json(result: Diff, change: Change, first_calls: tuple[Since, Since]) -> dict[str, Any]:
+    side, node = (result.a, change.before) if change.after is None else (result.b, change.after)
     assert node is not None
     here = side.tree[node]
     return {
@@ -162,12 +168,12 @@ def _change_json(found: Diff, change: Change, begun: tuple[Since, Since]) -> dic
         "category": CATEGORIES[side.category(node)],
         "label": side.book.names.label(here),
         "role": here.place.role,
-        "why": found.removal_reason(change),
-        "digests": [_digest(found.a, change.before), _digest(found.b, change.after)],
+        "why": result.removal_reason(change),
+        "digests": [_digest(result.a, change.before), _digest(result.b, change.after)],
         "tokens": [change.tokens_before, change.tokens_after],
         "since_call": [
-            begun[0](change.before) if change.before is not None else None,
-            begun[1](change.after) if change.after is not None else None,
+            first_calls[0](change.before) if change.before is not None else None,
+            first_calls[1](change.after) if change.after is not None else None,
         ],
     }
 
@@ -176,61 +182,62 @@ def _digest(side: DiffSide, node: int | None) -> str | None:
     return side.tree[node].block.digest if node is not None else None
 
 
-def _words(found: Diff, change: Change) -> list[list[str]]:
-    """The word diff of one change: pairs of ``same``, ``removed`` or ``added`` and the text."""
-    before = diff_text(found.a.tree[change.before]) if change.before is not None else ""
-    after = diff_text(found.b.tree[change.after]) if change.after is not None else ""
+def _words(result: Diff, change: Change) -> list[list[str]]:
+    """The word diff of a change: pairs of ``same``, ``removed`` or ``added`` and the text."""
+    before = diff_text(result.a.tree[change.before]) if change.before is not None else ""
+    after = diff_text(result.b.tree[change.after]) if change.after is not None else ""
     return [list(piece) for piece in word_diff(before, after)]
 
 
-def _unsteady_json(side: DiffSide, one: ChangingBlock) -> dict[str, Any]:
-    node = side.tree[one.nodes[-1]]
+def _unsteady_json(side: DiffSide, block: ChangingBlock) -> dict[str, Any]:
+    node = side.tree[block.nodes[-1]]
     return {
         "thread": side.chosen.thread,
-        "category": CATEGORIES[side.category(one.nodes[-1])],
+        "category": CATEGORIES[side.category(block.nodes[-1])],
         "label": side.book.names.label(node),
-        "changes": one.changes,
-        "calls": list(one.calls),
-        "digests": [side.tree[n].block.digest for n in one.nodes],
-        "tokens": side.tokens(one.nodes[-1]),
+        "changes": block.changes,
+        "calls": list(block.calls),
+        "digests": [side.tree[n].block.digest for n in block.nodes],
+        "tokens": side.tokens(block.nodes[-1]),
         "last_words": [
-            list(piece) for piece in word_diff(diff_text(side.tree[one.nodes[-2]]), diff_text(side.tree[one.nodes[-1]]))
+            list(piece)
+            for piece in word_diff(diff_text(side.tree[block.nodes[-2]]), diff_text(side.tree[block.nodes[-1]]))
         ],
     }
 
 
-_LINES = 24
-"""Lines of a word diff that are printed."""
-_ROWS = 40
-"""Changes that are listed."""
+MAX_DIFF_LINES = 24
+"""Maximum printed lines of a word diff."""
+MAX_LISTED_CHANGES = 40
+"""Maximum listed changes."""
 
 
 def print_text(
-    found: Diff,
-    steady: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]],
+    result: Diff,
+    unsteady_blocks: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]],
     loaded: tuple[Loaded, Loaded],
     settings: Settings,
     *,
     whole: bool,
 ) -> None:
-    """Print the diff."""
+    """Print the diff as text."""
     painter = Painter(settings.glyphs)
     for lines in (
-        _heads(found, loaded),
-        rows_of_diff.summary(found),
-        _first(found, whole),
-        _changes(found, whole),
-        _steady(steady),
+        _heads(result, loaded),
+        rows_of_diff.summary(result),
+        _first(result, whole),
+        _changes(result, whole),
+        _unsteady_lines(unsteady_blocks),
     ):
         painter.lines(lines)
 
 
-def _heads(found: Diff, loaded: tuple[Loaded, Loaded]) -> Iterator[list[Span]]:
-    for mark, side, one in (("−", found.a, loaded[0]), ("+", found.b, loaded[1])):
+def _heads(result: Diff, loaded: tuple[Loaded, Loaded]) -> Iterator[list[Span]]:
+    for mark, side, loaded_side in (("−", result.a, loaded[0]), ("+", result.b, loaded[1])):
         about, call = side.book.session.about, side.chosen
         thread = "" if call.thread == "main" else f" · {safe_text.one_line(call.thread)}"
         where = f"call {call.number}" if call.number else "not sent yet"
-        title = safe_text.one_line(about.title or one.name)
+        title = safe_text.one_line(about.title or loaded_side.name)
         right = f"  {where}{thread} · {safe_text.one_line(short_model(call.call.model))}"
         right += f"  {numbers.tokens(side.context_tokens)}"
         style = "del" if mark == "−" else "add"
@@ -238,45 +245,45 @@ def _heads(found: Diff, loaded: tuple[Loaded, Loaded]) -> Iterator[list[Span]]:
         yield [Span(f"{mark} ", f"{style} bold"), Span(cells.left(title, room), "bold"), Span(right, "dim")]
 
 
-def _first(found: Diff, whole: bool) -> Iterator[list[Span]]:
-    first = found.first_change
+def _first(result: Diff, whole: bool) -> Iterator[list[Span]]:
+    first = result.first_change
     if first is None:
         return
-    yield from rule("first difference", rows_of_diff.place(found, first))
-    yield list(rows_of_diff.change_row(found, first, width() - 1))
+    yield from rule("first difference", rows_of_diff.describe_position(result, first))
+    yield list(rows_of_diff.change_row(result, first, width() - 1))
     if first.kind in (CHANGED, RESPELLED):
-        yield from _word_lines(found, first, whole)
+        yield from _word_lines(result, first, whole)
 
 
-def _word_lines(found: Diff, change: Change, whole: bool) -> Iterator[list[Span]]:
+def _word_lines(result: Diff, change: Change, whole: bool) -> Iterator[list[Span]]:
     assert change.before is not None and change.after is not None
-    before, after = found.a.tree[change.before], found.b.tree[change.after]
+    before, after = result.a.tree[change.before], result.b.tree[change.after]
     if change.kind == RESPELLED:
         texts = before.block.body.decode("utf-8", "replace"), after.block.body.decode("utf-8", "replace")
     else:
         texts = diff_text(before), diff_text(after)
-    lines = drawn(word_diff(*texts), width() - 1, whole=whole, spelled=not wants_colour())
-    yield from (list(line) for line in islice(lines, None if whole else _LINES))
+    lines = render(word_diff(*texts), width() - 1, whole=whole, spelled=not wants_colour())
+    yield from (list(line) for line in islice(lines, None if whole else MAX_DIFF_LINES))
     if next(lines, None) is not None:
         yield [Span("    ⋮  more changed lines; --whole prints all", "dim")]
 
 
-def _changes(found: Diff, whole: bool) -> Iterator[list[Span]]:
-    listed = found.changes if whole else found.changes[:_ROWS]
+def _changes(result: Diff, whole: bool) -> Iterator[list[Span]]:
+    listed = result.changes if whole else result.changes[:MAX_LISTED_CHANGES]
     if not listed:
         return
-    left = len(found.changes) - len(listed)
-    yield from rule("changes", f"{len(listed)} of {len(found.changes)}, --whole prints all" if left else "")
+    unlisted = len(result.changes) - len(listed)
+    yield from rule("changes", f"{len(listed)} of {len(result.changes)}, --whole prints all" if unlisted else "")
     for change in listed:
-        yield list(rows_of_diff.change_row(found, change, width() - 1))
-        if whole and change.kind == CHANGED and change is not found.first_change:
-            yield from _word_lines(found, change, whole)
+        yield list(rows_of_diff.change_row(result, change, width() - 1))
+        if whole and change.kind == CHANGED and change is not result.first_change:
+            yield from _word_lines(result, change, whole)
 
 
-def _steady(steady: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]]) -> Iterator[list[Span]]:
-    rows = [(side, one) for side, some in steady for one in some]
+def _unsteady_lines(unsteady_blocks: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]]) -> Iterator[list[Span]]:
+    rows = [(side, block) for side, some in unsteady_blocks for block in some]
     if not rows:
         return
-    yield from rule("changing within the run", "the same place, other content")
-    for side, one in rows[:_ROWS]:
-        yield list(rows_of_diff.steady_row(side, one, width() - 1))
+    yield from rule("changing within the run", "same position, different content")
+    for side, block in rows[:MAX_LISTED_CHANGES]:
+        yield list(rows_of_diff.unsteady_row(side, block, width() - 1))

@@ -1,4 +1,4 @@
-"""`ctxtui growth`: how a context grew, by category and phase, and where that leads."""
+"""`ctxtui growth`: growth of a context by category and phase, with an outlook."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.growth.feasible import GrowthReport
-from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, open_recording
 from ctxtui.cli.money.preflight import limit_json, range_json
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
@@ -29,59 +29,63 @@ _CHART = 12
 
 @click.command(
     "growth",
-    help="How a context grew: each call by category, what grew in each phase, its shape (linear or quadratic) with the "
-    "evidence, what was carried, sent again and never quoted, and whether more phases fit.\n\n"
-    f"NAME is {NAME_HELP}. A range holds what comes in four of five cases; it is the forecast of `ctxtui preflight`."
+    help="Show how a context grew: each call by category, growth in each phase, its shape (linear or quadratic) with "
+    "evidence, tokens carried, sent again and never quoted, and whether more phases fit.\n\n"
+    f"NAME is {NAME_HELP}. Ranges cover four of five cases and come from `ctxtui preflight`."
     "\n\n\b\nExample: ctxtui growth last --phases 20\n"
     "Example: ctxtui growth session.jsonl --phase-rule call",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @THREAD_OPTION
 @click.option(
-    "--phases", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N", help="Do N more phases fit?"
+    "--phases",
+    type=click.IntRange(1, 1000),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Check whether N more phases fit.",
 )
 @click.option(
     "--phase-rule",
     "rule",
     default="",
     metavar="RULE",
-    help="Phases begin at each turn, epoch or call, or where this regular expression hits (default: the names that you "
-    "gave, else turns).",
+    help="Start phases at each turn, epoch or call, or at matches of this regular expression (default: your phase "
+    "names, else turns).",
 )
 @JSON_OPTION
 @click.pass_context
 def growth(context: click.Context, name: str, thread: str, phases: int, rule: str, as_json: bool) -> None:
-    """How a context grew."""
     settings = config_of(context).settings
-    loaded = opened(name, settings)
+    loaded = open_recording(name, settings)
     chosen = choose_call(loaded.session, thread, 0)
     rule = rule or settings.phases
     with counting(settings, "measuring growth") as counter:
-        made = make_account(loaded.session, counter, settings)
-        found = growth_report(made, chosen, Notebook(loaded, settings).read(), rule, phases)
+        booked = make_account(loaded.session, counter, settings)
+        report = growth_report(booked, chosen, Notebook(loaded, settings).read(), rule, phases)
     if as_json:
-        write_json({"session": loaded.session.about.id or loaded.name, **growth_json(found)})
+        write_json({"session": loaded.session.about.id or loaded.name, **growth_json(report)})
         return
 
     painter = Painter(settings.glyphs)
-    painter.lines(_lines(found))
+    painter.lines(_lines(report))
 
 
-def growth_json(found: Any) -> dict[str, Any]:
+def growth_json(report: Any) -> dict[str, Any]:
     """The members of ``growth --json``."""
-    grown, shape, seen, fits = found.growth, found.growth.shape, found.ahead, found.feasible
+    growth, shape, ahead, feasible = report.growth, report.growth.shape, report.ahead, report.feasible
     return {
-        "thread": grown.thread,
+        "thread": growth.thread,
         "calls": [
             {
                 **members(call, "call=number turn context_tokens=tokens method"),
                 "categories": dict(call.parts),
                 "cut_before": call.broken,
             }
-            for call in grown.calls
+            for call in growth.calls
         ],
-        "since": None if grown.since is None else members(grown.since, "context_tokens=tokens method"),
-        "rule": grown.rule or None,
+        "since": None if growth.since is None else members(growth.since, "context_tokens=tokens method"),
+        "rule": growth.rule or None,
         "phases": [
             {
                 **members(row, "name? first_call=first last_call=last growth"),
@@ -89,9 +93,9 @@ def growth_json(found: Any) -> dict[str, Any]:
                 **members(row, "end_tokens=end peak_tokens=peak input_tokens=sent cost_usd=usd"),
                 "grew": {part.name: part.growth for part in parts},
             }
-            for row, parts in zip(grown.phases, grown.by_phase, strict=True)
+            for row, parts in zip(growth.phases, growth.by_phase, strict=True)
         ],
-        "stretch": {"first_call": grown.stretch[0], "last_call": grown.stretch[1]},
+        "stretch": {"first_call": growth.stretch[0], "last_call": growth.stretch[1]},
         "shape": None
         if shape is None
         else members(
@@ -99,49 +103,49 @@ def growth_json(found: Any) -> dict[str, Any]:
             "context=kind sent growth_per_call=per_call growth_per_call_first=begins "
             "growth_per_call_last=ends r2_line=r2 r2_bend=r2_bent twice_the_calls_send_times=doubled",
         ),
-        "categories": [members(part, "name begin_tokens=begins end_tokens=ends carry") for part in grown.parts],
-        "carry": grown.carry,
+        "categories": [members(part, "name begin_tokens=begins end_tokens=ends carry") for part in growth.parts],
+        "carry": growth.carry,
         "sent_again": members(
-            grown,
+            growth,
             "input_tokens=again.sent sent_before_tokens=again.before share=again.share "
             "standing_twice_tokens=again.twice",
         ),
         "never_quoted": {
-            "judged": grown.dead.judged,
-            "not_judged": grown.dead.unjudged,
+            "judged": growth.dead.judged,
+            "not_judged": growth.dead.unjudged,
             "results": [
-                {"digest": digest, "tokens": one.tokens, "since_call": one.entered, "calls": one.calls}
-                for digest, one in zip(grown.dead_digests, grown.dead.dead, strict=True)
+                {"digest": digest, "tokens": result.tokens, "since_call": result.entered, "calls": result.calls}
+                for digest, result in zip(growth.dead_digests, growth.dead.dead, strict=True)
             ],
-            "carry": grown.dead.carry,
-            "cost_usd": grown.dead_usd,
+            "carry": growth.dead.carry,
+            "cost_usd": growth.dead_usd,
         },
         "ahead": None
-        if seen is None or fits is None
+        if ahead is None or feasible is None
         else {
-            "unit": fits.unit,
-            "phases": fits.ahead,
-            "after_tokens": range_json(fits.after),
-            "answer": fits.answer,
-            "usable": limit_json(fits.usable),
-            "window": limit_json(fits.window),
-            "compaction": limit_json(seen.compaction),
-            "context_window": seen.window.as_fields(),
+            "unit": feasible.unit,
+            "phases": feasible.ahead,
+            "after_tokens": range_json(feasible.after),
+            "answer": feasible.answer,
+            "usable": limit_json(feasible.usable),
+            "window": limit_json(feasible.window),
+            "compaction": limit_json(ahead.compaction),
+            "context_window": ahead.window.as_fields(),
         },
-        "lacks": list(grown.lacks),
+        "lacks": list(growth.lacks),
     }
 
 
-def _lines(found: GrowthReport) -> Iterator[list[Span]]:
-    room, grown = width(), found.growth
-    chart = stacked_chart.of(grown, found.ahead.window if found.ahead is not None else None)
+def _lines(report: GrowthReport) -> Iterator[list[Span]]:
+    room, growth = width(), report.growth
+    chart = stacked_chart.from_growth(growth, report.ahead.window if report.ahead is not None else None)
     yield from rule("growth", plain(stacked_chart.legend(chart, room - 12)))
     yield from map(list, stacked_chart.lines(chart, room, _CHART))
-    yield from map(list, views.wrapped(found, room))
-    if len(grown.phases) > 1:
-        rows = phase_view.grown(grown.phases, grown.by_phase)
-        table = phase_view.grown_table(rows, len(grown.calls))
-        yield from rule("phases", plain(phase_view.summary(grown.phases)))
+    yield from map(list, views.wrap(report, room))
+    if len(growth.phases) > 1:
+        rows = phase_view.combine(growth.phases, growth.by_phase)
+        table = phase_view.grown_table(rows, len(growth.calls))
+        yield from rule("phases", plain(phase_view.summary(growth.phases)))
         yield from table_lines(table, rows[-_ROWS:], room - 1)
         if len(rows) > _ROWS:
             yield [Span(f"   the last {_ROWS} of {len(rows):,}; --json has all", "dim")]

@@ -1,4 +1,4 @@
-"""The lists that `ctxtui show` adds when asked, as data and as lines: threads, tools, heavy blocks, repeats, phases."""
+"""Optional lists of `ctxtui show`, as data and as text: threads, tools, heavy blocks, duplicates, phases."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ from ctxtui.views.inspector import toolset
 from ctxtui.views.lists import duplicates as repeat_view
 from ctxtui.views.lists import phases as view
 from ctxtui.views.lists.costs import heaviest_blocks as weight_view
-from ctxtui.views.lists.diff import said
+from ctxtui.views.lists.diff import preview
 from ctxtui.views.text.span import Span
 
 
 class ListInputs(Struct, frozen=True, dict=True):
-    """What a list is made of: the counted `book`, the call, the recording, the settings."""
+    """Inputs of the lists: the counted `book`, the call, the recording, the settings."""
 
     book: Book
     chosen: ChosenCall
     loaded: Loaded
     settings: Settings
     rule: str = ""
-    """What phases begin by: a word of `phase_rules.WORDS`, a regular expression, or "" for the user's names."""
+    """Rule for the start of phases: a word of `phase_rules.WORDS`, a regular expression, or "" for the user's names."""
 
     @property
     def family(self) -> list[ThreadNode]:
@@ -64,46 +64,46 @@ class ListInputs(Struct, frozen=True, dict=True):
 
     @property
     def servers(self) -> list[ToolServer]:
-        """The tools of the call's context, with the calls of the thread so far."""
+        """The tools of the call's context, with the thread's calls so far."""
         use, call, tree = ToolUse(self.book.session.tree), self.chosen.call, self.book.session.tree
         use.read_path(call.sent_head)
         calls = self.book.session.thread_calls(self.chosen.thread)[: self.chosen.number]
-        return use.servers(self.own, count_tool_calls(tree, calls))
+        return use.servers(self.tokens_of, count_tool_calls(tree, calls))
 
     def category(self, node: int) -> int:
-        """The index of the category that a block is shown in."""
+        """The category index in which a block is shown."""
         return self.book.category(self.chosen.call.model, node)
 
     @property
-    def weighed(self) -> list[BlockWeight]:
-        """The blocks of the context, those that carried most first."""
+    def block_weights(self) -> list[BlockWeight]:
+        """The blocks of the context, those with the most carried tokens first."""
         book, call, tree = self.book, self.chosen.call, self.book.session.tree
         stays = BlockLifetimes(tree)
         stays.advance(book.session.thread_calls(self.chosen.thread) or [call])
         strips = book.card(call.model).strips_thinking
         number = max(1, self.chosen.number)
-        found = block_weights(tree, call.sent_head, self.own, stays, number, strips_thinking=strips)
-        return sorted(found, key=lambda one: -one.carry)
+        weight_list = block_weights(tree, call.sent_head, self.tokens_of, stays, number, strips_thinking=strips)
+        return sorted(weight_list, key=lambda one: -one.carry)
 
     @cached_property
     def _ledger(self) -> CostLedger | None:
-        """What the blocks of the thread cost, call by call; None for a thread without a call or price."""
+        """Costs of the thread's blocks, call by call; None without a call or price."""
         price, session = make_call_pricer(prices_for(self.settings)), self.book.session
         costs = {id_: price(call) for id_, call in session.calls.items()}
         threads = thread_costs(self.book, costs) if any(costs.values()) else []
-        found = (one for one in threads if one.thread == self.chosen.thread)
-        return next((one.ledger for one in found), None)
+        thread_ledgers = (one for one in threads if one.thread == self.chosen.thread)
+        return next((one.ledger for one in thread_ledgers), None)
 
-    def paid(self, one: BlockWeight) -> float | None:
-        """USD that a block has cost since it entered, up to the call; None where that is not known."""
-        return self._ledger.block_usd(one.node, one.tokens, max(1, self.chosen.number)) if self._ledger else None
+    def cost_of(self, weight: BlockWeight) -> float | None:
+        """Cost of a block since it entered, up to the call, in USD; None if unknown."""
+        return self._ledger.block_usd(weight.node, weight.tokens, max(1, self.chosen.number)) if self._ledger else None
 
     @property
     def repeats(self) -> list[Duplicate]:
-        """What of the context stands elsewhere too."""
+        """Duplicates in the context."""
         return find_duplicates(self.book.session, self.book.names, self.chosen.call.sent_head)
 
-    def own(self, node: int) -> int:
+    def tokens_of(self, node: int) -> int:
         """Tokens of one block."""
         return self.book.block_tokens(self.chosen.call.model, node)
 
@@ -126,82 +126,92 @@ class ListInputs(Struct, frozen=True, dict=True):
         )
 
 
-_MOST: Final = 40
-"""Blocks that are printed; JSON has all."""
+MAX_PRINTED_BLOCKS: Final = 40
+"""Maximum printed blocks; JSON has all."""
 
 
-def heaviest(asked: ListInputs) -> list[dict[str, Any]]:
-    """The member ``heaviest``: every block that is read, the one that carried most first."""
+def heaviest(inputs: ListInputs) -> list[dict[str, Any]]:
+    """The member ``heaviest``: every block that is read, most carried tokens first."""
     return [
         {
-            **_block(asked, one.node),
-            **members(one, "tokens calls carry since_call=since?"),
-            "cost_usd": asked.paid(one),
-            "cacheable": one.stability or None,
-            "held": [one.held, one.further],
+            **_block(inputs, weight.node),
+            **members(weight, "tokens calls carry since_call=since?"),
+            "cost_usd": inputs.cost_of(weight),
+            "cacheable": weight.stability or None,
+            "held": [weight.held, weight.further],
         }
-        for one in asked.weighed
+        for weight in inputs.block_weights
     ]
 
 
-def _block(asked: ListInputs, node: int) -> dict[str, Any]:
-    here = asked.book.session.tree[node]
+def _block(inputs: ListInputs, node: int) -> dict[str, Any]:
+    here = inputs.book.session.tree[node]
     return {
         "digest": here.block.digest,
         "at": here.depth,
-        "category": CATEGORIES[asked.category(node)],
-        "label": asked.book.names.label(here),
+        "category": CATEGORIES[inputs.category(node)],
+        "label": inputs.book.names.label(here),
     }
 
 
-def heaviest_lines(asked: ListInputs) -> Iterator[list[Span]]:
-    """The heaviest blocks for people."""
-    rows = [weight_view.HeavyBlock(one, asked.category(one.node), asked.paid(one)) for one in asked.weighed]
+def heaviest_lines(inputs: ListInputs) -> Iterator[list[Span]]:
+    """The heaviest blocks as text."""
+    rows = [
+        weight_view.HeavyBlock(weight, inputs.category(weight.node), inputs.cost_of(weight))
+        for weight in inputs.block_weights
+    ]
     yield from rule("heaviest by carry", "".join(span.text for span in weight_view.total(rows)))
-    side = DiffSide(asked.book, asked.chosen)
-    yield from table_lines(weight_view.table(lambda node: said(side, node), rows), rows[:_MOST], width() - 1, "carry")
+    side = DiffSide(inputs.book, inputs.chosen)
+    yield from table_lines(
+        weight_view.table(lambda node: preview(side, node), rows), rows[:MAX_PRINTED_BLOCKS], width() - 1, "carry"
+    )
 
 
-def repeats(asked: ListInputs) -> dict[str, Any]:
-    """The member ``repeats``: what could go, and why."""
-    found = asked.repeats
+def repeats(inputs: ListInputs) -> dict[str, Any]:
+    """The member ``repeats``: blocks that could go, and why."""
+    duplicates = inputs.repeats
     return {
-        "tokens": sum(asked.own(one.node) for one in found),
+        "tokens": sum(inputs.tokens_of(duplicate.node) for duplicate in duplicates),
         "blocks": [
             {
-                **_block(asked, one.node),
-                "tokens": asked.own(one.node),
-                "why": one.kind,
-                "share": round(one.share, 3),
-                "other": _block(asked, one.other) if one.other != ROOT else None,
-                "path": one.path or None,
+                **_block(inputs, duplicate.node),
+                "tokens": inputs.tokens_of(duplicate.node),
+                "why": duplicate.kind,
+                "share": round(duplicate.share, 3),
+                "other": _block(inputs, duplicate.other) if duplicate.other != ROOT else None,
+                "path": duplicate.path or None,
             }
-            for one in found
+            for duplicate in duplicates
         ],
     }
 
 
-def repeat_lines(asked: ListInputs) -> Iterator[list[Span]]:
-    """The repeats for people."""
-    tree, side = asked.book.session.tree, DiffSide(asked.book, asked.chosen)
-    turns = turns_of(tree, asked.book.session.thread_calls(asked.chosen.thread))
-    rows = repeat_view.ordered(
-        [repeat_view.repeated(tree, turns, one, asked.own(one.node), asked.category(one.node)) for one in asked.repeats]
+def repeat_lines(inputs: ListInputs) -> Iterator[list[Span]]:
+    """The duplicates as text."""
+    tree, side = inputs.book.session.tree, DiffSide(inputs.book, inputs.chosen)
+    turns = turns_of(tree, inputs.book.session.thread_calls(inputs.chosen.thread))
+    rows = repeat_view.sort_by_size(
+        [
+            repeat_view.duplicate_row(
+                tree, turns, duplicate, inputs.tokens_of(duplicate.node), inputs.category(duplicate.node)
+            )
+            for duplicate in inputs.repeats
+        ]
     )
     yield from rule("repeats", "".join(span.text for span in repeat_view.total(rows)))
     if not rows:
-        yield [Span(" Nothing in this context stands there twice.", "dim")]
-    yield from table_lines(repeat_view.table(lambda node: said(side, node)), rows, width() - 1)
+        yield [Span(" No duplicate content in this context.", "dim")]
+    yield from table_lines(repeat_view.table(lambda node: preview(side, node)), rows, width() - 1)
 
 
-def phases(asked: ListInputs) -> dict[str, Any]:
+def phases(inputs: ListInputs) -> dict[str, Any]:
     """The member ``phases``: by rule and by the user's names, in order."""
-    rows = asked.phases
-    grown, each = typical_growth(rows)
+    rows = inputs.phases
+    per_phase, per_call = typical_growth(rows)
     return {
-        "rule": asked.rule or None,
-        "typical_growth": grown,
-        "typical_growth_per_call": each,
+        "rule": inputs.rule or None,
+        "typical_growth": per_phase,
+        "typical_growth_per_call": per_call,
         "phases": [
             members(
                 row,
@@ -214,14 +224,14 @@ def phases(asked: ListInputs) -> dict[str, Any]:
     }
 
 
-def phase_lines(asked: ListInputs) -> Iterator[list[Span]]:
-    """The phases for people."""
-    rows = asked.phases
+def phase_lines(inputs: ListInputs) -> Iterator[list[Span]]:
+    """The phases as text."""
+    rows = inputs.phases
     yield from rule("phases", "".join(span.text for span in view.summary(rows)))
-    yield from table_lines(view.table(rows, asked.chosen.number), rows, width() - 1)
+    yield from table_lines(view.table(rows, inputs.chosen.number), rows, width() - 1)
 
 
-def threads(asked: ListInputs) -> list[dict[str, Any]]:
+def threads(inputs: ListInputs) -> list[dict[str, Any]]:
     """The member ``threads``: as a tree, in order."""
     return [
         members(
@@ -230,56 +240,56 @@ def threads(asked: ListInputs) -> list[dict[str, Any]]:
             "input_tokens=sent output_tokens=answered cost_usd=usd cost_usd_at_least=least "
             "partial_calls=partial compactions=folds",
         )
-        for kin in asked.family
+        for kin in inputs.family
     ]
 
 
-def thread_lines(asked: ListInputs) -> Iterator[list[Span]]:
-    """The threads for people."""
-    rows = asked.family
+def thread_lines(inputs: ListInputs) -> Iterator[list[Span]]:
+    """The threads as text."""
+    rows = inputs.family
     yield from rule("threads", f"{len(rows):,}")
-    yield from table_lines(thread_view.table(asked.chosen.thread), rows, width() - 1)
+    yield from table_lines(thread_view.table(inputs.chosen.thread), rows, width() - 1)
 
 
-def tools(asked: ListInputs) -> list[dict[str, Any]]:
+def tools(inputs: ListInputs) -> list[dict[str, Any]]:
     """The member ``tools``: by server."""
     return [
         {
-            **members(server, "server=name? tokens calls never_called=unused"),
+            **members(server, "server=name? tokens calls never_called=unused_count"),
             "tools": [members(tool, "name? tokens state calls") for tool in server.tools],
         }
-        for server in asked.servers
+        for server in inputs.servers
     ]
 
 
-def tool_lines(asked: ListInputs) -> Iterator[list[Span]]:
-    """The tools for people."""
-    servers = asked.servers
-    source = asked.book.session.about.source
-    what = toolset.Toolset(tuple(servers), *tool_totals(servers), source)
-    yield from rule("tools", "".join(span.text for span in toolset.notes(what)))
+def tool_lines(inputs: ListInputs) -> Iterator[list[Span]]:
+    """The tools as text."""
+    servers = inputs.servers
+    source = inputs.book.session.about.source
+    tool_set = toolset.Toolset(tuple(servers), *tool_totals(servers), source)
+    yield from rule("tools", "".join(span.text for span in toolset.notes(tool_set)))
     rows = toolset.rows(servers)
     yield from table_lines(toolset.table(rows, source), rows, width() - 1)
 
 
 class Listing(NamedTuple):
-    """A list: its data for scripts, and its lines for people."""
+    """A list: its data for JSON, and its lines of text."""
 
     fields: Callable[[ListInputs], Any]
     lines: Callable[[ListInputs], Iterable[list[Span]]]
 
 
-def lists_json(asked: ListInputs, names: Collection[str]) -> dict[str, Any]:
-    """The members of ``show --json`` for the lists asked for."""
-    return {name: LISTINGS[name].fields(asked) for name in LISTINGS if name in names}
+def lists_json(inputs: ListInputs, names: Collection[str]) -> dict[str, Any]:
+    """The members of ``show --json`` for the requested lists."""
+    return {name: LISTINGS[name].fields(inputs) for name in LISTINGS if name in names}
 
 
-def print_lists(asked: ListInputs, names: Collection[str]) -> None:
-    """Print the lists asked for."""
-    painter = Painter(asked.settings.glyphs)
+def print_lists(inputs: ListInputs, names: Collection[str]) -> None:
+    """Print the requested lists."""
+    painter = Painter(inputs.settings.glyphs)
     for name, listing in LISTINGS.items():
         if name in names:
-            painter.lines(listing.lines(asked))
+            painter.lines(listing.lines(inputs))
 
 
 LISTINGS: Final = {
@@ -289,4 +299,4 @@ LISTINGS: Final = {
     "repeats": Listing(repeats, repeat_lines),
     "phases": Listing(phases, phase_lines),
 }
-"""The lists by the name of their option and of their member."""
+"""The lists by the name of their option and JSON member."""

@@ -1,4 +1,4 @@
-"""`ctxtui search`: a text in every session there is."""
+"""`ctxtui search`: find a text in all sessions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, Final
 import click
 
 from ctxtui.cli.all_sessions import Age
-from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, named
+from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, resolve_name
 from ctxtui.cli.output import note, write_json
-from ctxtui.cli.paint import Painter, home_short, width
+from ctxtui.cli.paint import Painter, abbreviate_home, width
 from ctxtui.cli.progress import Working
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import CtxtuiError
@@ -24,16 +24,16 @@ from ctxtui.services.members import members
 from ctxtui.services.recordings.discover import recording_at
 from ctxtui.services.search.library_search import BlockFilter, Hit, Searcher
 from ctxtui.services.search.pattern import Pattern
-from ctxtui.views.home.columns import age_of
+from ctxtui.views.home.columns import session_age
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, cropped
 from ctxtui.views.text.table import Column, Table
 
-NOTHING: Final = 1
-"""The exit code where nothing was found, as grep has it."""
-_MOST: Final = 200
+NOT_FOUND_CODE: Final = 1
+"""Exit code if nothing was found, like grep."""
+DEFAULT_LIMIT: Final = 200
 _KINDS: Final = tuple(name.replace("_", "-") for name in CATEGORIES)
 
 
@@ -44,31 +44,36 @@ _KINDS: Final = tuple(name.replace("_", "-") for name in CATEGORIES)
 @click.option(
     "--kind", "kinds", multiple=True, type=click.Choice(_KINDS), help="Only blocks of this kind (repeatable)."
 )
-@click.option("--tool", default="", metavar="TEXT", help="Only tools, calls and results of tools with such a name.")
-@click.option("--source", default="", metavar="TEXT", help="Only sessions of such a format: codex, claude ...")
+@click.option(
+    "--tool", default="", metavar="TEXT", help="Only tools whose name contains TEXT, and their calls and results."
+)
+@click.option(
+    "--source", default="", metavar="TEXT", help="Only sessions whose format contains TEXT: codex, claude ..."
+)
 @click.option("--here", is_flag=True, help="Only sessions of this directory and its worktrees.")
-@click.option("--since", type=Age(), metavar="AGE", help="Only sessions written to within an age: 7d, 12h ...")
-@click.option("--archived", is_flag=True, help="Archived sessions too.")
-@click.option("--limit", type=click.IntRange(min=1), default=_MOST, show_default=True, help="At most N blocks.")
+@click.option("--since", type=Age(), metavar="AGE", help="Only sessions changed within this time: 7d, 12h ...")
+@click.option("--archived", is_flag=True, help="Include archived sessions.")
+@click.option("--limit", type=click.IntRange(min=1), default=DEFAULT_LIMIT, show_default=True, help="At most N blocks.")
 @JSON_OPTION
 @click.pass_context
-def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, **chosen: Any) -> int:
+def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, **options: Any) -> int:
     """Find a text in the blocks of every session: stored ones and those of clients on this machine, newest first.
 
-    Capital letters in QUERY make case matter. Sessions that the full-text index does not hold yet (it is filled while
-    the screen runs, or by `ctxtui db index`) are searched directly. Exits 0 if something was found, 1 if not.
+    The search is case-sensitive if QUERY has capital letters. Sessions that are not in the full-text index yet (it is
+    updated while the screen runs, or by `ctxtui db index`) are searched directly. Exits with 0 if something was found,
+    1 if not.
 
     \b
     Example: ctxtui search "permission denied" --kind tool-result --since 7d
     Example: ctxtui search -e "E[0-9]{4}"
     """
     if not query:
-        raise click.UsageError("an empty text is in every block")
+        raise click.UsageError("the text to search for is empty")
     config = config_of(context)
-    wanted = BlockFilter(frozenset(kind.replace("-", "_") for kind in chosen["kinds"]), chosen["tool"])
-    searcher = Searcher(config.settings, Pattern(query, regex=chosen["regex"]), wanted)
-    sessions = _sessions(chosen, config)
-    found: list[Hit] = []
+    block_filter = BlockFilter(frozenset(kind.replace("-", "_") for kind in options["kinds"]), options["tool"])
+    searcher = Searcher(config.settings, Pattern(query, regex=options["regex"]), block_filter)
+    sessions = _sessions(options, config)
+    hits: list[Hit] = []
     painter = None if as_json else Painter(config.settings.glyphs)
     with Working("searching") as work:
 
@@ -77,66 +82,70 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
             return True
 
         for hit in islice(searcher.hits(sessions, goes_on), limit + 1):
-            if painter and len(found) < limit:
-                _print(painter, hit, first=not found or found[-1].summary.key != hit.summary.key)
-            found.append(hit)
-    more, found = len(found) > limit, found[:limit]
+            if painter and len(hits) < limit:
+                _print(painter, hit, first=not hits or hits[-1].summary.key != hit.summary.key)
+            hits.append(hit)
+    has_more, hits = len(hits) > limit, hits[:limit]
     if as_json:
-        write_json(_search_json(query, bool(chosen["regex"]), found, more, searcher))
+        write_json(_search_json(query, bool(options["regex"]), hits, has_more, searcher))
     else:
-        _remarks(searcher, more, limit)
-    return 0 if found else NOTHING
+        _remarks(searcher, has_more, limit)
+    return 0 if hits else NOT_FOUND_CODE
 
 
-def _sessions(chosen: dict[str, Any], config: Config) -> list[SessionSummary]:
-    """The sessions to be searched, newest first, samples last."""
-    shelf = SessionLibrary(config.settings, Path.cwd())
-    if chosen["name"]:
-        return _named(chosen["name"], config)
-    found = shelf.all_sessions()
-    if shelf.trouble:
-        # What is looked through needs it, too: it would be said twice.
-        raise shelf.trouble
-    oldest = time.time() - chosen["since"] if chosen["since"] is not None else 0.0
-    wanted = [
-        one
-        for one in found
-        if (chosen["archived"] or not one.archived)
-        and (one.group == HERE or not chosen["here"])
-        and (one.mtime >= oldest and (one.group != SAMPLES or not oldest))
-        and chosen["source"].lower() in one.source.lower()
+def _sessions(options: dict[str, Any], config: Config) -> list[SessionSummary]:
+    """The sessions to search, newest first, samples last."""
+    library = SessionLibrary(config.settings, Path.cwd())
+    if options["name"]:
+        return _named_sessions(options["name"], config)
+    listed = library.all_sessions()
+    if library.trouble:
+        # The search needs the database as well, and would report the same error.
+        raise library.trouble
+    oldest = time.time() - options["since"] if options["since"] is not None else 0.0
+    selected = [
+        summary
+        for summary in listed
+        if (options["archived"] or not summary.archived)
+        and (summary.group == HERE or not options["here"])
+        and (summary.mtime >= oldest and (summary.group != SAMPLES or not oldest))
+        and options["source"].lower() in summary.source.lower()
     ]
-    return sorted(wanted, key=lambda one: (one.group == SAMPLES, -one.mtime))
+    return sorted(selected, key=lambda one: (one.group == SAMPLES, -one.mtime))
 
 
-def _named(name: str, config: Config) -> list[SessionSummary]:
-    found = named(name, config.settings, say=False)
-    if found.stored:
-        return [SessionSummary(key=found.stored, title=found.stored, stored=found.stored)]
-    if found.path is None:
-        raise CtxtuiError("standard input cannot be searched", way_out="name a file")
-    seen = (recording_at(path.absolute()) for path in (found.path, *found.others))
-    return [summary_from_file(one, time.time(), config.settings.live_seconds) for one in seen if one is not None]
+def _named_sessions(name: str, config: Config) -> list[SessionSummary]:
+    target = resolve_name(name, config.settings, with_note=False)
+    if target.stored:
+        return [SessionSummary(key=target.stored, title=target.stored, stored=target.stored)]
+    if target.path is None:
+        raise CtxtuiError("standard input cannot be searched", way_out="give a file")
+    seen = (recording_at(path.absolute()) for path in (target.path, *target.others))
+    return [
+        summary_from_file(recording, time.time(), config.settings.live_seconds)
+        for recording in seen
+        if recording is not None
+    ]
 
 
 def _print(painter: Painter, hit: Hit, *, first: bool) -> None:
-    one, found = hit.summary, hit.found
+    summary, block_hits = hit.summary, hit.found
     if first:
-        age = f"  {ago}" if (ago := age_of(one, time.time())) else ""
-        title = safe_text.one_line(hit.session.about.title or one.title)
+        age = f"  {ago}" if (ago := session_age(summary, time.time())) else ""
+        title = safe_text.one_line(hit.session.about.title or summary.title)
         head = [
-            Span(home_short(one.path) or one.stored, "bold"),
+            Span(abbreviate_home(summary.path) or summary.stored, "bold"),
             Span(age, "dim"),
             Span(f"  {title}", "dim"),
         ]
         painter.line(cropped(head, width()) if sys.stdout.isatty() else head)
-    at = found.at
+    at = block_hits.at
     line = [
         *_HITS.draw(hit, 0),
-        Span(safe_text.line(found.snippet[:at])),
-        Span(safe_text.line(found.snippet[at : found.end]), "warn bold"),
-        Span(safe_text.line(found.snippet[found.end :])),
-        Span(f"  ({found.hits:,} hits)" if found.hits > 1 else "", "dim"),
+        Span(safe_text.line(block_hits.snippet[:at])),
+        Span(safe_text.line(block_hits.snippet[at : block_hits.end]), "warn bold"),
+        Span(safe_text.line(block_hits.snippet[block_hits.end :])),
+        Span(f"  ({block_hits.hits:,} hits)" if block_hits.hits > 1 else "", "dim"),
     ]
     painter.line(cropped(line, width()) if sys.stdout.isatty() else line)
 
@@ -156,48 +165,48 @@ _HITS: Final[Table[Hit]] = Table(
     mark=2,
     tail=2,
 )
-"""What stands before the snippet of a hit."""
+"""The columns before the snippet of a hit."""
 
 
 def _remarks(searcher: Searcher, more: bool, limit: int) -> None:
     tally = searcher.tally
     if more:
-        note(f"there are more than {limit:,} blocks with hits: --limit shows more of them")
+        note(f"more than {limit:,} blocks have hits: raise --limit to see them")
     for name, error in tally.failed.items():
-        note(f"{name} was left out: {error.message}")
+        note(f"{name} was skipped: {error.message}")
     if tally.direct and tally.direct > tally.indexed and sys.stderr.isatty():
         note(
             f"{tally.direct:,} sessions are not in the full-text index: `ctxtui db index` makes the next search faster"
         )
 
 
-def _search_json(query: str, regex: bool, found: list[Hit], more: bool, searcher: Searcher) -> dict[str, Any]:
+def _search_json(query: str, regex: bool, hits: list[Hit], has_more: bool, searcher: Searcher) -> dict[str, Any]:
     tally = searcher.tally
     return {
         "query": query,
         "regex": regex,
         "case_sensitive": searcher.pattern.exact,
-        "hits": [_row(hit) for hit in found],
-        "more": more,
+        "hits": [_row(hit) for hit in hits],
+        "more": has_more,
         "sessions": {"indexed": tally.indexed, "direct": tally.direct},
         "failed": [{"session": name, "message": error.message} for name, error in tally.failed.items()],
     }
 
 
 def _row(hit: Hit) -> dict[str, Any]:
-    one, found = hit.summary, hit.found
-    place = found.place
+    summary, block_hits = hit.summary, hit.found
+    place = block_hits.place
     return {
-        "session": hit.session.about.id or one.stored or one.path,
-        "path": one.path or None,
-        "stored": one.stored or None,
-        "title": hit.session.about.title or one.title,
-        "source": hit.session.about.source or one.source or None,
+        "session": hit.session.about.id or summary.stored or summary.path,
+        "path": summary.path or None,
+        "stored": summary.stored or None,
+        "title": hit.session.about.title or summary.title,
+        "source": hit.session.about.source or summary.source or None,
         **members(place, "thread call turn"),
-        "digest": found.block.digest,
+        "digest": block_hits.block.digest,
         "category": place.category,
         "label": hit.label,
-        "hits": found.hits,
-        "snippet": found.snippet,
-        "span": [found.at, found.end],
+        "hits": block_hits.hits,
+        "snippet": block_hits.snippet,
+        "span": [block_hits.at, block_hits.end],
     }

@@ -1,4 +1,4 @@
-"""`ctxtui show`: what one call's context holds, as text or JSON."""
+"""`ctxtui show`: the contents of one call's context, as text or JSON."""
 
 from __future__ import annotations
 
@@ -28,10 +28,18 @@ from ctxtui.analysis.labels.labelling import searched_text as read_words
 from ctxtui.analysis.residual import explain_residual
 from ctxtui.analysis.session_events import describe_miss, summarize_thread
 from ctxtui.analysis.short_names import short_model
-from ctxtui.cli.context import CALL_OPTION, JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
+from ctxtui.cli.context import (
+    CALL_OPTION,
+    JSON_OPTION,
+    NAME_HELP,
+    THREAD_OPTION,
+    SessionName,
+    config_of,
+    open_recording,
+)
 from ctxtui.cli.inspect import show_json
 from ctxtui.cli.inspect.lists import ListInputs, lists_json, print_lists
-from ctxtui.cli.inspect.notes import marked, of_context
+from ctxtui.cli.inspect.notes import context_notes, notes_of
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
@@ -46,9 +54,9 @@ from ctxtui.services.counting.pricing import total_session
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.tokens.estimators import ESTIMATORS
 from ctxtui.views.blocks import one_line
-from ctxtui.views.inspector.strip_columns import StripColumn, bucketed
+from ctxtui.views.inspector.strip_columns import StripColumn, bucket_columns
 from ctxtui.views.inspector.strip_columns import rows as strip_rows
-from ctxtui.views.lists.costs.bill import spent_words
+from ctxtui.views.lists.costs.bill import describe_spending
 from ctxtui.views.model.block_cache import preview_of
 from ctxtui.views.text import bars, cells, numbers, safe_text, signs
 from ctxtui.views.text.span import Span
@@ -57,27 +65,25 @@ from ctxtui.views.text.table import Column, Table
 
 @click.command(
     "show",
-    help=f"Print what one call's context holds: its blocks with tokens, what adds up to them.\n\n"
+    help=f"Print what one call's context holds: tokens by category, blocks, and the residual.\n\n"
     f"NAME is {NAME_HELP}.\n\n\b\nExample: ctxtui show session.jsonl --call 12 --json | jq .residual\n"
     "Example: ctxtui show last --heaviest",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @CALL_OPTION
 @THREAD_OPTION
-@click.option("--after", is_flag=True, help="The request still to be made: with what came after the last call.")
+@click.option("--after", is_flag=True, help="Show the next request: with the blocks after the last call.")
 @click.option("--blocks", is_flag=True, help="Print every block in prompt order, not only the heaviest.")
-@click.option(
-    "--by", type=click.Choice(("category", "label")), default="category", help="What the tokens are added up by."
-)
+@click.option("--by", type=click.Choice(("category", "label")), default="category", help="Group the tokens by this.")
 @click.option("--threads", is_flag=True, help="List the threads: calls, peaks, costs.")
 @click.option("--tools", is_flag=True, help="List the tools by server: tokens, loaded or deferred, calls.")
-@click.option("--heaviest", is_flag=True, help="List blocks by carry (tokens x calls they stayed), and how cacheable.")
-@click.option("--repeats", is_flag=True, help="List what stands elsewhere too, with the tokens that could go.")
+@click.option("--heaviest", is_flag=True, help="List blocks by carry (tokens x calls they stayed), with cacheability.")
+@click.option("--repeats", is_flag=True, help="List duplicate content, with the tokens that could go.")
 @click.option(
-    "--phases", is_flag=True, help="List phases: by your notes 'phase: ...', the setting phases, else by turn."
+    "--phases", is_flag=True, help="List phases: by your notes 'phase: ...', the setting `phases`, or by turn."
 )
 @click.option("--phase-rule", metavar="RULE", help="turn, epoch, call, or an expression such as 'Generation \\d+'.")
-@click.option("--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count by a plain rule, as others do.")
+@click.option("--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count with a simple rule instead.")
 @JSON_OPTION
 @click.pass_context
 def show(
@@ -94,49 +100,51 @@ def show(
     phase_rule: str | None,
     **lists: bool,
 ) -> None:
-    """Print what one call's context holds."""
     config = config_of(context)
-    loaded = opened(name, config.settings)
+    loaded = open_recording(name, config.settings)
     chosen = choose_call(loaded.session, thread, number or 0, after=after)
     with counting(config.settings) as counter:
         book = book_for(loaded.session, counter, config.settings, estimator or "")
         count_all(book, counter)
-    asked = {name for name, wanted in lists.items() if wanted} | ({"phases"} if phase_rule else set())
+    list_names = {name for name, is_requested in lists.items() if is_requested} | ({"phases"} if phase_rule else set())
     inputs = ListInputs(book, chosen, loaded, config.settings, phase_rule or config.settings.phases)
     if as_json:
         fields = show_json.as_json(book, chosen, loaded.skipped, loaded.name, loaded.source, config.settings)
         fields["notes"] = _notes(chosen, loaded, config.settings)
-        write_json({**fields, **lists_json(inputs, asked)})
-    elif asked:
-        print_lists(inputs, asked)
+        write_json({**fields, **lists_json(inputs, list_names)})
+    elif list_names:
+        print_lists(inputs, list_names)
     else:
         print_text(book, chosen, loaded, config.settings, every_block=blocks, by_label=by == "label")
 
 
 def _notes(chosen: ChosenCall, loaded: Loaded, settings: Settings) -> list[dict[str, Any]]:
     call = chosen.call
-    return of_context(marked(loaded, settings), loaded.session.tree, call.response_head or call.sent_head, call.id)
+    return context_notes(notes_of(loaded, settings), loaded.session.tree, call.response_head or call.sent_head, call.id)
 
 
-HEAVIEST = 12
-_UNSEEN = {
+MAX_HEAVIEST = 12
+UNRECORDED_TEXTS = {
     NOT_RECORDED: "system prompt and tools: not in the recording",
-    ATTACHED: "attached again after the compaction: not in the recording",
+    ATTACHED: "re-attached after the compaction: not in the recording",
 }
-_SKIPPED = 8
+MAX_SKIPPED_LINES = 8
 
 
 def print_text(
     book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings, *, every_block: bool, by_label: bool = False
 ) -> None:
-    """Print the call; everything in `book` must be counted. `by_label` adds its tokens up by label, not by category."""
+    """Print the call; everything in `book` must be counted.
+
+    If `by_label`, tokens are grouped by label instead of category.
+    """
     painter = Painter(settings.glyphs)
-    got = figures(book, chosen.call)
+    call_figures = figures(book, chosen.call)
     blocks = list(block_figures(book, chosen.call))
     for lines in (
         _head(book, chosen, loaded, settings),
-        _total(book, chosen, got, settings),
-        label_table(book, chosen.call, got, blocks) if by_label else _composition(book, chosen, got),
+        _total(book, chosen, call_figures, settings),
+        label_table(book, chosen.call, call_figures, blocks) if by_label else _composition(book, chosen, call_figures),
         () if by_label else label_counts(book, chosen.call.model, blocks),
         _blocks(book, chosen, blocks, every_block),
         _growth(book, chosen),
@@ -146,12 +154,12 @@ def print_text(
 
 
 def _sentence(book: Book, chosen: ChosenCall, settings: Settings) -> str:
-    """What is most to be said of the thread, whose last call is asked for; of an earlier one its own miss, or ""."""
-    found = priced_account(book.session, book, settings).misses()
+    """The most important fact about the thread if its last call is shown; for earlier calls their miss, or ""."""
+    misses = priced_account(book.session, book, settings).misses()
     if chosen.number == len(book.session.thread_calls(chosen.thread)):
-        return summarize_thread(book.session, chosen.thread, found.misses)
-    own = next((one for one in found.of_thread(chosen.thread) if one.number == chosen.number), None)
-    return describe_miss(own) if own is not None else ""
+        return summarize_thread(book.session, chosen.thread, misses.misses)
+    miss = next((candidate for candidate in misses.of_thread(chosen.thread) if candidate.number == chosen.number), None)
+    return describe_miss(miss) if miss is not None else ""
 
 
 def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) -> Iterator[list[Span]]:
@@ -168,69 +176,72 @@ def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) ->
     if chosen.number:
         if words := _sentence(book, chosen, settings):
             yield [Span(cells.fit(safe_text.one_line(words), room))]
-        yield [Span(cells.fit(spent_words(total_session(session, settings)), room), "dim")]
+        yield [Span(cells.fit(describe_spending(total_session(session, settings)), room), "dim")]
         if copied := sum(call.is_copy for call in session.calls.values()):
-            words = f"{numbers.many(copied, 'call')} of it ctxtui copied from another session, where they were paid"
+            words = f"{numbers.many(copied, 'call')} copied by ctxtui from another session, where they are counted"
             yield [Span(cells.fit(words, room), "dim")]
     yield []
 
 
-def _total(book: Book, chosen: ChosenCall, got: CallFigures, settings: Settings) -> Iterator[list[Span]]:
-    spread = numbers.interval(got.context_tokens, got.lo, got.hi)
-    line = [Span(numbers.exact(got.context_tokens), "bold"), Span(f" tokens {got.method} {spread}".rstrip(), "dim")]
+def _total(book: Book, chosen: ChosenCall, call_figures: CallFigures, settings: Settings) -> Iterator[list[Span]]:
+    spread = numbers.interval(call_figures.context_tokens, call_figures.lo, call_figures.hi)
+    line = [
+        Span(numbers.exact(call_figures.context_tokens), "bold"),
+        Span(f" tokens {call_figures.method} {spread}".rstrip(), "dim"),
+    ]
     window = context_window(book, chosen.call, settings.usable_share)
-    if (share := window.share(got.context_tokens)) is not None:
-        level = bars.budget_style(got.context_tokens, window.usable)
-        line += [Span("  "), *bars.budget(got.context_tokens, window.usable, window.limit, 24)]
+    if (share := window.share(call_figures.context_tokens)) is not None:
+        level = bars.budget_style(call_figures.context_tokens, window.usable)
+        line += [Span("  "), *bars.budget(call_figures.context_tokens, window.usable, window.limit, 24)]
         line += [Span(f" {numbers.share(share, 0)}", level), Span(f" of {numbers.tokens(window.usable)} usable", "dim")]
     yield line
     if window.limit:
         yield [Span("limit ", "dim"), *bars.limit_words(window)]
-    usage, call = got.reported, chosen.call
+    usage, call = call_figures.reported, chosen.call
     size = answer_size(book, call)
     code = f", {numbers.exact(size.code)} of them code" if size and size.code else ""
     recorded = f", {numbers.exact(size.characters)} characters on record{code}" if size else ""
     if usage:
         parts = [("read", usage.cache_read), ("write", usage.cache_write), ("fresh", usage.fresh)]
-        told = [Span(f"{name} {numbers.tokens(n)}   ", name) for name, n in parts] if usage.has_cache else []
+        spans = [Span(f"{name} {numbers.tokens(n)}   ", name) for name, n in parts] if usage.has_cache else []
         answer = numbers.least_tokens(call.output, call.is_partial)
-        yield [*told, Span(f"answer {answer}{recorded}", "dim")]
+        yield [*spans, Span(f"answer {answer}{recorded}", "dim")]
     elif size:
         yield [Span(f"answer {numbers.tokens(size.tokens)} counted{recorded}", "dim")]
-    coming = unsent_call(book.session, chosen.thread)
-    if coming is not None and chosen.number == len(book.session.thread_calls(chosen.thread)):
-        then = figures(book, coming).context_tokens
-        words = f"since then {numbers.tokens(then - got.context_tokens)} came and were not sent yet: "
-        yield [Span(f"{words}{numbers.exact(then)} tokens with them, --after shows them")]
-    kinds = Counter(one.kind for one in book.session.happenings if one.thread == chosen.thread)
+    next_call = unsent_call(book.session, chosen.thread)
+    if next_call is not None and chosen.number == len(book.session.thread_calls(chosen.thread)):
+        next_size = figures(book, next_call).context_tokens
+        words = f"{numbers.tokens(next_size - call_figures.context_tokens)} more since then, not sent yet: "
+        yield [Span(f"{words}{numbers.exact(next_size)} tokens in all; --after shows them")]
+    kinds = Counter(happening.kind for happening in book.session.happenings if happening.thread == chosen.thread)
     if kinds:
         names = ", ".join(f"{count:,} × {safe_text.one_line(kind)}" for kind, count in kinds.most_common())
-        yield [Span(cells.fit(f"entries of the recording that no request held: {names}", width()), "dim")]
+        yield [Span(cells.fit(f"recorded entries that were in no request: {names}", width()), "dim")]
 
 
-def _composition(book: Book, chosen: ChosenCall, got: CallFigures) -> Iterator[list[Span]]:
+def _composition(book: Book, chosen: ChosenCall, call_figures: CallFigures) -> Iterator[list[Span]]:
     yield from rule("context")
-    unseen = ((NOT_RECORDED, got.not_recorded), (ATTACHED, got.attached))
-    rows = [*got.categories.items(), *((name, tokens) for name, tokens in unseen if tokens)]
-    table = _category_table(got)
+    unseen = ((NOT_RECORDED, call_figures.not_recorded), (ATTACHED, call_figures.attached))
+    rows = [*call_figures.categories.items(), *((name, tokens) for name, tokens in unseen if tokens)]
+    table = _category_table(call_figures)
     for row in rows:
         yield table.draw(row, 0)
-    if got.residual:
-        yield [Span("   residual      ", "dim"), Span(cells.right(numbers.signed(got.residual), 8), "dim")]
-    left = explain_residual(book, chosen.call)
-    if left is not None:
-        for line in safe_text.wrap(left.describe(chosen.number), width() - 4):
+    if call_figures.residual:
+        yield [Span("   residual      ", "dim"), Span(cells.right(numbers.signed(call_figures.residual), 8), "dim")]
+    residual_info = explain_residual(book, chosen.call)
+    if residual_info is not None:
+        for line in safe_text.wrap(residual_info.describe(chosen.number), width() - 4):
             yield [Span(f"   {line}", "faint")]
 
 
-def _category_table(got: CallFigures) -> Table[tuple[str, int]]:
-    top = max([*got.categories.values(), got.not_recorded or 0, got.attached, 1])
+def _category_table(call_figures: CallFigures) -> Table[tuple[str, int]]:
+    top = max([*call_figures.categories.values(), call_figures.not_recorded or 0, call_figures.attached, 1])
 
     def figure(row: tuple[str, int], room: int) -> Span:
         return Span(numbers.guessed(row[1]) if row[0] in (NOT_RECORDED, ATTACHED) else numbers.tokens(row[1]))
 
     def share(row: tuple[str, int], room: int) -> Span:
-        return Span(numbers.share(row[1] / got.context_tokens) if got.context_tokens else "", "dim")
+        return Span(numbers.share(row[1] / call_figures.context_tokens) if call_figures.context_tokens else "", "dim")
 
     def bar(row: tuple[str, int], room: int) -> Span:
         return Span(bars.line(row[1], top, room), signs.category(row[0]).style)
@@ -253,7 +264,7 @@ def _category_table(got: CallFigures) -> Table[tuple[str, int]]:
 def _blocks(book: Book, chosen: ChosenCall, blocks: list[BlockFigure], every: bool) -> Iterator[list[Span]]:
     if not blocks:
         return
-    shown = blocks if every else sorted(blocks, key=lambda b: -b.tokens * b.read)[:HEAVIEST]
+    shown = blocks if every else sorted(blocks, key=lambda b: -b.tokens * b.read)[:MAX_HEAVIEST]
     title = "blocks" if every else "heaviest blocks"
     left_out = f"{len(shown)} of {len(blocks)}, --blocks prints all" if len(shown) < len(blocks) else ""
     yield from rule(title, "tokens, characters and tokens so far" if every else left_out)
@@ -264,7 +275,7 @@ def _blocks(book: Book, chosen: ChosenCall, blocks: list[BlockFigure], every: bo
 
 
 def _so_far(blocks: list[BlockFigure]) -> Iterator[tuple[int, int]]:
-    """Characters and tokens up to the end of each block."""
+    """Cumulative characters and tokens at the end of each block."""
     chars = tokens = 0
     for figure in blocks:
         chars += len(read_words(read(figure.block)))
@@ -273,7 +284,7 @@ def _so_far(blocks: list[BlockFigure]) -> Iterator[tuple[int, int]]:
 
 
 def _block_table(book: Book, turns: Turns, so_far: Mapping[int, tuple[int, int]]) -> Table[BlockFigure]:
-    """The table of blocks; `so_far` gives characters and tokens up to the end of each, by its identity."""
+    """The table of blocks; `so_far` maps block identities to cumulative characters and tokens."""
 
     def turn(figure: BlockFigure, room: int) -> Span:
         node = book.session.tree[figure.node]
@@ -282,12 +293,12 @@ def _block_table(book: Book, turns: Turns, so_far: Mapping[int, tuple[int, int]]
     def words(figure: BlockFigure, room: int) -> list[Span]:
         if not figure.node:
             told = read(figure.block).text
-            return [Span(_UNSEEN[figure.category] if told in (NOT_RECORDED_TEXT, REATTACHED_TEXT) else told)]
+            return [Span(UNRECORDED_TEXTS[figure.category] if told in (NOT_RECORDED_TEXT, REATTACHED_TEXT) else told)]
         says = preview_of(book, figure.node)
         if figure.gone is None and figure.read:
-            return one_line.words(says, signs.category(figure.category).style)
+            return one_line.preview_spans(says, signs.category(figure.category).style)
         gone = f"gone since call {figure.gone.since} (inferred): {figure.gone.reason_text} · " if figure.gone else ""
-        return [Span(gone, "faint"), *one_line.words(says, "faint", "faint")]
+        return [Span(gone, "faint"), *one_line.preview_spans(says, "faint", "faint")]
 
     def running(which: int) -> Callable[[BlockFigure, int], Span]:
         return lambda figure, _: Span(numbers.tokens(so_far[id(figure)][which]), "dim")
@@ -325,7 +336,7 @@ def _growth(book: Book, chosen: ChosenCall) -> Iterator[list[Span]]:
     peak = max(columns, key=lambda c: c.total)
     yield from rule("calls", f"{len(points)} calls, peak {numbers.tokens(peak.total)}")
     room = width() - 2
-    for row in strip_rows(bucketed(columns, room), 4, peak.total or 1, per=2 if len(columns) * 2 <= room else 1):
+    for row in strip_rows(bucket_columns(columns, room), 4, peak.total or 1, per=2 if len(columns) * 2 <= room else 1):
         yield [Span(" "), *(Span(text, style.split(" on-")[0]) for text, style in row)]
 
 
@@ -334,48 +345,55 @@ def _skipped(loaded: Loaded) -> Iterator[list[Span]]:
     if not skipped:
         return
     yield from rule("skipped", f"{len(skipped)} of the recording's lines")
-    for one in skipped[:_SKIPPED]:
-        yield [Span(" ▲ ", "warn"), Span(f"line {one.line}: {safe_text.one_line(one.reason)}")]
-    if len(skipped) > _SKIPPED:
-        yield [Span(f"   and {len(skipped) - _SKIPPED} more; --json lists all", "dim")]
+    for line in skipped[:MAX_SKIPPED_LINES]:
+        yield [Span(" ▲ ", "warn"), Span(f"line {line.line}: {safe_text.one_line(line.reason)}")]
+    if len(skipped) > MAX_SKIPPED_LINES:
+        yield [Span(f"   and {len(skipped) - MAX_SKIPPED_LINES} more; --json lists all", "dim")]
 
 
-_NAME = 24
+NAME_CELLS = 24
 
 
 def label_counts(book: Book, model: str, blocks: Sequence[BlockFigure]) -> Iterator[list[Span]]:
-    """One line: how often each label stands in the context, the most frequent first; none where no rule found
-    anything."""
-    found = sorted(label_figures(segments_of(book, model, blocks)), key=lambda one: -one.count)
-    if found:
-        told = ", ".join(f"{numbers.exact(one.count)} × {safe_text.one_line(one.label)}" for one in found)
-        yield [Span(cells.fit(f"   labels: {told}", width() - 1), "dim")]
+    """One line with the count of each label in the context, most frequent first; none without labels."""
+    labels = sorted(label_figures(segments_of(book, model, blocks)), key=lambda one: -one.count)
+    if labels:
+        text = ", ".join(f"{numbers.exact(label.count)} × {safe_text.one_line(label.label)}" for label in labels)
+        yield [Span(cells.fit(f"   labels: {text}", width() - 1), "dim")]
 
 
-def label_table(book: Book, call: Call, got: CallFigures, blocks: Sequence[BlockFigure]) -> Iterator[list[Span]]:
-    """The context by label, then what no rule found: together they are the context."""
-    found = label_figures(segments_of(book, call.model, blocks))
-    labelled = sum(one.tokens for one in found)
-    rest = sum(got.categories.values()) - labelled
-    yield from rule("labels", f"{sum(one.count for one in found):,} found")
+def label_table(
+    book: Book, call: Call, call_figures: CallFigures, blocks: Sequence[BlockFigure]
+) -> Iterator[list[Span]]:
+    """Tokens by label, then unlabelled tokens; together they are the context."""
+    labels = label_figures(segments_of(book, call.model, blocks))
+    labelled = sum(label.tokens for label in labels)
+    rest = sum(call_figures.categories.values()) - labelled
+    yield from rule("labels", f"{sum(label.count for label in labels):,} found")
     rows = [
-        LabelRow(signs.category(one.category).span, safe_text.one_line(one.label), one.count, one.tokens)
-        for one in found
+        LabelRow(signs.category(label.category).span, safe_text.one_line(label.label), label.count, label.tokens)
+        for label in labels
     ]
-    for name, tokens in (("no label", rest), ("not recorded", got.not_recorded or 0), ("re-attached", got.attached)):
+    for name, tokens in (
+        ("no label", rest),
+        ("not recorded", call_figures.not_recorded or 0),
+        ("re-attached", call_figures.attached),
+    ):
         rows += [LabelRow(Span(" ", "dim"), name, None, tokens)] if tokens else []
-    drawn = _label_table(got.context_tokens, max([rest, got.not_recorded or 0, *(one.tokens for one in found), 1]))
+    table = _label_table(
+        call_figures.context_tokens, max([rest, call_figures.not_recorded or 0, *(label.tokens for label in labels), 1])
+    )
     for row in rows:
-        yield drawn.draw(row, 0)
-    if got.residual:
+        yield table.draw(row, 0)
+    if call_figures.residual:
         yield [
-            Span(f"   {cells.left('residual', _NAME)}       ", "dim"),
-            Span(cells.right(numbers.signed(got.residual), 9)),
+            Span(f"   {cells.left('residual', NAME_CELLS)}       ", "dim"),
+            Span(cells.right(numbers.signed(call_figures.residual), 9)),
         ]
 
 
 class LabelRow(NamedTuple):
-    """A label: its category's sign, its name, how often it was found (None: it is none), the tokens."""
+    """A label: its category's sign, name, number of occurrences (None: not a label), tokens."""
 
     sign: Span
     name: str
@@ -390,13 +408,13 @@ def _label_table(total: int, top: int) -> Table[LabelRow]:
     return Table(
         (
             Column("", 1, lambda row, _: row.sign, gap=1),
-            Column("", _NAME, lambda row, _: Span(row.name, row.sign.style), "left", gap=1),
+            Column("", NAME_CELLS, lambda row, _: Span(row.name, row.sign.style), "left", gap=1),
             Column("", 7, lambda row, _: Span(numbers.exact(row.found) if row.found is not None else "")),
             Column("", 9, lambda row, _: Span(numbers.tokens(row.tokens))),
             Column("", 9, share),
             Column(
                 "",
-                max(8, width() - _NAME - 31),
+                max(8, width() - NAME_CELLS - 31),
                 lambda row, room: Span(bars.line(row.tokens, top, room), row.sign.style),
                 "left",
                 gap=2,

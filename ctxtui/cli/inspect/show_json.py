@@ -1,4 +1,4 @@
-"""`ctxtui show --json`: one call's context as data that outside programs rely on."""
+"""`ctxtui show --json`: one call's context as data, a stable interface for other programs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ctxtui.services.counting.pricing import total_session
 from ctxtui.services.members import members
 
 UNREAD = "not read"
-"""Method of a block that the provider takes out before the model reads: it counts for nothing."""
+"""Method of a block that the provider removes before the model reads; its tokens do not count."""
 
 
 def as_json(
@@ -40,26 +40,26 @@ def as_json(
 ) -> dict[str, Any]:
     """The fields of ``show --json``; everything in `book` must be counted.
 
-    The tokens of the blocks and the residual add up to ``context_tokens``, those of the categories to the blocks'.
+    The tokens of the blocks plus the residual equal ``context_tokens``; those of the categories equal the blocks'.
     """
-    got = figures(book, chosen.call)
+    call_figures = figures(book, chosen.call)
     blocks = list(block_figures(book, chosen.call))
     rows = _running(row for figure in blocks for row in _rows(book, chosen.call.model, figure))
-    missing = {NOT_RECORDED: got.not_recorded} if got.not_recorded else {}
-    again = {ATTACHED: got.attached} if got.attached else {}
-    left = explain_residual(book, chosen.call)
+    missing = {NOT_RECORDED: call_figures.not_recorded} if call_figures.not_recorded else {}
+    again = {ATTACHED: call_figures.attached} if call_figures.attached else {}
+    residual_info = explain_residual(book, chosen.call)
     fields = {
         "session": {**_session(book, name, source), "totals": total_session(book.session, settings).as_fields()},
         "call": chosen.number,
-        "context_tokens": got.context_tokens,
-        "method": got.method,
+        "context_tokens": call_figures.context_tokens,
+        "method": call_figures.method,
         "context_window": context_window(book, chosen.call, settings.usable_share).as_fields(),
-        "categories": {**got.categories, **missing, **again},
+        "categories": {**call_figures.categories, **missing, **again},
         "blocks": rows,
         "labels": _labels(segments_of(book, chosen.call.model, blocks)),
-        "reported": _usage(chosen.call, got.reported) if got.reported else None,
-        "residual": got.residual,
-        "residual_cause": None if left is None else _cause(left),
+        "reported": _usage(chosen.call, call_figures.reported) if call_figures.reported else None,
+        "residual": call_figures.residual,
+        "residual_cause": None if residual_info is None else _cause(residual_info),
         "growth": [members(g, "call context_tokens reported_input") for g in growth_points(book, chosen.thread)],
         "skipped": [{"line": s.line, "reason": s.reason} for s in skipped],
     }
@@ -67,37 +67,42 @@ def as_json(
     return fields
 
 
-def _cause(left: Residual) -> dict[str, Any]:
-    parts = [members(one, "since_call=since tokens likely=cause steps") for one in left.parts]
-    return {"what": left.what, "likely": left.cause, "since_call": left.since, "parts": parts}
+def _cause(residual_info: Residual) -> dict[str, Any]:
+    parts = [members(part, "since_call=since tokens likely=cause steps") for part in residual_info.parts]
+    return {
+        "what": residual_info.what,
+        "likely": residual_info.cause,
+        "since_call": residual_info.since,
+        "parts": parts,
+    }
 
 
 def _session(book: Book, name: str, source: str) -> dict[str, Any]:
     session = book.session
-    about = session.about
+    description = session.about
     return {
-        "id": about.id or name,
-        "title": about.title or name,
-        "source": about.source or source,
+        "id": description.id or name,
+        "title": description.title or name,
+        "source": description.source or source,
         "model": session.model,
         "calls": count_calls(session.calls.values()),
         "threads": len(session.threads),
-        "labels": [_label_row(one) for one in session_labels(book)],
+        "labels": [_label_row(label) for label in session_labels(book)],
     }
 
 
 def _running(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows with the characters and the tokens up to the end of each."""
-    found, chars, tokens = [], 0, 0
+    """Add cumulative characters and tokens to the rows."""
+    cumulative, chars, tokens = [], 0, 0
     for row in rows:
         chars += row["span"][1] - row["span"][0]
         tokens += row["tokens"]
-        found.append({**row, "running_chars": chars, "running_tokens": tokens})
-    return found
+        cumulative.append({**row, "running_chars": chars, "running_tokens": tokens})
+    return cumulative
 
 
 def _rows(book: Book, model: str, figure: BlockFigure) -> list[dict[str, Any]]:
-    """A block as one row, or as several where rules count its parts in different categories."""
+    """A block as one row, or as several if rules assign its parts to different categories."""
     text = searched_text(read(figure.block))
     parts = by_category(segment_figures(book, model, figure.node)) if figure.node and not figure.gone else []
     if len(parts) < 2:
@@ -105,7 +110,7 @@ def _rows(book: Book, model: str, figure: BlockFigure) -> list[dict[str, Any]]:
         return [{**_row(figure, [0, len(text)], category, _label(book, figure)), "labels": _labels(part)}]
     rows = []
     for category, part in parts:
-        span, tokens = [part[0].start, part[-1].end], sum(one.tokens for one in part)
+        span, tokens = [part[0].start, part[-1].end], sum(segment.tokens for segment in part)
         share = replace(
             figure,
             tokens=tokens,
@@ -137,11 +142,11 @@ def _row(figure: BlockFigure, span: list[int], category: str, label: str) -> dic
 
 
 def _labels(segments: Iterable[SegmentFigure]) -> list[dict[str, Any]]:
-    return [_label_row(one) for one in label_figures(segments)]
+    return [_label_row(label) for label in label_figures(segments)]
 
 
-def _label_row(one: LabelFigure) -> dict[str, Any]:
-    return members(one, "label category count tokens")
+def _label_row(label: LabelFigure) -> dict[str, Any]:
+    return members(label, "label category count tokens")
 
 
 def _label(book: Book, figure: BlockFigure) -> str:

@@ -1,4 +1,4 @@
-"""`ctxtui lab`: recorded sessions, call by call, through other policies, cache strategies and models."""
+"""`ctxtui lab`: simulate recorded sessions with other policies, cache strategies and models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ctxtui.cli.edit.share import masker_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, note_failed, refuse, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
-from ctxtui.cli.session_work import worked
+from ctxtui.cli.session_work import read_sessions
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import write_private
 from ctxtui.services.lab.solve import BestCandidates, SolvedSession, find_best
@@ -29,46 +29,53 @@ from ctxtui.views.pages.lab_page import lab_page
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, plain
 
-_RULE = (
-    "A path that is named like a command opens as ./lab. PATH is a file, a folder (every recording in it), a session's "
-    "id, or -."
+PATH_HELP = (
+    "PATH is a file, a folder (every recording in it), a session's id, or -. Write ./lab for a path that is named like "
+    "a command."
 )
 
 
-_LEGEND: Final = "✦ nothing else is both cheaper and less risky; quoted: what it took out and later calls still quote"
+_LEGEND: Final = "✦ no other variant is both cheaper and less risky; quoted: removed blocks that later calls quote"
 
 
 @click.command(
     "lab",
-    help="Take recorded sessions, call by call, through other policies, cache strategies and models, and say what each "
-    "would have come to: peak and final context, tokens sent, read, written and fresh, cost, rewrites, calls over the "
-    "usable window, and what it took out that was quoted later. No model is called: answers are as recorded.\n\n"
-    f"{_RULE} Without --policy, --cache and --model the usual policies are tried. NAME may have settings behind it: "
-    "'budget target=80000'.\n\n\b\n"
+    help="Simulate recorded sessions, call by call, with other policies, cache strategies and models. Prints for each "
+    "variant: peak and final context, tokens sent, read, written and fresh, cost, rewrites, calls over the usable "
+    "window, and removed blocks that were quoted later. No model is called: answers are as recorded.\n\n"
+    f"{PATH_HELP} Without --policy, --cache and --model the usual policies are simulated. A NAME may be followed by "
+    "settings: 'budget target=80000'.\n\n\b\n"
     "Example: ctxtui lab session.jsonl --policy keep_rounds --cache recorded --cache 1h\n"
     "Example: ctxtui lab last --json | jq '.rows[0]'",
 )
 @click.argument("names", metavar="PATH...", nargs=-1, required=True, type=SessionName())
 @click.option(
-    "--policy", "policies", metavar="NAME|FILE", multiple=True, help="A policy or profile to try (repeatable)."
+    "--policy", "policies", metavar="NAME|FILE", multiple=True, help="A policy or profile to simulate (repeatable)."
 )
 @click.option(
-    "--cache", "caches", metavar="S", multiple=True, help="A cache strategy to try (repeatable): recorded, 5m ..."
+    "--cache", "caches", metavar="S", multiple=True, help="A cache strategy to simulate (repeatable): recorded, 5m ..."
 )
-@click.option("--model", "models", metavar="M", multiple=True, help="A model to send it to instead.")
+@click.option("--model", "models", metavar="M", multiple=True, help="A model to simulate (repeatable).")
 @click.option(
     "--solve",
     is_flag=True,
-    help="Seek the best policy, settings, cache strategy and lifetime; each session is held out once.",
+    help="Search the best policy, settings, cache strategy and lifetime, with cross-validation over sessions.",
 )
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write one self-contained page.")
 @FORCE_OPTION
 @click.option(
-    "--agree", type=click.IntRange(min=1), metavar="N", help="Send N calls again under --policy and --model; see agree."
+    "--agree",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Send N calls again under --policy and --model; see `ctxtui agree`.",
 )
-@click.option("--budget-usd", type=click.FloatRange(min=0), metavar="X", help="With --agree: what it may cost at most.")
+@click.option("--budget-usd", type=click.FloatRange(min=0), metavar="X", help="With --agree: maximum cost.")
 @click.option(
-    "--leave-out", type=click.IntRange(min=0), default=0, metavar="K", help="With --agree: without each of K blocks."
+    "--leave-out",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="K",
+    help="With --agree: also without each of the K heaviest blocks.",
 )
 @JSON_OPTION
 @click.pass_context
@@ -87,44 +94,45 @@ def lab(
     leave_out: int,
     as_json: bool,
 ) -> int:
-    """Try variants on recordings."""
-    others = solve or html is not None or bool(caches)
-    _refuse_what_does_not_go_together(agree, budget_usd, leave_out, others=others)
+    with_other_options = solve or html is not None or bool(caches)
+    _check_option_conflicts(agree, budget_usd, leave_out, others=with_other_options)
     if agree is not None:
         return _agree(context, names, policies, models, agree, budget_usd, leave_out, as_json=as_json)
 
     if solve and (policies or caches or models):
-        raise WrongUse("--solve seeks among policies and caches of its own", way_out="ctxtui lab PATH... --solve")
+        raise WrongUse("--solve tries its own policies and caches", way_out="ctxtui lab PATH... --solve")
     settings = config_of(context).settings
-    asked = settings if solve else LabRequest(settings, make_variants(policies, caches, models, own_models(settings)))
-    done = worked(SOLVE if solve else LAB, expand_names(names, settings.clients), asked, settings, "in the lab")
-    failed = [(one.name, one.error) for one in done if one.error is not None]
-    best: list[SolvedSession] = [one.result for one in done if solve and one.error is None]
-    found: list[SessionLab] = [one.lab for one in best] or [one.result for one in done if one.error is None]
-    if failed and not found:
+    request = settings if solve else LabRequest(settings, make_variants(policies, caches, models, own_models(settings)))
+    results = read_sessions(
+        SOLVE if solve else LAB, expand_names(names, settings.clients), request, settings, "in the lab"
+    )
+    failed = [(result.name, result.error) for result in results if result.error is not None]
+    best: list[SolvedSession] = [result.result for result in results if solve and result.error is None]
+    labs: list[SessionLab] = [result.lab for result in best] or [
+        result.result for result in results if result.error is None
+    ]
+    if failed and not labs:
         return refuse(failed[0][1], as_json=as_json)
     if html is not None:
-        _write_page(html, found, force)
+        _write_page(html, labs, force)
     if as_json:
-        write_json({**lab_json(found), **({"solved": solved_json(find_best(best))} if solve else {})})
+        write_json({**lab_json(labs), **({"solved": solved_json(find_best(best))} if solve else {})})
     elif html is None:
-        _print(found, settings)
+        _print(labs, settings)
         if solve:
             _print_solved(find_best(best), settings)
     return note_failed(failed)
 
 
-def _refuse_what_does_not_go_together(
-    agree: int | None, budget_usd: float | None, leave_out: int, *, others: bool
-) -> None:
-    """Raises `WrongUse` where an option would be passed over in silence."""
+def _check_option_conflicts(agree: int | None, budget_usd: float | None, leave_out: int, *, others: bool) -> None:
+    """Raise `WrongUse` for options that would otherwise be ignored."""
     if agree is not None and others:
         raise WrongUse(
-            "--agree prints what a model answered: it takes no --solve, --html or --cache",
+            "--agree cannot be combined with --solve, --html or --cache",
             way_out="ctxtui lab PATH --agree N --budget-usd X [--policy NAME] [--model M] [--leave-out K] [--json]",
         )
     if agree is None and (leave_out or budget_usd is not None):
-        raise WrongUse("--leave-out and --budget-usd are of --agree", way_out="--agree N --budget-usd X")
+        raise WrongUse("--leave-out and --budget-usd need --agree", way_out="--agree N --budget-usd X")
 
 
 def _agree(
@@ -138,9 +146,9 @@ def _agree(
     *,
     as_json: bool,
 ) -> int:
-    """What `ctxtui agree` does, which needs a model."""
+    """Run `ctxtui agree`, which needs a model."""
     if len(names) != 1 or budget_usd is None:
-        raise click.UsageError("--agree asks a model about one recording, and needs --budget-usd", context)
+        raise click.UsageError("--agree needs exactly one recording and --budget-usd", context)
     context.invoke(
         agree,
         name=names[0],
@@ -156,51 +164,56 @@ def _agree(
     return 0
 
 
-def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
-    write_private(path, lab_page(found, masker_of("personal").mask_line).encode("utf-8", "replace"), replace=force)
+def _write_page(path: Path, labs: list[SessionLab], force: bool) -> None:
+    write_private(path, lab_page(labs, masker_of("personal").mask_line).encode("utf-8", "replace"), replace=force)
     note(f"wrote {path}")
 
 
-def _print_solved(found: BestCandidates, settings: Settings) -> None:
+def _print_solved(solution: BestCandidates, settings: Settings) -> None:
     painter, room = Painter(settings.glyphs), width()
     painter.line(())
-    painter.lines(rule("what is best", f"{len(found.sessions):,} session{'s' if len(found.sessions) != 1 else ''}"))
-    for line in solved_lines(found):
+    painter.lines(
+        rule("best variants", f"{len(solution.sessions):,} session{'s' if len(solution.sessions) != 1 else ''}")
+    )
+    for line in solved_lines(solution):
         indent = "  " if line.startswith("  ") else ""
         for n, words in enumerate(safe_text.wrap(line.strip(), room - 4)):
             painter.line([Span(f"{indent}{'  ' if n else ''}{words}", "dim" if indent else "ink")])
 
 
-def _print(found: list[SessionLab], settings: Settings) -> None:
+def _print(labs: list[SessionLab], settings: Settings) -> None:
     painter, room = Painter(settings.glyphs), width()
-    for number, one in enumerate(found):
+    for number, lab_result in enumerate(labs):
         if number:
             painter.line(())
-        calls, told_off = f" · {one.calls:,} call{'s' if one.calls != 1 else ''}", plain(views.told(one))
-        title = cells.fit(safe_text.one_line(one.title), max(12, room - len(calls) - len(told_off) - 8))
-        painter.lines(rule(f"{title}{calls}", told_off))
-        if one.rows:
-            painter.lines(table_lines(views.lab_table(one, curves=False), views.lab_lines(one), room))
+        calls, deviation = (
+            f" · {lab_result.calls:,} call{'s' if lab_result.calls != 1 else ''}",
+            plain(views.describe_deviation(lab_result)),
+        )
+        title = cells.fit(safe_text.one_line(lab_result.title), max(12, room - len(calls) - len(deviation) - 8))
+        painter.lines(rule(f"{title}{calls}", deviation))
+        if lab_result.rows:
+            painter.lines(table_lines(views.lab_table(lab_result, curves=False), views.lab_lines(lab_result), room))
             painter.lines([Span(words, "dim")] for words in safe_text.wrap(_LEGEND, room))
-        for told in views.notes(one):
-            first, *more = safe_text.wrap(plain(told), room - 2) or [""]
-            painter.line([Span(first, told[0].style)])
+        for note_line in views.notes(lab_result):
+            first, *more = safe_text.wrap(plain(note_line), room - 2) or [""]
+            painter.line([Span(first, note_line[0].style)])
             for rest in more:
-                painter.line([Span(f"  {rest.lstrip()}", told[0].style)])
+                painter.line([Span(f"  {rest.lstrip()}", note_line[0].style)])
 
 
-def lab_json(found: Sequence[SessionLab]) -> dict[str, Any]:
-    """The members of the outermost object."""
-    return {"sessions": [_session(one) for one in found]}
+def lab_json(labs: Sequence[SessionLab]) -> dict[str, Any]:
+    """The members of ``lab --json``."""
+    return {"sessions": [_session(lab_result) for lab_result in labs]}
 
 
-def _session(one: SessionLab) -> dict[str, Any]:
+def _session(lab_result: SessionLab) -> dict[str, Any]:
     return {
-        **members(one, "session title calls usable?"),
-        "off": None if one.off is None else round(one.off, 6),
-        "outcomes": [{"name": name, "value": value} for name, value in one.outcomes],
-        "notes": list(one.notes),
-        "variants": [_variant(row) for row in one.rows],
+        **members(lab_result, "session title calls usable?"),
+        "off": None if lab_result.off is None else round(lab_result.off, 6),
+        "outcomes": [{"name": name, "value": value} for name, value in lab_result.outcomes],
+        "notes": list(lab_result.notes),
+        "variants": [_variant(row) for row in lab_result.rows],
     }
 
 
@@ -219,52 +232,53 @@ def _variant(row: LabRow) -> dict[str, Any]:
     }
 
 
-def solved_lines(found: BestCandidates) -> Iterator[str]:
-    """The best policy and cache strategy with what they save on sessions that they were not fitted to, and keeping a
-    cache warm against writing it again."""
-    yield from _fitted("policy", found.policy)
-    yield from _fitted("cache strategy", found.cache)
-    for one in found.sessions:
-        for warm, waited in zip(one.warm, one.waited, strict=True):
+def solved_lines(solution: BestCandidates) -> Iterator[str]:
+    """The best policy and cache strategy with their savings on held-out sessions, and the break-even of keeping a cache
+    warm."""
+    yield from _fit_lines("policy", solution.policy)
+    yield from _fit_lines("cache strategy", solution.cache)
+    for session in solution.sessions:
+        for warm, waited in zip(session.warm, session.waited, strict=True):
             read, write, saved = (
-                numbers.money(x) if one.priced else f"{numbers.tokens(round(x))} tok"
+                numbers.money(x) if session.priced else f"{numbers.tokens(round(x))} tok"
                 for x in (warm.read, warm.write, waited.saved)
             )
             yield (
-                f"{one.lab.session[:8]}: a cache entry lives {_life(warm.life)}. Keeping it alive by requests that "
-                f"only read it ({read} each) costs less than writing it again ({write}) up to {warm.requests} of them "
-                f"(break-even: a pause of {_life(warm.seconds)})"
+                f"{session.lab.session[:8]}: cache entries live {_format_seconds(warm.life)}. Keeping one alive with "
+                f"requests that only read it ({read} each) is cheaper than writing it again ({write}) for up to "
+                f"{warm.requests} requests (break-even: a pause of {_format_seconds(warm.seconds)})"
             )
             if not waited.longer:
-                yield f"  no pause was longer than {_life(warm.life)}: there was nothing to keep alive"
+                yield f"  no pause was longer than {_format_seconds(warm.life)}, so there was nothing to keep alive"
                 continue
-            were = f"{waited.longer} pause{'s were' if waited.longer != 1 else ' was'} longer than {_life(warm.life)}"
+            verb = "s were" if waited.longer != 1 else " was"
+            pauses = f"{waited.longer} pause{verb} longer than {_format_seconds(warm.life)}"
             if not waited.cheaper:
-                yield f"  {were}, so long that keeping it alive would have cost more than writing it again"
+                yield f"  {pauses}, but too long: keeping the entry alive would have cost more than writing it again"
                 continue
             paid = "it" if waited.longer == 1 else f"{waited.cheaper} of them"
-            yield f"  {were}; keeping it alive would have paid in {paid} and saved {saved}"
+            yield f"  {pauses}; keeping the entry alive would have paid off in {paid} and saved {saved}"
 
 
-def _fitted(what: str, one: FittedVariant | None) -> Iterator[str]:
-    if one is None:
-        yield f"best {what}: nothing could be tried on every session"
+def _fit_lines(kind: str, fit: FittedVariant | None) -> Iterator[str]:
+    if fit is None:
+        yield f"best {kind}: no variant could be simulated on every session"
         return
-    yield f"best {what} of {one.tried}: {one.best}, {_share(one.saves)} of what was recorded"
-    if one.held_out is None:
-        yield "  chosen from this one session: what it saves on others is not known; name several to have each held out"
+    yield f"best {kind} of {fit.tried}: {fit.best}, {_share(fit.saves)} compared with the recording"
+    if fit.held_out is None:
+        yield "  chosen on this one session, so its savings elsewhere are unknown; give several for cross-validation"
         return
-    low, high = min(fold.saves for fold in one.folds), max(fold.saves for fold in one.folds)
-    own, many = sum(fold.own for fold in one.folds) / len(one.folds), len(one.folds)
-    same = sum(fold.chosen == one.best for fold in one.folds)
-    others = "the other one" if many == 2 else f"the other {many - 1}"
+    low, high = min(fold.saves for fold in fit.folds), max(fold.saves for fold in fit.folds)
+    own_best, fold_count = sum(fold.own for fold in fit.folds) / len(fit.folds), len(fit.folds)
+    same = sum(fold.chosen == fit.best for fold in fit.folds)
+    others = "the other one" if fold_count == 2 else f"the other {fold_count - 1}"
     yield (
-        f"  held out: for each of the {many} sessions the best of {others} was taken and tried on it, which it was not "
-        f"chosen from: {_share(one.held_out)} on average ({100 * low:.1f} to {100 * high:.1f} %)"
+        f"  cross-validated: for each of the {fold_count} sessions, the best variant of {others} "
+        f"{_share(fit.held_out)} on average ({100 * low:.1f} to {100 * high:.1f} %)"
     )
     yield (
-        f"  in {same} of the {many} that was {one.best}, too; had each had its own best, "
-        f"that {_share(own, 'would save')}"
+        f"  in {same} of the {fold_count} that was {fit.best} as well; with its own best variant each session "
+        f"{_share(own_best, 'would save')}"
     )
 
 
@@ -272,34 +286,34 @@ def _share(value: float, saves: str = "saves") -> str:
     return f"{saves} {100 * value:.1f} %" if value >= 0 else f"costs {-100 * value:.1f} % more"
 
 
-def _life(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds <= 3600 else f"{seconds / 3600:.0f} hours"
 
 
-def solved_json(found: BestCandidates) -> dict[str, Any]:
+def solved_json(solution: BestCandidates) -> dict[str, Any]:
     """``solved`` of ``lab --solve --json``."""
     return {
-        "policy": _fitted_json(found.policy),
-        "cache": _fitted_json(found.cache),
+        "policy": _fitted_json(solution.policy),
+        "cache": _fitted_json(solution.cache),
         "keep_warm": [
             {
-                "session": one.lab.session,
-                "unit": "USD" if one.priced else "fresh tokens",
+                "session": session.lab.session,
+                "unit": "USD" if session.priced else "fresh tokens",
                 **members(
                     warm, "lifetime_seconds=life requests break_even_seconds=seconds read_cost=read write_cost=write"
                 ),
                 **members(waited, "pauses=longer cheaper saved"),
             }
-            for one in found.sessions
-            for warm, waited in zip(one.warm, one.waited, strict=True)
+            for session in solution.sessions
+            for warm, waited in zip(session.warm, session.waited, strict=True)
         ],
     }
 
 
-def _fitted_json(one: FittedVariant | None) -> dict[str, Any] | None:
-    if one is None:
+def _fitted_json(fit: FittedVariant | None) -> dict[str, Any] | None:
+    if fit is None:
         return None
     return {
-        **members(one, "best saves tried held_out"),
-        "folds": [members(fold, "chosen saves own") for fold in one.folds],
+        **members(fit, "best saves tried held_out"),
+        "folds": [members(fold, "chosen saves own") for fold in fit.folds],
     }

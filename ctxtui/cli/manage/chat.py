@@ -21,8 +21,8 @@ from ctxtui.tui.start import make_chat
 
 
 @click.command("chat")
-@click.option("--model", metavar="ID", default="", help="The model; by default the provider's usual one.")
-@click.option("--provider", type=click.Choice(NAMES), help="Whom to talk to; by default by keys and running servers.")
+@click.option("--model", metavar="ID", default="", help="The model (default: the provider's usual one).")
+@click.option("--provider", type=click.Choice(NAMES), help="The provider (default: by keys and running servers).")
 @click.option("--base-url", metavar="URL", default="", help="A compatible server, such as http://127.0.0.1:8080/v1.")
 @click.option(
     "--continue",
@@ -30,12 +30,12 @@ from ctxtui.tui.start import make_chat
     metavar="ID[@CALL]",
     type=SessionName(),
     default="",
-    help="Go on from a recorded session, at its end or after one of its calls.",
+    help="Continue a recorded session, at its end or after one of its calls.",
 )
 @TOOLS_OPTION
 @FILES_OPTION
 @MEMORY_OPTION
-@click.option("--json", "as_json", is_flag=True, help="Print whom it would talk to (schema_version 1), open nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Only print the chosen model as JSON (schema_version 1).")
 @click.pass_context
 def chat(
     context: click.Context,
@@ -51,8 +51,9 @@ def chat(
 ) -> int | None:
     """Talk to a model and see what it reads.
 
-    Its tools read and search this folder; before they write, you are asked. Keys come from ANTHROPIC_API_KEY and
-    OPENAI_API_KEY; without a key and without a local server the built-in offline provider answers, which is no model.
+    Its tools read and search this folder, and ask you before they write. Keys come from ANTHROPIC_API_KEY,
+    OPENAI_API_KEY and GEMINI_API_KEY; without a key or a local server the built-in offline provider answers, without a
+    model.
 
     \b
     Example: ctxtui chat --continue 7f3a@12
@@ -60,29 +61,29 @@ def chat(
     """
     session, _, number = name.rpartition("@") if "@" in name else (name, "", "")
     if number and not number.isdecimal():
-        raise WrongUse(f"no call number: {number}", place="--continue", way_out="write ID@12")
+        raise WrongUse(f"not a call number: {number}", place="--continue", way_out="write ID@12")
     override(context, files=files, memory=memory)
-    wish = ModelChoice(provider or "", model, base_url, session, int(number or 0))
+    choice = ModelChoice(provider or "", model, base_url, session, int(number or 0))
     if as_json:
-        _told(wish, config_of(context))
+        _print_choice(choice, config_of(context))
         return None
     need_terminal(None, config_of(context).settings)
-    return run_app(lambda: make_chat(wish, config_of(context), Path.cwd(), tools=tool_files))
+    return run_app(lambda: make_chat(choice, config_of(context), Path.cwd(), tools=tool_files))
 
 
-def _told(wish: ModelChoice, config: Config) -> None:
-    """Print whom a chat would talk to; nothing is sent to a provider, only local ports are asked."""
-    found = asyncio.run(choose_model(wish, config, os.environ))
-    hosted = current_host(wish.name, config.settings, Path.cwd()) if wish.name and not wish.call else None
-    endpoint = found.endpoint
+def _print_choice(choice: ModelChoice, config: Config) -> None:
+    """Print the model that a chat would use; nothing is sent to a provider, only local ports are probed."""
+    chosen_model = asyncio.run(choose_model(choice, config, os.environ))
+    host = current_host(choice.name, config.settings, Path.cwd()) if choice.name and not choice.call else None
+    endpoint = chosen_model.endpoint
     write_json(
         {
             **members(endpoint, "provider=name dialect base_url local"),
-            "model": found.model,
-            "models": list(found.models),
-            **members(found, "window? window_from=origin why"),
-            "open_in": hosted and members(hosted, "session pid since"),
+            "model": chosen_model.model,
+            "models": list(chosen_model.models),
+            **members(chosen_model, "window? window_from=origin why"),
+            "open_in": host and members(host, "session pid since"),
         }
     )
-    if hosted is not None:
-        note(str(hosted))
+    if host is not None:
+        note(str(host))

@@ -1,4 +1,4 @@
-"""`ctxtui config`: every setting with its value and where that comes from."""
+"""`ctxtui config`: all settings with their values and origins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import write, write_json
-from ctxtui.cli.paint import home_short
+from ctxtui.cli.paint import abbreviate_home
 from ctxtui.services.config.config import Config, project_file
 from ctxtui.services.config.paths import config_file, database, log_dir
 
@@ -18,47 +18,47 @@ from ctxtui.services.config.paths import config_file, database, log_dir
 @JSON_OPTION
 @click.pass_context
 def config(context: click.Context, show: bool, as_json: bool) -> None:
-    """Show every setting with its value and where it comes from.
+    """Show every setting with its value and origin.
 
-    A value is taken from --set KEY=VALUE, then CTXTUI_KEY in the environment, then ctxtui.toml in this directory or
-    above, then your own file, then the default. What each setting means: ctxtui help settings.
+    In order of precedence: --set KEY=VALUE, CTXTUI_KEY in the environment, ctxtui.toml in this directory or above, your
+    own configuration file, the default. `ctxtui help settings` explains each setting.
 
     \b
     Example: CTXTUI_USABLE_SHARE=0.8 ctxtui config --json
     Example: ctxtui config --show
     """
-    found = config_of(context)
+    configuration = config_of(context)
     if as_json:
-        write_json(_config_json(found))
+        write_json(_config_json(configuration))
         return
     rows = [
-        (name, _spelled(value), f"{origin.kind}  {home_short(origin.place)}".rstrip())
-        for name, value, origin in found.rows()
+        (name, _format_value(value), f"{origin.kind}  {abbreviate_home(origin.place)}".rstrip())
+        for name, value, origin in configuration.rows()
     ]
-    wide = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for name, value, origin in rows:
-        write(f"{name:<{wide[0]}}  {value:<{wide[1]}}  {origin}")
-    for one in found.ignored:
-        write(f"not read: {home_short(str(one.path))}: {one.reason}")
+        write(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {origin}")
+    for ignored in configuration.ignored:
+        write(f"ignored: {abbreviate_home(str(ignored.path))}: {ignored.reason}")
 
 
-def _config_json(found: Config) -> dict[str, object]:
+def _config_json(configuration: Config) -> dict[str, object]:
     settings = [
         {"name": name, "value": value, "origin": origin.kind, "place": origin.place}
-        for name, value, origin in found.rows()
+        for name, value, origin in configuration.rows()
     ]
     project = project_file(Path.cwd())
     files = {
         "user": str(config_file()),
         "project": str(project) if project else None,
-        "database": str(database(found.settings.data_dir)),
+        "database": str(database(configuration.settings.data_dir)),
         "log": str(log_dir()),
     }
-    ignored = [{"path": str(one.path), "reason": one.reason} for one in found.ignored]
+    ignored = [{"path": str(entry.path), "reason": entry.reason} for entry in configuration.ignored]
     return {"settings": settings, "files": files, "ignored": ignored}
 
 
-def _spelled(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

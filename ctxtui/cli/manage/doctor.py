@@ -1,4 +1,4 @@
-"""`ctxtui doctor`: is everything here that ctxtui needs?"""
+"""`ctxtui doctor`: checks that everything ctxtui needs is available."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SIGN = {OK: MARK["ok"], WARNING: MARK["warning"], FAILED: MARK["error"]}
 def doctor(context: click.Context, as_json: bool) -> int:
     """Check this machine: Python, packages, terminal, vocabularies, database, sessions.
 
-    Exits 8 if something does not work. In a terminal it also asks how wide it draws the glyphs of the screen.
+    Exits with 8 if a check fails. In a terminal it also measures the width of the screen's glyphs.
 
     \b
     Example: ctxtui doctor --json | jq '.checks[] | select(.state != "ok")'
@@ -36,25 +36,25 @@ def doctor(context: click.Context, as_json: bool) -> int:
     """
     config = config_of(context)
     painter = None if as_json else Painter(config.settings.glyphs)
-    found = []
+    findings = []
     for check in _checks(config.settings):
-        found.append(check)
+        findings.append(check)
         if painter:
             _print(painter, check)
     if as_json:
         clients = clients_found(Path.cwd(), os.environ, config.settings.clients)
-        write_json({"checks": [to_builtins(check) for check in found], "clients": list(map(_client_json, clients))})
-    failed = any(check.state == FAILED for check in found)
+        write_json({"checks": [to_builtins(check) for check in findings], "clients": list(map(_client_json, clients))})
+    failed = any(check.state == FAILED for check in findings)
     return exit_codes.FAILED.number if failed else exit_codes.OK.number
 
 
-def _client_json(one: ClientFound) -> dict[str, object]:
+def _client_json(client: ClientFound) -> dict[str, object]:
     return {
-        **members(one, "name=client.name source=client.source on"),
-        "places": [{"path": str(place), "there": place not in one.missing} for place in one.places],
-        "projects": one.projects,
-        "moved_by": list(one.client.variables),
-        **members(one, "sessions here newest"),
+        **members(client, "name=client.name source=client.source on"),
+        "places": [{"path": str(place), "there": place not in client.missing} for place in client.places],
+        "projects": client.projects,
+        "moved_by": list(client.client.variables),
+        **members(client, "sessions here newest"),
     }
 
 

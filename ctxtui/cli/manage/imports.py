@@ -1,4 +1,4 @@
-"""`ctxtui import`: copies of recordings in ctxtui's own database."""
+"""`ctxtui import`: copy recordings into ctxtui's own database."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, named
+from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, resolve_name
 from ctxtui.cli.exit_codes import code_for
-from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.cli.output import escape, note, write, write_json
 from ctxtui.cli.progress import Working
 from ctxtui.core.call import count_calls
 from ctxtui.core.errors import CtxtuiError
@@ -29,10 +29,10 @@ from ctxtui.store.store import Store
 @JSON_OPTION
 @click.pass_context
 def import_(context: click.Context, names: tuple[str, ...], as_json: bool) -> int:
-    """Copy recordings into ctxtui's own database, so that they stay when the client deletes them.
+    """Copy recordings into ctxtui's own database, so that they remain when the client deletes them.
 
     PATH is a file, a folder (every recording in it), a session's id, or - for standard input. Importing again changes
-    nothing; a recording that has grown is brought up to date. What cannot be read is named, the rest is imported.
+    nothing; a recording that has grown is updated. Unreadable files are listed, and the others are imported.
 
     \b
     Example: ctxtui import ~/.claude/projects --json | jq '.imported | length'
@@ -42,35 +42,35 @@ def import_(context: click.Context, names: tuple[str, ...], as_json: bool) -> in
     done: list[dict[str, Any]] = []
     failed: list[dict[str, Any]] = []
     with Store.open(database(config.settings.data_dir)) as store:
-        known = {row.id: row.calls for archived in (False, True) for row in store.sessions(archived)}
-        for name, path in _each(names, config):
+        call_counts = {row.id: row.calls for archived in (False, True) for row in store.sessions(archived)}
+        for name, path in _files_to_import(names, config):
             try:
-                done.append(_one(store, path, config, known))
+                done.append(_import_one(store, path, config, call_counts))
             except CtxtuiError as error:
                 failed.append(_failure(name, error))
                 note(str(error) if name in str(error) else f"{name}: {error}")
             else:
                 if not as_json:
-                    write(_told(done[-1]))
+                    write(_describe_result(done[-1]))
     if as_json:
         write_json({"imported": done, "failed": failed})
-    # A disk that is full weighs more than a file that holds no context.
-    return max((int(one["code"]) for one in failed), default=0)
+    # The most severe error wins: a full disk over a file without context.
+    return max((int(failure["code"]) for failure in failed), default=0)
 
 
-def _each(names: tuple[str, ...], config: Config) -> Iterator[tuple[str, Path | None]]:
-    """(what to call it, its file; None for standard input) of everything that is to be imported."""
+def _files_to_import(names: tuple[str, ...], config: Config) -> Iterator[tuple[str, Path | None]]:
+    """Yield (display name, file; None for standard input) of everything to import."""
     for name in names:
         if name == STREAM:
             yield "standard input", None
             continue
-        found = named(name, config.settings, say=False)
-        for path in filter(None, (found.path, *found.others)):
+        target = resolve_name(name, config.settings, with_note=False)
+        for path in filter(None, (target.path, *target.others)):
             yield str(path), path
 
 
-def _one(store: Store, path: Path | None, config: Config, known: dict[str, int]) -> dict[str, Any]:
-    with Working(f"importing {shown(path.name) if path else 'standard input'}") as work:
+def _import_one(store: Store, path: Path | None, config: Config, call_counts: dict[str, int]) -> dict[str, Any]:
+    with Working(f"importing {escape(path.name) if path else 'standard input'}") as work:
         loaded = load_stream() if path is None else load(path, work.bytes)
         id_ = store.import_session(
             loaded.session,
@@ -79,8 +79,8 @@ def _one(store: Store, path: Path | None, config: Config, known: dict[str, int])
             progress=lambda done, whole: work.say(f"{done:,} of {whole:,} blocks"),
         )
     session = loaded.session
-    before = known.get(id_)
-    known[id_] = count_calls(session.calls.values())
+    before = call_counts.get(id_)
+    call_counts[id_] = count_calls(session.calls.values())
     title = session.about.title or loaded.name
     return {
         "id": id_,
@@ -99,14 +99,14 @@ def _failure(name: str, error: CtxtuiError) -> dict[str, Any]:
     return {"path": name, "code": code.number, "kind": code.name, **members(error, "message place way_out")}
 
 
-def _told(one: dict[str, Any]) -> str:
-    calls = f"{one['calls']:,} call{'' if one['calls'] == 1 else 's'}"
-    more = one["calls"] - one["calls_before"]
-    if one["new"]:
+def _describe_result(result: dict[str, Any]) -> str:
+    calls = f"{result['calls']:,} call{'' if result['calls'] == 1 else 's'}"
+    new_calls = result["calls"] - result["calls_before"]
+    if result["new"]:
         state = f"imported, {calls}"
-    elif more > 0:
-        state = f"brought up to date, {calls}, {more:,} of them new"
+    elif new_calls > 0:
+        state = f"updated, {calls}, {new_calls:,} of them new"
     else:
         state = f"already in the database, nothing new, {calls}"
-    skipped = f", {one['skipped']:,} lines skipped" if one["skipped"] else ""
-    return f"{one['id']}  {state}{skipped}  {shown(one['title'])}"
+    skipped = f", {result['skipped']:,} lines skipped" if result["skipped"] else ""
+    return f"{result['id']}  {state}{skipped}  {escape(result['title'])}"

@@ -1,4 +1,4 @@
-"""`ctxtui [PATH|ID|-]` and `ctxtui last`: the screen."""
+"""`ctxtui [PATH|ID|-]` and `ctxtui last`: open the screen."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from ctxtui.services.recordings.open_by_name import find_last
 @click.command(
     "open",
     help=f"Open a recording on the screen; without NAME, the list of sessions.\n\nNAME is "
-    f"{NAME_HELP}. A recording that grows is followed.\n\n\b\nExample: ctxtui open session.jsonl\n"
+    f"{NAME_HELP}. A growing recording is followed.\n\n\b\nExample: ctxtui open session.jsonl\n"
     "Example: ctxtui open 7f3a",
 )
 @click.argument("name", metavar="[NAME]", type=SessionName(), required=False)
 @click.pass_context
 def open_(context: click.Context, name: str | None) -> int:
-    """Open a recording on the screen."""
     settings = config_of(context).settings
     need_terminal(name, settings)
     return start(name, settings)
 
 
 @click.command("last")
-@click.option("--json", "as_json", is_flag=True, help="Print which session it is (schema_version 1), open nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Only print the session as JSON (schema_version 1).")
 @click.pass_context
 def last(context: click.Context, as_json: bool) -> Any:
     """Open this directory's newest session and follow it.
@@ -38,9 +37,9 @@ def last(context: click.Context, as_json: bool) -> Any:
     Example: cd my-project && ctxtui last
     Example: ctxtui last --json
     """
-    here = find_last(Path.cwd(), config_of(context).settings)
+    newest = find_last(Path.cwd(), config_of(context).settings)
     if as_json:
-        path, stored = here.named.path, here.named.stored
+        path, stored = newest.named.path, newest.named.stored
         place = {"path": str(path) if path is not None else None, "stored": stored or None}
-        return write_json({"session": {"id": here.id, "source": here.source, **place}})
-    return context.invoke(open_, name=here.name)
+        return write_json({"session": {"id": newest.id, "source": newest.source, **place}})
+    return context.invoke(open_, name=newest.name)

@@ -1,4 +1,4 @@
-"""`ctxtui session rename | tag | archive | delete`: what users do to stored sessions."""
+"""`ctxtui session rename | tag | archive | delete`: edit stored sessions."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from ctxtui.cli.commands import SESSION
-from ctxtui.cli.context import JSON_OPTION, config_of, named
+from ctxtui.cli.context import JSON_OPTION, config_of, resolve_name
 from ctxtui.cli.group import LazyGroup
-from ctxtui.cli.manage.db import database_of, existing
-from ctxtui.cli.output import answer, note, shown, write
+from ctxtui.cli.manage.db import database_of, open_existing
+from ctxtui.cli.output import escape, note, print_result, write
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.config.config import Config
 from ctxtui.services.counting.pricing import make_call_pricer, prices_for
@@ -24,7 +24,7 @@ from ctxtui.store.store import Store
 @click.group("session", cls=LazyGroup, entries=SESSION, invoke_without_command=True)
 @click.pass_context
 def session(context: click.Context) -> None:
-    """Look after one stored session; ID is its id or the beginning of one.
+    """Edit one stored session; ID is its id or the start of one.
 
     \b
     Example: ctxtui session rename 8f3c "the flaky test"
@@ -43,41 +43,41 @@ id_argument = click.argument("name", metavar="ID")
 @JSON_OPTION
 @click.pass_context
 def rename(context: click.Context, name: str, title: str, as_json: bool) -> None:
-    """Give a session another TITLE; "" gives it back the recording's own.
+    """Give a session a new TITLE; "" restores the recording's own title.
 
-    ID is a session's id or the beginning of one. A session that is not stored yet is imported first.
+    ID is a session's id or the start of one. A session that is not stored yet is imported first.
 
     \b
     Example: ctxtui session rename 8f3c "the flaky test"
     Example: ctxtui session rename 8f3c ""
     """
-    id_ = _stored(context, name)
-    with existing(context) as store:
+    id_ = _stored_id(context, name)
+    with open_existing(context) as store:
         store.rename(id_, title)
         now = store.session(id_).title
-    answer(as_json, {"id": id_, "title": now}, f"{shown(id_)}  {shown(now)}")
+    print_result(as_json, {"id": id_, "title": now}, f"{escape(id_)}  {escape(now)}")
 
 
 @click.command("tag")
 @id_argument
 @click.argument("tags", metavar="TAG...", nargs=-1, required=True)
-@click.option("--remove", is_flag=True, help="Take the tags away.")
+@click.option("--remove", is_flag=True, help="Remove the tags.")
 @JSON_OPTION
 @click.pass_context
 def tag(context: click.Context, name: str, tags: tuple[str, ...], remove: bool, as_json: bool) -> None:
     """Add tags to a session, or remove them.
 
-    ID is a session's id or the beginning of one. A session that is not stored yet is imported first.
+    ID is a session's id or the start of one. A session that is not stored yet is imported first.
 
     \b
     Example: ctxtui session tag 8f3c demo good
     Example: ctxtui session tag 8f3c demo --remove
     """
-    id_ = _stored(context, name)
-    with existing(context) as store:
+    id_ = _stored_id(context, name)
+    with open_existing(context) as store:
         store.tag(id_, tags, remove=remove)
         now = list(store.session(id_).tags)
-    answer(as_json, {"id": id_, "tags": now}, f"{shown(id_)}  {shown(', '.join(now)) or 'no tags'}")
+    print_result(as_json, {"id": id_, "tags": now}, f"{escape(id_)}  {escape(', '.join(now)) or 'no tags'}")
 
 
 @click.command("archive")
@@ -92,32 +92,32 @@ def archive(context: click.Context, name: str, undo: bool, as_json: bool) -> Non
     Example: ctxtui session archive 8f3c --undo
     Example: ctxtui session archive 8f3c
     """
-    with existing(context) as store:
+    with open_existing(context) as store:
         id_ = store.archive(name, undo=undo)
-    answer(as_json, {"id": id_, "archived": not undo}, f"{shown(id_)}  {'listed again' if undo else 'archived'}")
+    print_result(as_json, {"id": id_, "archived": not undo}, f"{escape(id_)}  {'listed again' if undo else 'archived'}")
 
 
 @click.command("subscription")
 @id_argument
-@click.option("--undo", is_flag=True, help="It was paid by use.")
+@click.option("--undo", is_flag=True, help="Mark it as paid by use.")
 @JSON_OPTION
 @click.pass_context
 def subscription(context: click.Context, name: str, undo: bool, as_json: bool) -> None:
-    """Mark a session as paid by a subscription: then tokens and share of the window lead, money is what the list says.
+    """Mark a session as paid by a subscription: tokens are then shown first, and money is the list price.
 
-    ID is a session's id or the beginning of one. A session that is not stored yet is imported first.
+    ID is a session's id or the start of one. A session that is not stored yet is imported first.
 
     \b
     Example: ctxtui session subscription 8f3c
     Example: ctxtui session subscription 8f3c --undo
     """
-    id_ = _stored(context, name)
-    with existing(context) as store:
+    id_ = _stored_id(context, name)
+    with open_existing(context) as store:
         store.set_subscription(id_, undo=undo)
-    answer(
+    print_result(
         as_json,
         {"id": id_, "subscription": not undo},
-        f"{shown(id_)}  {'paid by use' if undo else 'paid by a subscription'}",
+        f"{escape(id_)}  {'paid by use' if undo else 'paid by a subscription'}",
     )
 
 
@@ -127,36 +127,36 @@ def subscription(context: click.Context, name: str, undo: bool, as_json: bool) -
 @JSON_OPTION
 @click.pass_context
 def delete(context: click.Context, name: str, yes: bool, as_json: bool) -> None:
-    """Delete a stored session with its tags and edits. The recording it was imported from stays.
+    """Delete a stored session with its tags and edits. The imported recording itself is not deleted.
 
-    On a terminal it asks first; elsewhere --yes is needed.
+    On a terminal it asks first; otherwise --yes is required.
 
     \b
     Example: ctxtui session delete 8f3c --yes
     Example: ctxtui session delete 8f3c
     """
-    with existing(context) as store:
+    with open_existing(context) as store:
         row = store.session(name)
         if not yes:
             if as_json or not sys.stdin.isatty():
                 raise CtxtuiError(f"deleting {row.id} was not confirmed", way_out="add --yes")
-            click.confirm(f"Delete {shown(row.id)} ({shown(row.title)}, {row.calls} calls)?", abort=True, err=True)
+            click.confirm(f"Delete {escape(row.id)} ({escape(row.title)}, {row.calls} calls)?", abort=True, err=True)
         id_ = store.delete(row.id)
-    answer(as_json, {"id": id_, "deleted": True}, f"{shown(id_)}  deleted")
+    print_result(as_json, {"id": id_, "deleted": True}, f"{escape(id_)}  deleted")
 
 
-def _stored(context: click.Context, name: str) -> str:
-    """The id of the stored session that `name` stands for; a recording that is not stored yet is imported now."""
+def _stored_id(context: click.Context, name: str) -> str:
+    """The id of the stored session `name`; a recording that is not stored yet is imported."""
     config, path = config_of(context), database_of(context)
     if path.exists():
-        with contextlib.suppress(NotFound), existing(context) as store:
+        with contextlib.suppress(NotFound), open_existing(context) as store:
             return store.resolve(name)
-    found = named(name, config.settings)
-    return found.stored or _imported(found, config, path)
+    target = resolve_name(name, config.settings)
+    return target.stored or _import(target, config, path)
 
 
-def _imported(found: Named, config: Config, path: Path) -> str:
-    loaded = open_named(found, config.settings)
+def _import(target: Named, config: Config, path: Path) -> str:
+    loaded = open_named(target, config.settings)
     with Store.open(path) as store:
         id_ = store.import_session(
             loaded.session, source_info(loaded), price=make_call_pricer(prices_for(config.settings))

@@ -1,4 +1,4 @@
-"""Starting the screen: the app, its screens, and what they need from below."""
+"""Starts the screen: the app, and the process state it needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ctxtui.cli.context import named
+from ctxtui.cli.context import resolve_name
 from ctxtui.cli.exit_codes import REFUSED, ScreenCrash, WrongUse
 from ctxtui.cli.output import note
 from ctxtui.services.config.config import export_flags, load
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
-    """As `start`, with the configuration read now; `flags` are ``KEY=VALUE`` texts. Raises `WrongUse`, `BadConfig`."""
+    """Like `start`, after loading the configuration; `flags` are ``KEY=VALUE`` texts.
+
+    Raises `WrongUse`, `BadConfig`.
+    """
     config = load(flags)
     export_flags(config)
     need_terminal(name, config.settings)
@@ -27,19 +30,18 @@ def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
 
 
 def need_terminal(name: str | None, settings: Settings) -> None:
-    """Raise `WrongUse` where there is no screen; it says what does without. What does not exist is said first."""
+    """Raise `WrongUse` with an alternative if there is no terminal; a missing recording is reported first."""
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         if name is not None:
-            named(name, settings, say=False)
+            resolve_name(name, settings, with_note=False)
         what = "ctxtui sessions" if name is None else f"ctxtui show {name}"
         raise WrongUse("the screen needs a terminal", way_out=f"in a pipe or script use `{what}`")
 
 
 def start(name: str | None, settings: Settings) -> int:
-    """Run the screen on what `name` stands for, or on the list of sessions; returns the exit code when it is left.
+    """Run the screen on the recording `name`, or on the list of sessions; return the exit code.
 
-    Raises `WrongUse` where there is no keyboard, `ScreenCrash` where the screen broke, and what opening raises where
-    `name` cannot be opened.
+    Raises `WrongUse` without a keyboard, `ScreenCrash` if the screen crashed, and errors of opening `name`.
     """
 
     def make() -> CtxtuiApp:
@@ -50,19 +52,21 @@ def start(name: str | None, settings: Settings) -> int:
     return run_app(make)
 
 
-_TURN = 0.0005
-"""Seconds for which a thread that reads or counts may keep the screen's thread waiting, whose own turns are short. By
-Python's default it would be ten times as long, and a key takes several turns."""
+THREAD_SWITCH_SECONDS = 0.0005
+"""Seconds a reading or counting thread may delay the screen's thread.
+
+Python's default is ten times as long, and a key press takes several turns.
+"""
 
 
 def run_app(make: Callable[[], CtxtuiApp]) -> int:
-    """Run the app that `make` makes; as `start`."""
+    """Run the app created by `make`; like `start`."""
     if not sys.stdin.isatty():
-        _keyboard()
+        _attach_keyboard()
     prepare()
     app = make()
     app.run()
-    # What there is ends with the process: it is not looked through once more for garbage.
+    # Skip a last garbage collection: the process ends.
     gc.disable()
     gc.freeze()
     if app.farewell:
@@ -75,14 +79,14 @@ def run_app(make: Callable[[], CtxtuiApp]) -> int:
 
 
 def prepare() -> None:
-    """Make the process one that runs the app."""
-    # Nothing of what starting makes is garbage; the app turns collection on again behind its first frame.
+    """Prepare the process for running the app."""
+    # Startup creates no garbage; the app enables collection again after its first frame.
     gc.disable()
-    sys.setswitchinterval(_TURN)
+    sys.setswitchinterval(THREAD_SWITCH_SECONDS)
 
 
-def _keyboard() -> None:
-    """Keys come from the terminal although standard input is a pipe; that stays readable as `sys.stdin`."""
+def _attach_keyboard() -> None:
+    """Read keys from the terminal if standard input is a pipe, which stays readable as `sys.stdin`."""
     try:
         keys = os.open("/dev/tty", os.O_RDWR)
     except OSError as error:

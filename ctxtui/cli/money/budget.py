@@ -1,4 +1,4 @@
-"""`ctxtui budget`: a model's window and a project, before a run."""
+"""`ctxtui budget`: plan a model's window for a project, before a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import write_json
-from ctxtui.cli.paint import Painter, home_short, rule
+from ctxtui.cli.paint import Painter, abbreviate_home, rule
 from ctxtui.cli.progress import Working
 from ctxtui.project.budget import PARTS, group_files
 from ctxtui.services.agent_tools.agent_tools import select_enabled
@@ -28,42 +28,41 @@ from ctxtui.views.lists.run_report import budget_lines, project_lines, warning_l
 
 @click.command(
     "budget",
-    help="Lay out a model's window before a run: system prompt, tools, task, what is left for files, and which files "
-    "of the project would go in.\n\n"
-    "PATH is the project's folder (this one by default). System prompt and tools are those of `ctxtui chat`; --take "
-    "counts others. A model may be named by its file: a .gguf, or a folder with config.json. Sizes that contradict "
-    "each other end with exit code 2, which names file, value, maximum and fix.\n\n\b\n"
+    help="Plan a model's window before a run: system prompt, tools, task, room for files, and the project files that "
+    "would be included.\n\n"
+    "PATH is the project's folder (default: this one). System prompt and tools are those of `ctxtui chat`; --take sets "
+    "others. A model may be given as a file: a .gguf, or a folder with config.json. Contradicting sizes end with exit "
+    "code 2 and a message with file, value, maximum and fix.\n\n\b\n"
     'Example: ctxtui budget --model qwen2.5-coder:32b --task "speed up core/tree.py"\n'
     "Example: ctxtui budget . --json | jq .window",
 )
 @click.argument("path", metavar="[PATH]", default=".", type=click.Path(path_type=Path))
-@click.option("--model", metavar="ID|FILE", default="", help="By default the model of a new chat.")
-@click.option("--task", metavar="TEXT", default="", help="What is to be done: the files that it names come first.")
+@click.option("--model", metavar="ID|FILE", default="", help="The model (default: that of a new chat).")
+@click.option("--task", metavar="TEXT", default="", help="The task; files named in it are included first.")
 @click.option(
     "--take",
     "takes",
     multiple=True,
     metavar="PART=TOKENS",
-    help="Tokens of system, tools, task or answer in place of those counted; any other name: goes in besides.",
+    help="Tokens of system, tools, task or answer, instead of the counted ones; any other name is added.",
 )
-@click.option("--hub", is_flag=True, help="Ask huggingface.co for the window of the model OWNER/NAME; no key is sent.")
+@click.option("--hub", is_flag=True, help="Get the window of the model OWNER/NAME from huggingface.co; no key is sent.")
 @JSON_OPTION
 @click.pass_context
 def budget(
     context: click.Context, path: Path, model: str, task: str, takes: tuple[str, ...], hub: bool, as_json: bool
 ) -> None:
-    """Lay out a model's window before a run."""
     config = config_of(context)
     files = ContextFiles(config, path)
-    kept, name = files.memory_for(task), model or default_model(config.settings, os.environ)
+    memory, name = files.memory_for(task), model or default_model(config.settings, os.environ)
     plan = RunPlan(
         model=name,
         window=model_window(name, config, hub=True) if hub else None,
         task=task,
         system=SYSTEM,
         tools=tuple(select_enabled(tool_definitions(), config.settings.tools)),
-        takes=dict(_taken(one) for one in takes),
-        memory=kept.texts if kept is not None else (),
+        takes=dict(_parse_take(part) for part in takes),
+        memory=memory.texts if memory is not None else (),
         apart=files.memory_paths,
     )
     with Working("reading the project") as work:
@@ -71,16 +70,16 @@ def budget(
     write_json(budget_json(report)) if as_json else _print(report, path, config.settings.glyphs)
 
 
-def _taken(text: str) -> tuple[str, int]:
+def _parse_take(text: str) -> tuple[str, int]:
     name, _, number = text.partition("=")
-    spelled = number.strip().lower().replace(",", "").replace("_", "")
-    scale = 1000 if spelled.endswith("k") else 1
+    digits = number.strip().lower().replace(",", "").replace("_", "")
+    scale = 1000 if digits.endswith("k") else 1
     try:
-        tokens = round(float(spelled.removesuffix("k")) * scale)
+        tokens = round(float(digits.removesuffix("k")) * scale)
     except (ValueError, OverflowError):
         tokens = -1
     if not name.strip() or tokens < 0:
-        raise WrongUse(f"--take {text}: no PART=TOKENS", way_out="write --take tools=1024, or --take history=3k")
+        raise WrongUse(f"--take {text}: not PART=TOKENS", way_out="write --take tools=1024, or --take history=3k")
     return name.strip(), tokens
 
 
@@ -90,20 +89,22 @@ def _print(report: RunReport, path: Path, glyphs: str) -> None:
     painter.lines(budget_lines(report))
     if report.project is not None:
         painter.line([])
-        painter.lines(rule("Repository", home_short(str(report.project.root))))
+        painter.lines(rule("Repository", abbreviate_home(str(report.project.root))))
     painter.lines((*project_lines(report), *([[]] if report.warnings else []), *warning_lines(report.warnings)))
 
 
 def budget_json(report: RunReport) -> dict[str, Any]:
-    """The report as JSON has it: of ``budget``, and of a run before its first call."""
-    found, files = report.budget, report.selection
-    parts = {name: getattr(found, name) for name in (*PARTS, "available", "reserved")}
+    """The report as JSON, for ``budget`` and for a run before its first call."""
+    context_budget, files = report.budget, report.selection
+    parts = {name: getattr(context_budget, name) for name in (*PARTS, "available", "reserved")}
     return {
-        **members(found, "model window window_from=origin usable"),
+        **members(context_budget, "model window window_from=origin usable"),
         **parts,
-        "answer": found.answer,
-        "wants": dict(found.requests),
-        "shares": {name: found.share(tokens) for name, tokens in {"usable": found.usable, **parts}.items()},
+        "answer": context_budget.answer,
+        "wants": dict(context_budget.requests),
+        "shares": {
+            name: context_budget.share(tokens) for name, tokens in {"usable": context_budget.usable, **parts}.items()
+        },
         "available_kb": report.kilobytes,
         "bytes_per_token": report.per_token,
         "repository": _repository(report.project) if report.project is not None else None,
@@ -115,10 +116,10 @@ def budget_json(report: RunReport) -> dict[str, Any]:
                 {"why": why, "form": form, "files": number, "tokens": tokens}
                 for why, form, number, tokens in group_files(files)
             ],
-            "files": [members(one, "path why form tokens") for one in files.chosen],
+            "files": [members(item, "path why form tokens") for item in files.chosen],
             "left_out": len(files.left_out),
         },
-        "warnings": [{"code": one.code, "message": one.text} for one in report.warnings],
+        "warnings": [{"code": item.code, "message": item.text} for item in report.warnings],
     }
 
 

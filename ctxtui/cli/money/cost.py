@@ -1,4 +1,4 @@
-"""`ctxtui cost`: what sessions cost by list price, as a sum and by model, tool, category, thread, day or project."""
+"""`ctxtui cost`: list price of sessions, in all and by model, tool, category, thread, day or project."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note_failed, refuse, write_json
 from ctxtui.cli.paint import Painter
-from ctxtui.cli.session_work import worked
+from ctxtui.cli.session_work import read_sessions
 from ctxtui.core.errors import CtxtuiError, NoContext, Unreadable
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
@@ -24,8 +24,8 @@ from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.session_work import SessionResult
 from ctxtui.services.workers.session_money import COST, CostRequest, SessionCost
 from ctxtui.views.home.columns import is_empty
-from ctxtui.views.lists.costs.bill import LABEL, spent_words
-from ctxtui.views.model.call_owners import owned
+from ctxtui.views.lists.costs.bill import LABEL, describe_spending
+from ctxtui.views.model.call_owners import split_owned
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
@@ -33,65 +33,64 @@ from ctxtui.views.text.table import Column, Table
 
 @click.command(
     "cost",
-    help="Show what sessions cost by list price: every call at its own time's rates, counted once.\n\n"
-    "NAME is a file, a folder (every recording in it), a session's id, or -. What a subscription pays is another "
-    "matter; a price that nobody knows is unknown, never zero. With --why: the bill as a sum and what would have been "
-    "cheaper (`ctxtui cost --why --help`).\n\n\b\n"
+    help="Show what sessions cost at list price: every call at the rates of its time, counted once.\n\n"
+    "NAME is a file, a folder (every recording in it), a session's id, or -. Subscriptions are not considered; unknown "
+    "prices are shown as unknown, never as zero. With --why: the bill as a sum, and what would have been cheaper "
+    "(`ctxtui cost --why --help`).\n\n\b\n"
     "Example: ctxtui cost --all --by model\n"
     "Example: ctxtui cost session.jsonl --by tool",
 )
 @click.argument("names", metavar="NAME...", nargs=-1, type=SessionName())
-@click.option("--all", "every", is_flag=True, help="All your sessions (figures are remembered).")
+@click.option("--all", "every", is_flag=True, help="All your sessions (figures are cached).")
 @click.option("--by", type=click.Choice(WAYS), help="One row for each.")
 @JSON_OPTION
 @click.pass_context
 def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | None, as_json: bool) -> int:
-    """Print what sessions cost."""
     if bool(names) == every:
-        raise WrongUse("name sessions, or ask for --all of them", way_out="ctxtui cost --all, or ctxtui cost PATH")
+        raise WrongUse("give either sessions or --all", way_out="ctxtui cost --all, or ctxtui cost PATH")
     settings = config_of(context).settings
-    found = _all(settings, by or "") if every else _named(names, settings, by or "")
-    if found.failed and not found.total.calls:
-        return refuse(found.failed[0][1], as_json=as_json)
-    write_json(cost_json(found, by or "")) if as_json else print_text(Painter(settings.glyphs), found)
-    return note_failed(found.failed, passing=(NoContext,))
+    answer = _read_all(settings, by or "") if every else _read_named(names, settings, by or "")
+    if answer.failed and not answer.total.calls:
+        return refuse(answer.failed[0][1], as_json=as_json)
+    write_json(cost_json(answer, by or "")) if as_json else print_text(Painter(settings.glyphs), answer)
+    return note_failed(answer.failed, passing=(NoContext,))
 
 
-def _named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
-    """Read now: nothing is remembered of files that are merely named."""
+def _read_named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
+    """Read the sessions `names` now, without caching."""
 
     def asked(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
-        return worked(COST, names, CostRequest(settings, by, own), settings, "adding up")
+        return read_sessions(COST, names, CostRequest(settings, by, own), settings, "adding up")
 
     rows: list[SpendingRow] = []
     sums, copied = SessionTotals(), 0
-    both: list[tuple[float, float]] = []
+    recorded_pairs: list[tuple[float, float]] = []
     versions: dict[str, None] = {}
     failed: list[tuple[str, CtxtuiError]] = []
     recordings = expand_names(names, settings.clients)
     read = []
-    for one in asked(recordings):
-        if one.error is not None:
-            failed.append((one.name, one.error))
+    for result in asked(recordings):
+        if result.error is not None:
+            failed.append((result.name, result.error))
         else:
-            read.append(one)
-    for one, own in zip(read, owned([one.result.spent for one in read]), strict=True):
-        found: SessionCost = one.result
-        copied += sum(call.copied for call in found.spent)
-        # Of several recordings each call counts in one.
-        if len(recordings) > 1 and len(own) < len(found.spent):
-            if not own:
+            read.append(result)
+    for result, owned_calls in zip(read, split_owned([result.result.spent for result in read]), strict=True):
+        session_cost: SessionCost = result.result
+        copied += sum(call.copied for call in session_cost.spent)
+        # A call in several recordings counts in one of them.
+        if len(recordings) > 1 and len(owned_calls) < len(session_cost.spent):
+            if not owned_calls:
                 continue
-            (again,) = asked([one.name], frozenset(call.id for call in own))
+            (again,) = asked([result.name], frozenset(call.id for call in owned_calls))
             if again.error is not None:
-                failed.append((one.name, again.error))
+                failed.append((result.name, again.error))
                 continue
-            found = again.result
-        sums = sums.plus(found.sums)
-        rows += found.rows
-        both += found.both
-        versions |= dict.fromkeys(found.versions)
-    recorded_sum, listed = (sum(pair[i] for pair in both) if both else None for i in (0, 1))
+            session_cost = again.result
+        sums = sums.plus(session_cost.sums)
+        rows += session_cost.rows
+        recorded_pairs += session_cost.both
+        versions |= dict.fromkeys(session_cost.versions)
+    recorded_sum, listed = (sum(pair[i] for pair in recorded_pairs) if recorded_pairs else None for i in (0, 1))
     return CostAnswer(
         rows=merge_rows(rows) if by else [],
         sums=sums,
@@ -104,24 +103,31 @@ def _named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
     )
 
 
-def _all(settings: Settings, by: str) -> CostAnswer:
-    known = known_sessions(settings)
-    failed = tuple((one.path or one.id, Unreadable(one.error)) for one in known if one.error and not is_empty(one))
-    rows = spending_rows(known, by) if by else []
+def _read_all(settings: Settings, by: str) -> CostAnswer:
+    summaries = known_sessions(settings)
+    failed = tuple(
+        (summary.path or summary.id, Unreadable(summary.error))
+        for summary in summaries
+        if summary.error and not is_empty(summary)
+    )
+    rows = spending_rows(summaries, by) if by else []
     return CostAnswer(
         rows=rows,
-        sums=total_sessions(known),
-        sessions=len(known),
-        copied=sum(one.copied for one in known),
+        sums=total_sessions(summaries),
+        sessions=len(summaries),
+        copied=sum(summary.copied for summary in summaries),
         versions=(library_version(),),
         failed=failed,
     )
 
 
 class CostAnswer(Struct, frozen=True, kw_only=True):
-    """What was asked for: `rows` that add up to `total`, which is `sums` with the subagents in it. How many `sessions`,
-    and how many calls of theirs ctxtui `copied` from another one. USD `recorded` and `listed` over the calls that have
-    both; the `versions` of the price tables; recordings that could not be read."""
+    """The answer: `rows` that add up to `total`, which is `sums` with subagents.
+
+    `copied` calls of the `sessions` are ctxtui's copies from other sessions. `recorded` and `listed` are USD over calls
+    that
+    have both. `versions` are those of the price tables; `failed` recordings could not be read.
+    """
 
     rows: list[SpendingRow]
     sums: SessionTotals
@@ -134,23 +140,23 @@ class CostAnswer(Struct, frozen=True, kw_only=True):
 
     @property
     def total(self) -> SpendingRow:
-        """Everything."""
+        """The sum of all rows."""
         return self.sums.total._replace(name="total")
 
 
-def cost_json(found: CostAnswer, by: str) -> dict[str, Any]:
+def cost_json(answer: CostAnswer, by: str) -> dict[str, Any]:
     """The fields of ``cost --json``; the rows' USD add up to ``total_usd``."""
-    total = found.total
+    total = answer.total
     return {
         "total_usd": total.usd,
         "prices": LABEL,
-        "sessions": found.sessions,
-        "copied_calls": found.copied,
+        "sessions": answer.sessions,
+        "copied_calls": answer.copied,
         **members(total, "calls tokens unpriced_calls=unpriced partial_calls=partial"),
-        "totals": found.sums.as_fields(),
-        "recorded_usd": found.recorded,
-        "list_usd_where_recorded": found.listed,
-        "price_versions": list(found.versions),
+        "totals": answer.sums.as_fields(),
+        "recorded_usd": answer.recorded,
+        "list_usd_where_recorded": answer.listed,
+        "price_versions": list(answer.versions),
         "by": by or None,
         "rows": [
             {
@@ -158,34 +164,32 @@ def cost_json(found: CostAnswer, by: str) -> dict[str, Any]:
                 "usd": row.usd,
                 **members(row, "tokens calls unpriced_calls=unpriced partial_calls=partial"),
             }
-            for row in found.rows
+            for row in answer.rows
         ],
-        "failed": [{"file": name, "error": str(error)} for name, error in found.failed],
+        "failed": [{"file": name, "error": str(error)} for name, error in answer.failed],
     }
 
 
-def print_text(painter: Painter, found: CostAnswer) -> None:
+def print_text(painter: Painter, answer: CostAnswer) -> None:
     """Print the rows and their sum."""
-    for row in found.rows:
+    for row in answer.rows:
         painter.line(_line(row, bold=False))
-    painter.line(_line(found.total, bold=True))
-    if found.sums.is_split:
-        painter.line([Span(f"  {spent_words(found.sums)}", "dim")])
-    if found.copied:
-        painter.line([Span(f"  {_copies(found)}", "dim")])
-    if found.recorded is not None:
-        same = (
-            f"{numbers.money(found.recorded)} by the records' own figures, {numbers.money(found.listed)} by list price"
-        )
-        painter.line([Span(f"  of calls with both: {same}", "dim")])
+    painter.line(_line(answer.total, bold=True))
+    if answer.sums.is_split:
+        painter.line([Span(f"  {describe_spending(answer.sums)}", "dim")])
+    if answer.copied:
+        painter.line([Span(f"  {_copies_note(answer)}", "dim")])
+    if answer.recorded is not None:
+        comparison = f"{numbers.money(answer.recorded)} by recorded cost, {numbers.money(answer.listed)} by list price"
+        painter.line([Span(f"  calls with both: {comparison}", "dim")])
 
 
-def _copies(found: CostAnswer) -> str:
-    """What is to be known of calls that ctxtui copied: of one session their recorded figures are told."""
-    calls = numbers.many(found.copied, "call")
-    if found.sessions == 1:
-        return f"{calls} of it ctxtui copied from another session: no sum over sessions counts them"
-    return f"{calls} that ctxtui copied from other sessions are not counted again"
+def _copies_note(answer: CostAnswer) -> str:
+    """A note about calls that ctxtui copied from other sessions."""
+    calls = numbers.many(answer.copied, "call")
+    if answer.sessions == 1:
+        return f"{calls} copied by ctxtui from another session; not counted in sums over sessions"
+    return f"{calls} copied by ctxtui from other sessions; not counted again"
 
 
 def _line(row: SpendingRow, *, bold: bool) -> list[Span]:

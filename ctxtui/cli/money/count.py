@@ -1,4 +1,4 @@
-"""`ctxtui count`: what files would come to, before any model reads them."""
+"""`ctxtui count`: tokens and cost of files, before a model reads them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ctxtui.views.lists.file_counts import lines
 
 @click.command("count")
 @click.argument("files", metavar="FILE...|-", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--model", metavar="ID", default="", help="Who would read them; by default the model of a new chat.")
+@click.option("--model", metavar="ID", default="", help="The model (default: that of a new chat).")
 @JSON_OPTION
 @click.pass_context
 def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_json: bool) -> int:
-    """Count tokens of files before anyone reads them.
+    """Count the tokens of files before a model reads them.
 
     Text, images and PDFs, with the 90 % interval of each figure and the list price of reading them once. - is standard
-    input. Nothing is sent to anyone.
+    input. Nothing is sent anywhere.
 
     \b
     Example: git diff | ctxtui count - --model claude-sonnet-5-5
@@ -38,23 +38,23 @@ def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_jso
     """
     settings = config_of(context).settings
     troubles: list[int] = []
-    read = list(_read(files, troubles))
-    if not read:
+    contents = list(_read(files, troubles))
+    if not contents:
         return troubles[0]
-    found = count_files(read, model or default_model(settings, os.environ), settings)
+    counts = count_files(contents, model or default_model(settings, os.environ), settings)
     if as_json:
-        write_json(_counts_json(found))
+        write_json(_counts_json(counts))
     else:
         painter = Painter(settings.glyphs)
         usable = window_of_running_model(
-            found.card.window or 0, settings.usable_share, own=found.card.usable or 0
+            counts.card.window or 0, settings.usable_share, own=counts.card.usable or 0
         ).usable
-        painter.lines(lines(found.files, found.half, found.usd, found.card.id, usable))
+        painter.lines(lines(counts.files, counts.half, counts.usd, counts.card.id, usable))
     return troubles[0] if troubles else 0
 
 
 def _read(files: tuple[Path, ...], troubles: list[int]) -> Iterator[tuple[str, bytes]]:
-    """Name and content of each file; what cannot be read is said, and the others are counted all the same."""
+    """Yield name and content of each file; unreadable files are noted and skipped."""
     for path in files:
         if str(path) == "-":
             yield "-", sys.stdin.buffer.read()
@@ -73,23 +73,23 @@ def _read(files: tuple[Path, ...], troubles: list[int]) -> Iterator[tuple[str, b
             yield str(path), data
 
 
-def _counts_json(found: FileCounts) -> dict[str, Any]:
-    card, total = found.card, found.tokens
+def _counts_json(counts: FileCounts) -> dict[str, Any]:
+    card, total = counts.card, counts.tokens
     return {
         "model": card.id,
         "window": card.window,
         "tokens": total,
-        "interval": [max(0, round(total - found.half)), round(total + found.half)],
-        "cost_usd": found.usd,
-        "cached_usd": found.cached_usd,
+        "interval": [max(0, round(total - counts.half)), round(total + counts.half)],
+        "cost_usd": counts.usd,
+        "cached_usd": counts.cached_usd,
         "files": [
             {
-                **members(one, "file=name kind bytes tokens method"),
-                "interval": [max(0, round(one.tokens - one.half)), round(one.tokens + one.half)],
-                "cost_usd": one.usd,
-                "cached_usd": one.cached_usd,
-                "pixels": [one.size.width, one.size.height] if one.size else None,
+                **members(file, "file=name kind bytes tokens method"),
+                "interval": [max(0, round(file.tokens - file.half)), round(file.tokens + file.half)],
+                "cost_usd": file.usd,
+                "cached_usd": file.cached_usd,
+                "pixels": [file.size.width, file.size.height] if file.size else None,
             }
-            for one in found.files
+            for file in counts.files
         ],
     }

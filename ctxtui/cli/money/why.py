@@ -18,11 +18,11 @@ from ctxtui.analysis.cache.miss_finder import sort_dearest
 from ctxtui.analysis.money.bill import PARTS
 from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.statement import Statement
-from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, without_edits
+from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, note_ignored_edits
 from ctxtui.cli.money.preflight import HORIZON_HELP, advice_json
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
-from ctxtui.cli.session_work import worked
+from ctxtui.cli.session_work import read_sessions
 from ctxtui.core.call import count_calls
 from ctxtui.core.errors import NoContext, NotFound
 from ctxtui.services.config.settings import Settings
@@ -33,110 +33,111 @@ from ctxtui.services.recordings.open_by_name import find_last
 from ctxtui.services.session_work import SessionResult
 from ctxtui.services.workers.session_money import WHY, SessionStatement, StatementRequest
 from ctxtui.views.lists.costs import bill
-from ctxtui.views.model.call_owners import counts, owned
+from ctxtui.views.model.call_owners import is_own_session, split_owned
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 
-LAST, YESTERDAY = "last", "yesterday"
+LAST_SESSION, YESTERDAY = "last", "yesterday"
 
 
 @click.command(
     "why",
-    help="Say why a session cost what it did: the bill as a sum, the dearest blocks, what would have been cheaper.\n\n"
+    help="Explain the cost of a session: the bill as a sum, the dearest blocks, and what would have been cheaper.\n\n"
     "NAME is a file, a folder (every recording in it), a session's id, `last` (this directory's newest session, the "
     "default) or `yesterday` (all calls of that day).\n\n\b\nExample: ctxtui cost --why last\n"
     "Example: ctxtui cost --why yesterday --json | jq .usd",
 )
-@click.argument("name", metavar="[NAME]", default=LAST, type=SessionName())
+@click.argument("name", metavar="[NAME]", default=LAST_SESSION, type=SessionName())
 @click.option("--horizon", type=click.IntRange(1, 10_000), metavar="N", help=HORIZON_HELP)
 @JSON_OPTION
 @click.pass_context
 def why(context: click.Context, name: str, horizon: int | None, as_json: bool) -> None:
-    """Say why a session cost what it did."""
     settings = config_of(context).settings
     settings = replace(settings, horizon=horizon or settings.horizon)
-    what = _yesterday(settings) if name == YESTERDAY else _stated(name, settings)
-    write_json(statement_json(what, name)) if as_json else _print(Painter(settings.glyphs), what, name)
+    statement = _yesterday(settings) if name == YESTERDAY else _statement_of(name, settings)
+    write_json(statement_json(statement, name)) if as_json else _print(Painter(settings.glyphs), statement, name)
 
 
-def _stated(name: str, settings: Settings) -> Statement:
-    if name == LAST and not os.path.lexists(LAST):
-        # Its threads are named by the session.
+def _statement_of(name: str, settings: Settings) -> Statement:
+    if name == LAST_SESSION and not os.path.lexists(LAST_SESSION):
+        # Thread names depend on the session's name.
         name = find_last(Path.cwd(), settings).name
-    return _summed(expand_names([name], settings.clients), settings)
+    return _sum_statements(expand_names([name], settings.clients), settings)
 
 
 def _yesterday(settings: Settings) -> Statement:
     today = datetime.fromtimestamp(time.time()).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     start, end = (today - timedelta(days=1)).timestamp(), today.timestamp()
     listed = SessionLibrary(settings, Path.cwd()).all_sessions()
-    names = [one.path or one.stored for one in listed if counts(one) and one.mtime >= start]
-    what = _summed(names, settings, (start, end)) if names else Statement()
-    if not what.calls:
-        raise NotFound("no recorded call yesterday", way_out="`ctxtui sessions` lists what there is")
-    return what
+    names = [summary.path or summary.stored for summary in listed if is_own_session(summary) and summary.mtime >= start]
+    statement = _sum_statements(names, settings, (start, end)) if names else Statement()
+    if not statement.calls:
+        raise NotFound("no recorded call yesterday", way_out="`ctxtui sessions` lists the sessions")
+    return statement
 
 
-def _summed(names: list[str], settings: Settings, between: tuple[float, float] | None = None) -> Statement:
+def _sum_statements(names: list[str], settings: Settings, time_range: tuple[float, float] | None = None) -> Statement:
     def asked(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
-        request = StatementRequest(settings, between, alone, own)
-        return worked(WHY, names, request, settings, "adding up")
+        request = StatementRequest(settings, time_range, alone, own)
+        return read_sessions(WHY, names, request, settings, "adding up")
 
     total, alone = Statement(), len(names) == 1
-    read = list(_told(asked(names), quiet=between is not None))
-    for one, own in zip(read, owned([one.result.spent for one in read]), strict=True):
-        found: SessionStatement = one.result
-        without_edits(found.error)
-        if own and not alone and len(own) < len(found.spent):
-            # Others own some of its calls.
-            (again,) = asked([one.name], frozenset(call.id for call in own))
+    read = list(_readable_results(asked(names), quiet=time_range is not None))
+    for result, owned_calls in zip(read, split_owned([result.result.spent for result in read]), strict=True):
+        session_statement: SessionStatement = result.result
+        note_ignored_edits(session_statement.error)
+        if owned_calls and not alone and len(owned_calls) < len(session_statement.spent):
+            # Some of its calls are counted in other sessions.
+            (again,) = asked([result.name], frozenset(call.id for call in owned_calls))
             if again.error is not None:
                 raise again.error
-            found = again.result
-        if found.statement is not None and (own or alone):
-            total.add_statement(found.statement, f"{Path(one.name).name}: ")
+            session_statement = again.result
+        if session_statement.statement is not None and (owned_calls or alone):
+            total.add_statement(session_statement.statement, f"{Path(result.name).name}: ")
     return total
 
 
-def _told(results: list[SessionResult], *, quiet: bool) -> Iterator[SessionResult]:
-    """Each session that could be read; the others are noted. Raises what the first one raised where none could."""
-    failed = [one.error for one in results if one.error is not None]
-    for one in results:
-        if one.error is None:
-            yield one
-        elif len(results) > 1 and not (quiet and isinstance(one.error, NoContext)):
-            note(f"{one.name}: {one.error}")
+def _readable_results(results: list[SessionResult], *, quiet: bool) -> Iterator[SessionResult]:
+    """Yield each readable session, and note the others. If none is readable, raises the first error."""
+    failed = [result.error for result in results if result.error is not None]
+    for result in results:
+        if result.error is None:
+            yield result
+        elif len(results) > 1 and not (quiet and isinstance(result.error, NoContext)):
+            note(f"{result.name}: {result.error}")
     if failed and len(failed) == len(results) and not quiet:
         raise failed[0]
 
 
-def statement_json(what: Statement, name: str) -> dict[str, Any]:
-    """The fields of ``why --json`` for the session called `name`; the parts' USD add up to ``total_usd``."""
-    paid = what.bill
+def statement_json(statement: Statement, name: str) -> dict[str, Any]:
+    """The fields of ``why --json`` for the session `name`; the parts' USD add up to ``total_usd``."""
+    the_bill = statement.bill
     return {
-        "total_usd": paid.usd,
+        "total_usd": the_bill.usd,
         "prices": bill.LABEL,
-        "subscription": what.subscription,
-        "parts": [{"name": name, "usd": paid.parts[name].usd, "tokens": paid.parts[name].tokens} for name in PARTS],
-        "carried_in_full": {"usd": paid.in_full.usd, "tokens": paid.in_full.tokens},
-        "rewrites": [_rewrite(one) for one in sort_dearest(paid.rewrites)],
-        "heaviest": [to_builtins(one) for one in what.heaviest],
-        "tools": [{"name": row.name, "usd": row.usd} for row in what.tools],
-        "threads": dict(sorted(paid.threads.items(), key=lambda item: -item[1])),
-        "subagents_share": paid.subagents,
-        "cures": [_cure(cure) for cure in bill.worthwhile(what)],
-        "ahead": advice_json(what.ahead, name),
-        "time": [row._asdict() for row in what.times],
-        "sessions": what.sessions,
-        "calls": count_calls(what.calls),
-        "unpriced_calls": paid.unpriced,
-        "partial_calls": paid.partial,
-        "residual": {"beyond": paid.beyond._asdict(), "short": paid.short._asdict()},
+        "subscription": statement.subscription,
+        "parts": [
+            {"name": name, "usd": the_bill.parts[name].usd, "tokens": the_bill.parts[name].tokens} for name in PARTS
+        ],
+        "carried_in_full": {"usd": the_bill.in_full.usd, "tokens": the_bill.in_full.tokens},
+        "rewrites": [_rewrite(one) for one in sort_dearest(the_bill.rewrites)],
+        "heaviest": [to_builtins(one) for one in statement.heaviest],
+        "tools": [{"name": row.name, "usd": row.usd} for row in statement.tools],
+        "threads": dict(sorted(the_bill.threads.items(), key=lambda item: -item[1])),
+        "subagents_share": the_bill.subagents,
+        "cures": [_cure(cure) for cure in bill.select_cures(statement)],
+        "ahead": advice_json(statement.ahead, name),
+        "time": [row._asdict() for row in statement.times],
+        "sessions": statement.sessions,
+        "calls": count_calls(statement.calls),
+        "unpriced_calls": the_bill.unpriced,
+        "partial_calls": the_bill.partial,
+        "residual": {"beyond": the_bill.beyond._asdict(), "short": the_bill.short._asdict()},
         "likely_more": {
-            "usd": paid.likely.usd if paid.likely.usd or not paid.likely.tokens else None,
-            "tokens": paid.likely.tokens,
+            "usd": the_bill.likely.usd if the_bill.likely.usd or not the_bill.likely.tokens else None,
+            "tokens": the_bill.likely.tokens,
         },
-        "sentence": bill.sentence(what),
+        "sentence": bill.sentence(statement),
     }
 
 
@@ -147,28 +148,28 @@ _CAUSES = {
     missed.CONTENT: "changed",
     missed.UNKNOWN: "",
 }
-"""What a rewrite's cause is called here, where it has another name than in ``cache --json``."""
+"""Causes of rewrites that have another name here than in ``cache --json``."""
 
 
 def _cure(cure: Cure) -> dict[str, Any]:
     members = {key: value for key, value in to_builtins(cure).items() if key != "edits"}
-    return {**members, "words": bill.cure_words(cure)}
+    return {**members, "words": bill.describe_cure(cure)}
 
 
-def _rewrite(one: missed.CacheMiss) -> dict[str, Any]:
+def _rewrite(miss: missed.CacheMiss) -> dict[str, Any]:
     return {
-        **members(one, "thread call=number tokens usd paid_usd=paid"),
-        "cause": _CAUSES.get(one.cause, one.cause),
-        **members(one, "pause partial tested foreseen"),
+        **members(miss, "thread call=number tokens usd paid_usd=paid"),
+        "cause": _CAUSES.get(miss.cause, miss.cause),
+        **members(miss, "pause partial tested foreseen"),
     }
 
 
-def _print(painter: Painter, what: Statement, name: str) -> None:
+def _print(painter: Painter, statement: Statement, name: str) -> None:
     room = width()
-    painter.line(bill.head(what))
-    for words in safe_text.wrap(bill.sentence(what), room - 2):
+    painter.line(bill.heading(statement))
+    for words in safe_text.wrap(bill.sentence(statement), room - 2):
         painter.line([Span(" " + words)])
-    for title, aside, lines in bill.sections(what, room, name):
+    for title, aside, lines in bill.sections(statement, room, name):
         painter.line([])
         painter.lines(rule(title, aside))
         for line in lines:

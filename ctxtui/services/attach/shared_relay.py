@@ -189,7 +189,7 @@ def stop_relay(folder: Path, seconds: float = 10.0) -> int:
     """Stop the running relay and return its process id. Raises `NotFound`, `InUse` if it does not end."""
     info = running_relay(folder)
     if info is None:
-        raise NotFound("no relay stands", place=str(_lock_path(folder)))
+        raise NotFound("no relay is running", place=str(_lock_path(folder)))
     pid = int(info.get("pid", 0))
     if pid:
         with suppress(ProcessLookupError):

@@ -107,7 +107,7 @@ async def write_summary(chat_model: ChatModel, body: bytes) -> Summary:
             await close_offline()
     texts = [read(item.block).text for item in response.items if item.block.kind in TEXT_KINDS]
     text = "\n\n".join(text_.strip() for text_ in texts if text_.strip())
-    if response.stop_reason in ("max_tokens", "length", "max_output_tokens"):
+    if response.stop_reason in ("max_tokens", "length", "max_output_tokens", "MAX_TOKENS"):
         raise ProviderError(f"{chat_model.model} ran into the limit of its answer", way_out="raise answer_tokens")
     if any(is_call(item.block.kind) for item in response.items):
         raise ProviderError(f"{chat_model.model} called a tool instead", way_out="ask again, or a model from outside")

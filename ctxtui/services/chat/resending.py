@@ -241,7 +241,7 @@ def _params(call: Call, chat_model: ChatModel, settings: Settings) -> tuple[dict
     if call.skeleton is None:
         params = {key: value for key, value in own.items() if key not in _OWN_PARAMS and key != "cache_control"}
     streaming: dict[str, Json] = {key: value for key, value in own.items() if key in ("stream", "stream_options")}
-    return {"model": chat_model.model, **params, **({limit: max_tokens} if limit else {}), **streaming}, max_tokens
+    return {"model": own["model"], **params, **({limit: max_tokens} if limit else {}), **streaming}, max_tokens
 
 
 def max_usd(chat_model: ChatModel, tokens: int, answer: int, table: PriceTable) -> float | None:

@@ -233,7 +233,7 @@ class StagingArea:
         """The effect of `edits` in addition to those in force."""
         now = self.staging(scene)
         standing = self._overlays.of(scene.thread or "main").in_force
-        return now.under_other(self._apply(now.applied.context, (*standing, *edits), scene.call.model))
+        return now.with_applied(self._apply(now.applied.context, (*standing, *edits), scene.call.model))
 
     def sent_blocks(self, scene: Scene) -> SentBlocks:
         """The blocks of `context` that the call shown has sent."""
@@ -271,7 +271,7 @@ class StagingArea:
         tag = self._price(staging, coming, later) if coming is not None and staged and staging.counted else None
         if coming is not None and (tag is not None or not staged):
             found = tag.breakage if tag is not None else find_breakage(coming.asked, coming.asked.read_now)
-            staging = staging.breaking(found)
+            staging = staging.with_breakage(found)
         waits = self._waits(staging, coming, live=live)
         rest = self._rest_of(staging, coming, tag) if staged else None
         if tag is None:

@@ -32,7 +32,7 @@ from ctxtui.services.library.findings import price_findings
 from ctxtui.services.library.growth import growth_report, thread_costs_of
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.views.lists.misses import cause_of
+from ctxtui.views.lists.misses import describe_cause
 from ctxtui.views.pages.report_page import ReportedBlock, ReportedCall, ReportedSession
 from ctxtui.views.text import cells
 
@@ -85,7 +85,7 @@ def draft_report(
     calls, causes = session.thread_calls(chosen.thread), {}
     for miss in account.misses().misses:
         if miss.thread == chosen.thread:
-            causes[miss.number] = cause_of(miss)
+            causes[miss.number] = describe_cause(miss)
     bill = account.statement().bill
     title = session.about.title or loaded.name
     report = ReportedSession(

@@ -14,7 +14,7 @@ from ctxtui.core.block_content import read
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker, describe_report
 from ctxtui.services.editing.exporting import export_session, own_form
-from ctxtui.views.pages.share_page import SharedBlock, SharedCall, index_of
+from ctxtui.views.pages.share_page import SharedBlock, SharedCall, category_index
 
 _UNSEEN: Final = {NOT_RECORDED: "not recorded", ATTACHED: "re-attached"}
 
@@ -58,7 +58,7 @@ def _block(book: Book, figure: BlockFigure, masked: Block, masker: Masker) -> Sh
     got = read(masked)
     label = book.names.label(book.session.tree[figure.node], got) if figure.node else _UNSEEN[figure.category]
     return SharedBlock(
-        category=index_of(figure.category),
+        category=category_index(figure.category),
         role=figure.role,
         label=label,
         text="\n".join(filter(None, (got.text, got.arguments))),

@@ -36,7 +36,7 @@ from ctxtui.services.editing.next_request import following_request
 from ctxtui.services.library.glances import MAX_EXCERPT_CHARS, first_user_text
 from ctxtui.services.library.totals.spending import with_sums
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.views.lists.misses import cause_of
+from ctxtui.views.lists.misses import describe_cause
 from ctxtui.views.model.session_summary import (
     COMPACTED,
     COMPACTION,
@@ -273,7 +273,7 @@ class _EventsByCall:
         skill = self._skill.get(call.id, "")
         if missed is None:
             return spent._replace(marks=marks, skill=skill)
-        return spent._replace(marks=marks, lost=missed.usd, cause=cause_of(missed), skill=skill)
+        return spent._replace(marks=marks, lost=missed.usd, cause=describe_cause(missed), skill=skill)
 
     def _is_over(self, call: Call) -> bool:
         key = call.thread, call.model

@@ -53,7 +53,7 @@ def table_rows(sessions: Sequence[SessionSummary], since: float = 0.0) -> Iterat
     for summary in sessions:
         owners.put(summary.key, summary.spent)
     for summary in sessions:
-        own = set(map(id, owners.own(summary.key, summary.spent)))
+        own = set(map(id, owners.owned_calls(summary.key, summary.spent)))
         calls = [
             _call(summary, number, call, id(call) in own)
             for number, call in enumerate(summary.spent, 1)

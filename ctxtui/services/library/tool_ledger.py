@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ctxtui.analysis.content.tools import UNKNOWN
 from ctxtui.analysis.money.tool_ledger import LedgerServer, SessionTool, build_ledger
-from ctxtui.views.model.call_owners import once
+from ctxtui.views.model.call_owners import sessions_with_owned_calls
 from ctxtui.views.model.session_summary import SessionSummary
 
 
@@ -27,7 +27,7 @@ def tools_ledger(sessions: Iterable[SessionSummary], since: float = 0.0) -> Tool
     """
     tools: list[SessionTool] = []
     count = unrecorded = 0
-    for summary, own in once(sessions):
+    for summary, own in sessions_with_owned_calls(sessions):
         own_tools = list(_tools_of(summary, {call.id for call in own if (call.started or summary.mtime) >= since}))
         tools += own_tools
         count += bool(own_tools)

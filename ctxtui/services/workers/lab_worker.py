@@ -19,7 +19,7 @@ from ctxtui.services.lab.experiment import bench_of_session, freeze_loaded
 from ctxtui.services.lab.variants import candidate_variants, make_variants, own_models
 from ctxtui.services.recordings.open_by_name import locate, open_named
 from ctxtui.transcripts.formats.ctxtui import write
-from ctxtui.views.lists.lab import variant_words
+from ctxtui.views.lists.lab import describe_variant
 
 STEP_CALLS: Final = 8
 """Calls between two progress steps, under all variants."""
@@ -77,7 +77,7 @@ class OpenLab:
     def write(self, index: int) -> VariantFile:
         """Write the variant of row `index` as a session."""
         session, run = self._loaded.session, apply_to_record(self._bench, self._runs[0], self._runs[index])
-        title = f"{session.about.title or self._loaded.name} (what if: {variant_words(self._rows[index])})"
+        title = f"{session.about.title or self._loaded.name} (what if: {describe_variant(self._rows[index])})"
         name = session.about.id or self._loaded.name
         written = write(variant_session(session, run, title))
-        return write_variant(self._folder, name, variant_words(self._rows[index], model=True), written)
+        return write_variant(self._folder, name, describe_variant(self._rows[index], model=True), written)

@@ -11,7 +11,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.search.library_search import BlockFilter, Searcher
 from ctxtui.services.search.pattern import Pattern
-from ctxtui.views.lists.search_hits import SearchProgress, Spotted
+from ctxtui.views.lists.search_hits import BlockHits, SearchProgress
 from ctxtui.views.model.session_summary import SAMPLES
 
 _MAX_SESSION_HITS = 100
@@ -33,7 +33,7 @@ class SessionsSearch:
             searcher = Searcher(self._settings, Pattern(text, regex=regex), BlockFilter())
             for done, hits in enumerate(searcher.by_session(sessions), 1):
                 blocks = [
-                    Spotted(
+                    BlockHits(
                         target=summary.path or summary.stored,
                         title=hit.session.about.title or summary.title,
                         thread=hit.found.place.thread,

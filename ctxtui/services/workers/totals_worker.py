@@ -18,7 +18,7 @@ from ctxtui.services.library.totals.stat_changes import parse_change
 from ctxtui.services.library.totals.stats import make_stats
 from ctxtui.services.library.totals.summary_memory import cached_by_key, read_usages, reread_reason
 from ctxtui.services.workers.summary_worker import summarize_stored
-from ctxtui.views.model.call_owners import counts
+from ctxtui.views.model.call_owners import is_own_session
 from ctxtui.views.model.session_summary import SessionSummary
 
 KnownSessions = MutableMapping[SessionSummary, SessionSummary]
@@ -33,7 +33,7 @@ def load_known(
     The former are ordered by time, oldest first; samples are left out.
     """
     shelf = SessionLibrary(settings, cwd)
-    every = [session for session in shelf.stored(shelf.glimpses()) if counts(session)]
+    every = [session for session in shelf.stored(shelf.glimpses()) if is_own_session(session)]
     figured = {session: cache[session] for session in every if session in cache}
     cached = shelf.remembered(session for session in every if session not in figured)
     figured |= {session: cached[session.key] for session in every if session.key in cached}

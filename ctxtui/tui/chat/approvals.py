@@ -61,7 +61,9 @@ class Approvals:
             return
 
         if isinstance(planned, PlannedCall):
-            lines = live_text.shown(None, json.dumps(planned.given, ensure_ascii=False, indent=2).encode(), room)
+            lines = live_text.render_file_change(
+                None, json.dumps(planned.given, ensure_ascii=False, indent=2).encode(), room
+            )
             approval = Approval(
                 tool=call.name,
                 path=planned.what,
@@ -75,8 +77,8 @@ class Approvals:
             return
 
         def work() -> None:
-            lines = live_text.shown(planned.before, planned.after, room)
-            effect = live_text.told(planned.before, planned.after)
+            lines = live_text.render_file_change(planned.before, planned.after, room)
+            effect = live_text.describe_file_change(planned.before, planned.after)
             approval = Approval(
                 tool=call.name,
                 path=planned.path,

@@ -67,7 +67,9 @@ class TalkController(ChatController):
         is_own = self.prompt.question is self._own_question
         facts = {TALKING if is_own else QUESTION} if self.prompt.is_asking else set()
         transcript = self.panels.transcript
-        on_user_row = transcript.data is not None and transcript.row_count and transcript.data.asks(transcript.cursor)
+        on_user_row = (
+            transcript.data is not None and transcript.row_count and transcript.data.is_user_row(transcript.cursor)
+        )
         is_waiting = self.waiting_call is not None
         return facts | ({USER_ROW} if on_user_row else set()) | ({PERMISSION} if is_waiting else set())
 

@@ -21,7 +21,7 @@ from ctxtui.tui.inspector.growing_answer import GrowingAnswer
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
-from ctxtui.views.transcript.live_rows import WHOLE, LiveAnswer, category_of
+from ctxtui.views.transcript.live_rows import ALL_LINES, LiveAnswer, category_of
 from ctxtui.views.transcript.open_block import OpenBlock
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ class TurnController(ChatController):
         words = category_of("text")
         for node in tree.path(head, before):
             if tree[node].category == words and tree[node].block.kind != "header":
-                rows.opened[node] = OpenBlock(WHOLE)
+                rows.opened[node] = OpenBlock(ALL_LINES)
 
     def _on_call_failed(self, moment: mo.CallFailed) -> None:
         self._end_answer()

@@ -43,7 +43,7 @@ def painted_lines(screen: Screen[Any]) -> list[Strip]:
 def spots_of(screen: Screen[Any], strips: Sequence[Strip]) -> list[Spot]:
     """Return everything on a screen that can be explained."""
     lines = [strip.text for strip in strips]
-    all_spots = spots.spots(lines, panes_of(screen), glossary())
+    all_spots = spots.find_spots(lines, panes_of(screen), glossary())
     return [spot for spot in all_spots if not screen.is_text(spot)] if isinstance(screen, Commanded) else all_spots
 
 
@@ -81,7 +81,7 @@ class ExplainScreen(Dialog[str]):
         strips = painted_lines(screen)
         self.spots = spots_of(screen, strips)
         self._page = Snapshot(strips)
-        self.spot: Spot | None = spots.nearest(self.spots, *_focus(screen))
+        self.spot: Spot | None = spots.nearest_spot(self.spots, *_focus(screen))
 
     def compose(self) -> ComposeResult:
         """Yield the picture of the screen below."""
@@ -101,13 +101,13 @@ class ExplainScreen(Dialog[str]):
         title = title if text == spot.entry.word else [Span(f"{text}  "), *title]
         lines = note.lines(title, sentences, _KEYS, self.app.size.width)
         size = width(lines[0]), len(lines)
-        x, y = note.place(Region(spot.x, spot.y, spot.width, 1), size, self.app.size)
+        x, y = note.position_note(Region(spot.x, spot.y, spot.width, 1), size, self.app.size)
         self._page.show([Note(x, y, lines)], [Highlight(spot.x, spot.y, spot.width)])
 
     def action_go(self, columns: int, rows: int) -> None:
         """Go to the next spot in a direction."""
         if self.spot is not None:
-            self.spot = spots.towards(self.spots, self.spot, columns, rows)
+            self.spot = spots.next_spot(self.spots, self.spot, columns, rows)
             self._show()
 
     def action_more(self) -> None:
@@ -116,14 +116,14 @@ class ExplainScreen(Dialog[str]):
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Explain the spot under the mouse."""
-        under = spots.at(self.spots, event.screen_x, event.screen_y)
+        under = spots.spot_at(self.spots, event.screen_x, event.screen_y)
         if under is not None and under != self.spot:
             self.spot = under
             self._show()
 
     def on_click(self, event: events.Click) -> None:
         """Explain the clicked spot; elsewhere, close."""
-        under = spots.at(self.spots, event.screen_x, event.screen_y)
+        under = spots.spot_at(self.spots, event.screen_x, event.screen_y)
         if under is None:
             self.dismiss()
         else:

@@ -23,7 +23,7 @@ from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.lists import search_hits
-from ctxtui.views.lists.search_hits import Folded, FoundSession, Row, SearchProgress, Spotted
+from ctxtui.views.lists.search_hits import BlockHits, Folded, FoundSession, Row, SearchProgress
 from ctxtui.views.text.span import Span, Spans, cropped
 from ctxtui.views.text.sums import ROW
 
@@ -70,9 +70,9 @@ class HitPane(Pane):
         """Render a block, or a session's name."""
         row, here = self.rows[index], index == self.cursor
         if isinstance(row, FoundSession):
-            return cropped(search_hits.name(row, width, here=here), width)
+            return cropped(search_hits.session_line(row, width, here=here), width)
         if isinstance(row, Folded):
-            return search_hits.more(row, here=here)
+            return search_hits.folded_line(row, here=here)
         return search_hits.TABLE.draw(row, width, here=here)
 
     def notes(self) -> Spans:
@@ -183,9 +183,11 @@ class FindScreen(Commanded, Dialog[None]):
             self._block_count += 1
         counts = self._block_count, len(self._sessions), step.direct
         pane.progress = [
-            Span(search_hits.told(step.done, step.total, *counts, capped=self._block_count >= MAX_BLOCKS), "dim")
+            Span(
+                search_hits.progress_text(step.done, step.total, *counts, capped=self._block_count >= MAX_BLOCKS), "dim"
+            )
         ]
-        pane.empty_text = search_hits.none(self._text, step.done, step.total)
+        pane.empty_text = search_hits.empty_text(self._text, step.done, step.total)
         if step.found:
             is_first = not pane.rows
             pane.rows = search_hits.rows(self._sessions)
@@ -200,8 +202,8 @@ class FindScreen(Commanded, Dialog[None]):
         if spot.pane != "found":
             return {}
         if spot.line == 0 or row is None:
-            return {ROW: search_hits.sum_of_total(self._sessions)}
-        return {ROW: search_hits.sum_of(self.pane.rows[row])}
+            return {ROW: search_hits.explain_total(self._sessions)}
+        return {ROW: search_hits.explain_count(self.pane.rows[row])}
 
     def on_pane_chosen(self) -> None:
         """Open the session at the hit, or fold or unfold the blocks of a session.
@@ -215,6 +217,6 @@ class FindScreen(Commanded, Dialog[None]):
             cursor = self.pane.cursor if session.opened else self.pane.rows.index(session)
             self.pane.rows = search_hits.rows(self._sessions)
             self.pane.reload(cursor=cursor)
-        if isinstance(row, Spotted):
+        if isinstance(row, BlockHits):
             aim = Aim(row.thread, row.call, row.digest, self.query_line.text, self._regex)
             self.post_message(Open(row.target, aim).on(self))

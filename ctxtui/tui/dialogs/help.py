@@ -15,7 +15,7 @@ from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.rows import ScrolledRows
 from ctxtui.views.glossary.entries import Entry
-from ctxtui.views.glossary.note import said
+from ctxtui.views.glossary.note import style_markup
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans, cropped, width
 
@@ -160,12 +160,13 @@ def _help_lines(keys: Span, name: str, says: str, style: str, room: int) -> Iter
     bold = f"{style} bold" if style == "ink" else style
     if room >= _WIDE_COLUMNS:
         lines = safe_text.wrap(says, room - _KEY_CELLS - _NAME_CELLS - 5)
-        yield [keys, Span(cells.left(name, _NAME_CELLS) + " ", bold), *said(lines[0], "dim")]
-        yield from ([Span(" " * (_KEY_CELLS + _NAME_CELLS + 3)), *said(line, "dim")] for line in lines[1:])
+        yield [keys, Span(cells.left(name, _NAME_CELLS) + " ", bold), *style_markup(lines[0], "dim")]
+        yield from ([Span(" " * (_KEY_CELLS + _NAME_CELLS + 3)), *style_markup(line, "dim")] for line in lines[1:])
         return
     yield [keys, Span(cells.fit(name, room - _KEY_CELLS - 3), bold)]
     yield from (
-        [Span(" " * (_KEY_CELLS + 2)), *said(line, "dim")] for line in safe_text.wrap(says, room - _KEY_CELLS - 4)
+        [Span(" " * (_KEY_CELLS + 2)), *style_markup(line, "dim")]
+        for line in safe_text.wrap(says, room - _KEY_CELLS - 4)
     )
 
 
@@ -205,12 +206,13 @@ def _entry_lines(entry: Entry, room: int) -> Iterator[Spans]:
     head = [Span(" " * max(0, lead)), *spaced, Span(" " * (2 - bool(spaced)))]
     if room >= _WIDE_COLUMNS:
         lines = safe_text.wrap(entry.says, room - _KEY_CELLS - _NAME_CELLS - 5)
-        yield [*head, Span(cells.left(entry.word, _NAME_CELLS) + " ", "ink bold"), *said(lines[0], "dim")]
-        yield from ([Span(" " * (_KEY_CELLS + _NAME_CELLS + 3)), *said(line, "dim")] for line in lines[1:])
+        yield [*head, Span(cells.left(entry.word, _NAME_CELLS) + " ", "ink bold"), *style_markup(lines[0], "dim")]
+        yield from ([Span(" " * (_KEY_CELLS + _NAME_CELLS + 3)), *style_markup(line, "dim")] for line in lines[1:])
         return
     yield [*head, Span(entry.word, "ink bold")]
     yield from (
-        [Span(" " * (_KEY_CELLS + 2)), *said(line, "dim")] for line in safe_text.wrap(entry.says, room - _KEY_CELLS - 4)
+        [Span(" " * (_KEY_CELLS + 2)), *style_markup(line, "dim")]
+        for line in safe_text.wrap(entry.says, room - _KEY_CELLS - 4)
     )
 
 

@@ -49,10 +49,10 @@ class Hover:
             tooltip = screen.get_child_by_type(Tooltip)
         except NoMatches:
             return
-        spot = spots.at(spots_of(screen, painted_lines(screen)), x, y)
+        spot = spots.spot_at(spots_of(screen, painted_lines(screen)), x, y)
         if spot is None:
             return
-        explanation = "\n".join(note.bare(text) for text, _ in explain(screen, spot) if text)
+        explanation = "\n".join(note.strip_markup(text) for text, _ in explain(screen, spot) if text)
         tooltip.display = True
         self._shown = tooltip
         tooltip.absolute_offset = self._app.mouse_position

@@ -68,7 +68,7 @@ class _Area(TextArea):
 
     def on_paste(self, event: events.Paste) -> None:
         """Show pasted text like the rest; Textual inserts it."""
-        event.text = self._editable.pasted(event.text)
+        event.text = self._editable.escape_paste(event.text)
 
 
 class TextEditor(Commanded, Dialog[str | None]):
@@ -116,7 +116,7 @@ class TextEditor(Commanded, Dialog[str | None]):
 
     def stage(self) -> None:
         """Close with the text."""
-        self.dismiss(self._editable.meant(self.area.text))
+        self.dismiss(self._editable.unescape(self.area.text))
 
     def leave(self) -> None:
         """Close without the text."""

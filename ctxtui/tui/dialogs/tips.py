@@ -66,7 +66,7 @@ class TipsScreen(Dialog[None]):
 
     def _show(self) -> None:
         panes = dict(panes_of(self._screen_below))
-        placed = tips.placed(panes)
+        placed = tips.place_tips(panes)
         if not placed:
             self.dismiss(None)
             return
@@ -85,7 +85,7 @@ class TipsScreen(Dialog[None]):
         tip, pane = placed[self._index]
         region = panes[pane]
         # Keep the signs at the left visible while the tip explains them.
-        tall = Region(min(region.x + _SIGN_CELLS, max(0, size.width - note.WIDEST)), region.y, region.width, 1)
+        tall = Region(min(region.x + _SIGN_CELLS, max(0, size.width - note.MAX_WIDTH)), region.y, region.width, 1)
         about = region if region.height < size.height // 2 else tall
         last = self._index == len(placed) - 1
         title = [Span(f"{self._index + 1} of {len(placed)}  ", "dim"), Span(tip.title, "accent bold")]
@@ -96,13 +96,13 @@ class TipsScreen(Dialog[None]):
             Span(" close (^p tips shows them again)", "dim"),
         ]
         lines = note.lines(title, [(tip.text, "ink")], foot, size.width)
-        x, y = note.place(about, (width(lines[0]), len(lines)), (size.width, size.height))
+        x, y = note.position_note(about, (width(lines[0]), len(lines)), (size.width, size.height))
         self._page.show([*numbers, Note(x, y, lines)], [Highlight(about.x, about.y, 0)])
 
     def action_step(self, step: int) -> None:
         """Go to the next tip, or back; close after the last one."""
         self._index += step
-        if self._index >= len(tips.placed(dict(panes_of(self._screen_below)))):
+        if self._index >= len(tips.place_tips(dict(panes_of(self._screen_below)))):
             self.dismiss(None)
             return
         self._index = max(0, self._index)

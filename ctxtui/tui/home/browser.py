@@ -15,7 +15,7 @@ from textual.message import Message
 from ctxtui.tui.home.panels import CompositionPreview, GrowthPreview, Heads, SessionList, Welcome
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.columns import sorts
-from ctxtui.views.home.preview import HEIGHT, empty, size, status, sums_of
+from ctxtui.views.home.preview import WELCOME_HEIGHT, empty_list_text, explain_figures, preview_size, status_line
 from ctxtui.views.home.session_list import Entry, ListOrder, SessionsSought
 from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text.span import Span
@@ -64,11 +64,11 @@ class Browser(Vertical):
     def on_mount(self) -> None:
         """Set the time for ages; show the welcome at the first run."""
         self.rows.now = time.time()
-        self._welcome.styles.height, self._welcome.display = HEIGHT, self._shows_welcome
+        self._welcome.styles.height, self._welcome.display = WELCOME_HEIGHT, self._shows_welcome
 
     def on_resize(self, event: events.Resize) -> None:
         """Give the preview the space that the screen allows."""
-        parts = size(self.app.size.width, self.app.size.height)
+        parts = preview_size(self.app.size.width, self.app.size.height)
         preview = self.query_one("#preview")
         preview.styles.height, preview.display = parts.height, parts.height > 0
         self.query_one("#composition").styles.width = parts.composition
@@ -78,13 +78,13 @@ class Browser(Vertical):
         if spot.pane == "sessions":
             return {ROW: self.rows.sum_at(spot.x - self.rows.region.x, spot.line)}
         session = self.rows.current
-        return sums_of(session) if session is not None and session.known else {}
+        return explain_figures(session) if session is not None and session.known else {}
 
     # Showing
 
     def show(self, entries: Sequence[Entry], *, has_sessions: bool, to_top: bool = False) -> None:
         """Show these entries; `has_sessions`: whether there are sessions at all."""
-        self.rows.empty_text = empty(has_sessions, self.list_order.words)
+        self.rows.empty_text = empty_list_text(has_sessions, self.list_order.words)
         self._welcome.show(not any(isinstance(entry, SessionsSought) for entry in entries))
         self.rows.show(entries, to_top=to_top)
         self.query_one(Heads).show(sorts()[self.list_order.sort].name)
@@ -97,7 +97,7 @@ class Browser(Vertical):
 
     def progress(self, done: int, total: int, reading: bool) -> None:
         """Show how many sessions are read."""
-        right = status(done, total, reading, self.list_order)
+        right = status_line(done, total, reading, self.list_order)
         if right != self.filter.right:
             self.filter.right = right
             self.filter.refresh()

@@ -15,7 +15,7 @@ from ctxtui.tui.theme.theme import look_of
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.home import columns, preview, totals
-from ctxtui.views.home.columns import age, row, sum_at
+from ctxtui.views.home.columns import format_age, row, sum_at
 from ctxtui.views.home.preview import welcome
 from ctxtui.views.home.session_list import Entry, Group, SessionsSought
 from ctxtui.views.home.totals import Totals
@@ -139,7 +139,7 @@ class Welcome(Board):
             self.redraw()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        return welcome(width, found=self.has_sessions)
+        return welcome(width, has_sessions=self.has_sessions)
 
 
 _SOURCE_CELLS = 16
@@ -219,7 +219,7 @@ class SessionList(Pane):
         before, self.now = self.now, now
         for index in self.in_view():
             entry = self.entries[index]
-            if isinstance(entry, SessionSummary) and age(before - entry.mtime) != age(now - entry.mtime):
+            if isinstance(entry, SessionSummary) and format_age(before - entry.mtime) != format_age(now - entry.mtime):
                 self.refresh_row(index)
 
     def in_view(self) -> range:

@@ -37,9 +37,9 @@ from ctxtui.tui.messages import Open
 from ctxtui.tui.widgets.keyline import ACCEPT, LEAVE, WHILE_TYPING, Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.collection import Collection
-from ctxtui.views.home.columns import shortened_home
+from ctxtui.views.home.columns import abbreviate_home
 from ctxtui.views.home.session_list import SessionsSought
-from ctxtui.views.home.totals import sums_of
+from ctxtui.views.home.totals import explain_totals
 from ctxtui.views.text.signs import warned
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         stats: Callable[[], Worker[StatsMaker]] | None = None,
     ) -> None:
         super().__init__()
-        self.collection = Collection(str(directory), shortened_home(str(directory), str(home)))
+        self.collection = Collection(str(directory), abbreviate_home(str(directory), str(home)))
         self.collection.sought = tuple(
-            SessionsSought(name, " · ".join(shortened_home(place, str(home)) for place in where))
+            SessionsSought(name, " · ".join(abbreviate_home(place, str(home)) for place in where))
             for name, where in searched_places
         )
         self.browser = Browser(str(home), welcome=first_run)
@@ -111,7 +111,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
 
     def on_mount(self) -> None:
         """Show names and times in the first frame, and start watching after it."""
-        self.collection.see(self._glimpses())
+        self.collection.update(self._glimpses())
         self.show(to_top=True)
         self.call_after_refresh(self.watcher.start)
         self.set_interval(TICK_SECONDS, self._tick)
@@ -128,25 +128,25 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         if message.trouble and message.trouble != self._trouble and not self.prompt.display:
             self._trouble = message.trouble
             self.changes.show_notice(warned(f"Sessions in the database are not shown: {message.trouble}"))
-        if self.collection.see(message.sessions):
+        if self.collection.update(message.sessions):
             self.show()
         self._read()
 
     def on_sessions_changed(self, message: SessionsChanged) -> None:
         """Update ages and live signs in place; figures follow."""
         for session in message.sessions:
-            self.collection.touch(session)
+            self.collection.mark_changed(session)
         self.show()
         self._read()
 
     def _read(self) -> None:
-        self.watcher.read(self.collection.sessions[key] for key in self.collection.wanting(time.monotonic()))
+        self.watcher.read(self.collection.sessions[key] for key in self.collection.keys_to_read(time.monotonic()))
         self._progress()
 
     def on_session_figures(self, message: SessionFigures) -> None:
         """Show figures in place of dots."""
         for session in message.sessions:
-            self.collection.put(session, time.monotonic())
+            self.collection.add_figures(session, time.monotonic())
         self.show()
 
     def on_held_requests_changed(self, message: HeldRequestsChanged) -> None:
@@ -289,7 +289,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
     def sums(self, spot: Spot) -> Mapping[str, str]:
         """Return the arithmetic of the figures at a spot."""
         if spot.pane == "homeheader":
-            return sums_of(self.collection.totals(self.browser.list_order.words))
+            return explain_totals(self.collection.totals(self.browser.list_order.words))
         return self.browser.sums(spot)
 
     def sort(self) -> None:

@@ -62,7 +62,9 @@ class HeaderLine(Still):
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""
         room = self.size.width
-        return paint.strip(header.draw(self.what, room) if self.what else (), room, look_of(self.app), "on-panel")
+        return paint.strip(
+            header.draw_header(self.what, room) if self.what else (), room, look_of(self.app), "on-panel"
+        )
 
 
 class WhyLine(Board):

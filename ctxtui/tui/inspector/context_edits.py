@@ -120,7 +120,7 @@ class ContextEdits:
         new = staging_area.elsewhere.add_stored(stored) if staging_area is self.staging_area else []
         if new:
             self.changed()
-            self.answers.say(edit_answers.from_elsewhere(new, self.answers.blocks()))
+            self.answers.say(edit_answers.external_change_answer(new, self.answers.blocks()))
 
     def apply_when_ready(self, edits: Sequence[Edit]) -> None:
         """Apply these edits to the context once it is loaded."""
@@ -212,7 +212,7 @@ class ContextEdits:
     def require_positions(self, *, marked: bool = True) -> list[int]:
         """Like `selected_positions`; if there are none, show why."""
         pane = self._state.panels.transcript
-        is_incoming = pane.data is not None and pane.cursor in pane.data.coming_in
+        is_incoming = pane.data is not None and pane.cursor in pane.data.streaming_rows
         positions = [] if is_incoming and not (marked and self._state.marks) else self.selected_positions(marked=marked)
         if not positions:
             self.answers.say_quietly(self._no_position_reason(pane.place, marked=marked, coming_in=is_incoming))
@@ -337,7 +337,7 @@ class ContextEdits:
         before = self.current_sizes()
         staged = overlay.stage_all(edits)
         if not staged:
-            self.answers.say_quietly(edit_answers.nothing_new(edits, overlay.edits_in_force))
+            self.answers.say_quietly(edit_answers.explain_no_change(edits, overlay.edits_in_force))
             return ()
         ids = {edit.id for edit in staged}
         refused = [one for one in area.staging(scene).applied.held if one.edit.id in ids]
@@ -346,7 +346,7 @@ class ContextEdits:
             accepted = [edit for edit in staged if edit.id not in {one.edit.id for one in refused}]
             if accepted:
                 return self.stage(accepted, left + len(refused), refused[0].why)
-            self.answers.say(edit_answers.refused(refused[0].why, None, len(refused)))
+            self.answers.say(edit_answers.refused_answer(refused[0].why, None, len(refused)))
         else:
             self._state.mark(())
         self.changed()
@@ -362,7 +362,7 @@ class ContextEdits:
         before = self.current_sizes()
         overlay.revert(edit.id for edit in edits)
         self.changed()
-        self.answers.say(edit_answers.taken_back(edits, self.answers.blocks(), self.freed_since(before)))
+        self.answers.say(edit_answers.revert_answer(edits, self.answers.blocks(), self.freed_since(before)))
 
     def current_sizes(self) -> SizesBefore:
         """Return the present size of the context."""

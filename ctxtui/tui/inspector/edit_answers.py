@@ -74,11 +74,11 @@ class EditAnswers:
             return "a block that is not in this recording"
         node = self._node_of(rows.path, target.digest) if rows is not None else None
         if node is not None and rows is not None:
-            return one_line.name(rows.readings.preview(node), edit_answers.NAME)
+            return one_line.block_name(rows.readings.preview(node), edit_answers.NAME_CELLS)
 
         reading = read(block)
         words = reading.name or first_words(reading.text) or block.kind
-        return cells.fit(safe_text.one_line(words, 2 * edit_answers.NAME), edit_answers.NAME).rstrip()
+        return cells.fit(safe_text.one_line(words, 2 * edit_answers.NAME_CELLS), edit_answers.NAME_CELLS).rstrip()
 
     def _node_of(self, path: Sequence[int], digest: str) -> int | None:
         """Return the first node on `path` whose block has this digest."""
@@ -105,7 +105,7 @@ class EditAnswers:
             if fate is not None:
                 return (fate.after or 0) + fate.stays
             shown = self._state.edits.nodes_in(scene, [node]) if self._state.edits is not None else [node]
-            return transcript_notes.size(scene, shown[0])
+            return transcript_notes.read_tokens(scene, shown[0])
 
         return SizesBefore(size, staging)
 
@@ -138,12 +138,12 @@ class EditAnswers:
                 why=why,
                 keyed=has_key(os.environ),
             )
-            if report.needless:
+            if report.is_needless:
                 self._pending = None
                 overlay.remove_staged(edits)
                 changed()
-                return edit_answers.needless(report, self.blocks())
-            return edit_answers.staged(report, self.blocks())
+                return edit_answers.needless_answer(report, self.blocks())
+            return edit_answers.staged_answer(report, self.blocks())
 
         self._show_or_wait(describe)
 

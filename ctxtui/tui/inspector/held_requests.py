@@ -205,7 +205,7 @@ class HeldRequestsController(Controller):
         self._own_question = Question(
             self._question(request),
             partial(self._answered, request.id),
-            keys=(*held_lines.KEYS, held_lines.MORE) if request.can_wait else held_lines.KEYS,
+            keys=(*held_lines.ANSWER_KEYS, held_lines.MORE_KEY) if request.can_wait else held_lines.ANSWER_KEYS,
             esc="look",
             on_cancel=self._explain_later,
         )
@@ -236,7 +236,7 @@ class HeldRequestsController(Controller):
                 # The edits were refused, or must be read first; the line says so.
                 return
             self._decide(id_, "apply")
-        elif key == held_lines.MORE:
+        elif key == held_lines.MORE_KEY:
             self._wait_longer(id_)
         else:
             self._decide(id_, "refuse" if key == "x" else "release")
@@ -253,7 +253,7 @@ class HeldRequestsController(Controller):
             except CtxtuiError as error:
                 self.access.deliver(partial(self.prompt.refuse, str(error)))
                 return
-            self.access.deliver(partial(self.say, held_lines.DONE["more"]))
+            self.access.deliver(partial(self.say, held_lines.OUTCOMES["more"]))
 
         self._asked_id = ""
         self.access.work(do, "held requests")
@@ -278,7 +278,7 @@ class HeldRequestsController(Controller):
             except CtxtuiError as error:
                 self.access.deliver(partial(self.prompt.refuse, str(error)))
                 return
-            self.access.deliver(partial(self.say, held_lines.DONE[how]))
+            self.access.deliver(partial(self.say, held_lines.OUTCOMES[how]))
 
         self._held = tuple(request for request in self._held if request.id != id_)
         self._asked_id = id_

@@ -15,7 +15,7 @@ from ctxtui.tui.messages import GoHome
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, Spans
-from ctxtui.views.transcript.context_rows import HIDDEN, LINE, SHOWN
+from ctxtui.views.transcript.context_rows import DISPLAY_MODES, HIDDEN, LINE
 
 if TYPE_CHECKING:
     from ctxtui.views.inspector import prompt_commands, threads
@@ -53,13 +53,13 @@ class NavigationController(Controller, ListHost):
 
     def _go_to(self, text: str) -> None:
         """Go to the destination in `text`, or apply its filter."""
-        command = prompt_commands.asked(text, self.state.count)
+        command = prompt_commands.parse_command(text, self.state.count)
         if isinstance(command, prompt_commands.Go):
             self.state.go(command.number - 1)
         elif isinstance(command, prompt_commands.Seek):
             self.seek(command.kind, command.step)
         elif isinstance(command, prompt_commands.Show):
-            self.state.filter(prompt_commands.filtered(command, LINE, HIDDEN))
+            self.state.filter(prompt_commands.apply_filter(command, LINE, HIDDEN))
         else:
             self.prompt.refuse(command.message)
 
@@ -146,7 +146,7 @@ class NavigationController(Controller, ListHost):
     def next_filter(self, category: int) -> None:
         """Show a category's blocks in the next way: one line, full, hidden."""
         shown = self.state.shown
-        state = SHOWN[(SHOWN.index(shown[category]) + 1) % len(SHOWN)]
+        state = DISPLAY_MODES[(DISPLAY_MODES.index(shown[category]) + 1) % len(DISPLAY_MODES)]
         self.state.filter((*shown[:category], state, *shown[category + 1 :]))
         sign = CATEGORY[category]
         words = [sign.span, Span(f" {sign.name}: {_FILTER_TEXTS[state]}")]

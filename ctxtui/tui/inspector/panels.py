@@ -36,7 +36,7 @@ from ctxtui.views.blocks.markdown import Highlight
 from ctxtui.views.inspector import header, layout
 from ctxtui.views.inspector.layout import Box, Layout, Wants
 from ctxtui.views.inspector.strip_columns import Window
-from ctxtui.views.model.block_cache import Readings, Want
+from ctxtui.views.model.block_cache import Readings, Schedule
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers
 from ctxtui.views.text.signs import CATEGORY
@@ -130,7 +130,7 @@ class Panels:
         """Panes with space only on large screens or while they have content."""
         return self.next, self.staged, self.heaviest, self.threads, self.tools, self.growth
 
-    def open(self, session: Session, names: Names, want: Want) -> None:
+    def open(self, session: Session, names: Names, want: Schedule) -> None:
         """Show another session from now on; `want` reads large blocks in another thread."""
         self._sides = None
         self.window = None
@@ -149,7 +149,7 @@ class Panels:
         self.layout = layout.arrange(width, height, self._wants)
         what, box = self.context.what, self.layout.boxes.get("context")
         if what is not None and box is not None:
-            rows = composition.rows_wanted(what, box.width - 1, opened=self.context.opened)
+            rows = composition.unfolded_height(what, box.width - 1, opened=self.context.opened)
             if rows != self._wants.context:
                 self._wants = replace(self._wants, context=rows)
                 self.layout = layout.arrange(width, height, self._wants)
@@ -227,7 +227,7 @@ class Panels:
         self.say_why()
         if staging is not None and numbers.tokens(staging.without) != numbers.tokens(staging.after):
             used, after = staging.without, staging.after
-            composition_ = composition.staged(composition_, staging.by_category, used, after)
+            composition_ = composition.with_staged_edits(composition_, staging.by_category, used, after)
         header_figures = replace(
             header_figures, partial=priced and thread_study.lacking[scene.number] > 0, totals=study.totals
         )
@@ -270,12 +270,12 @@ class Panels:
 
     def reading(self, done: int, total: int) -> None:
         """Show how much of a long recording is read, in bytes."""
-        self.transcript.note = transcript_notes.reading(done, total)
+        self.transcript.note = transcript_notes.reading_note(done, total)
         self.transcript.refresh_rule()
 
     def note(self, study: Study, shown: tuple[str, ...]) -> None:
         """Show the progress of counting, and active filters."""
-        note = transcript_notes.note(*study.progress, len(study.session.skipped), shown)
+        note = transcript_notes.progress_note(*study.progress, len(study.session.skipped), shown)
         if note != self.transcript.note:
             self.transcript.note = note
             self.transcript.refresh_rule()
@@ -293,7 +293,7 @@ class Panels:
         if self.staging is not None:
             self.draw_map()
         elif self.scene is not None and self.shows("map"):
-            self.map.set_cursor(context_map.here_of(self.scene, self.transcript.node))
+            self.map.set_cursor(context_map.cursor_token(self.scene, self.transcript.node))
 
     def _threads(self, study: Study) -> list[threads.ThreadRow]:
         """Return the rows of the threads pane, and start pricing all threads."""
@@ -327,8 +327,8 @@ class Panels:
     def _update_wants(self, what: composition.Composition, threads: int) -> bool:
         groups = len(self.tools.what.servers) if self.tools.what is not None else 0
         pane = self.staged.what if self.staging is not None else None
-        staged = staged_pane.lines_wanted(pane, self.context.body_width) if pane is not None else None
-        rows = composition.rows_wanted(what, self.context.body_width, opened=self.context.opened)
+        staged = staged_pane.needed_height(pane, self.context.body_width) if pane is not None else None
+        rows = composition.unfolded_height(what, self.context.body_width, opened=self.context.opened)
         wants = Wants(rows, threads, groups, staged, self.next_call is not None, self.is_reading)
         changed, self._wants = wants != self._wants, wants
         return changed
@@ -336,7 +336,7 @@ class Panels:
 
 def _marked(rows: ContextRows, scene: Scene, marks: Collection[int]) -> Spans:
     here = [node for node in marks if rows.holds(node)]
-    return transcript_notes.marked(scene, here, len(marks) - len(here))
+    return transcript_notes.marked_note(scene, here, len(marks) - len(here))
 
 
 def _staged_map(staging: Staging, node: int | None, pixels: int) -> context_map.ContextMap:

@@ -81,16 +81,18 @@ class Sides:
         key = (*of, running, running.version, rows.charge, pixels)
         if self._map_cache is None or self._map_cache[0] != key:
             self._map_cache = key, context_map.context_map(scene, rows.path, rows.charge, pixels)
-        return replace(self._map_cache[1], here=context_map.here_of(scene, node))
+        return replace(self._map_cache[1], here=context_map.cursor_token(scene, node))
 
     def columns(self, thread_study: ThreadStudy, scene: Scene) -> Columns:
         """Return the strip's columns of a thread."""
         columns = self._columns.setdefault(thread_study.thread, Columns())
-        columns.show(thread_study.calls, thread_study.events, thread_study.missed)
+        columns.update(thread_study.calls, thread_study.events, thread_study.missed)
         if not thread_study.has_reports:
             running = scene.running
             heads = (call.sent_head for call in thread_study.calls)
-            columns.count([running.read_tokens(head, head) if running.is_counted(head) else None for head in heads])
+            columns.set_counted_sizes(
+                [running.read_tokens(head, head) if running.is_counted(head) else None for head in heads]
+            )
         return columns
 
     def strip(
@@ -142,7 +144,7 @@ class Sides:
 
     def heaviest(self, scene: Scene, path: Sequence[int]) -> list[int]:
         """Return the nodes of the heaviest blocks of the context with nodes `path`."""
-        return self._heavy.show(scene, path)
+        return self._heavy.update(scene, path)
 
     def heavy(self, rows: ContextRows, thread_study: ThreadStudy, scene: Scene, node: int) -> HeaviestRow:
         """Return the row of a heavy block, with its cost since it entered."""
@@ -165,7 +167,7 @@ class Sides:
         last = max(1, len(every) - 1)
         folds = tuple((event.number - 1) / last for event in thread_study.events if event.kind == COMPACTION)
         return GrowthChart(
-            growth_chart.thinned(every, _MAX_CURVE_POINTS), scene.limits.usable, scene.index, scene.limits, folds
+            growth_chart.downsample(every, _MAX_CURVE_POINTS), scene.limits.usable, scene.index, scene.limits, folds
         )
 
     def threads(self, study: Study) -> list[ThreadRow]:

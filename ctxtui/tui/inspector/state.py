@@ -250,7 +250,7 @@ class InspectorState:
     def to_inserted(self, edit: str) -> None:
         """Open the block that the edit of this id inserts, and move the cursor there."""
         rows, pane = self.panels.transcript.data, self.panels.transcript
-        row = rows.open_put_in(edit) if rows is not None else None
+        row = rows.open_insert(edit) if rows is not None else None
         if row is not None:
             pane.move_into_row(row, 0)
 
@@ -409,7 +409,7 @@ class InspectorState:
             return
         figures = study.known_state(self.thread, self.index)
         if done and self.panels.transcript.data is not None:
-            self.panels.transcript.data.bodies.forget()
+            self.panels.transcript.data.bodies.clear()
         if done or figures != self._shown_figures:
             self._shown_figures = figures
             self.show()

@@ -8,7 +8,7 @@ from ctxtui.tui.inspector.panels import Panels
 from ctxtui.views.glossary import arithmetic
 from ctxtui.views.text.span import plain
 from ctxtui.views.text.sums import ROW
-from ctxtui.views.transcript.block_details import details, words
+from ctxtui.views.transcript.block_details import describe_cost, details
 
 _LINE = 1_000
 """Width that avoids line breaks."""
@@ -17,19 +17,19 @@ _LINE = 1_000
 def sums(panels: Panels, pane: str, line: int, count: int) -> Mapping[str, str]:
     """Return the arithmetic of the figures in line `line` of a pane; `count` is the thread's number of calls."""
     scene = panels.scene
-    sentences = dict(arithmetic.of_calls(scene.number, count)) if scene is not None else {}
+    sentences = dict(arithmetic.explain_call_numbers(scene.number, count)) if scene is not None else {}
     if panels.context.what is not None:
-        sentences |= arithmetic.of_context(panels.context.what)
+        sentences |= arithmetic.explain_context(panels.context.what)
     if panels.call.what is not None:
-        sentences |= arithmetic.of_call(panels.call.what)
+        sentences |= arithmetic.explain_this_call(panels.call.what)
     if panels.why.what is not None:
-        sentences |= arithmetic.of_cut(panels.why.what)
+        sentences |= arithmetic.explain_safe_cut(panels.why.what)
     if pane == "next-call" and panels.next.what is not None:
-        sentences |= arithmetic.of_next(panels.next.what, panels.header.what)
+        sentences |= arithmetic.explain_next_call(panels.next.what, panels.header.what)
     if panels.staging is not None and panels.staged.what is not None:
-        sentences |= arithmetic.of_staged(panels.staged.what)
+        sentences |= arithmetic.explain_staged(panels.staged.what)
     if panels.header.what is not None and pane == "header":
-        sentences |= arithmetic.of_header(panels.header.what)
+        sentences |= arithmetic.explain_header(panels.header.what)
     node = _node(panels, pane, line)
     return sentences | {ROW: _block(panels, node)} if node else sentences
 
@@ -58,4 +58,7 @@ def _block(panels: Panels, node: int) -> str:
     part = total and tree[node].depth <= tree[scene.call.raw_head].depth
     share = f" = {100 * own / total:.1f} % of {total:,}" if part else ""
     details_text = [plain(spans) for spans in details(scene, node, rows.stays, rows.repeats.get(node), _LINE)]
-    return ". ".join([f"{own:,} tokens{share}", *details_text, *filter(None, [words(scene, rows.ledger, node)])]) + "."
+    return (
+        ". ".join([f"{own:,} tokens{share}", *details_text, *filter(None, [describe_cost(scene, rows.ledger, node)])])
+        + "."
+    )

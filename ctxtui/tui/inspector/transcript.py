@@ -16,7 +16,7 @@ from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import transcript_notes
 from ctxtui.views.transcript.context_rows import ContextRows
-from ctxtui.views.transcript.cursor_place import CursorPlace, place_on
+from ctxtui.views.transcript.cursor_place import CursorPlace, position_of_row
 from ctxtui.views.transcript.row_index import RuleRow
 
 READING_ROWS = 160
@@ -58,7 +58,7 @@ class Transcript(Pane):
     @property
     def place(self) -> CursorPlace:
         """What is under the cursor."""
-        return place_on(self.data, self.cursor, self._on_rule)
+        return position_of_row(self.data, self.cursor, self._on_rule)
 
     @property
     def node(self) -> int | None:
@@ -87,7 +87,7 @@ class Transcript(Pane):
         if data is None:
             return
         # The row of an incoming answer has no node: the view follows it in any case.
-        follows_answer = data.coming_in and self.viewport.is_following(self.cursor)
+        follows_answer = data.streaming_rows and self.viewport.is_following(self.cursor)
         line = self.viewport.line_in_view(min(self.cursor, max(0, self.viewport.heights.count - 1)))
         row = place.row_in(data) if place is not None and not follows_answer else None
         self._measured_around = data.count - 1 if row is None else row
@@ -105,10 +105,10 @@ class Transcript(Pane):
         """Return the open rows: those opened singly, those near the cursor in full categories, incoming ones."""
         data = self.data
         if data is None or data.scene is None:
-            return frozenset(data.coming_in if data is not None else ())
+            return frozenset(data.streaming_rows if data is not None else ())
         around, near = (self._measured_around, READING_ROWS) if data.reading is not None else (self.cursor, OPEN_ROWS)
         rows = range(max(0, around - near), min(data.count, around + near))
-        return frozenset((*(rows if data.reading is not None else data.opened_rows(rows)), *data.coming_in))
+        return frozenset((*(rows if data.reading is not None else data.opened_rows(rows)), *data.streaming_rows))
 
     def measure_again(self) -> None:
         """Drop painted lines, and measure the rows again."""
@@ -203,8 +203,8 @@ class Transcript(Pane):
     def row_ground(self, index: int, line: int) -> str:
         """Return the ground of a user's rows."""
         if self.data is not None and self.data.reading is not None:
-            return "on-turn" if self.data.reading.says(index, line, self.grid) else ""
-        return "on-turn" if line == 0 and self.data is not None and self.data.asks(index) else ""
+            return "on-turn" if self.data.reading.is_user_line(index, line, self.grid) else ""
+        return "on-turn" if line == 0 and self.data is not None and self.data.is_user_row(index) else ""
 
     def sticky(self, index: int) -> int | None:
         """Return the user row of the turn in view."""
@@ -219,7 +219,7 @@ class Transcript(Pane):
         return [Span("·", "faint")]
 
     def after(self) -> Spans:
-        how = transcript_notes.shown_as(self.data, self.body_width) if self.data is not None else ()
+        how = transcript_notes.mode_note(self.data, self.body_width) if self.data is not None else ()
         return [*self.marks_note, *self.note, *how]
 
     def notes(self) -> Spans:

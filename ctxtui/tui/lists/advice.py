@@ -174,7 +174,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
     def draw_rows(self, cursor: int | None = None) -> None:
         """Draw the rows; while searches run, an empty list says so."""
         empty_text = (
-            findings_view.none(self.findings)
+            findings_view.none_found(self.findings)
             if self.findings is not None
             else "Found nothing that would save tokens or money."
         )
@@ -193,7 +193,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
         """Return the arithmetic of the row under the cursor."""
-        return {ROW: views.sum_of(self.pane.row)} if self.pane.row is not None else {}
+        return {ROW: views.explain(self.pane.row)} if self.pane.row is not None else {}
 
     def show(self, rows: Sequence[Suggestion]) -> None:
         """Show the rows, and details of the one under the cursor."""
@@ -310,7 +310,7 @@ class ChangesScreen(ListScreen[ChangedBlock, bool]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """Return the arithmetic of the tokens freed."""
-        return {ROW: views.sum_of(self.what)}
+        return {ROW: views.explain(self.what)}
 
     def take(self) -> None:
         """Stage the edits, whatever row the cursor is on."""

@@ -225,7 +225,7 @@ class HeaviestScreen(BlockList[HeavyBlock]):
     """The heaviest blocks by tokens, by carry or by cost; closes with the node of one."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (*ON_ROWS, OrderRows, *MORE_ON_ROWS)
-    heading, empty_text, order, max_rows = "heaviest", "No block in this context.", "carry", heaviest_blocks.KEEP
+    heading, empty_text, order, max_rows = "heaviest", "No block in this context.", "carry", heaviest_blocks.MAX_BLOCKS
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
@@ -239,7 +239,7 @@ class HeaviestScreen(BlockList[HeavyBlock]):
             return ()
         study_thread = study.thread(scene.thread)
         duplicates = duplicates_in(study_thread.repeated, scene.session.tree, scene.head)
-        return heaviest_blocks.weighed(
+        return heaviest_blocks.weigh_blocks(
             scene, study_thread.stays, study_thread.ledger if study_thread.has_costs else None, duplicates
         )
 
@@ -260,7 +260,7 @@ class HeaviestScreen(BlockList[HeavyBlock]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """Return the arithmetic of the total carry."""
-        return {ROW: heaviest_blocks.sum_of_total(self.rows)}
+        return {ROW: heaviest_blocks.explain_total(self.rows)}
 
     def rule_notes(self, rows: Sequence[HeavyBlock]) -> Spans:
         """Return the total carry."""
@@ -283,11 +283,11 @@ class StaleScreen(HeaviestScreen):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """Return the arithmetic of the tokens that could go."""
-        return {ROW: heaviest_blocks.sum_of_tokens(self.rows)}
+        return {ROW: heaviest_blocks.explain_stale_tokens(self.rows)}
 
     def rule_notes(self, rows: Sequence[HeavyBlock]) -> Spans:
         """Return how much could go."""
-        return heaviest_blocks.could_go(rows)
+        return heaviest_blocks.stale_tokens(rows)
 
 
 class ShowOther(Command):
@@ -315,9 +315,9 @@ class RepeatsScreen(BlockList[Repeated]):
             return ()
         tree, running = scene.session.tree, scene.running
         repeats = find_duplicates(scene.session, scene.book.names, scene.head)
-        return duplicates.ordered(
+        return duplicates.sort_by_size(
             [
-                duplicates.repeated(tree, scene.turns, r, running.block_tokens(r.node), running.category(r.node))
+                duplicates.duplicate_row(tree, scene.turns, r, running.block_tokens(r.node), running.category(r.node))
                 for r in repeats
             ]
         )
@@ -332,7 +332,7 @@ class RepeatsScreen(BlockList[Repeated]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """Return the arithmetic of the tokens that could go."""
-        return {ROW: duplicates.sum_of_total(self.rows)}
+        return {ROW: duplicates.explain_total(self.rows)}
 
     def node(self, row: Repeated) -> int:
         return row.repeat.node
@@ -361,7 +361,7 @@ class ToolsScreen(HostedList[ListRow, None]):
 
     def load(self) -> Sequence[ListRow]:
         """Count the calls of each tool; slow for a long thread."""
-        return toolset.rows(toolset.in_thread(self.scene).servers) if self.scene is not None else ()
+        return toolset.rows(toolset.thread_toolset(self.scene).servers) if self.scene is not None else ()
 
     def table(self, rows: Sequence[ListRow]) -> Table[ListRow]:
         """Return the table of servers, each followed by its tools."""

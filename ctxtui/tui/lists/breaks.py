@@ -35,7 +35,7 @@ class BreaksScreen(ListScreen[Quote | Lost, str]):
 
     def table(self, rows: Sequence[Quote | Lost]) -> Table[Quote | Lost]:
         """Return the table of literals and the blocks that need them."""
-        return faults.BROKEN
+        return faults.BROKEN_TABLE
 
     def choose(self, row: Quote | Lost) -> str:
         return row.literal

@@ -210,11 +210,11 @@ class CompactionsScreen(HostedList[Fact, CompactionAction]):
 
     def rule_notes(self, rows: Sequence[Fact]) -> Spans:
         """Return how many facts were lost."""
-        return views.noted(self.compactions[self.index], self.listed) if self.compactions else ()
+        return views.listed_counts(self.compactions[self.index], self.listed) if self.compactions else ()
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
         """Return the arithmetic of the bars."""
-        return views.sums_of_bars(self.compactions[self.index]) if self.compactions else {}
+        return views.explain_bars(self.compactions[self.index]) if self.compactions else {}
 
     def step(self, step: int) -> None:
         """Go to the next or previous compaction."""
@@ -225,7 +225,7 @@ class CompactionsScreen(HostedList[Fact, CompactionAction]):
 
     def toggle_listed(self) -> None:
         """List lost facts, kept facts, or both."""
-        self.listed = views.SHOWN[(views.SHOWN.index(self.listed) + 1) % len(views.SHOWN)]
+        self.listed = views.FACT_FILTERS[(views.FACT_FILTERS.index(self.listed) + 1) % len(views.FACT_FILTERS)]
         self.pane.title = "lost and kept" if self.listed == views.ALL else self.listed
         self._reload()
 

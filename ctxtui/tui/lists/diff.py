@@ -10,7 +10,7 @@ from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import PageScreen
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.glossary.spots import Spot
-from ctxtui.views.lists.diff import DiffList, sum_of, sum_of_total
+from ctxtui.views.lists.diff import DiffList, explain_change, explain_summary
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW
 
@@ -87,7 +87,7 @@ class DiffPane(Pane):
         """Return the number of differences."""
         if self.data is None:
             return ()
-        count = len(self.data.found.changes)
+        count = len(self.data.diff.changes)
         return [Span(f"{count:,} difference{'s' if count != 1 else ''}" if count else "the same", "dim")]
 
 
@@ -164,7 +164,7 @@ class DiffScreen(PageScreen[DiffList, Change]):
 
     def _depth(self, diff: DiffList, row: int) -> int:
         """Return the position of a row's block in its context, from 1 with the headers; 0 for no block."""
-        change, tree = diff.change(row), diff.found.b.book.session.tree
+        change, tree = diff.change(row), diff.diff.b.book.session.tree
         node = (change.after or change.before) if change is not None else None
         return tree[node].depth if node else 0
 
@@ -182,7 +182,7 @@ class DiffScreen(PageScreen[DiffList, Change]):
         if data is None or spot.pane != "diff":
             return {}
         change = data.change(row) if row is not None else None
-        return {ROW: sum_of(data.found, change) if change is not None else sum_of_total(data.found)}
+        return {ROW: explain_change(data.diff, change) if change is not None else explain_summary(data.diff)}
 
     def take(self) -> None:
         """Close and show the block under the cursor in its context."""

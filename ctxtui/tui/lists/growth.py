@@ -90,18 +90,18 @@ class WordsBoard(Board):
             return [[Span(f" ▲ {safe_text.one_line(self.error, 400)}", "warn")]]
         if self.report is None:
             return [[Span(" · reading all calls and computing the outlook", "dim")]]
-        return views.wrapped(self.report, width, height)
+        return views.wrap(self.report, width, height)
 
     def notes(self) -> Spans:
         """Return how many sentences do not fit."""
         if self.report is None or self.error:
             return ()
-        more = views.left_out(self.report, self.body_width, self.body_height)
+        more = views.count_left_out(self.report, self.body_width, self.body_height)
         return [Span(f"{more:,} more: tab", "dim")] if more else ()
 
     def needed_lines(self, width: int) -> int:
         """Return the lines of all sentences, with the rule above them."""
-        return 1 + len(views.wrapped(self.report, width)) if self.report is not None else 0
+        return 1 + len(views.wrap(self.report, width)) if self.report is not None else 0
 
 
 class GrowthReported(Message):
@@ -223,15 +223,15 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """Return the arithmetic of the typical growth and the total."""
-        return {ROW: phases.sum_of_summary([row.phase for row in self.rows])}
+        return {ROW: phases.explain_summary([row.phase for row in self.rows])}
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
         """Return the arithmetic of the chart's scale, or the sources of the sentences."""
         if spot.pane == self._chart.id:
             chart = self._figures.chart if self._figures is not None else None
-            return {ROW: stacked_chart.sum_of_scale(chart)} if chart is not None else {}
+            return {ROW: stacked_chart.explain_scale(chart)} if chart is not None else {}
         report = self._sentences.report
-        return {ROW: views.sum_of_growth(report.growth)} if report is not None else {}
+        return {ROW: views.explain_growth(report.growth)} if report is not None else {}
 
     def fail(self, error: str) -> None:
         """Show that the rule for phases is no valid expression."""

@@ -273,7 +273,11 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         """Return the error of the simulation."""
         if self.lab is None:
             return ()
-        return [Span(views.STAR, "warn"), Span(" best trade-off of cost and risk · ", "dim"), *views.told(self.lab)]
+        return [
+            Span(views.STAR, "warn"),
+            Span(" best trade-off of cost and risk · ", "dim"),
+            *views.describe_deviation(self.lab),
+        ]
 
     def show(self, rows: Sequence[LabLine]) -> None:
         """Show the rows and their curves."""

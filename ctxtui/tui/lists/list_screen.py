@@ -392,7 +392,7 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
 
     def draw_rows(self, cursor: int | None = None) -> None:
         """Draw the rows in order; the cursor stays, or goes to row `cursor`."""
-        table = self.table(self.rows).showing(self.order)
+        table = self.table(self.rows).with_column(self.order)
         rows, terms = self.in_order(self.rows, table), self.pane.filter_text.lower().split()
         if terms:
             rows = [row for row in rows if _contains_all(plain(table.draw(row, _FILTER_CELLS)).lower(), terms)]
@@ -459,7 +459,11 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
 
     def in_order(self, rows: Sequence[Row], table: Table[Row]) -> Sequence[Row]:
         """Return the rows to list, in order."""
-        return table.ordered(rows, self.order)[: self.max_rows] if self.order in table.orders else rows[: self.max_rows]
+        return (
+            table.sort_rows(rows, self.order)[: self.max_rows]
+            if self.order in table.sortable_names
+            else rows[: self.max_rows]
+        )
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
         """Return the arithmetic of the figure at a spot: of a row, of the rule, or of another pane."""
@@ -492,13 +496,13 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
     def next_order(self) -> None:
         """Sort by the next sortable column; the initial one comes first."""
         first = type(self).order
-        names = sorted(self.table(self.rows).orders, key=lambda name: name != first)
+        names = sorted(self.table(self.rows).sortable_names, key=lambda name: name != first)
         self.order = names[(names.index(self.order) + 1) % len(names) if self.order in names else 0]
         self.draw_rows(0)
 
     def on_table_pane_head_clicked(self, message: TablePane.HeadClicked) -> None:
         """Sort by a clicked column, if it can be sorted."""
-        if message.name in self.table(self.rows).orders:
+        if message.name in self.table(self.rows).sortable_names:
             self.order = message.name
             self.draw_rows(0)
 

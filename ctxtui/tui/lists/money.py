@@ -128,19 +128,21 @@ class MissesScreen(HostedList[CacheMiss, CallAt]):
         """Return the total, and the quality of the forecasts."""
         if self.misses is None:
             return ()
-        head = misses.head(self.misses)
-        return [*head, Span("   "), *misses.foreseen(self.misses)] if self.size.width >= misses.NARROW else head[1:4]
+        head = misses.heading(self.misses)
+        return (
+            [*head, Span("   "), *misses.forecast_note(self.misses)] if self.size.width >= misses.NARROW else head[1:4]
+        )
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """Return the arithmetic of the total loss."""
-        return misses.sums_of_total(self.misses) if self.misses is not None else {}
+        return misses.explain_total(self.misses) if self.misses is not None else {}
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
         """Return the arithmetic of the miss in detail."""
         row = self.pane.row
         if row is None:
             return {}
-        tokens, money = misses.sum_of_tokens(row), misses.sum_of_money(row)
+        tokens, money = misses.explain_tokens(row), misses.explain_money(row)
         return {"written again": tokens, "read": tokens, "tokens": tokens, "lost": money, "cost": money, ROW: tokens}
 
     def on_resize(self) -> None:
@@ -150,7 +152,7 @@ class MissesScreen(HostedList[CacheMiss, CallAt]):
     def show(self, what: Sequence[CacheMiss]) -> None:
         """Fit the list to its rows; the details get the rest."""
         if self.misses is not None:
-            self.pane.none = f" {misses.none_of(self.misses)}"
+            self.pane.none = f" {misses.none_found(self.misses)}"
         super().show(what)
         rows = min(len(what), max(3, self.size.height * 45 // 100 - 2))
         self.pane.styles.height = max(3, self.pane.body_top + rows)
@@ -225,11 +227,11 @@ class TotalScreen(StatementList[BillLine]):
         return bill.overview(statement, self.size.width - 2)
 
     def table(self, rows: Sequence[BillLine]) -> Table[BillLine]:
-        return bill.LINES
+        return bill.LINE_TABLE
 
     def title_suffix(self, rows: Sequence[BillLine]) -> Spans:
         """Return the total and the number of calls."""
-        return bill.head(self.statement)[1:] if self.statement is not None else ()
+        return bill.heading(self.statement)[1:] if self.statement is not None else ()
 
     def on_resize(self) -> None:
         """Lay out the lines again for the new width."""
@@ -238,7 +240,7 @@ class TotalScreen(StatementList[BillLine]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """Return the arithmetic of the total."""
-        return {ROW: bill.sum_of_overview(self.statement)} if self.statement is not None else {}
+        return {ROW: bill.explain_total(self.statement)} if self.statement is not None else {}
 
     def show_advice(self) -> None:
         """Open the advice."""
@@ -271,7 +273,7 @@ class ToolCostScreen(StatementList[SpendingRow]):
     def sums_of_rule(self) -> Mapping[str, str]:
         """Return the arithmetic of the total."""
         usd = self.statement.bill.usd if self.statement is not None else None
-        return {ROW: sums.added_money(usd, [row.usd for row in self.rows], "rows")}
+        return {ROW: sums.money_addition(usd, [row.usd for row in self.rows], "rows")}
 
 
 class CategoryCostScreen(ToolCostScreen):

@@ -91,7 +91,7 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
 
     def load(self) -> Sequence[Proposed]:
         """Return the rows so far."""
-        return policies.ordered(self._rows)
+        return policies.sort_policies(self._rows)
 
     def _compute_rows(self) -> None:
         worker = get_current_worker()
@@ -109,7 +109,7 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """Return how many have an effect."""
-        return {ROW: policies.sum_of_notes(self.rows)}
+        return {ROW: policies.explain_notes(self.rows)}
 
     def on_policy_computed(self, message: PolicyComputed) -> None:
         """Show a computed row."""
@@ -143,7 +143,7 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
         row = self.pane.row
         if row is not None and row.settings:
             lead = [Span(f" {row.name} › ", "accent bold")]
-            self.prompt.ask(Question(lead, partial(self._set, row.name), text=policies.spelled(row)))
+            self.prompt.ask(Question(lead, partial(self._set, row.name), text=policies.format_settings(row)))
 
     def _set(self, name: str, text: str) -> None:
         """Set and compute again."""
@@ -159,4 +159,4 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
 
     def choose(self, row: Proposed) -> Proposed | None:
         """Return a row that has something to stage or to take back."""
-        return row if not row.why and (row.gains or row.stands) else None
+        return row if not row.why and (row.has_gain or row.stands) else None

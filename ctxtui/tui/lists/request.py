@@ -81,7 +81,7 @@ class RequestPane(Pane):
         lines = self.lines or ()
         if self._wrapped_for != (id(self.lines), self.body_width):
             self._wrapped_for = id(self.lines), self.body_width
-            self._rows = [row for line in lines for row in request_text.wrapped(line, max(8, self.body_width - 1))]
+            self._rows = [row for line in lines for row in request_text.wrap(line, max(8, self.body_width - 1))]
         super().measure()
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
@@ -107,7 +107,7 @@ class RequestScreen(PageScreen[Texts, None]):
         """Return both texts."""
         body, sent, missing = self._make()
         whole = request_text.lines(body)
-        return Texts(body, missing, whole, request_text.difference(request_text.lines(sent), whole) if sent else ())
+        return Texts(body, missing, whole, request_text.diff_lines(request_text.lines(sent), whole) if sent else ())
 
     def show(self, texts: Texts) -> None:
         self._texts = texts

@@ -25,8 +25,12 @@ class AnswersPane(Pane):
     def measure(self) -> None:
         """Lay out the lines for the width."""
         name = safe_text.one_line(self._model, 60)
-        heading = [Span(" "), resend.same(self._trial), Span(f" · call {self._trial.number:,}, {name}", "dim")]
-        self.lines = [heading, [], *resend.beside(self._trial, self.body_width)]
+        heading = [
+            Span(" "),
+            resend.describe_agreement(self._trial),
+            Span(f" · call {self._trial.number:,}, {name}", "dim"),
+        ]
+        self.lines = [heading, [], *resend.side_by_side(self._trial, self.body_width)]
         super().measure()
 
     @property
@@ -38,7 +42,7 @@ class AnswersPane(Pane):
 
     def notes(self) -> Spans:
         """Return the charge."""
-        return [Span(resend.charged(self._trial), "dim")]
+        return [Span(resend.describe_charge(self._trial), "dim")]
 
 
 class ResendScreen(PageScreen[Trial, None]):

@@ -32,7 +32,7 @@ class SkippedScreen(HostedList[Skipped, None]):
         return self.host.loaded.skipped if self.host.loaded is not None else ()
 
     def table(self, rows: Sequence[Skipped]) -> Table[Skipped]:
-        return faults.SKIPPED
+        return faults.SKIPPED_TABLE
 
     def rule_notes(self, rows: Sequence[Skipped]) -> Spans:
         """Return the key that closes."""

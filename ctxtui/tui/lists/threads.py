@@ -55,7 +55,7 @@ class ThreadsScreen(HostedList[ThreadNode, str]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """Return the arithmetic of the total cost."""
-        return {ROW: threads.sums_of_total(self.rows)}
+        return {ROW: threads.explain_total(self.rows)}
 
     def choose(self, row: ThreadNode) -> str:
         return row.id

@@ -134,7 +134,7 @@ class TablePane(Pane, Generic[Row]):
     @property
     def head_height(self) -> int:
         """One line for the heads, if there are rows."""
-        return int(bool(self.rows) and self.table is not None and self.table.headed)
+        return int(bool(self.rows) and self.table is not None and self.table.has_heads)
 
     def head_line(self, y: int, look: Look) -> Strip:
         """Render the heads."""

@@ -1,4 +1,4 @@
-"""An opened block's lines, wrapped to a width as far as they are looked at: ten megabytes open as fast as ten lines."""
+"""Lazy wrapping of an opened block: lines are wrapped only when they are drawn, so a 10 MB block opens at once."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ctxtui.analysis.content.search import Find
 from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span, Spans, plain, width
 
-_COUNTED = 200
-"""Further lines that are made to count what is not shown."""
+LOOKAHEAD_LINES = 200
+"""Further lines that are wrapped to count the hidden ones."""
 
 
 class HitInLine(NamedTuple):
@@ -25,10 +25,10 @@ class HitInLine(NamedTuple):
 class Body:
     """The content of one block as lines of at most `room` cells.
 
-    `source` gives the lines of the content, styled and safe, of any length; `total` is how many there are (None where
-    that is not known without reading all). Wrapped lines go on at column `hang`. `find` gives the hits in a line.
-    The first `lead` lines do not count where so many are asked for. `texts` gives the lines of the content once more,
-    without styles: how high they are is known then before any of them is styled.
+    `source` yields the styled, safe lines of the content; `total` is their number, None if unknown without reading them
+    all. Continuation lines are indented by `hang`. `find` yields the hits in a line. The first `lead` lines are not
+    counted
+    against a requested height. `texts` yields the lines again without styles, so that heights are known before styling.
     """
 
     def __init__(
@@ -45,79 +45,79 @@ class Body:
         self._room = max(1, room)
         self._hang = hang
         self._lines: list[Spans] = []
-        self._taken: list[int] = []
+        self._content_lines: list[int] = []
         self._find = find
         self._lead = lead
         self._spots: list[HitInLine] = []
-        self._on: dict[int, list[tuple[int, int]]] = {}
+        self._hits_by_line: dict[int, list[tuple[int, int]]] = {}
         self._total = total
         self._ended = False
         self._texts = texts
         self._counted = -1, 0
-        """Of how many lines at most the height was asked for last, and the answer."""
+        """The limit of the last height request, and its result."""
 
     def line(self, number: int) -> Spans | None:
-        """Line `number`, from 0; None behind the end."""
-        self._reach(number + 1)
+        """Line `number`, from 0; None after the end."""
+        self._wrap_until(number + 1)
         return self._lines[number] if number < len(self._lines) else None
 
-    def spots(self, number: int) -> list[tuple[int, int]]:
-        """The hits in line `number`, by its characters."""
-        return self._on.get(number, [])
+    def hits_in(self, number: int) -> list[tuple[int, int]]:
+        """Hits in line `number`, as character ranges."""
+        return self._hits_by_line.get(number, [])
 
-    def spot(self, nth: int, most: int) -> HitInLine | None:
-        """Where hit `nth` (from 0) begins, if it does so within the first `most` lines."""
+    def hit(self, nth: int, most: int) -> HitInLine | None:
+        """Position of hit `nth` (from 0) if it is within the first `most` lines."""
         while len(self._spots) <= nth and not self._ended and len(self._lines) < most:
-            self._reach(len(self._lines) + 1)
+            self._wrap_until(len(self._lines) + 1)
         return self._spots[nth] if nth < len(self._spots) else None
 
     def height(self, most: int) -> int:
-        """How many lines there are, at most `most` beside those that lead."""
+        """Number of lines, at most `most` plus the lead lines."""
         most += self._lead
         if self._counted[0] != most:
             self._counted = most, self._height(most)
         return self._counted[1]
 
     def _height(self, most: int) -> int:
-        # Each line of the content is a line at least.
+        # A line of the content takes at least one wrapped line.
         if len(self._lines) >= most or (self._total is not None and self._total >= most):
             return most
         if self._texts is None or self._ended:
-            self._reach(most)
+            self._wrap_until(most)
             return min(len(self._lines), most)
-        found = 0
+        height = 0
         for text in self._texts():
-            found += sum(1 for _ in islice(_breaks(text, self._room, self._hang), most - found))
-            if found >= most:
+            height += sum(1 for _ in islice(_breaks(text, self._room, self._hang), most - height))
+            if height >= most:
                 break
-        return found
+        return height
 
-    def more(self, shown: int) -> int | None:
-        """How many lines of the content come after the first `shown` wrapped ones; None where that is not known."""
-        self._reach(shown + _COUNTED)
+    def count_hidden(self, shown: int) -> int | None:
+        """Number of content lines after the first `shown` wrapped ones; None if unknown."""
+        self._wrap_until(shown + LOOKAHEAD_LINES)
         if len(self._lines) <= shown:
             return 0
         if self._ended:
             return len(self._lines) - shown
-        taken = self._taken[shown - 1] if shown else 0
-        return None if self._total is None else max(1, self._total - taken)
+        consumed = self._content_lines[shown - 1] if shown else 0
+        return None if self._total is None else max(1, self._total - consumed)
 
-    def _reach(self, count: int) -> None:
+    def _wrap_until(self, count: int) -> None:
         while not self._ended and len(self._lines) < count:
             spans = next(self._source, None)
             if spans is None:
                 self._ended = True
                 return
-            number = (self._taken[-1] if self._taken else 0) + 1
-            first, pieces = len(self._lines), list(_pieces(spans, self._room, self._hang))
+            number = (self._content_lines[-1] if self._content_lines else 0) + 1
+            first, pieces = len(self._lines), list(_wrap(spans, self._room, self._hang))
             self._lines += [piece.line for piece in pieces]
-            self._taken += [number] * len(pieces)
+            self._content_lines += [number] * len(pieces)
             if self._find is not None:
                 for start, end in self._find(plain(spans)):
-                    self._note(start, end, first, pieces)
+                    self._add_hit(start, end, first, pieces)
 
-    def _note(self, start: int, end: int, first: int, pieces: list[_Piece]) -> None:
-        """A hit in a line of the content; one that is broken over two wrapped lines is in both."""
+    def _add_hit(self, start: int, end: int, first: int, pieces: list[_Piece]) -> None:
+        """Record a hit in a content line; a hit that is wrapped is recorded in both lines."""
         spots = [
             HitInLine(
                 line, max(start, piece.start) - piece.start + piece.lead, min(end, piece.end) - piece.start + piece.lead
@@ -127,11 +127,11 @@ class Body:
         ]
         self._spots.append(spots[0])
         for spot in spots:
-            self._on.setdefault(spot.line, []).append((spot.start, spot.end))
+            self._hits_by_line.setdefault(spot.line, []).append((spot.start, spot.end))
 
 
 class _Piece(NamedTuple):
-    """A wrapped line, behind `lead` blanks characters `start` to `end` of the line it is from."""
+    """A wrapped line: characters `start` to `end` of its content line, after `lead` blanks."""
 
     line: Spans
     start: int
@@ -139,12 +139,12 @@ class _Piece(NamedTuple):
     lead: int = 0
 
 
-def wrapped(spans: Spans, room: int, hang: int = 0) -> Iterator[Spans]:
-    """`spans` in lines of at most `room` cells, broken at a blank where one stands in the second half of a line."""
-    return (piece.line for piece in _pieces(spans, room, hang))
+def wrap(spans: Spans, room: int, hang: int = 0) -> Iterator[Spans]:
+    """Wrap `spans` to lines of at most `room` cells, at a blank in the second half of the line if there is one."""
+    return (piece.line for piece in _wrap(spans, room, hang))
 
 
-def _pieces(spans: Spans, room: int, hang: int) -> Iterator[_Piece]:
+def _wrap(spans: Spans, room: int, hang: int) -> Iterator[_Piece]:
     text = plain(spans)
     if width(spans) <= room:
         yield _Piece(spans, 0, len(text))
@@ -154,8 +154,7 @@ def _pieces(spans: Spans, room: int, hang: int) -> Iterator[_Piece]:
 
 
 def _breaks(text: str, room: int, hang: int) -> Iterator[tuple[int, int, int]]:
-    """Where the lines of `room` cells begin and end into which a line of the content is broken, and how many blanks
-    stand before each."""
+    """Start, end and leading blanks of each wrapped line of `text`."""
     if cells.width(text) <= room:
         yield 0, len(text), 0
         return
@@ -171,15 +170,15 @@ def _breaks(text: str, room: int, hang: int) -> Iterator[tuple[int, int, int]]:
 
 def _slice(spans: Spans, start: int, end: int) -> list[Span]:
     out: list[Span] = []
-    at = 0
+    position = 0
     for text, style in spans:
-        piece = text[max(0, start - at) : max(0, end - at)]
+        piece = text[max(0, start - position) : max(0, end - position)]
         if piece:
             out.append(Span(piece, style))
-        at += len(text)
-        if at >= end:
+        position += len(text)
+        if position >= end:
             break
     if out and out[-1].text.endswith(" "):
-        # The blank at which a line was broken would only widen it.
+        # The blank at a line break takes no cell.
         out[-1] = Span(out[-1].text[:-1], out[-1].style)
     return out

@@ -1,4 +1,4 @@
-"""Source text as lines: plain, or as a tool prints a file with a number before each line."""
+"""Source text as lines: plain, or numbered as `cat -n` prints a file."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ctxtui.views.blocks.markdown import Highlight
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
-STYLED: Final = 200_000
-"""Characters of code that are highlighted: what comes after is shown plain, so that no size costs more."""
+HIGHLIGHT_CHARS: Final = 200_000
+"""Characters of code that are highlighted; the rest is shown plain."""
 _CAT_N: Final = re.compile(r"^\s*(\d+)(?:→|\t)(.*)$")
 
 
@@ -20,25 +20,25 @@ def is_numbered(text: str) -> bool:
     return _CAT_N.match(text[: 1 << 12].split("\n", 1)[0]) is not None
 
 
-def texts(text: str) -> Iterator[str]:
-    """The lines of a source text, safe to draw; a line is broken where what is highlighted ends."""
-    yield from safe_text.lines(text[:STYLED])
-    if len(text) > STYLED:
-        yield from safe_text.lines(text, STYLED)
+def plain_lines(text: str) -> Iterator[str]:
+    """Yield the lines of a source text, safe to draw; a line is split where highlighting ends."""
+    yield from safe_text.lines(text[:HIGHLIGHT_CHARS])
+    if len(text) > HIGHLIGHT_CHARS:
+        yield from safe_text.lines(text, HIGHLIGHT_CHARS)
 
 
-def plain(text: str, hint: str, highlight: Highlight) -> Iterator[Spans]:
-    """Source text, highlighted as far as `STYLED`; each line of it gives one list of spans."""
-    head = text[:STYLED]
+def styled_lines(text: str, hint: str, highlight: Highlight) -> Iterator[Spans]:
+    """Yield source lines as spans, highlighted up to `HIGHLIGHT_CHARS`."""
+    head = text[:HIGHLIGHT_CHARS]
     styled = highlight("\n".join(safe_text.lines(head)), hint)
     yield from styled
-    if len(text) > STYLED:
-        yield from (safe_text.spans(line, "ink") for line in safe_text.lines(text, STYLED))
+    if len(text) > HIGHLIGHT_CHARS:
+        yield from (safe_text.spans(line, "ink") for line in safe_text.lines(text, HIGHLIGHT_CHARS))
 
 
-def numbered(text: str, hint: str, highlight: Highlight | None) -> Iterator[Spans]:
-    """A file as a tool prints it, with a number before each line: numbers in a column, the rest as code."""
-    pieces = [_CAT_N.match(line) for line in text[:STYLED].split("\n")]
+def numbered_lines(text: str, hint: str, highlight: Highlight | None) -> Iterator[Spans]:
+    """Yield the lines of a file printed by a tool with line numbers: numbers in a column, the rest as code."""
+    pieces = [_CAT_N.match(line) for line in text[:HIGHLIGHT_CHARS].split("\n")]
     bare = "\n".join(safe_text.line(piece[2] if piece else "") for piece in pieces)
     styled: Iterator[list[Span]] = highlight(bare, hint) if highlight and hint else iter(())
     for line in safe_text.lines(text):

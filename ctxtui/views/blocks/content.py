@@ -1,4 +1,4 @@
-"""What an opened block shows: Markdown, code, a diff, a call's arguments, JSON, an image's facts, or the raw JSON."""
+"""Lines of an opened block: Markdown, code, diff, call arguments, JSON, image facts, or raw JSON."""
 
 from __future__ import annotations
 
@@ -26,17 +26,20 @@ from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span, Spans, plain
 
-_LAID_OUT: Final = 2_000_000
-"""Characters of JSON that are laid out over lines."""
+MAX_INDENTED_JSON_CHARS: Final = 2_000_000
+"""Maximum size of JSON that is indented, in characters."""
 _PATH_KEYS: Final = ("file_path", "path", "notebook_path", "filename")
 _REMOVED: Final = frozenset({"old_string", "old_str", "old"})
 _ADDED: Final = frozenset({"new_string", "new_str", "new"})
 
 
 class Content(Struct, frozen=True):
-    """The lines of a block, made as they are asked for. `total` is their number, None where it is not known; wrapped
-    lines go on at column `hang`. The first `lead` lines are about the block: however few are shown, those are. `texts`
-    gives the lines anew, without styles, where that is less work."""
+    """The lines of a block, made on demand.
+
+    `total` is their number, None if unknown; continuation lines are indented by `hang`. The first `lead` lines are
+    about
+    the block and are always shown. `texts` yields the lines again without styles, where that is cheaper.
+    """
 
     lines: Iterator[Spans]
     total: int | None = None
@@ -45,12 +48,12 @@ class Content(Struct, frozen=True):
     texts: Callable[[], Iterator[str]] | None = None
 
     def body(self, room: int, find: Find | None = None) -> Body:
-        """The lines in `room` cells."""
+        """Wrap the lines to `room` cells."""
         return Body(self.lines, room, self.total, self.hang, find, self.lead, self.texts)
 
 
 def raw(block: Block) -> Content:
-    """The block's own JSON, letter for letter."""
+    """The block's recorded JSON, unchanged."""
     text = block.body.decode("utf-8", "replace")
     texts = partial(safe_text.lines, text)
     return Content((safe_text.spans(line, "dim") for line in texts()), 1, texts=texts)
@@ -58,37 +61,45 @@ def raw(block: Block) -> Content:
 
 def content(
     category: int,
-    got: BlockContent,
+    block_content: BlockContent,
     value: Json,
     *,
     call: BlockContent | None = None,
     highlight: Highlight | None = None,
     facts: tuple[str, ...] = (),
 ) -> Content:
-    """What an opened block of `category` shows. `call` is the call that a result answers: its path tells the language.
-    `facts` are lines about images (size in pixels, cost), in the order of the reading's media."""
+    """Return the lines of an opened block of `category`.
+
+    `call` is the call that a result answers: its path gives the language. `facts` are lines about images (size in
+    pixels,
+    cost), in the order of the block's media.
+    """
     name = CATEGORIES[category]
     if name == "tool_call":
-        return Content(_arguments(got, highlight))
+        return Content(_arguments(block_content, highlight))
     parts: list[Iterator[Spans]] = []
     total: int | None = 0
-    if got.text or not got.media:
-        main = _tool(value) if name == "tools" else _text(name, got, call, highlight)
+    if block_content.text or not block_content.media:
+        main = _tool_definition(value) if name == "tools" else _text(name, block_content, call, highlight)
         parts.append(main.lines)
         total = main.total
-        if not got.media and not facts:
+        if not block_content.media and not facts:
             return main
-    for number, media in enumerate(got.media):
-        told = facts[number] if number < len(facts) else media_line(media)
-        line: Spans = [Span("□ ", "cat-image"), Span(safe_text.line(told))]
+    for number, media in enumerate(block_content.media):
+        label = facts[number] if number < len(facts) else media_line(media)
+        line: Spans = [Span("□ ", "cat-image"), Span(safe_text.line(label))]
         parts.append(iter([line]))
-    return Content(chain.from_iterable(parts), None if total is None else total + len(got.media))
+    return Content(chain.from_iterable(parts), None if total is None else total + len(block_content.media))
 
 
-def _text(name: str, got: BlockContent, call: BlockContent | None, highlight: Highlight | None) -> Content:
-    text = got.text
+def _text(name: str, block_content: BlockContent, call: BlockContent | None, highlight: Highlight | None) -> Content:
+    text = block_content.text
     if not text:
-        withheld = f"{got.hidden:,} characters of cipher: the text is withheld" if got.hidden else "(empty)"
+        withheld = (
+            f"{block_content.hidden:,} characters of cipher: the text is withheld"
+            if block_content.hidden
+            else "(empty)"
+        )
         return Content(iter([[Span(withheld, "dim italic")]]), 1)
     total = text.count("\n") + (not text.endswith("\n"))
     if name == "tool_result":
@@ -100,8 +111,8 @@ def _text(name: str, got: BlockContent, call: BlockContent | None, highlight: Hi
 def _result(text: str, total: int, call: BlockContent | None, highlight: Highlight | None) -> Content:
     hint = path_of(call) if call else ""
     if code_text.is_numbered(text):
-        return Content(code_text.numbered(text, hint, highlight), total, hang=4)
-    if text[:1] in "{[" and len(text) <= _LAID_OUT:
+        return Content(code_text.numbered_lines(text, hint, highlight), total, hang=4)
+    if text[:1] in "{[" and len(text) <= MAX_INDENTED_JSON_CHARS:
         laid_out = _json(text)
         if laid_out is not None:
             return laid_out
@@ -110,7 +121,7 @@ def _result(text: str, total: int, call: BlockContent | None, highlight: Highlig
     texts = partial(safe_text.lines, text)
     if not hint or highlight is None:
         return Content((safe_text.spans(line, "ink") for line in texts()), total, texts=texts)
-    return Content(code_text.plain(text, hint, highlight), total, texts=partial(code_text.texts, text))
+    return Content(code_text.styled_lines(text, hint, highlight), total, texts=partial(code_text.plain_lines, text))
 
 
 def _json(text: str) -> Content | None:
@@ -122,53 +133,53 @@ def _json(text: str) -> Content | None:
 
 
 def path_of(call: BlockContent) -> str:
-    """The file that a call is about, "" where it names none."""
-    given = arguments_value(call) if call.arguments else None
-    if not isinstance(given, Mapping):
+    """The path in a call's arguments; "" if there is none."""
+    arguments = arguments_value(call) if call.arguments else None
+    if not isinstance(arguments, Mapping):
         return ""
-    return next((str(given[key]) for key in _PATH_KEYS if isinstance(given.get(key), str)), "")
+    return next((str(arguments[key]) for key in _PATH_KEYS if isinstance(arguments.get(key), str)), "")
 
 
-def _arguments(got: BlockContent, highlight: Highlight | None) -> Iterator[Spans]:
-    """A call's input by name: short values beside their names, long texts below, as what they are."""
-    given = arguments_value(got) if got.arguments else {}
-    if isinstance(given, str):
-        yield from (safe_text.spans(line, "ink") for line in safe_text.lines(given))
+def _arguments(block_content: BlockContent, highlight: Highlight | None) -> Iterator[Spans]:
+    """Yield a call's input by name: short values on the same line, long texts below, styled by kind."""
+    arguments = arguments_value(block_content) if block_content.arguments else {}
+    if isinstance(arguments, str):
+        yield from (safe_text.spans(line, "ink") for line in safe_text.lines(arguments))
         return
-    if not isinstance(given, Mapping):
-        yield from json_text.lines(given)
+    if not isinstance(arguments, Mapping):
+        yield from json_text.lines(arguments)
         return
-    hint = path_of(got)
-    for key, item in given.items():
+    hint = path_of(block_content)
+    for key, item in arguments.items():
         name = Span(safe_text.line(str(key)) + "  ", "cat-call")
         if isinstance(item, str) and "\n" not in item:
             yield [name, *safe_text.spans(safe_text.line(item), "ink")]
         elif isinstance(item, str):
             yield [name]
-            yield from _long(str(key), item, hint, highlight)
+            yield from _long_argument(str(key), item, hint, highlight)
         elif isinstance(item, Mapping | list) and item:
             yield [name]
             yield from ([Span("  "), *line] for line in json_text.lines(item))
         else:
             yield [name, *json_text.scalar(item)]
-    if not given:
+    if not arguments:
         yield [Span("(no input)", "dim")]
 
 
-def _long(key: str, text: str, hint: str, highlight: Highlight | None) -> Iterator[Spans]:
+def _long_argument(key: str, text: str, hint: str, highlight: Highlight | None) -> Iterator[Spans]:
     if key in _REMOVED or key in _ADDED:
         sign, style = ("-", "del on-del-bg") if key in _REMOVED else ("+", "add on-add-bg")
         yield from ([Span(f"  {sign} ", style.split()[0]), Span(line, style)] for line in safe_text.lines(text))
         return
     language = hint or ("bash" if key in ("command", "cmd") else "")
     if highlight and language:
-        yield from ([Span("  "), *line] for line in code_text.plain(text, language, highlight))
+        yield from ([Span("  "), *line] for line in code_text.styled_lines(text, language, highlight))
     else:
         yield from ([Span("  "), *line] for line in markdown.lines(safe_text.lines(text), "ink", highlight))
 
 
-def _tool(value: Json) -> Content:
-    """A tool's definition: its description as text, then the schema."""
+def _tool_definition(value: Json) -> Content:
+    """A tool definition: its description as text, then the schema."""
     inner = value.get("function", value) if isinstance(value, Mapping) else value
     if not isinstance(inner, Mapping) or not isinstance(inner.get("description"), str):
         return Content(json_text.lines(value))
@@ -178,36 +189,40 @@ def _tool(value: Json) -> Content:
 
 
 def excerpt(text: str, at: int) -> Content:
-    """The lines of `text` from character `at` on, as they are, below how many stand above."""
+    """The lines of `text` from character `at` on, after a line with the number of lines above."""
     above = text.count("\n", 0, at)
-    told: list[Spans] = [[Span(f"⋯ {above:,} line{'s' if above != 1 else ''} above", "dim")]] if above else []
+    heading: list[Spans] = [[Span(f"⋯ {above:,} line{'s' if above != 1 else ''} above", "dim")]] if above else []
     below = text.count("\n", at) + (at < len(text) and not text.endswith("\n"))
-    return Content(chain(told, (safe_text.spans(line, "ink") for line in safe_text.lines(text, at))), len(told) + below)
+    return Content(
+        chain(heading, (safe_text.spans(line, "ink") for line in safe_text.lines(text, at))), len(heading) + below
+    )
 
 
-def under(head: list[Spans], rest: Content) -> Content:
-    """`rest` below the lines of `head`."""
+def prepend(head: list[Spans], rest: Content) -> Content:
+    """Put the lines of `head` above `rest`."""
     if not head:
         return rest
     total = None if rest.total is None else rest.total + len(head)
-    return Content(chain(head, rest.lines), total, rest.hang, len(head), _under(head, rest.texts))
+    return Content(chain(head, rest.lines), total, rest.hang, len(head), _prepend_texts(head, rest.texts))
 
 
-def _under(head: list[Spans], rest: Callable[[], Iterator[str]] | None) -> Callable[[], Iterator[str]] | None:
+def _prepend_texts(head: list[Spans], rest: Callable[[], Iterator[str]] | None) -> Callable[[], Iterator[str]] | None:
     return None if rest is None else lambda: chain(map(plain, head), rest())
 
 
-def coming() -> Content:
-    """While a large block is read."""
+def loading() -> Content:
+    """Placeholder while a large block is read."""
     line: Spans = [Span("·", "faint")]
     return Content(iter([line]), 1)
 
 
-def missing(tokens: int, low: int, high: int, attached: int = 0, put_in: str = "") -> Content:
-    """What is said of the part of a context that the recording lacks; `attached` of it came after a compaction,
-    `put_in` is what the provider put into a whole request, in words."""
+def describe_unrecorded(tokens: int, low: int, high: int, attached: int = 0, put_in: str = "") -> Content:
+    """Explain the unrecorded part of a context.
+
+    `attached` of its tokens came after a compaction; `put_in` says what the provider added to a complete request.
+    """
     kind = NOT_RECORDED.replace("_", " ")
-    told: tuple[str, ...] = (
+    sentences: tuple[str, ...] = (
         f"{kind}: about {tokens:,} tokens ({low:,} to {high:,}), most likely the system prompt and the tools.",
         "Inferred once per epoch: the input that the provider reported for its first call, less the blocks on record.",
         *(
@@ -220,21 +235,21 @@ def missing(tokens: int, low: int, high: int, attached: int = 0, put_in: str = "
         ),
     )
     if put_in:
-        told = (
+        sentences = (
             f"{kind}: about {tokens:,} tokens ({low:,} to {high:,}), {put_in}.",
             "Inferred from this call's report: its input less the blocks of the request.",
         )
-    lines: list[Spans] = [[Span(line, "dim")] for line in told]
+    lines: list[Spans] = [[Span(line, "dim")] for line in sentences]
     return Content(iter(lines), len(lines))
 
 
-_HEAD = 512 * 1024
-"""Base64 characters looked at for the size in pixels."""
+IMAGE_HEAD_CHARS = 512 * 1024
+"""Base64 characters that are decoded to find the size in pixels."""
 
 
-def facts(got: BlockContent, scene: Scene, node: int, ledger: CostLedger | None) -> tuple[str, ...]:
-    """A line for each of the block's images and files; the block's tokens and cost stand on the last one."""
-    lines = [_line(media) for media in got.media]
+def media_facts(block_content: BlockContent, scene: Scene, node: int, ledger: CostLedger | None) -> tuple[str, ...]:
+    """One line for each image and file of the block; tokens and cost are added to the last."""
+    lines = [_media_fact(media) for media in block_content.media]
     if scene.running.is_counted(node):
         tokens = scene.running.block_tokens(node)
         usd = ledger.block_usd(node, tokens, scene.number) if ledger else None
@@ -244,12 +259,12 @@ def facts(got: BlockContent, scene: Scene, node: int, ledger: CostLedger | None)
     return tuple(lines)
 
 
-def _line(media: Media) -> str:
-    size = image_size(_bytes(media.data[:_HEAD])) if media.data else None
+def _media_fact(media: Media) -> str:
+    size = image_size(_decode_base64(media.data[:IMAGE_HEAD_CHARS])) if media.data else None
     return media_line(media) + (f", {size[1]} × {size[2]} pixels" if size else "")
 
 
-def _bytes(data: str) -> bytes:
+def _decode_base64(data: str) -> bytes:
     try:
         return base64.b64decode(data[: len(data) - len(data) % 4])
     except (binascii.Error, ValueError):

@@ -1,47 +1,53 @@
-"""A text made safe to be edited on the screen, and read back character for character."""
+"""Makes a text safe for the on-screen editor, and converts the edited text back exactly."""
 
 from __future__ import annotations
 
 from itertools import count
 
-from ctxtui.views.text.safe_text import unsafe
+from ctxtui.views.text.safe_text import unsafe_pattern
 
-_PRIVATE = 0x100000
-"""Characters from here on mean nothing by themselves."""
-MOST, LONGEST = 1_000_000, 40_000
-"""Characters of a text, and of one of its lines, up to which a key is answered at once."""
+PRIVATE_USE_START = 0x100000
+"""First code point of a private use area, whose characters have no meaning."""
+MAX_TEXT_CHARS, MAX_LINE_CHARS = 1_000_000, 40_000
+"""Characters of a text, and of one of its lines, up to which the editor answers a key at once."""
 
 
-def too_long(text: str) -> bool:
-    """Whether an editor on the screen would be slow with `text`."""
-    return len(text) > MOST or (len(text) > LONGEST and max(map(len, text.split("\n"))) > LONGEST)
+def is_too_long(text: str) -> bool:
+    """Whether the on-screen editor would be slow with `text`."""
+    return len(text) > MAX_TEXT_CHARS or (
+        len(text) > MAX_LINE_CHARS and max(map(len, text.split("\n"))) > MAX_LINE_CHARS
+    )
 
 
 class Editable:
-    """`text` for an editor: `shown` has a character of its own, which does not occur in the text, for everything that
-    could move the cursor, hide, or end a line otherwise than the text's own line ends."""
+    """An editable form of `text`.
+
+    In `shown`, each character that could move the cursor, hide, or end a line is replaced by a placeholder character
+    that
+    does not occur in the text.
+    """
 
     def __init__(self, text: str) -> None:
-        self._there: dict[str, str] = {}
-        self._used: set[str] = set()
+        self._placeholders: dict[str, str] = {}
+        self._used_chars: set[str] = set()
         bare = text.replace("\r\n", "")
-        # An editor keeps one kind of line end.
+        # The editor supports one kind of line end.
         mixed = "\r" in bare or ("\r" in text and "\n" in bare)
-        self.shown = self._safe(text, {"\r"} if mixed else set())
+        self.shown = self._escape(text, {"\r"} if mixed else set())
 
-    def pasted(self, text: str) -> str:
-        """`text` as it is shown once it is put in."""
-        return self._safe(text, set())
+    def escape_paste(self, text: str) -> str:
+        """The displayed form of pasted `text`."""
+        return self._escape(text, set())
 
-    def _safe(self, text: str, more: set[str]) -> str:
-        self._used.update(text)
-        found = sorted(({*unsafe().findall(text)} | more) - self._there.keys())
-        free = (char for char in map(chr, count(_PRIVATE)) if char not in self._used)
-        self._there.update(zip(found, free, strict=False))
-        self._used.update(self._there.values())
-        return text.translate({ord(one): char for one, char in self._there.items()})
+    def _escape(self, text: str, more: set[str]) -> str:
+        self._used_chars.update(text)
+        unsafe_chars = sorted(({*unsafe_pattern().findall(text)} | more) - self._placeholders.keys())
+        free = (char for char in map(chr, count(PRIVATE_USE_START)) if char not in self._used_chars)
+        self._placeholders.update(zip(unsafe_chars, free, strict=False))
+        self._used_chars.update(self._placeholders.values())
+        return text.translate({ord(original): char for original, char in self._placeholders.items()})
 
-    def meant(self, text: str) -> str:
-        """What `text`, edited, stands for."""
-        own = {ord(char): one for one, char in self._there.items()}
-        return text.translate(own)
+    def unescape(self, text: str) -> str:
+        """Convert edited `text` back to the original characters."""
+        originals = {ord(char): original for original, char in self._placeholders.items()}
+        return text.translate(originals)

@@ -1,4 +1,4 @@
-"""JSON laid out over lines, made as far as it is asked for; keys and number literals as they were recorded."""
+"""Indented JSON, produced on demand; keys and number literals as recorded."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from ctxtui.core.canonical import Json, dump_text
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, merged
 
-_DEEPEST: Final = 40
-"""Levels that are laid out; what lies deeper stands on one line."""
-_SHORT: Final = 60
-"""A list or object of so few characters stands on one line."""
+MAX_DEPTH: Final = 40
+"""Maximum indented depth; deeper values are written on one line."""
+MAX_INLINE_CHARS: Final = 60
+"""Maximum length of a list or object that is written on one line."""
 
 KEY, TEXT, NUMBER, SIGN = "cat-call", "cat-summary", "cat-image", "dim"
 
 
 def lines(value: Json, indent: int = 2) -> Iterator[list[Span]]:
-    """`value` as styled lines."""
+    """Yield `value` as styled lines."""
     yield from _lines(value, 0, indent, [], "")
 
 
 def _lines(value: Json, depth: int, indent: int, lead: list[Span], comma: str) -> Iterator[list[Span]]:
     pad = Span(" " * (depth * indent))
-    children = _children(value) if depth < _DEEPEST else None
+    children = _children(value) if depth < MAX_DEPTH else None
     if not children or (len(children) < 8 and _is_short(value)):
         yield merged([pad, *lead, *scalar(value), Span(comma, SIGN)])
         return
@@ -47,9 +47,9 @@ def _children(value: Json) -> list[tuple[str | None, Json]] | None:
 
 def _is_short(value: Json) -> bool:
     for item in value.values() if isinstance(value, Mapping) else value:
-        if (isinstance(item, Mapping | list) and item) or (isinstance(item, str) and len(item) > _SHORT):
+        if (isinstance(item, Mapping | list) and item) or (isinstance(item, str) and len(item) > MAX_INLINE_CHARS):
             return False
-    return len(dump_text(value)) <= _SHORT
+    return len(dump_text(value)) <= MAX_INLINE_CHARS
 
 
 def _quoted(text: str) -> str:
@@ -57,7 +57,7 @@ def _quoted(text: str) -> str:
 
 
 def scalar(value: Json) -> list[Span]:
-    """A value that stands on one line."""
+    """A value on one line."""
     if isinstance(value, str):
         return safe_text.spans(_quoted(value), TEXT)
     if isinstance(value, Mapping | list):

@@ -1,4 +1,4 @@
-"""Text that is still coming, as styled lines of a given width: each finished line is made once, only the last anew."""
+"""Streaming text as styled lines of a given width: finished lines are styled once, only the last one again."""
 
 from __future__ import annotations
 
@@ -9,51 +9,51 @@ from typing import Final
 from ctxtui.analysis.content.word_diff import word_diff
 from ctxtui.views.blocks import markdown
 from ctxtui.views.blocks import word_diff as diff
-from ctxtui.views.blocks.body import wrapped
+from ctxtui.views.blocks.body import wrap
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans, width
 
 CURSOR = "▍"
-"""What the last line ends in while more may come."""
+"""Ends the last line while more text may come."""
 
 
 class LiveText:
-    """Markdown that grows. `voice` is the style of plain words, `room` the cells of a line."""
+    """Markdown that is streamed. `voice` is the style of plain words, `room` the cells of a line."""
 
     def __init__(self, voice: str = "ink", room: int = 80) -> None:
         self.text = ""
         self._voice = voice
         self._room = max(1, room)
         self._done: list[Spans] = []
-        self._upto = 0
+        self._settled_chars = 0
         self._fence = ""
         self._last: list[Spans] | None = None
 
     def feed(self, text: str) -> None:
-        """More text."""
+        """Append `text`."""
         self.text += text
         self._last = None
 
     def resize(self, room: int) -> None:
-        """Another width: all lines are made anew."""
+        """Wrap all lines again to a new width."""
         room = max(1, room)
         if room != self._room:
-            self._room, self._done, self._upto, self._fence, self._last = room, [], 0, "", None
+            self._room, self._done, self._settled_chars, self._fence, self._last = room, [], 0, "", None
 
     @property
     def height(self) -> int:
-        """How many lines there are; at least one."""
-        return self.settled + len(self._tail())
+        """Number of lines, at least one."""
+        return self.settled_height + len(self._tail())
 
     @property
-    def settled(self) -> int:
-        """Lines that will not change any more."""
+    def settled_height(self) -> int:
+        """Number of lines that will not change any more."""
         self._settle()
         return len(self._done)
 
     def line(self, number: int) -> Spans:
         """Line `number`, from 0; the last one ends in the cursor."""
-        done = self.settled
+        done = self.settled_height
         if number < done:
             return self._done[number]
         tail = self._tail()
@@ -61,15 +61,15 @@ class LiveText:
 
     def _settle(self) -> None:
         end = self.text.rfind("\n") + 1
-        if end <= self._upto:
+        if end <= self._settled_chars:
             return
-        for raw in self.text[self._upto : end - 1].split("\n"):
+        for raw in self.text[self._settled_chars : end - 1].split("\n"):
             self._done += self._lines(raw)
-            self._turn(raw)
-        self._upto = end
+            self._update_fence(raw)
+        self._settled_chars = end
 
-    def _turn(self, raw: str) -> None:
-        """Whether a fence begins or ends with this line."""
+    def _update_fence(self, raw: str) -> None:
+        """Update the fence state if a fence begins or ends in this line."""
         bare = raw.strip()
         if self._fence:
             if bare.startswith(self._fence) and not bare.strip(self._fence[0]):
@@ -83,12 +83,12 @@ class LiveText:
             styled = [safe_text.spans(text, "cat-call") for text in texts]
         else:
             styled = [line for text in texts for line in markdown.lines([text], self._voice)]
-        return list(chain.from_iterable(wrapped(line, self._room) for line in styled))
+        return list(chain.from_iterable(wrap(line, self._room) for line in styled))
 
     def _tail(self) -> list[Spans]:
         self._settle()
         if self._last is None:
-            lines = self._lines(self.text[self._upto :])
+            lines = self._lines(self.text[self._settled_chars :])
             end = lines[-1] if lines else []
             if width(end) < self._room:
                 self._last = [*lines[:-1], [*end, Span(CURSOR, "accent")]]
@@ -97,39 +97,39 @@ class LiveText:
         return self._last
 
 
-MOST: Final = 20_000
-"""Lines that are shown; what is left out is said."""
-_NUMBER: Final = 5
-_LONG: Final = 2000
-"""Characters of a line from which on a difference would leave out its middle: then the whole file is shown."""
+MAX_LINES: Final = 20_000
+"""Maximum number of lines shown; a note says how many are left out."""
+LINE_NUMBER_CELLS: Final = 5
+MAX_DIFF_LINE_CHARS: Final = 2000
+"""Line length from which a diff would leave out the middle, so the whole file is shown instead."""
 
 
-def shown(before: bytes | None, after: bytes, room: int) -> list[Spans]:
-    """The lines of at most `room` cells: of a new file its content, of another one what differs from `before`."""
+def render_file_change(before: bytes | None, after: bytes, room: int) -> list[Spans]:
+    """Lines of at most `room` cells: the content of a new file, or the changes from `before`."""
     new = after.decode("utf-8", "replace")
     old = before.decode("utf-8", "replace") if before is not None else ""
-    if before is None or max(map(len, [*old.split("\n"), *new.split("\n")])) > _LONG:
-        source = _whole(new, room)
+    if before is None or max(map(len, [*old.split("\n"), *new.split("\n")])) > MAX_DIFF_LINE_CHARS:
+        source = _numbered(new, room)
     else:
-        source = diff.drawn(word_diff(old, new), room)
-    found = list(islice(source, MOST))
-    left = sum(1 for _ in islice(source, MOST)) if len(found) == MOST else 0
-    if left:
-        more = f"{left:,} more lines" if left < MOST else f"more than {MOST:,} more lines"
-        found.append([Span(f" {more} are not shown here: allow it only if you trust them unseen", "warn bold")])
-    if not found:
-        found.append([Span(" (nothing)" if not after else " (the file stays as it is)", "faint")])
-    return found
+        source = diff.render(word_diff(old, new), room)
+    lines = list(islice(source, MAX_LINES))
+    hidden = sum(1 for _ in islice(source, MAX_LINES)) if len(lines) == MAX_LINES else 0
+    if hidden:
+        more = f"{hidden:,} more lines" if hidden < MAX_LINES else f"more than {MAX_LINES:,} more lines"
+        lines.append([Span(f" {more} are not shown here: allow it only if you trust them unseen", "warn bold")])
+    if not lines:
+        lines.append([Span(" (nothing)" if not after else " (the file stays as it is)", "faint")])
+    return lines
 
 
-def _whole(text: str, room: int) -> Iterator[Spans]:
+def _numbered(text: str, room: int) -> Iterator[Spans]:
     for number, line in enumerate(safe_text.lines(text), 1):
-        for at, part in enumerate(wrapped(safe_text.spans(line, "ink"), max(8, room - _NUMBER - 2))):
-            yield [Span(cells.right("" if at else str(number), _NUMBER) + "  ", "faint"), *part]
+        for at, part in enumerate(wrap(safe_text.spans(line, "ink"), max(8, room - LINE_NUMBER_CELLS - 2))):
+            yield [Span(cells.right("" if at else str(number), LINE_NUMBER_CELLS) + "  ", "faint"), *part]
 
 
-def told(before: bytes | None, after: bytes) -> str:
-    """What becomes of the file, in a few words: ``new, 12 lines, 340 bytes``."""
+def describe_file_change(before: bytes | None, after: bytes) -> str:
+    """Describe the change of a file in a few words: ``new, 12 lines, 340 bytes``."""
     lines = after.count(b"\n") + (not after.endswith(b"\n") and bool(after))
     size = f"{lines:,} line{'s' if lines != 1 else ''}, {len(after):,} bytes"
     if before is None:

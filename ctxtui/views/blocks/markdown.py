@@ -1,4 +1,4 @@
-"""Markdown as it was written, styled line by line: what the model read stays letter for letter, only easier to read."""
+"""Markdown styled line by line; the text stays exactly as written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, merged
 
 Highlight = Callable[[str, str], Iterator[list[Span]]]
-"""Gives the lines of a source text as spans: (safe text, language or file name). For one line of text one list."""
+"""Highlighter: (safe text, language or file name) -> one list of spans for each line."""
 
 _FENCE: Final = re.compile(r"^\s*(```+|~~~+)\s*([\w+#.-]*)")
 _HEAD: Final = re.compile(r"^#{1,6} ")
@@ -26,24 +26,24 @@ _STYLE: Final = {"code": "cat-call", "bold": "ink bold", "italic": "ink italic",
 
 
 def lines(texts: Iterable[str], voice: str = "ink", highlight: Highlight | None = None) -> Iterator[list[Span]]:
-    """The safe lines `texts` (see `safe_text.lines`) styled one by one; `voice` is the style of plain words.
+    """Style the safe lines `texts` (see `safe_text.lines`) one by one; `voice` is the style of plain words.
 
-    Fenced code goes through `highlight` with the fence's language, once it is asked for.
+    Fenced code is passed to `highlight` with the fence's language, on demand.
     """
-    given = iter(texts)
-    for text in given:
+    remaining = iter(texts)
+    for text in remaining:
         fence = _FENCE.match(text)
         if fence is None:
             yield _line(text, voice)
             continue
         yield [Span(text, "faint")]
-        yield from _fenced(given, fence[1], fence[2], highlight)
+        yield from _fenced(remaining, fence[1], fence[2], highlight)
 
 
-def _fenced(given: Iterator[str], fence: str, language: str, highlight: Highlight | None) -> Iterator[list[Span]]:
+def _fenced(remaining: Iterator[str], fence: str, language: str, highlight: Highlight | None) -> Iterator[list[Span]]:
     code: list[str] = []
     closing: str | None = None
-    for text in given:
+    for text in remaining:
         if text.strip().startswith(fence[:3]) and not text.strip().strip(fence[0]):
             closing = text
             break
@@ -81,11 +81,11 @@ def _table(text: str, voice: str) -> Iterator[Span]:
 
 
 def _inline(text: str, voice: str) -> Iterator[Span]:
-    at = 0
-    for found in _INLINE.finditer(text):
-        if found.start() > at:
-            yield from safe_text.spans(text[at : found.start()], voice)
-        yield from safe_text.spans(found[0], _STYLE[found.lastgroup or ""])
-        at = found.end()
-    if at < len(text) or not text:
-        yield from safe_text.spans(text[at:], voice)
+    position = 0
+    for match in _INLINE.finditer(text):
+        if match.start() > position:
+            yield from safe_text.spans(text[position : match.start()], voice)
+        yield from safe_text.spans(match[0], _STYLE[match.lastgroup or ""])
+        position = match.end()
+    if position < len(text) or not text:
+        yield from safe_text.spans(text[position:], voice)

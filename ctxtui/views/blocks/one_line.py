@@ -1,4 +1,4 @@
-"""A block in one line as it is drawn: its label, what its call asked for, and the words that say most about it."""
+"""One-line display of a block: label, call arguments, and the most telling words."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span
 
 
-def name(says: Preview, room: int) -> str:
-    """The block's name in at most `room` cells: its label, and what its call asked for, or what it says."""
-    told = f"{says.label} {says.asked or says.text}".strip()
-    return cells.fit(safe_text.one_line(told, 2 * room), room)
+def block_name(preview: Preview, room: int) -> str:
+    """The block's label and its call's arguments, or its text, in at most `room` cells."""
+    text = f"{preview.label} {preview.asked or preview.text}".strip()
+    return cells.fit(safe_text.one_line(text, 2 * room), room)
 
 
-def words(says: Preview, label: str, voice: str = "") -> list[Span]:
-    """The line: its label in the style `label`, its text in `voice` (else its own), what was asked between them."""
-    voice = voice or says.voice
+def preview_spans(preview: Preview, label: str, voice: str = "") -> list[Span]:
+    """Spans of the line: label in style `label`, call arguments, then text in `voice` (default: its own)."""
+    voice = voice or preview.voice
     quiet = "faint" in voice
-    lead = [Span(says.label + " ", label)] if says.label else []
-    if says.failed:
+    lead = [Span(preview.label + " ", label)] if preview.label else []
+    if preview.failed:
         lead.append(Span("✗ ", "faint" if quiet else "crit"))
-    if says.asked:
-        lead += [Span(says.asked, "faint" if quiet else "ink"), Span(" · ", "faint")]
-    return [*lead, *safe_text.spans(says.text, voice, "faint" if quiet else "warn")]
+    if preview.asked:
+        lead += [Span(preview.asked, "faint" if quiet else "ink"), Span(" · ", "faint")]
+    return [*lead, *safe_text.spans(preview.text, voice, "faint" if quiet else "warn")]

@@ -1,5 +1,4 @@
-"""The sums behind the figures of the inspector: of each word the sentence with the figures that make it, from the same
-models that the panes draw."""
+"""Arithmetic behind the inspector's figures: one sentence for each word, from the models that the panes draw."""
 
 from __future__ import annotations
 
@@ -12,150 +11,172 @@ from ctxtui.views.inspector.this_call import ThisCall
 from ctxtui.views.inspector.why_so_big import WhySoBig
 from ctxtui.views.text import numbers
 from ctxtui.views.text.signs import ATTACHED, NOT_RECORDED
-from ctxtui.views.transcript.staged_pane import StagedPane, warm
+from ctxtui.views.transcript.staged_pane import StagedPane, explain_warm_cache
 
 
-def of_context(what: Composition) -> dict[str, str]:
-    """The context pane: the report as the sum of its parts, each category as a share of it."""
-    counted = sum(part.tokens for part in what.parts if part.category < NOT_RECORDED)
-    if not what.parts:
+def explain_context(composition: Composition) -> dict[str, str]:
+    """Explain the context pane: the reported total as a sum, each category as a share of it."""
+    counted_tokens = sum(part.tokens for part in composition.parts if part.category < NOT_RECORDED)
+    if not composition.parts:
         return {}
-    sure = f" ±{100 * what.half_width:.0f} %" if what.half_width else ""
-    terms = [f"{counted:,} blocks{sure}"]
-    for part in what.parts:
+    uncertainty = f" ±{100 * composition.half_width:.0f} %" if composition.half_width else ""
+    terms = [f"{counted_tokens:,} blocks{uncertainty}"]
+    for part in composition.parts:
         if part.category >= NOT_RECORDED:
             terms.append(f"{part.tokens:,} {'re-attached' if part.category == ATTACHED else 'not recorded'}")
-    whole = f"{what.total:,} {'reported' if what.reported else 'counted'} = {' + '.join(terms)}"
-    if what.residual:
-        whole += f" {'+' if what.residual > 0 else '−'} {abs(what.residual):,} residual"
-    said = f"{whole}: {what.says}" if what.says else f"{whole}."
-    found = dict.fromkeys(("residual", "reported", "tokens", "block", "±", "not recorded", "re-attached"), said)
-    if what.after is not None:
-        more = what.after - what.total
+    whole = f"{composition.total:,} {'reported' if composition.reported else 'counted'} = {' + '.join(terms)}"
+    if composition.residual:
+        whole += f" {'+' if composition.residual > 0 else '−'} {abs(composition.residual):,} residual"
+    sentence = f"{whole}: {composition.says}" if composition.says else f"{whole}."
+    explanations = dict.fromkeys(
+        ("residual", "reported", "tokens", "block", "±", "not recorded", "re-attached"), sentence
+    )
+    if composition.after is not None:
+        more = composition.after - composition.total
         sign = "+" if more > 0 else "−"
-        found["tokens"] = f"{what.after:,} under the staged edits = {what.total:,} without them {sign} {abs(more):,}."
-    for part in what.parts:
+        explanations["tokens"] = (
+            f"{composition.after:,} under the staged edits = {composition.total:,} without them {sign} {abs(more):,}."
+        )
+    for part in composition.parts:
         if part.category < NOT_RECORDED:
             change = f", {numbers.signed(part.change)} since the call before" if part.change else ""
             key = f" `{part.sign.key}` shows these blocks in full, then hides them." if part.sign.key else ""
-            share = _part(part.tokens, what.total)
-            if what.after is not None and part.after is not None:
-                share = f"{_part(part.after, what.after)} under the staged edits; without them {share}"
-            found[part.sign.name] = f"{share}{change}.{key}"
-    return found
+            share = _share_of(part.tokens, composition.total)
+            if composition.after is not None and part.after is not None:
+                share = f"{_share_of(part.after, composition.after)} under the staged edits; without them {share}"
+            explanations[part.sign.name] = f"{share}{change}.{key}"
+    return explanations
 
 
-def _part(tokens: int, whole: int) -> str:
+def _share_of(tokens: int, whole: int) -> str:
     return f"{tokens:,} of {whole:,} tokens = {numbers.share(tokens / whole if whole else 0.0)}"
 
 
-def of_call(what: ThisCall) -> dict[str, str]:
-    """The pane of this call: input as the sum of what was read, written and fresh; the price as that of its parts."""
-    known = {line.name: line for line in what.lines}
-    found: dict[str, str] = {}
-    parts = [(name, known[name].tokens) for name in ("read", "write", "fresh") if name in known]
-    told = [(name, tokens) for name, tokens in parts if tokens is not None]
-    if told:
-        total = sum(tokens for _, tokens in told)
-        whole = " + ".join(f"{tokens:,} {name}" for name, tokens in told)
-        for name, tokens in told:
+def explain_this_call(this_call: ThisCall) -> dict[str, str]:
+    """Explain the pane of this call: input and price as sums of read, written and fresh."""
+    lines_by_name = {line.name: line for line in this_call.lines}
+    explanations: dict[str, str] = {}
+    parts = [(name, lines_by_name[name].tokens) for name in ("read", "write", "fresh") if name in lines_by_name]
+    counted_parts = [(name, tokens) for name, tokens in parts if tokens is not None]
+    if counted_parts:
+        total = sum(tokens for _, tokens in counted_parts)
+        whole = " + ".join(f"{tokens:,} {name}" for name, tokens in counted_parts)
+        for name, tokens in counted_parts:
             share = f" This is {100 * tokens / total:.1f} % of it." if total else ""
-            found[name] = f"{whole} = {total:,} tokens of input.{share}{_rate(known[name].usd, tokens)}"
-    answer = known.get("answer")
+            explanations[name] = (
+                f"{whole} = {total:,} tokens of input.{share}{_price_per_million(lines_by_name[name].usd, tokens)}"
+            )
+    answer = lines_by_name.get("answer")
     if answer is not None and answer.tokens is not None:
         least = "at least " if answer.partial else ""
-        found["answer"] = f"{least}{answer.tokens:,} tokens of output.{_rate(answer.usd, answer.tokens)}"
+        explanations["answer"] = (
+            f"{least}{answer.tokens:,} tokens of output.{_price_per_million(answer.usd, answer.tokens)}"
+        )
         if answer.partial:
-            found["answer"] += " Reported at its beginning only: its words and signs on record are that many tokens."
-    if what.total is not None and known:
-        money = [(line.name, line.usd) for line in what.lines if line.usd]
+            explanations["answer"] += (
+                " Reported at its beginning only: its words and signs on record are that many tokens."
+            )
+    if this_call.total is not None and lines_by_name:
+        money = [(line.name, line.usd) for line in this_call.lines if line.usd]
         if money:
             terms = " + ".join(f"{numbers.money(usd)} {name}" for name, usd in money)
-            least = " That is the least: the answer is reported in part." if what.partial else ""
-            found["cost"] = found["this call"] = f"{numbers.money(what.total)} = {terms}.{least}"
-        if what.uncached:
-            saved = 1 - what.total / what.uncached
+            least = " That is the least: the answer is reported in part." if this_call.partial else ""
+            explanations["cost"] = explanations["this call"] = f"{numbers.money(this_call.total)} = {terms}.{least}"
+        if this_call.uncached:
+            saved = 1 - this_call.total / this_call.uncached
             word = "saved" if saved >= 0 else "lost"
-            terms = f"1 − {numbers.money(what.total)} / {numbers.money(what.uncached)} without a cache"
-            found["saves"] = found["uncached"] = f"{terms} = {numbers.share(abs(saved))} {word}."
-    return found
+            terms = f"1 − {numbers.money(this_call.total)} / {numbers.money(this_call.uncached)} without a cache"
+            explanations["saves"] = explanations["uncached"] = f"{terms} = {numbers.share(abs(saved))} {word}."
+    return explanations
 
 
-def _rate(usd: float | None, tokens: int) -> str:
+def _price_per_million(usd: float | None, tokens: int) -> str:
     return f" {numbers.money(usd)}: ${1e6 * usd / tokens:,.2f} for a million." if usd and tokens else ""
 
 
-def of_header(what: Header) -> dict[str, str]:
-    """The header: the share of the usable window, the money up to this call and of all, the record of forecasts."""
-    found: dict[str, str] = {}
-    limits, used = what.limits, what.used
+def explain_header(header: Header) -> dict[str, str]:
+    """Explain the header: share of the usable window, cost so far and in all, forecast accuracy."""
+    explanations: dict[str, str] = {}
+    limits, used = header.limits, header.used
     if limits.usable and limits.limit:
-        kept = f"{limits.usable:,} usable of {limits.limit:,} ({limits.origin_text}); the rest is kept for the answer."
-        level, when = (used, "") if what.after is None else (what.after, " under the staged edits")
-        said = f"{level:,} of {limits.usable:,} = {100 * level / limits.usable:.0f} %" if level is not None else ""
-        found["usable"] = (f"{said}{when}. " if said else "") + kept
-    if what.priced and what.call:
-        cost = numbers.least(what.cost, what.partial)
-        found["cost"] = f"{cost} for calls 1 to {what.call:,} of the line of context that is shown."
-    totals = what.totals
+        limits_text = (
+            f"{limits.usable:,} usable of {limits.limit:,} ({limits.origin_text}); the rest is kept for the answer."
+        )
+        level, when = (used, "") if header.after is None else (header.after, " under the staged edits")
+        used_share = (
+            f"{level:,} of {limits.usable:,} = {100 * level / limits.usable:.0f} %" if level is not None else ""
+        )
+        explanations["usable"] = (f"{used_share}{when}. " if used_share else "") + limits_text
+    if header.priced and header.call:
+        cost = numbers.least(header.cost, header.partial)
+        explanations["cost"] = f"{cost} for calls 1 to {header.call:,} of the line of context that is shown."
+    totals = header.totals
     if totals is not None and totals.others.calls:
         whole, main, others = (
             numbers.least(row.usd, row.at_least) for row in (totals.total, totals.main, totals.others)
         )
         calls = f"{totals.main.calls:,} + {totals.others.calls:,} calls"
-        beside = f"in {numbers.many(totals.agents, 'subagent')}" if totals.agents else "beside it"
-        found["with subagents"] = f"{whole} = {main} in the main line + {others} {beside}; {calls}."
-    return found
+        source = f"in {numbers.many(totals.agents, 'subagent')}" if totals.agents else "beside it"
+        explanations["with subagents"] = f"{whole} = {main} in the main line + {others} {source}; {calls}."
+    return explanations
 
 
-def of_next(what: NextCallForecast, header: Header | None = None) -> dict[str, str]:
-    """The pane of the next call, with the record of forecasts so far that the `header`'s model has."""
-    parts = (("read", what.read), ("write", what.write), ("fresh", what.fresh))
+def explain_next_call(coming: NextCallForecast, header: Header | None = None) -> dict[str, str]:
+    """Explain the pane of the next call, with the forecast accuracy so far from `header`."""
+    parts = (("read", coming.read), ("write", coming.write), ("fresh", coming.fresh))
     whole = " + ".join(f"{tokens:,} {name}" for name, tokens in parts)
-    said = f"{whole} = {what.input:,} tokens, nine times of ten between {what.lo:,} and {what.hi:,}."
-    found = {name: said for name, _ in parts}
+    input_sum = f"{whole} = {coming.input:,} tokens, nine times of ten between {coming.lo:,} and {coming.hi:,}."
+    explanations = {name: input_sum for name, _ in parts}
     right, of = header.record if header is not None else (0, 0)
     if of:
-        found["forecast right"] = f"{right:,} of the {of:,} forecasts so far were right: {100 * right / of:.0f} %."
-    if what.total is not None and what.uncached:
-        saved = 1 - what.total / what.uncached
-        terms = f"1 − {numbers.money(what.total)} / {numbers.money(what.uncached)} without a cache"
-        found["saves"] = found["uncached"] = f"{terms} = {numbers.share(saved)}."
-    return found
+        explanations["forecast right"] = (
+            f"{right:,} of the {of:,} forecasts so far were right: {100 * right / of:.0f} %."
+        )
+    if coming.total is not None and coming.uncached:
+        saved = 1 - coming.total / coming.uncached
+        terms = f"1 − {numbers.money(coming.total)} / {numbers.money(coming.uncached)} without a cache"
+        explanations["saves"] = explanations["uncached"] = f"{terms} = {numbers.share(saved)}."
+    return explanations
 
 
-def of_staged(what: StagedPane) -> dict[str, str]:
-    """The pane of staged edits: what each price is made of."""
-    found = {}
-    request, usable = what.staging.request, what.usable
+def explain_staged(pane: StagedPane) -> dict[str, str]:
+    """Explain the prices in the pane of staged edits."""
+    explanations = {}
+    request, usable = pane.staging.request, pane.usable
     if request is not None:
         share = f", {100 * request.whole / usable:.0f} % of {usable:,} usable" if usable else ""
         beyond = f" {'+' if request.beyond >= 0 else '−'} {abs(request.beyond):,} residual" if request.beyond else ""
         parts = f"{request.whole:,} = {request.body:,} of blocks + {request.client:,} that the client adds{beyond}"
-        found["frees"] = f"The next call has {parts}{share}."
-    if what.known:
-        found["breaks"] = f"{what.broken:,} cached tokens are read no more if this is applied now."
-    if what.moments:
-        chosen = what.moments[min(what.chosen, len(what.moments) - 1)]
+        explanations["frees"] = f"The next call has {parts}{share}."
+    if pane.known:
+        explanations["breaks"] = f"{pane.broken:,} cached tokens are read no more if this is applied now."
+    if pane.moments:
+        chosen = pane.moments[min(pane.chosen, len(pane.moments) - 1)]
         if chosen.once is not None and chosen.per_call is not None:
             prices = f"{numbers.money(chosen.once)} once, {numbers.money(chosen.per_call)} per call"
             after = "never" if chosen.pays_back is None else f"after {chosen.pays_back:,} calls"
-            said = f"{chosen.name}: {prices}, so it pays back {'at once' if chosen.pays_back == 0 else after}."
-            said += f" {why[0].upper()}{why[1:]}." if (why := warm(what)) else ""
-            found |= dict.fromkeys(("once", "per call", "pays back", "now", "next miss", "staged"), said)
-    return found
+            sentence = f"{chosen.name}: {prices}, so it pays back {'at once' if chosen.pays_back == 0 else after}."
+            sentence += f" {why[0].upper()}{why[1:]}." if (why := explain_warm_cache(pane)) else ""
+            explanations |= dict.fromkeys(("once", "per call", "pays back", "now", "next miss", "staged"), sentence)
+    return explanations
 
 
-def of_cut(what: WhySoBig) -> dict[str, str]:
-    """The safe cut of the sentence on top: by which policies, and what it leaves of the next call."""
-    if what.cut is None or not what.frees:
+def explain_safe_cut(why_so_big: WhySoBig) -> dict[str, str]:
+    """Explain the safe cut: which policies make it, and the size of the next call after it."""
+    if why_so_big.cut is None or not why_so_big.frees:
         return {}
-    tag, names = what.cut.tag, " + ".join(name.replace("_", " ") for name in what.cut.names)
-    staged = f" − {what.staged:,} staged" if what.staged > 0 else f" + {-what.staged:,} staged" if what.staged else ""
-    sum_ = f"{tag.before:,} in the next call{staged} − {what.frees:,} = {tag.after:,} tokens"
+    tag, names = why_so_big.cut.tag, " + ".join(name.replace("_", " ") for name in why_so_big.cut.names)
+    staged = (
+        f" − {why_so_big.staged:,} staged"
+        if why_so_big.staged > 0
+        else f" + {-why_so_big.staged:,} staged"
+        if why_so_big.staged
+        else ""
+    )
+    sum_ = f"{tag.before:,} in the next call{staged} − {why_so_big.frees:,} = {tag.after:,} tokens"
     return {"safe cut": f"{sum_}, by {names}."}
 
 
-def of_calls(shown: int, count: int) -> Iterator[tuple[str, str]]:
-    """The strip and the header's number."""
+def explain_call_numbers(shown: int, count: int) -> Iterator[tuple[str, str]]:
+    """Explain the call strip and the call number of the header."""
     yield "call", f"Call {shown:,} of {count:,} is shown."

@@ -1,4 +1,4 @@
-"""The glossary: every word and sign of the screens in two sentences. Its text is a data file (`ctxtui/data`)."""
+"""The glossary: every word and sign on the screens in two sentences, from a data file in `ctxtui/data`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ctxtui.views.text.signs import Sign
 GROUPS: Final = (
     "signs", "blocks", "tokens", "cache", "money", "time", "edits", "how sure a figure is", "home",
 )  # fmt: skip
-"""The groups of entries, in the order in which the help has them."""
+"""Groups of entries, in the order of the help."""
 _TABLES: Final[Mapping[str, Mapping[str, Sign]]] = {
     "category": {sign.name: sign for sign in signs.CATEGORY},
     "mark": signs.MARK,
@@ -22,16 +22,20 @@ _TABLES: Final[Mapping[str, Mapping[str, Sign]]] = {
     "track": signs.TRACK,
     "repeat": signs.REPEAT,
 }
-_ONLY: Final[Mapping[str, frozenset[str]]] = {
+PANES_OF_TABLE: Final[Mapping[str, frozenset[str]]] = {
     "track": frozenset({"map"}),
     "category": frozenset({"transcript", "context", "heaviest", "composition", "growth", "repeats", "bill"}),
 }
-"""Tables whose signs mean something in some panes only: elsewhere they are bars, rules and arrows."""
+"""Tables whose signs have a meaning in some panes only; elsewhere they are bars, rules and arrows."""
 
 
 class Entry(Struct, frozen=True):
-    """One word: `labels` are all that is written for it on a screen, `signs` how it is drawn, `glyphs` further
-    characters; each of these with the panes in which it means this (none: in all). `says` is what it is."""
+    """One glossary entry: `says` defines `word`.
+
+    `labels` are all its names on a screen, `signs` its glyphs, `glyphs` further characters; each maps to the panes in
+    which
+    it has this meaning (empty: all).
+    """
 
     word: str
     group: str
@@ -45,86 +49,90 @@ _Meaning: TypeAlias = "tuple[Entry, frozenset[str]]"
 
 
 class Glossary(Struct, frozen=True):
-    """All entries, found by label and by character."""
+    """All entries, indexed by label and by character."""
 
     entries: tuple[Entry, ...]
     _labels: Mapping[str, tuple[_Meaning, ...]]
     _glyphs: Mapping[str, tuple[_Meaning, ...]]
 
     @classmethod
-    def of(cls, entries: Iterable[Entry]) -> Glossary:
-        """The glossary of these entries."""
-        made = tuple(entries)
+    def from_entries(cls, entries: Iterable[Entry]) -> Glossary:
+        """Build the index of `entries`."""
+        entry_tuple = tuple(entries)
         labels: dict[str, tuple[_Meaning, ...]] = {}
         glyphs: dict[str, tuple[_Meaning, ...]] = {}
-        for one in made:
-            for label, panes in one.labels.items():
-                labels[label] = (*labels.get(label, ()), (one, panes))
-            for glyph, panes in one.glyphs.items():
-                glyphs[glyph] = (*glyphs.get(glyph, ()), (one, panes))
-        return cls(made, labels, glyphs)
+        for entry in entry_tuple:
+            for label, panes in entry.labels.items():
+                labels[label] = (*labels.get(label, ()), (entry, panes))
+            for glyph, panes in entry.glyphs.items():
+                glyphs[glyph] = (*glyphs.get(glyph, ()), (entry, panes))
+        return cls(entry_tuple, labels, glyphs)
 
     @property
     def labels(self) -> Iterable[str]:
-        """All that is written on a screen for any entry."""
+        """All labels of all entries."""
         return self._labels
 
     @property
     def glyphs(self) -> Iterable[str]:
-        """All characters that stand for any entry."""
+        """All characters that represent an entry."""
         return self._glyphs
 
     def label(self, text: str, pane: str = "") -> Entry | None:
-        """What the label `text` means in a pane; None where it means nothing."""
-        return _here(self._labels.get(text.strip(), ()), pane)
+        """The entry for the label `text` in a pane; None if it has no meaning there."""
+        return _choose_meaning(self._labels.get(text.strip(), ()), pane)
 
     def glyph(self, char: str, pane: str = "") -> Entry | None:
-        """What a character means in a pane."""
-        return _here(self._glyphs.get(char, ()), pane)
+        """The entry for a character in a pane."""
+        return _choose_meaning(self._glyphs.get(char, ()), pane)
 
     def grouped(self) -> Iterable[tuple[str, list[Entry]]]:
-        """The entries by group, in order."""
+        """Yield the entries by group, in order."""
         for group in GROUPS:
-            yield group, [one for one in self.entries if one.group == group]
+            yield group, [entry for entry in self.entries if entry.group == group]
 
 
-def _here(found: Iterable[_Meaning], pane: str) -> Entry | None:
-    """Of several meanings the one for `pane`; else one that holds everywhere."""
-    meant = list(found)
-    return next((one for one, panes in meant if pane in panes), None) or next(
-        (one for one, panes in meant if not panes or not pane), None
+def _choose_meaning(meanings: Iterable[_Meaning], pane: str) -> Entry | None:
+    """Choose the meaning for `pane`, else a general one."""
+    candidates = list(meanings)
+    return next((entry for entry, panes in candidates if pane in panes), None) or next(
+        (entry for entry, panes in candidates if not panes or not pane), None
     )
 
 
 def parse_glossary(text: str) -> Glossary:
-    """The glossary of a data file. Raises `KeyError` for a sign that is in no table, `ValueError` for a group that is
-    none, or for an entry without text."""
-    return Glossary.of(_entry(raw) for raw in tomllib.loads(text)["entry"])
+    """Parse a glossary data file.
+
+    Raises `KeyError` for an unknown sign, `ValueError` for an unknown group or an entry without text.
+    """
+    return Glossary.from_entries(_parse_entry(raw) for raw in tomllib.loads(text)["entry"])
 
 
-def _entry(raw: Mapping[str, object]) -> Entry:
+def _parse_entry(raw: Mapping[str, object]) -> Entry:
     word, group, says = str(raw["word"]), str(raw["group"]), str(raw["says"]).strip()
     if group not in GROUPS or not says:
         raise ValueError(f"glossary: {word}")
-    everywhere = frozenset(_texts(raw, "panes"))
-    drawn, glyphs = [], _placed(_texts(raw, "glyphs"), everywhere)
-    for name, panes in _placed(_texts(raw, "signs"), everywhere).items():
+    everywhere = frozenset(_string_list(raw, "panes"))
+    entry_signs, glyphs = [], _split_panes(_string_list(raw, "glyphs"), everywhere)
+    for name, panes in _split_panes(_string_list(raw, "signs"), everywhere).items():
         table, _, sign = name.partition(":")
-        drawn.append(_TABLES[table][sign])
-        glyphs.setdefault(drawn[-1].glyph, panes or _ONLY.get(table, frozenset()))
-    return Entry(word, group, says, _placed((word, *_texts(raw, "also")), everywhere), tuple(drawn), glyphs)
+        entry_signs.append(_TABLES[table][sign])
+        glyphs.setdefault(entry_signs[-1].glyph, panes or PANES_OF_TABLE.get(table, frozenset()))
+    return Entry(
+        word, group, says, _split_panes((word, *_string_list(raw, "also")), everywhere), tuple(entry_signs), glyphs
+    )
 
 
-def _placed(texts: Iterable[str], everywhere: frozenset[str]) -> dict[str, frozenset[str]]:
-    """Texts such as ``end@forks`` with the panes in which each is meant."""
-    found: dict[str, frozenset[str]] = {}
+def _split_panes(texts: Iterable[str], everywhere: frozenset[str]) -> dict[str, frozenset[str]]:
+    """Split texts such as ``end@forks`` into the text and its panes."""
+    panes_by_name: dict[str, frozenset[str]] = {}
     for text in texts:
         name, _, panes = text.strip().partition("@")
-        found.setdefault(name.strip(), frozenset(panes.split(",")) if panes else everywhere)
-    return found
+        panes_by_name.setdefault(name.strip(), frozenset(panes.split(",")) if panes else everywhere)
+    return panes_by_name
 
 
-def _texts(raw: Mapping[str, object], key: str) -> tuple[str, ...]:
-    found = raw.get(key, [])
-    assert isinstance(found, list)
-    return tuple(str(one) for one in found)
+def _string_list(raw: Mapping[str, object], key: str) -> tuple[str, ...]:
+    values = raw.get(key, [])
+    assert isinstance(values, list)
+    return tuple(str(value) for value in values)

@@ -1,4 +1,4 @@
-"""Notes that stand over a screen: an explanation or a tip in a frame, beside what it is about."""
+"""Framed notes on a screen: an explanation or a tip next to its subject."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ctxtui.views.glossary.spots import Region
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans, cropped, width
 
-WIDEST: Final = 62
-"""Cells of the widest note: lines of a book."""
+MAX_WIDTH: Final = 62
+"""Maximum width of a note in cells; longer lines are hard to read."""
 _MARKED: Final = re.compile(r"(`+[^`]+`+|(?<!`)\*\w[^*`]*\*)")
 
 
 def lines(title: Spans, paragraphs: Sequence[tuple[str, str]], foot: Spans, room: int) -> list[list[Span]]:
-    """A framed note in at most `room` cells: `title` and `foot` in its frame, `paragraphs` as (text, style) in it."""
-    inside = max(10, min(WIDEST, room) - 4)
+    """A framed note of at most `room` cells: `title` and `foot` in the frame, `paragraphs` as (text, style) inside."""
+    inside = max(10, min(MAX_WIDTH, room) - 4)
     texts = [(safe_text.wrap(text, inside), style) for text, style in paragraphs if text]
-    longest = max((width(said(line)) for wrapped, _ in texts for line in wrapped), default=0)
+    longest = max((width(style_markup(line)) for wrapped, _ in texts for line in wrapped), default=0)
     inside = min(inside, max(longest, width(title) + 2, width(foot)))
     body: list[list[Span]] = []
     for number, (wrapped, style) in enumerate(texts):
         body += [[]] if number else []
-        body += [said(line, style) for line in wrapped]
+        body += [style_markup(line, style) for line in wrapped]
     out = [_border("┌", title, "┐", inside)]
     for line in body:
         blank = Span(" " * max(0, inside - width(line)))
@@ -32,8 +32,8 @@ def lines(title: Spans, paragraphs: Sequence[tuple[str, str]], foot: Spans, room
     return [*out, _border("└", foot, "┘", inside)]
 
 
-def said(line: str, style: str = "ink") -> list[Span]:
-    """A line of words, with what stands in backticks as keys and what stands in asterisks as words that are meant."""
+def style_markup(line: str, style: str = "ink") -> list[Span]:
+    """Style a line: text in backticks as keys, text in asterisks in italics."""
     return [
         Span(part.strip(part[0]), "accent bold" if part[0] == "`" else f"{style} italic")
         if len(part) > 2 and part[0] in "`*" and part[-1] == part[0]
@@ -43,9 +43,9 @@ def said(line: str, style: str = "ink") -> list[Span]:
     ]
 
 
-def bare(text: str) -> str:
-    """The words without backticks and asterisks, for where no style is."""
-    return "".join(span.text for span in said(text))
+def strip_markup(text: str) -> str:
+    """`text` without backticks and asterisks, for output without styles."""
+    return "".join(span.text for span in style_markup(text))
 
 
 def _border(left: str, spans: Spans, right: str, inside: int) -> list[Span]:
@@ -55,9 +55,8 @@ def _border(left: str, spans: Spans, right: str, inside: int) -> list[Span]:
             Span(f"{rule}{right}", "accent")]  # fmt: skip
 
 
-def place(about: Region, size: tuple[int, int], screen: tuple[int, int]) -> tuple[int, int]:
-    """Where a note of `size` (cells, lines) stands on a `screen`, so that what it is `about` stays in view: below it,
-    above it, else beside it."""
+def position_note(about: Region, size: tuple[int, int], screen: tuple[int, int]) -> tuple[int, int]:
+    """Position of a note of `size` (cells, lines) that does not cover `about`: below it, above it, else at its side."""
     wide, high = size
     x = max(0, min(about.x, screen[0] - wide))
     if about.y + about.height + high <= screen[1]:

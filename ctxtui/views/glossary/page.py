@@ -1,4 +1,4 @@
-"""The glossary as a page of the documents, and the help's rows of it."""
+"""The glossary page of the documentation, and the glossary rows of the help."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ Written by `make glossary` from `ctxtui/data/glossary.toml`.
 """
 
 
-def page(glossary: Glossary) -> str:
-    """The page in Markdown, with a table for each group."""
+def render_page(glossary: Glossary) -> str:
+    """Render the page in Markdown, with one table for each group."""
     parts = [_HEAD]
     for group, entries in glossary.grouped():
         rows = [
-            f"| {signs(one)} | **{one.word}**{also(one)} | {one.says.replace('|', chr(92) + '|')} |" for one in entries
+            f"| {signs_as_code(entry)} | **{entry.word}**{other_labels(entry)} | "
+            f"{entry.says.replace('|', chr(92) + '|')} |"
+            for entry in entries
         ]
         parts.append(
             "\n".join([f"\n## {group[:1].upper() + group[1:]}\n", "| | word | what it is |", "|---|---|---|", *rows])
@@ -24,13 +26,13 @@ def page(glossary: Glossary) -> str:
     return "\n".join(parts) + "\n"
 
 
-def signs(entry: Entry) -> str:
-    """Its signs, as code: ``▼ ◇``."""
+def signs_as_code(entry: Entry) -> str:
+    """The signs of `entry` as code: ``▼ ◇``."""
     drawn = [glyph.replace("|", "\\|") for glyph in entry.glyphs]
     return " ".join(f"`{glyph}`" for glyph in drawn)
 
 
-def also(entry: Entry) -> str:
-    """Its other labels."""
+def other_labels(entry: Entry) -> str:
+    """The other labels of `entry`, in parentheses."""
     others = [label for label in entry.labels if label != entry.word]
     return f" ({', '.join(others)})" if others else ""

@@ -1,4 +1,4 @@
-"""The six tips with which the first inspector begins: one at each pane, each with the keys that belong to it."""
+"""The six tips of the first inspector: one at each pane, with the keys that belong to it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 
 class Tip(NamedTuple):
-    """What is said at one of `panes`, the first that is on the screen; `keys` in backticks."""
+    """A tip shown at the first of `panes` that is on the screen; keys in backticks."""
 
     title: str
     text: str
@@ -54,8 +54,8 @@ TIPS: Final = (
 )
 
 
-def placed(panes: Iterable[str]) -> list[tuple[Tip, str]]:
-    """The tips for a screen with these panes, each with the pane at which it stands."""
-    there = set(panes)
-    found = ((tip, next((pane for pane in tip.panes if pane in there), None)) for tip in TIPS)
-    return [(tip, pane) for tip, pane in found if pane is not None]
+def place_tips(panes: Iterable[str]) -> list[tuple[Tip, str]]:
+    """The tips for a screen with these panes, each with its pane."""
+    shown_panes = set(panes)
+    placements = ((tip, next((pane for pane in tip.panes if pane in shown_panes), None)) for tip in TIPS)
+    return [(tip, pane) for tip, pane in placements if pane is not None]

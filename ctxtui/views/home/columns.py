@@ -1,6 +1,6 @@
-"""Home's columns: what stands in each, on lines of which width, what sorts by it; and the rows made of them.
+"""Columns of Home: contents, widths, sorting; and the rows built from them.
 
-A column is one `HomeColumn` in `TABLE`: Home's rows, heads, sorting and help and `ctxtui sessions` read it there.
+A column is one `HomeColumn` in `TABLE`. Home's rows, heads, sorting and help and `ctxtui sessions` are derived from it.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from ctxtui.views.text.span import Span, Spans, merged
 from ctxtui.views.text.table import Column, Table
 
 NARROW: Final = 60
-"""Screen columns from which rows name the model and count calls."""
-NAMED: Final = 76
-"""Screen columns from which rows name their source, in short."""
+"""Screen width from which rows show model and number of calls."""
+SOURCE_WIDTH: Final = 76
+"""Screen width from which rows show a short source name."""
 MEDIUM: Final = 100
-"""Screen columns from which rows name their source in full and have a bar."""
+"""Screen width from which rows show the full source name and a bar."""
 ROOMY: Final = 114
-"""Screen columns from which rows have a total."""
+"""Screen width from which rows show a total."""
 WIDE: Final = 160
-"""Screen columns from which rows tell where they ran, their turns and their misses."""
-_SOON: Final = 60
-"""Seconds before a cache expires from which that is a warning."""
-DEAR: Final = 5.0
+"""Screen width from which rows show folder, turns and misses."""
+EXPIRY_WARNING_SECONDS: Final = 60
+"""Seconds before cache expiry from which it is shown as a warning."""
+BOLD_COST_USD: Final = 5.0
 """US dollars from which a session's cost is bold."""
 GOOD_READ: Final = 0.9
 POOR_READ: Final = 0.8
 
-MADE: Final = "made by ctxtui"
-"""Stands before the title of a session that ctxtui wrote to be resumed, as long as no tool has gone on with it."""
+MADE_BY_CTXTUI: Final = "made by ctxtui"
+"""Prefix of the title of a session that ctxtui wrote for resuming, until a client has continued it."""
 _DOT: Final = Span(numbers.NONE, "faint")
-_DATED: Final = 8
+DATE_DIGITS: Final = 8
 
 
 class HomeRow(NamedTuple):
-    """A session drawn `now` (Unix seconds); the `cursor` may be on it, `home` is the folder that is written ``~``."""
+    """A session drawn at `now` (Unix seconds), with or without the `cursor`; `home` is the folder written as ``~``."""
 
     summary: SessionSummary
     now: float = 0.0
@@ -48,9 +48,14 @@ class HomeRow(NamedTuple):
 
 
 class HomeColumn(Column[HomeRow], frozen=True):
-    """A column of Home. Where it needs figures (`figure`) that are not there, it has a dot, and such sessions stand
-    last when it sorts; it begins `falling`. ``sessions --json`` has its `value` as `field`, if it has a name there;
-    `ctxtui sessions` prints its `text` in `printed` cells, if that is not 0."""
+    """A column of Home.
+
+    A column that needs figures (`figure`) shows a dot until they are there, and such sessions sort last. `falling` is
+    its
+    first sort direction. ``sessions --json`` writes `value` as `field` if that is set; `ctxtui sessions` prints `text`
+    in
+    `printed` cells if that is not 0.
+    """
 
     falling: bool = True
     figure: bool = True
@@ -60,18 +65,17 @@ class HomeColumn(Column[HomeRow], frozen=True):
     text: Callable[[SessionSummary], str] | None = None
 
     def draw(self, row: HomeRow, room: int) -> Spans:
-        """Its cell, or a dot."""
+        """Draw the cell, or a dot."""
         if self.figure and not row.summary.known:
-            return [self.aligned(_DOT, room)]
+            return [self.align_span(_DOT, room)]
         return Column.draw(self, row, room)
 
 
-# What stands in them
+# Cells
 
 
-def age(seconds: float) -> str:
-    """How long ago, in at most 4 cells and without a clock that ticks: ``now``, ``13 m``, ``2 h``, ``3 d``, ``31 w``,
-    ``2 y``."""
+def format_age(seconds: float) -> str:
+    """Age in at most 4 cells, without seconds: ``now``, ``13 m``, ``2 h``, ``3 d``, ``31 w``, ``2 y``."""
     if seconds < 60:
         return "now"
     if seconds < 3600:
@@ -82,44 +86,42 @@ def age(seconds: float) -> str:
     return f"{days // 7} w" if days < 365 else f"{min(days // 365, 99)} y"
 
 
-def _left(seconds: float) -> str:
-    """How long yet: ``45s``, ``4m``, ``11h``."""
+def _format_remaining(seconds: float) -> str:
+    """Remaining time: ``45s``, ``4m``, ``11h``."""
     return (
         f"{seconds:.0f}s" if seconds < 60 else f"{seconds // 60:.0f}m" if seconds < 3600 else f"{seconds // 3600:.0f}h"
     )
 
 
-def age_of(summary: SessionSummary, now: float) -> str:
-    """How long ago something last came of a session, as `age` says it; "" of a sample, which is as old as its
-    installation: that says nothing."""
-    return "" if summary.group == SAMPLES else age(now - summary.mtime)
+def session_age(summary: SessionSummary, now: float) -> str:
+    """Age of a session's last record; "" for a sample, whose age is only that of the installation."""
+    return "" if summary.group == SAMPLES else format_age(now - summary.mtime)
 
 
-def when(summary: SessionSummary) -> float:
-    """The time it is sorted by: running sessions are all of now, so that they do not change places as they write;
-    samples have none and keep their order."""
+def age_sort_key(summary: SessionSummary) -> float:
+    """Sort key for age: running sessions count as now, so that they do not swap places; samples keep their order."""
     return math.inf if summary.runs else 0.0 if summary.group == SAMPLES else summary.mtime
 
 
-def shortened_home(path: str, home: str) -> str:
-    """A path as it is written on the screen: ``~/src/handy-cli``."""
+def abbreviate_home(path: str, home: str) -> str:
+    """Replace the home directory in a path: ``~/src/handy-cli``."""
     return "~" + path[len(home) :] if home and f"{path}/".startswith(f"{home}/") else path
 
 
-def tagged(summary: SessionSummary) -> str:
+def format_tags(summary: SessionSummary) -> str:
     """A session's tags: ``#demo #good``."""
     return " ".join(f"#{safe_text.one_line(tag)}" for tag in summary.tags)
 
 
 def short_model(model: str) -> str:
-    """A model's id without maker and date: ``claude-sonnet-4-5-20250929`` -> ``sonnet-4-5``."""
+    """A model id without maker and date: ``claude-sonnet-4-5-20250929`` -> ``sonnet-4-5``."""
     name = model.rpartition("/")[2].removeprefix("claude-")
     head, _, date = name.rpartition("-")
-    return head if len(date) == _DATED and date.isdigit() and head else name
+    return head if len(date) == DATE_DIGITS and date.isdigit() and head else name
 
 
 def read_share(part: float | None) -> Span:
-    """The share read from the cache: good above 90 %, poor under 80 %, ``–`` where the question does not apply."""
+    """The share read from the cache: green above 90 %, amber under 80 %, ``–`` if not applicable."""
     if part is None:
         return Span(numbers.NOT_APPLICABLE, "dim")
     shown = round(part, 2)
@@ -132,10 +134,10 @@ def _title(row: HomeRow, room: int) -> list[Span]:
     mark = [Span("● ", "ok bold")] if s.runs else [Span("✗ ", "crit")] if s.refused else []
     mark = [Span(f"{MARK['held'].glyph} ", "warn bold")] if s.held else mark
     room -= 2 * len(mark)
-    mark += [Span(f"{MADE}: ", "dim")] if s.is_made else []
-    room -= len(MADE) + 2 if s.is_made else 0
+    mark += [Span(f"{MADE_BY_CTXTUI}: ", "dim")] if s.is_made else []
+    room -= len(MADE_BY_CTXTUI) + 2 if s.is_made else 0
     words = cells.fit(safe_text.one_line(s.title) or numbers.NONE, room)
-    tags = cells.fit(tagged(s), room - cells.width(words) - 2) if s.tags else ""
+    tags = cells.fit(format_tags(s), room - cells.width(words) - 2) if s.tags else ""
     gap = " " * (room - cells.width(words) - cells.width(tags))
     return [
         *mark,
@@ -145,14 +147,14 @@ def _title(row: HomeRow, room: int) -> list[Span]:
     ]
 
 
-def _words(text: str) -> Span:
+def _text_span(text: str) -> Span:
     return Span(safe_text.one_line(text) or numbers.NONE, "dim" if text else "faint")
 
 
 def _source(row: HomeRow, room: int) -> Span:
-    """Whose session it is; where that does not fit, its first word: ``gemini``."""
+    """The session's source; its first word if the room is too small: ``gemini``."""
     source = row.summary.source
-    return _words(source if cells.width(source) <= room else source.split(" ")[0])
+    return _text_span(source if cells.width(source) <= room else source.split(" ")[0])
 
 
 def _peak(row: HomeRow, room: int) -> Span:
@@ -166,58 +168,60 @@ def _share_of_window(row: HomeRow, room: int) -> list[Span]:
         return [Span(numbers.NONE * room, "faint")]
     if not s.window:
         return [Span(numbers.NOT_YET, "faint")]
-    return bars.level(_full(s), s.window, room, bars.budget_style(_full(s), s.usable))
+    return bars.level(_window_tokens(s), s.window, room, bars.budget_style(_window_tokens(s), s.usable))
 
 
-def _full(s: SessionSummary) -> int:
-    """What is shown of the window: of a running session its context now, else its largest one."""
+def _window_tokens(s: SessionSummary) -> int:
+    """Tokens shown in the window bar: current context of a running session, else its peak."""
     return s.last_tokens if s.runs and s.last_tokens else s.peak_tokens
 
 
 def _cost(row: HomeRow, room: int) -> Span:
-    """What a session cost; `≥` where some of its calls have no price, so that a part does not look like the whole.
+    """A session's cost; `≥` if some calls have no price.
 
-    Where a subscription paid, its tokens stand here: they are what it used up.
+    For subscriptions the tokens are shown, because they are what the plan counts.
     """
     s = row.summary
     if s.is_made:
-        return Span(least_words(s), "faint")
+        return Span(format_least_cost(s), "faint")
     if s.subscription:
         return Span(_tokens(s), "ink bold")
-    usd = least(s)
-    bold = usd is not None and usd >= DEAR
-    return Span(least_words(s), "ink bold" if bold else "dim" if s.cost_usd is None else "ink")
+    usd = least_cost(s)
+    bold = usd is not None and usd >= BOLD_COST_USD
+    return Span(format_least_cost(s), "ink bold" if bold else "dim" if s.cost_usd is None else "ink")
 
 
 def _tokens(s: SessionSummary) -> str:
     return numbers.least_tokens(s.total_tokens, s.partial > 0)
 
 
-def least(s: SessionSummary) -> float | None:
-    """What a session cost, in USD; where calls have no price or no end of their answer, the least that it can be."""
+def least_cost(s: SessionSummary) -> float | None:
+    """A session's cost in USD; a lower bound if calls have no price or an incomplete answer."""
     return s.known_usd if s.cost_usd is None else s.cost_usd
 
 
-def least_words(s: SessionSummary) -> str:
-    """The same in words: ``$8.03``, ``≥$8.03``; ``–`` for a session in which no model was asked."""
+def format_least_cost(s: SessionSummary) -> str:
+    """The cost as text: ``$8.03``, ``≥$8.03``; ``–`` for a session without model calls."""
     if s.is_made:
         return numbers.NOT_APPLICABLE
-    return numbers.least(least(s), s.cost_usd is None).replace(" ", "")
+    return numbers.least(least_cost(s), s.cost_usd is None).replace(" ", "")
 
 
 def _age(row: HomeRow, room: int) -> Span:
     if row.summary.held:
         return Span("held", "warn bold")
     if row.summary.runs:
-        # Running sessions stand first, in an order that does not change as they write.
+        # Running sessions come first; their order does not change while they write.
         left = row.summary.expires - row.now
         if left <= 0:
             return Span("live", "ok")
-        return Span(f"{MARK['live'].glyph}{_left(left)}", "ok" if left > _SOON else "warn bold")
-    return Span(age_of(row.summary, row.now), "dim")
+        return Span(
+            f"{MARK['live'].glyph}{_format_remaining(left)}", "ok" if left > EXPIRY_WARNING_SECONDS else "warn bold"
+        )
+    return Span(session_age(row.summary, row.now), "dim")
 
 
-# What figures are made of
+# Explanations of figures
 
 
 def _sum_of_calls(row: HomeRow) -> str:
@@ -243,7 +247,7 @@ def _sum_of_peak(row: HomeRow) -> str:
 
 def _sum_of_full(row: HomeRow) -> str:
     s = row.summary
-    if _full(s) == s.peak_tokens or not s.usable:
+    if _window_tokens(s) == s.peak_tokens or not s.usable:
         return _sum_of_peak(row)
     return f"It runs: now {sums.share(s.last_tokens, s.usable, ' that are usable')}"
 
@@ -251,7 +255,7 @@ def _sum_of_full(row: HomeRow) -> str:
 def _sum_of_age(row: HomeRow) -> str:
     left = row.summary.expires - row.now
     return (
-        f"It runs; what its last call left in the cache expires in {_left(left)}."
+        f"It runs; what its last call left in the cache expires in {_format_remaining(left)}."
         if row.summary.runs and left > 0
         else ""
     )
@@ -272,31 +276,35 @@ def _sum_of_cost(row: HomeRow) -> str:
     s = row.summary
     if s.subscription:
         return _sum_of_tokens(row)
-    whole, some = least(s), []
+    whole, sentences = least_cost(s), []
     if s.main_usd is not None and whole is not None and s.calls > s.main_calls:
-        some.append(
+        sentences.append(
             f"{numbers.money(whole)} = {numbers.money(s.main_usd)} in the main line + "
             f"{numbers.money(max(0.0, whole - s.main_usd))} in subagents and requests beside it."
         )
     if s.unpriced:
-        some.append(f"{s.unpriced:,} of {s.calls:,} calls have no price.")
+        sentences.append(f"{s.unpriced:,} of {s.calls:,} calls have no price.")
     if s.partial:
-        some.append(f"{s.partial:,} of {s.calls:,} answers are not reported in full: what is known of them counts.")
+        sentences.append(
+            f"{s.partial:,} of {s.calls:,} answers are not reported in full: what is known of them counts."
+        )
     dearest = sorted(s.by_category, key=lambda part: -part[1])[:2]
     if whole and dearest:
         named = " and ".join(f"{numbers.money(usd)} by {name.replace('_', ' ')}" for name, usd in dearest)
-        some.append(f"Most of it: {named}.")
-    return " ".join(some) or sums.rate(whole, s.total_tokens)
+        sentences.append(f"Most of it: {named}.")
+    return " ".join(sentences) or sums.rate(whole, s.total_tokens)
 
 
-def _or_least(value: float | None) -> float:
+def _sortable(value: float | None) -> float:
     return -1.0 if value is None else value
 
 
 TITLE: Final = HomeColumn(
     "title", 0, _title, "left", sort=lambda row: row.summary.title.casefold(), falling=False, figure=False
 )
-SOURCE: Final = HomeColumn("source", 8, _source, "left", gap=1, from_width=NAMED, wider=((MEDIUM, 11),), figure=False)
+SOURCE: Final = HomeColumn(
+    "source", 8, _source, "left", gap=1, from_width=SOURCE_WIDTH, wider=((MEDIUM, 11),), figure=False
+)
 TABLE: Table[HomeRow] = Table(
     (
         TITLE,
@@ -307,7 +315,7 @@ TABLE: Table[HomeRow] = Table(
             field="model", value=lambda s: s.model,
         ),
         HomeColumn(
-            "where", 30, lambda row, _: _words(shortened_home(row.summary.cwd, row.home)),
+            "where", 30, lambda row, _: _text_span(abbreviate_home(row.summary.cwd, row.home)),
             "left", gap=1, from_width=WIDE, figure=False,
         ),
         HomeColumn(
@@ -339,77 +347,77 @@ TABLE: Table[HomeRow] = Table(
             sum=lambda row: f"{row.summary.misses:,} of {row.summary.calls:,} calls read less than was cached.",
         ),
         HomeColumn(
-            "cost", 8, _cost, gap=1, sort=lambda row: _or_least(least(row.summary)), sum=_sum_of_cost,
-            field="cost_usd", value=lambda s: s.cost_usd, printed=9, text=least_words,
+            "cost", 8, _cost, gap=1, sort=lambda row: _sortable(least_cost(row.summary)), sum=_sum_of_cost,
+            field="cost_usd", value=lambda s: s.cost_usd, printed=9, text=format_least_cost,
         ),
         HomeColumn(
             "read", 5, lambda row, _: read_share(row.summary.read_share),
-            gap=1, from_width=NARROW, sort=lambda row: _or_least(row.summary.read_share),
+            gap=1, from_width=NARROW, sort=lambda row: _sortable(row.summary.read_share),
             sum=_sum_of_read,
             field="read_share", value=lambda s: s.read_share,
         ),
-        HomeColumn("age", 4, _age, gap=1, sort=lambda row: when(row.summary), figure=False, sum=_sum_of_age),
+        HomeColumn("age", 4, _age, gap=1, sort=lambda row: age_sort_key(row.summary), figure=False, sum=_sum_of_age),
     ),
     mark=2,
     style="faint",
     ordered_by="",
 )  # fmt: skip
-"""The columns from left to right."""
+"""Columns from left to right."""
 
 _FIRST_SORTS: Final = ("age", "cost", "peak", "total", "calls", "read", "title")
-"""The order in which the sort key walks; columns that are not named come after these, from left to right."""
+"""Order of the sort key; columns not named here follow, from left to right."""
 
 
 def home_columns() -> list[HomeColumn]:
-    """The columns from left to right."""
-    return [one for one in TABLE.columns if isinstance(one, HomeColumn)]
+    """Columns from left to right."""
+    return [column for column in TABLE.columns if isinstance(column, HomeColumn)]
 
 
 def sorts() -> list[HomeColumn]:
-    """The columns that can be sorted by, in the order in which the sort key walks."""
-    able = [one for one in home_columns() if one.sort is not None]
+    """Sortable columns, in the order of the sort key."""
+    sortable = [column for column in home_columns() if column.sort is not None]
     rank = {name: number for number, name in enumerate(_FIRST_SORTS)}
-    return sorted(able, key=lambda one: rank.get(one.name, len(rank)))
+    return sorted(sortable, key=lambda one: rank.get(one.name, len(rank)))
 
 
 # Rows
 
 
 def heads(width: int, sort: str) -> list[Span]:
-    """The line of column heads; the one that is sorted by is not faint."""
+    """The line of column heads; the sorted one is highlighted."""
     return merged(TABLE.heads(width, sort))
 
 
 def sum_at(summary: SessionSummary, width: int, x: int) -> str:
-    """What the figure at cell `x` of the row of a session in `width` cells is made of."""
+    """Explain the figure at cell `x` of a session's row that is `width` cells wide."""
     return TABLE.sum_at(HomeRow(summary), width, x) if summary.known and not summary.error else ""
 
 
 def row(summary: SessionSummary, width: int, now: float, *, cursor: bool = False, home: str = "") -> list[Span]:
-    """One session in `width` cells; `now` in Unix seconds, `home` the folder that is written ``~``."""
+    """One session in `width` cells; `now` in Unix seconds, `home` is the folder written as ``~``."""
     if summary.known and summary.error:
         return merged([Span("▸ " if cursor else "  ", "accent"), *_unreadable(summary, width, now)])
     return merged(TABLE.draw(HomeRow(summary, now, cursor, home), width, here=cursor))
 
 
-def trouble(summary: SessionSummary) -> str:
-    """Why a session has no figures: it cannot be read, or there is nothing in it that a model read."""
+def describe_error(summary: SessionSummary) -> str:
+    """Why a session has no figures: unreadable, or no model context in it."""
     error = safe_text.one_line(summary.error)
     return error if is_empty(summary) else f"not readable: {error}"
 
 
 def is_empty(summary: SessionSummary) -> bool:
-    """Whether the session could be read, but there is nothing in it that a model read."""
+    """Whether the session is readable but has no model context."""
     return summary.error.startswith("no model context")
 
 
 def _unreadable(summary: SessionSummary, width: int, now: float) -> list[Span]:
-    widths = {column.name: wide for column, wide in TABLE.shown(width)}
-    spans = [TITLE.aligned(Span(safe_text.one_line(summary.title), "dim"), widths[TITLE.name]), Span(" ")]
+    widths = {column.name: column_width for column, column_width in TABLE.visible_columns(width)}
+    spans = [TITLE.align_span(Span(safe_text.one_line(summary.title), "dim"), widths[TITLE.name]), Span(" ")]
     if SOURCE.name in widths:
         room = widths[SOURCE.name]
-        whose = _source(HomeRow(summary), room) if summary.source else Span("?", "dim")
-        spans += [SOURCE.aligned(whose, room), Span(" ")]
-    taken = TABLE.mark + sum(cells.width(span.text) for span in spans)
-    spans.append(Span(cells.left(f"▲ {trouble(summary)}", max(0, width - taken - 6)), "warn"))
-    return [*spans, Span(f" {age_of(summary, now):>4}", "dim")]
+        source = _source(HomeRow(summary), room) if summary.source else Span("?", "dim")
+        spans += [SOURCE.align_span(source, room), Span(" ")]
+    used_cells = TABLE.mark + sum(cells.width(span.text) for span in spans)
+    spans.append(Span(cells.left(f"▲ {describe_error(summary)}", max(0, width - used_cells - 6)), "warn"))
+    return [*spans, Span(f" {session_age(summary, now):>4}", "dim")]

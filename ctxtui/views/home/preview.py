@@ -1,4 +1,4 @@
-"""Home's preview of one session: what its largest context was made of, how it grew, what was said."""
+"""Home's preview of one session: composition of its largest context, growth, first and last texts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.views.home.columns import least_words, short_model, shortened_home, sorts, tagged, trouble
+from ctxtui.views.home.columns import (
+    abbreviate_home,
+    describe_error,
+    format_least_cost,
+    format_tags,
+    short_model,
+    sorts,
+)
 from ctxtui.views.home.session_list import ListOrder
 from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums
@@ -14,43 +21,43 @@ from ctxtui.views.text.signs import CATEGORY, MARK, NOT_RECORDED, category
 from ctxtui.views.text.span import Span, Spans, merged, padded
 from ctxtui.views.text.sums import ROW
 
-LOW: Final = 30
-"""Lines of the screen under which the preview is as low as it can be."""
-TALL: Final = 50
-LEAST: Final = 16
-"""Lines of the screen under which there is no preview."""
+LOW_HEIGHT: Final = 30
+"""Screen height below which the preview has its minimum height."""
+TALL_HEIGHT: Final = 50
+MIN_HEIGHT: Final = 16
+"""Screen height below which there is no preview."""
 NARROW: Final = 100
 WIDE: Final = 160
 AXIS: Final = 5
-"""Cells of the growth strip's axis, its blank not counted."""
-_NAME: Final = 12
-_FIGURE: Final = 8
-_LONGEST: Final = 40
-"""Cells of the longest bar."""
+"""Cells of the growth strip's axis, without its blank."""
+NAME_CELLS: Final = 12
+FIGURE_CELLS: Final = 8
+MAX_BAR_CELLS: Final = 40
+"""Maximum bar length in cells."""
 _BOLD_SHARE: Final = 0.2
-_REST: Final = ("not recorded", "re-attached", "residual")
-_ROOMY: Final = 8
-"""Lines from which the residual has one."""
+UNRECORDED_PARTS: Final = ("not recorded", "re-attached", "residual")
+RESIDUAL_HEIGHT: Final = 8
+"""Height from which the residual has its own line."""
 
 
 class PreviewSize(NamedTuple):
-    """`height` of the preview with its rule in lines, 0 for none; cells of its left pane."""
+    """`height` of the preview in lines, with its rule (0: none), and the width of its left pane in cells."""
 
     height: int
     composition: int
 
 
-def size(width: int, height: int) -> PreviewSize:
-    """The preview on a screen of `width` x `height` (look book, layout)."""
-    lines = 0 if height < LEAST or width < 60 else 7 if height < LOW else 11 if height < TALL else 16
+def preview_size(width: int, height: int) -> PreviewSize:
+    """Size of the preview on a screen of `width` x `height` (look book, layout)."""
+    lines = 0 if height < MIN_HEIGHT or width < 60 else 7 if height < LOW_HEIGHT else 11 if height < TALL_HEIGHT else 16
     return PreviewSize(lines, 30 if width < NARROW else 45 if width < WIDE else width * 44 // 100)
 
 
 def composition_notes(s: SessionSummary) -> list[Span]:
-    """For the rule: which call had the largest context, and the limit that was in force for it."""
+    """Text for the rule: the call with the largest context, and its window limit."""
     limit: list[Span] = []
     if s.window_origin:
-        # Imported here: Home's first frame knows no window yet.
+        # Late import: not needed for Home's first frame.
         from ctxtui.analysis.context_window import ContextWindow
 
         limit = bars.limit_words(ContextWindow(s.window, s.usable, s.window_origin))
@@ -59,47 +66,53 @@ def composition_notes(s: SessionSummary) -> list[Span]:
 
 
 def composition(s: SessionSummary, room: int, height: int) -> list[Spans]:
-    """Categories at the peak in prompt order, with bars; the smallest share a row where `height` is too small."""
+    """Categories at the peak in prompt order, with bars; the smallest share one row if `height` is too small."""
     if not s.known:
         return [[Span(f" {numbers.NONE} ", "faint")]]
     parts = [part for part in s.composition_at_peak if part[1]]
     if not parts:
         return [[Span("" if s.error else " No context recorded.", "dim")]]
     total = s.peak_tokens or sum(tokens for _, tokens in parts)
-    rest = [part for part in parts if part[0] in _REST and (part[0] != "residual" or height >= _ROOMY)]
-    kept, folded = _fold([part for part in parts if part[0] not in _REST], height - len(rest))
+    unrecorded = [
+        part for part in parts if part[0] in UNRECORDED_PARTS and (part[0] != "residual" or height >= RESIDUAL_HEIGHT)
+    ]
+    own_rows, folded = _fold([part for part in parts if part[0] not in UNRECORDED_PARTS], height - len(unrecorded))
     scale = max(tokens for _, tokens in parts)
-    lines: list[Spans] = [_category(name, tokens, scale, total, room) for name, tokens in kept]
+    lines: list[Spans] = [_category(name, tokens, scale, total, room) for name, tokens in own_rows]
     if folded:
         lines.append(_folded(folded, total, room))
-    lines += [_category(name, tokens, scale, total, room) for name, tokens in rest]
+    lines += [_category(name, tokens, scale, total, room) for name, tokens in unrecorded]
     return lines[:height]
 
 
-def sums_of(s: SessionSummary) -> dict[str, str]:
-    """What the preview's figures are made of, by the glossary's words."""
+def explain_figures(s: SessionSummary) -> dict[str, str]:
+    """Explanations of the preview's figures, by glossary word."""
     parts = [part for part in s.composition_at_peak if part[1]]
     total = s.peak_tokens or sum(tokens for _, tokens in parts)
-    found = {}
+    explanations = {}
     for name, tokens in parts:
-        word = name if name in _REST else category(name).name
-        found[word] = sums.share(tokens, total, " in the largest context") if tokens > 0 else ""
+        word = name if name in UNRECORDED_PARTS else category(name).name
+        explanations[word] = sums.share(tokens, total, " in the largest context") if tokens > 0 else ""
     if total and sum(tokens for _, tokens in parts) == total:
         terms = " ".join(
             (f"{'+' if tokens >= 0 else '−'} {abs(tokens):,}" if n else f"{tokens:,}")
             for n, (_, tokens) in enumerate(parts)
         )
-        found |= dict.fromkeys(("tokens", "block", "share", "composition at peak"), f"{total:,} tokens = {terms}.")
+        explanations |= dict.fromkeys(
+            ("tokens", "block", "share", "composition at peak"), f"{total:,} tokens = {terms}."
+        )
     if s.usable:
-        found["usable"] = sums.share(s.peak_tokens, s.usable, " that are usable")
-    found |= dict.fromkeys(("growth", ROW), f"The largest context has {total:,} tokens, at call {s.peak_call:,}.")
-    found["call"] = f"{s.calls:,} calls in all" + (
+        explanations["usable"] = sums.share(s.peak_tokens, s.usable, " that are usable")
+    explanations |= dict.fromkeys(
+        ("growth", ROW), f"The largest context has {total:,} tokens, at call {s.peak_call:,}."
+    )
+    explanations["call"] = f"{s.calls:,} calls in all" + (
         f", {s.main_calls:,} of them in the main line." if s.main_calls else "."
     )
-    found["miss"] = f"{s.misses:,} of {s.calls:,} calls read less than was cached."
+    explanations["miss"] = f"{s.misses:,} of {s.calls:,} calls read less than was cached."
     if s.main_usd is not None and s.calls > s.main_calls:
-        found["cost"] = f"{numbers.money(s.main_usd)} in the main line, {least_words(s)} in all."
-    return found
+        explanations["cost"] = f"{numbers.money(s.main_usd)} in the main line, {format_least_cost(s)} in all."
+    return explanations
 
 
 Part = tuple[str, int]
@@ -108,29 +121,29 @@ Part = tuple[str, int]
 def _fold(parts: Sequence[Part], height: int) -> tuple[list[Part], list[Part]]:
     if len(parts) <= height:
         return list(parts), []
-    kept = set(sorted(parts, key=lambda part: -abs(part[1]))[: max(0, height - 1)])
-    return [p for p in parts if p in kept], [p for p in parts if p not in kept]
+    largest = set(sorted(parts, key=lambda part: -abs(part[1]))[: max(0, height - 1)])
+    return [p for p in parts if p in largest], [p for p in parts if p not in largest]
 
 
 def _category(name: str, tokens: int, scale: int, total: int, room: int) -> list[Span]:
-    sign = CATEGORY[NOT_RECORDED] if name in _REST else category(name)
-    faint = name in _REST
+    sign = CATEGORY[NOT_RECORDED] if name in UNRECORDED_PARTS else category(name)
+    faint = name in UNRECORDED_PARTS
     figure = numbers.signed(tokens) if name == "residual" else numbers.tokens(tokens)
-    figure = numbers.guessed(tokens) if name in _REST[:-1] else figure
+    figure = numbers.guessed(tokens) if name in UNRECORDED_PARTS[:-1] else figure
     bold = " bold" if tokens >= _BOLD_SHARE * total and not faint else ""
     glyph = Span(" ") if name == "residual" else sign.span
     share = numbers.share(tokens / total if total else 0.0, 1 if room >= 40 else 0)
     label = name if faint else sign.name
-    bar = min(_LONGEST, max(0, room - 3 - _NAME - _FIGURE - 1 - 8 - 2))
+    bar = min(MAX_BAR_CELLS, max(0, room - 3 - NAME_CELLS - FIGURE_CELLS - 1 - 8 - 2))
     return [
         Span(" "),
         glyph,
         Span(" "),
-        Span(cells.left(label, _NAME), "faint" if faint else "ink"),
-        Span(cells.right(figure, _FIGURE), "faint" if faint else f"ink{bold}"),
+        Span(cells.left(label, NAME_CELLS), "faint" if faint else "ink"),
+        Span(cells.right(figure, FIGURE_CELLS), "faint" if faint else f"ink{bold}"),
         Span(" "),
         Span(cells.left(bars.line(max(0, tokens), scale, bar), bar), "faint" if faint else sign.style),
-        Span(cells.right(share[:-2], room - 3 - _NAME - _FIGURE - 1 - bar - 3), "faint" if faint else "dim"),
+        Span(cells.right(share[:-2], room - 3 - NAME_CELLS - FIGURE_CELLS - 1 - bar - 3), "faint" if faint else "dim"),
         Span(" % ", "faint"),
     ]
 
@@ -138,18 +151,23 @@ def _category(name: str, tokens: int, scale: int, total: int, room: int) -> list
 def _folded(parts: Sequence[Part], total: int, room: int) -> list[Span]:
     tokens = sum(tokens for _, tokens in parts)
     glyphs = [span for name, _ in parts for span in (category(name).span, Span(" "))]
-    left = padded([Span(" "), *glyphs], 3 + _NAME)
+    left = padded([Span(" "), *glyphs], 3 + NAME_CELLS)
     share = numbers.share(tokens / total if total else 0.0, 1 if room >= 40 else 0)
-    figure = Span(cells.right(numbers.tokens(tokens), _FIGURE))
-    return [*left, figure, Span(cells.right(share[:-2], room - 3 - _NAME - _FIGURE - 3), "dim"), Span(" % ", "faint")]
+    figure = Span(cells.right(numbers.tokens(tokens), FIGURE_CELLS))
+    return [
+        *left,
+        figure,
+        Span(cells.right(share[:-2], room - 3 - NAME_CELLS - FIGURE_CELLS - 3), "dim"),
+        Span(" % ", "faint"),
+    ]
 
 
 def growth_notes(s: SessionSummary) -> list[Span]:
-    """For the rule: calls, misses, compactions, changes of model."""
+    """Text for the rule: calls, misses, compactions, model changes."""
     if not s.known or s.error:
         return []
     copied = f" and {s.copied:,} copied" if s.copied else ""
-    spans = [Span(f"{numbers.many(s.calls, 'call')}{copied}", "dim"), *_without(s)]
+    spans = [Span(f"{numbers.many(s.calls, 'call')}{copied}", "dim"), *_without_subagents(s)]
     if s.misses:
         spans += [Span("   "), MARK["miss"].span, Span(f" {s.misses} {'miss' if s.misses == 1 else 'misses'}", "dim")]
     for mark, count in (("compaction", s.compactions), ("model", s.model_changes)):
@@ -158,8 +176,8 @@ def growth_notes(s: SessionSummary) -> list[Span]:
     return spans
 
 
-def _without(s: SessionSummary) -> list[Span]:
-    """What the session comes to without its subagents."""
+def _without_subagents(s: SessionSummary) -> list[Span]:
+    """Calls and cost without the subagents."""
     if not s.subagents or not s.main_calls:
         return []
     main = numbers.least(s.main_usd, s.main_unpriced > 0 or s.main_partial > 0)
@@ -168,32 +186,32 @@ def _without(s: SessionSummary) -> list[Span]:
 
 
 def growth(s: SessionSummary, room: int, height: int, *, home: str = "", colour: bool = True) -> list[Spans]:
-    """The strip of all calls with its marks, then what the session says of itself; `height` lines at most."""
+    """The strip of all calls with its marks, then texts of the session; at most `height` lines."""
     if not s.known:
         return [[Span(f" {numbers.NONE * 3}", "faint")], *_texts(s, room, home)][:height]
     if s.error:
-        return [[Span(f" ▲ {trouble(s)}", "warn")], *_place(s, room, home)][:height]
+        return [[Span(f" ▲ {describe_error(s)}", "warn")], *_path_line(s, room, home)][:height]
     texts = _texts(s, room, home)
-    tall = height - len(texts)
-    if tall < 2 and height > 2:
-        # A low pane keeps the strip, the sentence and the place.
-        texts, tall = [*texts[: max(0, height - 2)], texts[-1]], 1
-    return [*_strip(s, room, tall, colour), *texts][:height]
+    strip_height = height - len(texts)
+    if strip_height < 2 and height > 2:
+        # A low pane shows the strip, the sentence and the path.
+        texts, strip_height = [*texts[: max(0, height - 2)], texts[-1]], 1
+    return [*_strip(s, room, strip_height, colour), *texts][:height]
 
 
 def _strip(s: SessionSummary, room: int, height: int, colour: bool) -> list[Spans]:
     if not s.growth or height < 1:
         return [[Span(" No calls recorded.", "dim")]] if height > 0 else []
-    # Imported here: Home's first frame has no session whose growth is known.
+    # Late import: not needed for Home's first frame.
     from ctxtui.views.inspector import strip_columns
 
-    wide = max(1, room - AXIS - 3)
+    strip_width = max(1, room - AXIS - 3)
     calls = [strip_columns.StripColumn(c.read, c.write, c.fresh, marks=c.marks) for c in s.growth]
-    columns = strip_columns.bucketed(calls, wide)
-    per = min(4, max(1, wide // len(columns)))
+    columns = strip_columns.bucket_columns(calls, strip_width)
+    per = min(4, max(1, strip_width // len(columns)))
     marked = height >= 3
     rows = height - marked
-    top = _top(max(column.total for column in calls))
+    top = _axis_top(max(column.total for column in calls))
     drawn = strip_columns.rows(columns, rows, top, per=per, colour=colour)
     lines: list[Spans] = [
         [Span(" "), *axis, *line] for axis, line in zip(strip_columns.axis(rows, top, AXIS), drawn, strict=True)
@@ -203,8 +221,8 @@ def _strip(s: SessionSummary, room: int, height: int, colour: bool) -> list[Span
     return lines
 
 
-def _top(tokens: float) -> float:
-    """The axis' end: three digits, never less than what is drawn."""
+def _axis_top(tokens: float) -> float:
+    """Upper end of the axis: three significant digits, at least `tokens`."""
     unit = 10 ** max(0, len(str(int(tokens))) - 3)
     return float(max(1, math.ceil(tokens / unit) * unit))
 
@@ -212,50 +230,50 @@ def _top(tokens: float) -> float:
 def _texts(s: SessionSummary, room: int, home: str) -> list[Spans]:
     out: list[Spans] = []
     if s.refused:
-        out.append(_said(Span("✗", "crit"), f"ends refused, `ctxtui repair` mends it: {s.refused}", "warn", room))
+        out.append(_text_line(Span("✗", "crit"), f"ends refused, `ctxtui repair` mends it: {s.refused}", "warn", room))
     if s.sentence:
-        out.append(_said(Span("▼" if s.misses else " ", "crit"), s.sentence, "ink", room))
+        out.append(_text_line(Span("▼" if s.misses else " ", "crit"), s.sentence, "ink", room))
     if s.first_user_text:
-        out.append(_said(category("user").span, s.first_user_text, "ink bold", room))
+        out.append(_text_line(category("user").span, s.first_user_text, "ink bold", room))
     if s.last_answer:
-        out.append(_said(category("assistant").span, s.last_answer, "dim", room))
+        out.append(_text_line(category("assistant").span, s.last_answer, "dim", room))
     if s.advice:
-        out.append(_said(Span(" "), s.advice, "dim", room))
+        out.append(_text_line(Span(" "), s.advice, "dim", room))
     models = ", ".join(f"{short_model(name)} {n:,} call{'' if n == 1 else 's'}" for name, n in s.models)
     facts = [f"{n:,} {word}{'' if n == 1 else 's'}" for n, word in ((s.turns, "turn"), (s.subagents, "subagent")) if n]
     if s.subscription:
-        facts.append(f"subscription, {least_words(s)} list price")
+        facts.append(f"subscription, {format_least_cost(s)} list price")
     if s.tags:
-        facts.insert(0, tagged(s))
+        facts.insert(0, format_tags(s))
     if models or facts:
-        out.append(_two(models, "   ".join(facts), "dim", room))
-    return [*out, *_place(s, room, home)]
+        out.append(_two_ends(models, "   ".join(facts), "dim", room))
+    return [*out, *_path_line(s, room, home)]
 
 
-def _place(s: SessionSummary, room: int, home: str) -> list[Spans]:
+def _path_line(s: SessionSummary, room: int, home: str) -> list[Spans]:
     facts = ([f"{s.lines:,} lines"] if s.lines else []) + ([f"{s.skipped:,} skipped"] if s.known and s.path else [])
-    line = _two(shortened_home(s.path, home) or s.stored, "   ".join(facts), "faint", room)
+    line = _two_ends(abbreviate_home(s.path, home) or s.stored, "   ".join(facts), "faint", room)
     if s.skipped:
         line = [Span(span.text, "warn") if "skipped" in span.text else span for span in line]
     return [line]
 
 
-def _said(glyph: Span, text: str, style: str, room: int) -> list[Span]:
+def _text_line(glyph: Span, text: str, style: str, room: int) -> list[Span]:
     words = cells.fit(safe_text.one_line(text), max(0, room - 4))
     return [Span(" "), glyph, Span(" "), *safe_text.spans(words, style)]
 
 
-def _two(left: str, right: str, style: str, room: int) -> list[Span]:
-    """A line with two ends; the left one is cut, a path in its middle."""
+def _two_ends(left: str, right: str, style: str, room: int) -> list[Span]:
+    """A line with left and right text; the left one is shortened, a path in its middle."""
     free = max(0, room - 3 - cells.width(right))
     left = safe_text.one_line(left)
     if "/" in left and cells.width(left) > free - 2:
-        left = shortened(left, free - 2)
+        left = shorten_path(left, free - 2)
     return merged([Span(" "), Span(cells.left(left, free), style), Span(f" {right} ", "faint" if right else style)])
 
 
-def shortened(path: str, room: int) -> str:
-    """A path in at most `room` cells: its beginning, ``…``, its end."""
+def shorten_path(path: str, room: int) -> str:
+    """Shorten a path to `room` cells: beginning, ``…``, end."""
     if cells.width(path) <= room or room < 8:
         return cells.fit(path, room)
     name = path.rpartition("/")[2]
@@ -265,7 +283,7 @@ def shortened(path: str, room: int) -> str:
     return cells.cut(path, max(0, room - len(name) - 3)) + "…/" + name
 
 
-def status(done: int, total: int, reading: bool, wanted: ListOrder) -> list[Span]:
+def status_line(done: int, total: int, reading: bool, wanted: ListOrder) -> list[Span]:
     """``reading 41 of 61 ━━━───   s sort: age ↓``."""
     sort = sorts()[wanted.sort]
     order = f" sort: {sort.name} {'↓' if wanted.falling else '↑'} "
@@ -275,9 +293,9 @@ def status(done: int, total: int, reading: bool, wanted: ListOrder) -> list[Span
     return [Span(f"reading {done:,} of {total:,} ", "dim"), *bars.progress(done, total, 15), Span("   "), *right]
 
 
-def empty(any_: bool, words: str) -> Spans:
-    """The sentence of a list without rows."""
-    if any_ and words:
+def empty_list_text(has_sessions: bool, words: str) -> Spans:
+    """Sentence for a list without rows."""
+    if has_sessions and words:
         return [Span(f"No session matches “{words}”.  ", "dim"), Span("esc", "accent bold"), Span(" show all", "dim")]
     return [
         Span("No recorded session on this machine.  ", "dim"),
@@ -286,37 +304,37 @@ def empty(any_: bool, words: str) -> Spans:
     ]
 
 
-LINES: Final = (
+WELCOME_LINES: Final = (
     "See what the model read: every call of a recorded agent session, block by block, with tokens, cache and money.",
     "Below are the sessions found on this machine, those of this directory first, and four samples to try.",
     "Read-only; nothing leaves this machine.",
 )
-SHORT: Final = (
+WELCOME_SHORT: Final = (
     "What the model read, call by call: every block with tokens, cache, money.",
     "Below: the sessions of this machine, this directory's first; then samples.",
     "Read-only; nothing leaves this machine.",
 )
-NOWHERE: Final = (
-    LINES[0],
+NO_SESSIONS_LINES: Final = (
+    WELCOME_LINES[0],
     "No session was found on this machine yet. Below: four samples to try, and the places where ctxtui looked.",
-    LINES[2],
+    WELCOME_LINES[2],
 )
-NOWHERE_SHORT: Final = (
-    SHORT[0],
+NO_SESSIONS_SHORT: Final = (
+    WELCOME_SHORT[0],
     "No session found yet. Below: four samples, and where ctxtui looked.",
-    SHORT[2],
+    WELCOME_SHORT[2],
 )
-KEYS: Final = (("enter", "open"), ("[ ]", "calls"), ("/", "filter"), ("?", "help"), ("q", "quit"))
-HEIGHT: Final = 1 + len(LINES) + 1
+WELCOME_KEYS: Final = (("enter", "open"), ("[ ]", "calls"), ("/", "filter"), ("?", "help"), ("q", "quit"))
+WELCOME_HEIGHT: Final = 1 + len(WELCOME_LINES) + 1
 """Lines of the pane with its rule."""
 
 
-def welcome(room: int, *, found: bool = True) -> list[Spans]:
-    """The pane's body; `found` says whether there are sessions beside the samples."""
-    long, short = (LINES, SHORT) if found else (NOWHERE, NOWHERE_SHORT)
+def welcome(room: int, *, has_sessions: bool = True) -> list[Spans]:
+    """The body of the welcome pane; `found` is whether there are sessions other than the samples."""
+    long, short = (WELCOME_LINES, WELCOME_SHORT) if has_sessions else (NO_SESSIONS_LINES, NO_SESSIONS_SHORT)
     words = long if room >= cells.width(long[0]) + 4 else short
     lines: list[Spans] = [[Span(f"  {line}")] for line in words]
     keys: list[Span] = [Span("  ")]
-    for key, label in KEYS:
+    for key, label in WELCOME_KEYS:
         keys += [Span(key, "accent bold"), Span(f" {label}   ", "dim")]
     return [*lines, keys]

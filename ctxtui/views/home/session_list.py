@@ -1,4 +1,4 @@
-"""Home's list: sessions in groups, filtered and sorted."""
+"""Home's list of sessions: grouped, filtered and sorted."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.views.home.columns import HomeRow, sorts, when
+from ctxtui.views.home.columns import HomeRow, age_sort_key, sorts
 from ctxtui.views.model.session_summary import ELSEWHERE, HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import numbers
 
 
 class Group(NamedTuple):
-    """A group's rule: its name, the count beside it."""
+    """Heading of a group: its name, and the count next to it."""
 
     name: str
     note: str
 
 
 class SessionsSought(NamedTuple):
-    """Whose sessions were looked for, and where; for a list without any."""
+    """A source whose sessions were looked for, and the place; shown in a list without sessions."""
 
     source: str
     where: str
@@ -30,7 +30,7 @@ Entry = Group | SessionsSought | SessionSummary
 
 
 class ListOrder(Struct, frozen=True):
-    """What the reader asked for: a sort (index into `columns.sorts`), its direction, words that must occur."""
+    """The user's choice: sort (index into `columns.sorts`), direction, and words that must occur."""
 
     sort: int = 0
     falling: bool = True
@@ -38,9 +38,9 @@ class ListOrder(Struct, frozen=True):
 
 
 def matches(summary: SessionSummary, words: Iterable[str]) -> bool:
-    """Whether every one of the case-folded `words` occurs in what is known of the session."""
+    """Whether all case-folded `words` occur in the session's texts."""
     models = " ".join(name for name, _ in summary.models)
-    hay = "\0".join(
+    searched_text = "\0".join(
         (
             summary.title,
             summary.source,
@@ -54,11 +54,11 @@ def matches(summary: SessionSummary, words: Iterable[str]) -> bool:
             " ".join(summary.tags),
         )
     ).casefold()
-    return all(word in hay for word in words)
+    return all(word in searched_text for word in words)
 
 
 def group_of(summary: SessionSummary, directory: str) -> str:
-    """Its group; one that ran in `directory` (absolute) or below it is ``here``, whatever its folder says."""
+    """The session's group: ``here`` if it ran in `directory` (absolute) or below it."""
     if summary.group != SAMPLES and f"{summary.cwd}/".startswith(directory.rstrip("/") + "/"):
         return HERE
     return summary.group
@@ -66,33 +66,36 @@ def group_of(summary: SessionSummary, directory: str) -> str:
 
 def arrange(
     summaries: Iterable[SessionSummary],
-    wanted: ListOrder,
+    order: ListOrder,
     directory: str,
     name: str,
     sought: Iterable[SessionsSought] = (),
 ) -> tuple[Entry, ...]:
-    """The list as shown: this directory's sessions under its `name`, those elsewhere, the samples; empty groups left
-    out. Where there is none but samples, what was `sought` stands below them. Sessions that cannot be read, or are not
-    read yet, stand last where the sort key needs figures."""
-    words = wanted.words.casefold().split()
-    found = [s for s in summaries if not words or matches(s, words)]
-    sort = sorts()[wanted.sort]
+    """The list as displayed: sessions of this directory under `name`, those of other directories, then the samples.
+
+    Empty groups are left out. If there are only samples, the places `sought` follow them. Unreadable and unread
+    sessions
+    come last if the sort key needs figures.
+    """
+    words = order.words.casefold().split()
+    matching = [s for s in summaries if not words or matches(s, words)]
+    sort = sorts()[order.sort]
     key = sort.sort or (lambda row: 0.0)
-    found.sort(key=lambda s: s.key)
-    found.sort(key=when, reverse=True)
-    found.sort(key=lambda s: key(HomeRow(s)), reverse=wanted.falling)
+    matching.sort(key=lambda s: s.key)
+    matching.sort(key=age_sort_key, reverse=True)
+    matching.sort(key=lambda s: key(HomeRow(s)), reverse=order.falling)
     if sort.figure:
-        found.sort(key=lambda s: not s.known or bool(s.error))
+        matching.sort(key=lambda s: not s.known or bool(s.error))
     groups: dict[str, list[SessionSummary]] = {HERE: [], ELSEWHERE: [], SAMPLES: []}
-    for s in found:
+    for s in matching:
         groups[group_of(s, directory)].append(s)
     entries: list[Entry] = []
     for group, members in groups.items():
         if members:
             note = f"{len(members)} shipped with ctxtui" if group == SAMPLES else numbers.many(len(members), "session")
             entries += [Group(name if group == HERE else group, note), *members]
-    looked = tuple(sought)
-    if looked and not (words or groups[HERE] or groups[ELSEWHERE]):
+    places = tuple(sought)
+    if places and not (words or groups[HERE] or groups[ELSEWHERE]):
         more = SessionsSought("any other", "ctxtui PATH opens a file; ctxtui doctor checks these places")
-        entries += [Group("no recorded session on this machine", "looked for those of"), *looked, more]
+        entries += [Group("no recorded session on this machine", "looked for those of"), *places, more]
     return tuple(entries)

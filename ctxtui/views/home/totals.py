@@ -1,4 +1,4 @@
-"""Home's header: the totals over its sessions."""
+"""Home's header line with the totals over its sessions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from ctxtui.views.text.span import Span, Spans, merged, width
 
 
 class Totals(Struct, frozen=True, kw_only=True):
-    """Sums over sessions: `sessions` of them, chosen among `of` (0: all there are), their `calls`, `tokens` in and out,
-    `cost` in USD of the calls with a price, `unpriced` calls without one, `partial` ones whose answer is reported in
-    part, `input` tokens and those of them that were `read` from a cache."""
+    """Sums over `sessions` sessions, chosen among `of` (0: all).
+
+    `cost` in USD covers calls with a price, `unpriced` counts those without; `partial` counts answers that are reported
+    in
+    part; `read` is the part of `input` tokens that was read from a cache.
+    """
 
     sessions: int = 0
     calls: int = 0
@@ -27,7 +30,7 @@ class Totals(Struct, frozen=True, kw_only=True):
 
 
 def totals(sums: CallSums, sessions: int, of: int = 0) -> Totals:
-    """The sums of `sessions` listed ones."""
+    """Build the totals of `sessions` listed sessions."""
     return Totals(
         sessions=sessions,
         calls=round(sums.calls),
@@ -41,37 +44,37 @@ def totals(sums: CallSums, sessions: int, of: int = 0) -> Totals:
     )
 
 
-def sums_of(totals: Totals) -> dict[str, str]:
-    """What the figures of the header are made of, by the glossary's words."""
+def explain_totals(totals: Totals) -> dict[str, str]:
+    """Explanations of the header's figures, by glossary word."""
     spent = sums.rate(totals.cost, totals.tokens, "tokens in and out")
-    once = "A call that stands in several files is counted once."
+    note = "A call that stands in several files is counted once."
     of = f", of {totals.of:,}" if totals.of else ""
     whole = f"{totals.tokens:,} tokens = {totals.input:,} of input + {totals.tokens - totals.input:,} of output."
     return {
-        "tokens": f"{whole} {once}",
-        "cost": f"{spent} {once}",
-        "list price": f"{spent} {once}",
+        "tokens": f"{whole} {note}",
+        "cost": f"{spent} {note}",
+        "list price": f"{spent} {note}",
         "hit rate": sums.share(totals.read, totals.input, " of input"),
         "sessions": f"{totals.sessions:,} are added up{of}: {totals.calls:,} calls.",
     }
 
 
 def header(room: int, directory: str, totals: Totals) -> list[Span]:
-    """The screen's first line: what this is and where, the sums at the right as far as they fit."""
+    """The first screen line: program and directory, then as many totals as fit."""
     left = [Span(" ctxtui ", "accent-ink on-accent bold"), Span(" "), Span("sessions", "ink bold")]
-    where = [Span("   "), Span(directory, "dim")]
+    directory_spans = [Span("   "), Span(directory, "dim")]
     groups = _groups(totals)
     while groups and width(left) + width(_joined(groups)) + 3 > room:
         groups.pop(0)
     right = _joined(groups)
-    spans = [*left, *where] if width(left) + width(where) + width(right) + 3 <= room else left
+    spans = [*left, *directory_spans] if width(left) + width(directory_spans) + width(right) + 3 <= room else left
     return merged([*spans, Span(" " * max(1, room - width(spans) - width(right) - 1)), *right, Span(" ")])
 
 
 def _groups(totals: Totals) -> list[Spans]:
     noun = "session" if totals.sessions == 1 else "sessions"
-    told = f"{totals.sessions:,} of {totals.of:,} sessions" if totals.of else f"{totals.sessions:,} {noun}"
-    out: list[Spans] = [[Span(told, "warn" if totals.of else "dim")]]
+    session_count = f"{totals.sessions:,} of {totals.of:,} sessions" if totals.of else f"{totals.sessions:,} {noun}"
+    out: list[Spans] = [[Span(session_count, "warn" if totals.of else "dim")]]
     if totals.tokens:
         in_part = totals.partial > 0
         out.append([Span(numbers.least_tokens(totals.tokens, in_part), "ink bold"), Span(" tokens", "dim")])

@@ -1,6 +1,4 @@
-"""Charts as SVG: stacked columns, curves, bars. They take their colours from the document, and say in words what they
-show to who cannot see them.
-"""
+"""SVG charts: stacked columns, curves, bars. Colours come from the document; each chart has a text description."""
 
 from __future__ import annotations
 
@@ -15,20 +13,20 @@ from ctxtui.views.text.numbers import tokens
 from ctxtui.views.text.scale import short
 
 WIDTH: Final = 960
-"""Units across; a chart takes the width that it is given."""
+"""Width in SVG units; charts scale to the available width."""
 _LEFT: Final = 52
 _BOTTOM: Final = 22
 _TOP: Final = 10
 _RIGHT: Final = 10
-COLUMNS: Final = 420
-"""Columns at most: more calls share one, which then shows the largest of them."""
+MAX_COLUMNS: Final = 420
+"""Maximum number of columns; beyond it calls share a column, which shows the largest."""
 
 Figure = Callable[[float], str]
-"""Writes a figure of an axis."""
+"""Formats a figure of an axis."""
 
 
 class StackPart(Struct, frozen=True):
-    """One part of each column: its `name`, the class that fills it, and its value in every column."""
+    """One part of each column: its `name`, CSS class, and values."""
 
     name: str
     fill: str
@@ -36,14 +34,14 @@ class StackPart(Struct, frozen=True):
 
 
 class LimitLine(Struct, frozen=True):
-    """A line across the chart at `value`, with its `name`."""
+    """A horizontal line at `value`, with its `name`."""
 
     value: float
     name: str
 
 
 class Mark(Struct, frozen=True):
-    """A sign under the column `at` (from 0), and what it means."""
+    """A sign below column `at` (from 0), and its meaning."""
 
     at: int
     sign: str
@@ -52,8 +50,7 @@ class Mark(Struct, frozen=True):
 
 
 class Curve(Struct, frozen=True):
-    """One curve: its `name`, the `letter` that names it on the chart, the class of its line, its values from left to
-    right (None: a gap)."""
+    """One curve: `name`, `letter` on the chart, CSS class of its `line`, values from left to right (None: a gap)."""
 
     name: str
     letter: str
@@ -62,7 +59,7 @@ class Curve(Struct, frozen=True):
 
 
 def stacked(
-    says: str,
+    description: str,
     parts: Sequence[StackPart],
     *,
     height: int = 240,
@@ -72,32 +69,34 @@ def stacked(
     axis: Figure = short,
     column: str = "call",
 ) -> str:
-    """Columns of `parts` on top of one another; `says` tells what they show. `figure` writes single figures, `axis`
-    those at the left."""
+    """Draw stacked columns of `parts`; `says` describes the chart.
+
+    `figure` formats single values, `axis` the axis labels.
+    """
     count = max((len(part.values) for part in parts), default=0)
     if not count:
         return ""
     groups = _groups(count)
     sums = [sum(max(0.0, part.values[n]) for part in parts) for n in range(count)]
-    shown = [max(group, key=sums.__getitem__) for group in groups]
+    chosen = [max(group, key=sums.__getitem__) for group in groups]
     most = max(sums)
-    near = [one for one in limits if one.value > 0 and most > one.value / 3]
-    area = _Area(height, scale.ceiling(max([most, *(one.value * 1.02 for one in near)])), len(groups))
-    out = [area.begin(says), *area.grid(axis)]
-    floor = [0.0] * len(shown)
+    visible_limits = [limit for limit in limits if limit.value > 0 and most > limit.value / 3]
+    area = _Area(height, scale.ceiling(max([most, *(limit.value * 1.02 for limit in visible_limits)])), len(groups))
+    out = [area.begin(description), *area.grid(axis)]
+    floor = [0.0] * len(chosen)
     for part in parts:
         path = []
-        for at, n in enumerate(shown):
+        for at, n in enumerate(chosen):
             value = max(0.0, part.values[n])
             if value > 0:
                 path.append(area.rect(at, floor[at], floor[at] + value))
                 floor[at] += value
         if path:
             out.append(f'<path class="{part.fill}" d="{"".join(path)}"/>')
-    out += [area.across(one, figure) for one in near]
-    for at, (group, n) in enumerate(zip(groups, shown, strict=True)):
-        of = [f"{part.name} {figure(part.values[n])}" for part in parts if part.values[n] > 0]
-        title = f"{column} {_numbers(group)}: {figure(sums[n])} = {' + '.join(of)}"
+    out += [area.across(limit, figure) for limit in visible_limits]
+    for at, (group, n) in enumerate(zip(groups, chosen, strict=True)):
+        terms = [f"{part.name} {figure(part.values[n])}" for part in parts if part.values[n] > 0]
+        title = f"{column} {_format_range(group)}: {figure(sums[n])} = {' + '.join(terms)}"
         out.append(f'<rect class="hit" {area.box(at)}><title>{safe(title)}</title></rect>')
     by_column: dict[int, Mark] = {}
     for mark in marks:
@@ -107,23 +106,23 @@ def stacked(
 
 
 def curves(
-    says: str,
-    every: Sequence[Curve],
+    description: str,
+    curve_list: Sequence[Curve],
     *,
     height: int = 240,
     limits: Sequence[LimitLine] = (),
     figure: Figure = short,
 ) -> str:
-    """Curves over one another, each with its letter at its right end."""
-    count = max((len(one.values) for one in every), default=0)
-    known = [value for one in every for value in one.values if value is not None]
-    if not count or not known:
+    """Draw overlaid curves, each with its letter at the right end."""
+    count = max((len(one.values) for one in curve_list), default=0)
+    values_drawn = [value for one in curve_list for value in one.values if value is not None]
+    if not count or not values_drawn:
         return ""
-    most = max(known)
-    near = [one for one in limits if one.value > 0 and most > one.value / 3]
-    area = _Area(height, scale.ceiling(max([most, *(one.value * 1.02 for one in near)])), count)
-    out = [area.begin(says), *area.grid(figure)]
-    for one in every:
+    most = max(values_drawn)
+    visible_limits = [one for one in limits if one.value > 0 and most > one.value / 3]
+    area = _Area(height, scale.ceiling(max([most, *(one.value * 1.02 for one in visible_limits)])), count)
+    out = [area.begin(description), *area.grid(figure)]
+    for one in curve_list:
         points, last = [], None
         for at, value in enumerate(one.values):
             if value is None:
@@ -137,58 +136,59 @@ def curves(
             at, value = ends[-1]
             place = f'x="{min(WIDTH - 8.0, area.middle(at)):.1f}" y="{area.y(value) - 4:.1f}"'
             out.append(f'<text class="letter" text-anchor="end" {place}>{safe(one.letter)}</text>')
-    out += [area.across(one, figure) for one in near]
+    out += [area.across(one, figure) for one in visible_limits]
     return "".join([*out, *area.numbered([range(n, n + 1) for n in range(count)]), "</svg>"])
 
 
-def spark(values: Sequence[float], says: str) -> str:
-    """A small chart for a row of a table."""
+def spark(values: Sequence[float], description: str) -> str:
+    """Draw a small chart for a table row."""
     if not values:
         return ""
     groups = _groups(len(values), 60)
-    tall = [max(values[n] for n in group) for group in groups]
-    top = max(tall) or 1.0
-    path = "".join(f"M{n * 2},{20 - 19 * v / top:.1f}h2V20h-2z" for n, v in enumerate(tall) if v > 0)
+    heights = [max(values[n] for n in group) for group in groups]
+    top = max(heights) or 1.0
+    path = "".join(f"M{n * 2},{20 - 19 * v / top:.1f}h2V20h-2z" for n, v in enumerate(heights) if v > 0)
     return (
-        f'<svg class="spark" viewBox="0 0 120 20" role="img" aria-label="{safe(says)}"><title>{safe(says)}</title>'
+        f'<svg class="spark" viewBox="0 0 120 20" role="img" aria-label="{safe(description)}">'
+        f"<title>{safe(description)}</title>"
         f'<path class="spark-area" d="{path}"/></svg>'
     )
 
 
 def bar(value: float, most: float, fill: str) -> str:
-    """A bar beside a figure."""
-    wide = 100 * max(0.0, value) / most if most > 0 else 0.0
-    return f'<span class="track"><i class="{fill}" style="width:{wide:.1f}%"></i></span>'
+    """Draw a bar next to a figure."""
+    percent = 100 * max(0.0, value) / most if most > 0 else 0.0
+    return f'<span class="track"><i class="{fill}" style="width:{percent:.1f}%"></i></span>'
 
 
 def legend(parts: Sequence[tuple[str, str, str]]) -> str:
-    """(class of the swatch, glyph, name) of each part, as a line of words."""
-    made = (f'<span><i class="{fill}"></i>{safe(f"{glyph} {name}".strip())}</span>' for fill, glyph, name in parts)
-    return f'<p class="legend">{"".join(made)}</p>'
+    """Draw a legend line from (CSS class of the swatch, glyph, name) of each part."""
+    swatches = (f'<span><i class="{fill}"></i>{safe(f"{glyph} {name}".strip())}</span>' for fill, glyph, name in parts)
+    return f'<p class="legend">{"".join(swatches)}</p>'
 
 
-def _groups(count: int, most: int = COLUMNS) -> list[range]:
+def _groups(count: int, most: int = MAX_COLUMNS) -> list[range]:
     if count <= most:
         return [range(n, n + 1) for n in range(count)]
     return [range(n * count // most, (n + 1) * count // most) for n in range(most)]
 
 
-def _numbers(group: range) -> str:
+def _format_range(group: range) -> str:
     return f"{group.start + 1:,}" if len(group) == 1 else f"{group.start + 1:,}–{group.stop:,}"
 
 
 class _Area:
-    """Where things stand in a chart of `height` units whose top is `top`, with so many columns."""
+    """Coordinates of a chart of `height` units with upper value `top` and `columns` columns."""
 
     def __init__(self, height: int, top: float, columns: int) -> None:
         self._height, self._top, self._columns = height, top, columns
         self._wide = (WIDTH - _LEFT - _RIGHT) / columns
         self._floor = height - _BOTTOM
 
-    def begin(self, says: str) -> str:
+    def begin(self, description: str) -> str:
         return (
-            f'<svg class="chart" viewBox="0 0 {WIDTH} {self._height}" role="img" aria-label="{safe(says)}">'
-            f"<desc>{safe(says)}</desc>"
+            f'<svg class="chart" viewBox="0 0 {WIDTH} {self._height}" role="img" aria-label="{safe(description)}">'
+            f"<desc>{safe(description)}</desc>"
         )
 
     def x(self, at: float) -> float:
@@ -218,30 +218,30 @@ class _Area:
             value += step
         return out
 
-    def across(self, one: LimitLine, figure: Figure) -> str:
-        y = self.y(one.value)
+    def across(self, limit: LimitLine, figure: Figure) -> str:
+        y = self.y(limit.value)
         return (
             f'<line class="limit" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            f'<text class="limit-name" x="{_LEFT + 4}" y="{y - 4:.1f}">{safe(one.name)} {figure(one.value)}</text>'
+            f'<text class="limit-name" x="{_LEFT + 4}" y="{y - 4:.1f}">{safe(limit.name)} {figure(limit.value)}</text>'
         )
 
     def below(self, at: int, mark: Mark) -> str:
         place = f'x="{self.middle(at):.1f}" y="{self._floor + 9}"'
-        says = f"<title>{safe(mark.says)}</title>"
-        return f'<text class="{mark.style}" text-anchor="middle" {place}>{mark.sign}{says}</text>'
+        title = f"<title>{safe(mark.says)}</title>"
+        return f'<text class="{mark.style}" text-anchor="middle" {place}>{mark.sign}{title}</text>'
 
     def numbered(self, groups: Sequence[range]) -> list[str]:
         every = max(1, round(scale.step(len(groups), 8)))
-        found = [at for at, group in enumerate(groups) if at == 0 or (group.start + 1) % every == 0]
-        found = found if len(found) <= 14 else list(range(0, len(groups), -(-len(groups) // 8)))
+        labelled = [at for at, group in enumerate(groups) if at == 0 or (group.start + 1) % every == 0]
+        labelled = labelled if len(labelled) <= 14 else list(range(0, len(groups), -(-len(groups) // 8)))
         return [
             f'<text class="axis" text-anchor="middle" x="{self.middle(at):.1f}" y="{self._height - 3}">'
             f"{groups[at].start + 1:,}</text>"
-            for at in found
+            for at in labelled
         ]
 
 
-RULES: Final = """
+CHART_CSS: Final = """
 figure{margin:1rem 0}
 figcaption{color:var(--dim);margin-bottom:.2rem}
 svg.chart{width:100%;height:auto;display:block}
@@ -269,4 +269,4 @@ svg.spark{width:120px;height:20px;display:block}
 .track i{display:block;height:100%}
 @media (max-width:50rem){svg.chart text{font-size:14px}}
 """
-"""Rules of style for charts, for `document.head`."""
+"""CSS rules of charts, for `document.head`."""

@@ -1,4 +1,4 @@
-"""The frame of a document: its head with the style, text that is safe in HTML, tables."""
+"""Frame of an HTML document: head with style, escaped text, tables."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Final
 from ctxtui.views.text.signs import CATEGORY, DARK, LIGHT
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""What a browser may load for the document: nothing from elsewhere, no script at all."""
-_DIRECTION: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Content security policy of the document: no scripts, nothing loaded from elsewhere."""
+DIRECTION_CONTROLS: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+CONTROL_CHARS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def safe(text: str) -> str:
-    """`text` as HTML: what turns the direction of writing is shown, controls and lone surrogates are ``·``."""
-    shown = _DIRECTION.sub(lambda m: f"⟨U+{ord(m[0]):04X}⟩", text)
-    return escape(_CONTROL.sub("·", shown))
+    """Escape `text` for HTML; direction controls are shown as code points, other controls and surrogates as ``·``."""
+    visible = DIRECTION_CONTROLS.sub(lambda m: f"⟨U+{ord(m[0]):04X}⟩", text)
+    return escape(CONTROL_CHARS.sub("·", visible))
 
 
 def head(title: str, rules: str = "") -> Iterator[str]:
-    """Everything up to the body; `rules` are further rules of style."""
+    """Yield everything before the body content; `rules` are additional CSS rules."""
     yield "<!doctype html>"
     yield '<html lang="en"><head><meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -31,26 +31,26 @@ def head(title: str, rules: str = "") -> Iterator[str]:
 
 
 def foot(text: str) -> str:
-    """The last lines."""
+    """Closing tags with a footer."""
     return f"</main><footer>{safe(text)}</footer></body></html>"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = (0,)) -> Iterator[str]:
-    """A table; cells are HTML already. Columns but those in `left` are figures, at the right."""
+    """Yield a table of cells that are HTML already. Columns not in `left` are right-aligned figures."""
     yield '<div class="wide"><table><thead><tr>'
-    yield "".join(f"<th{_side(n, left)}>{safe(name)}</th>" for n, name in enumerate(heads))
+    yield "".join(f"<th{_align(n, left)}>{safe(name)}</th>" for n, name in enumerate(heads))
     yield "</tr></thead><tbody>"
     for row in rows:
-        yield "<tr>" + "".join(f"<td{_side(n, left)}>{cell}</td>" for n, cell in enumerate(row)) + "</tr>"
+        yield "<tr>" + "".join(f"<td{_align(n, left)}>{cell}</td>" for n, cell in enumerate(row)) + "</tr>"
     yield "</tbody></table></div>"
 
 
-def _side(column: int, left: Sequence[int]) -> str:
+def _align(column: int, left: Sequence[int]) -> str:
     return ' class="left"' if column in left else ""
 
 
 def style(rules: str = "") -> str:
-    """The style of a document, with the look book's colours for dark and light screens; paper is always light."""
+    """The document's CSS, with the look book's colours for dark and light screens; print is always light."""
     classes = "".join(
         f".c{n}{{background:var(--{sign.style})}}.t{n}{{color:var(--{sign.style})}}.f{n}{{fill:var(--{sign.style})}}"
         for n, sign in enumerate(CATEGORY)
@@ -58,7 +58,7 @@ def style(rules: str = "") -> str:
     light = f":root{{{_variables(LIGHT)}}}"
     return (
         f":root{{color-scheme:light dark;{_variables(DARK)}}}@media (prefers-color-scheme:light){{{light}}}"
-        f"{_RULES}{rules}{classes}@media print{{{light}{_PRINT}}}"
+        f"{BASE_CSS}{rules}{classes}@media print{{{light}{PRINT_CSS}}}"
     )
 
 
@@ -66,7 +66,7 @@ def _variables(colours: dict[str, str]) -> str:
     return "".join(f"--{name}:{colour};" for name, colour in colours.items())
 
 
-_RULES: Final = """
+BASE_CSS: Final = """
 body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
 header{background:var(--panel);padding:1rem 1.5rem}
 h1{font-size:1.3rem;margin:0}
@@ -78,7 +78,7 @@ h2 small,.dim,footer{color:var(--dim);font-weight:400}
 table{border-collapse:collapse;margin:.7rem 0;font-variant-numeric:tabular-nums}
 footer{padding:1rem 1.5rem}
 """
-_PRINT: Final = """
+PRINT_CSS: Final = """
 body{font-size:11px;background:#fff}
 header{padding:.5rem 0;background:none}
 main{max-width:none;padding:0}

@@ -1,4 +1,4 @@
-"""The strip of a thread's calls: which of them are in view, their columns, marks and scale."""
+"""The strip of a thread's calls: columns in view, marks and scale."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ctxtui.views.text.signs import GUTTER, MARK
 from ctxtui.views.text.span import Span, Spans
 
 AXIS: Final = 4
-"""Cells of the figures at the left of a strip of more than one line."""
+"""Cells of the axis labels at the left of a strip with several lines."""
 _MARK_OF: Final = {
     "miss": "miss",
     "compaction": "compaction",
@@ -31,7 +31,7 @@ _MARK_OF: Final = {
 
 
 class Columns:
-    """One column per call of a thread, made once: only calls that are new or were replaced get another one."""
+    """One column per call of a thread; only new or replaced calls are computed again."""
 
     def __init__(self) -> None:
         self._calls: Sequence[Call] = ()
@@ -40,33 +40,36 @@ class Columns:
         self.top = 0.0
         self._highest = 0.0
 
-    def show(
+    def update(
         self, calls: Sequence[Call], events: Sequence[CallEvent], missed: Mapping[int, CacheMiss]
     ) -> list[StripColumn]:
-        """The columns of `calls`; `missed` are the misses by number of call."""
+        """Return the columns of `calls`; `missed` maps call numbers to misses."""
         if calls is not self._calls:
-            same = min(len(calls), len(self._calls), len(self.columns))
-            while same and calls[same - 1] is not self._calls[same - 1]:
-                same -= 1
-            grown, new = same == len(self.columns), [_column(call, ()) for call in calls[same:]]
-            del self.columns[same:]
-            self.columns += new
-            self._reach(new if grown else self.columns, self._highest if grown else 0.0)
+            unchanged = min(len(calls), len(self._calls), len(self.columns))
+            while unchanged and calls[unchanged - 1] is not self._calls[unchanged - 1]:
+                unchanged -= 1
+            only_appended, new_columns = (
+                unchanged == len(self.columns),
+                [_column(call, ()) for call in calls[unchanged:]],
+            )
+            del self.columns[unchanged:]
+            self.columns += new_columns
+            self._rescale(new_columns if only_appended else self.columns, self._highest if only_appended else 0.0)
             self._calls = calls
         if events is not self._events:
             self._mark(events, missed)
             self._events = events
         return self.columns
 
-    def count(self, sizes: Sequence[int | None]) -> None:
-        """Give the calls that have no report the size that was counted (None: not yet)."""
+    def set_counted_sizes(self, sizes: Sequence[int | None]) -> None:
+        """Set the counted size of calls without a report (None: not counted yet)."""
         for number, (call, size) in enumerate(zip(self._calls, sizes, strict=False)):
             if call.usage is None and size and self.columns[number].total != size:
                 self.columns[number] = _column(call, self.columns[number].marks, size)
-        self._reach(self.columns)
+        self._rescale(self.columns)
 
-    def _reach(self, columns: Sequence[StripColumn], highest: float = 0.0) -> None:
-        """Let the strip be as high as the highest of `columns`, and of others, which is `highest`."""
+    def _rescale(self, columns: Sequence[StripColumn], highest: float = 0.0) -> None:
+        """Set the scale to the highest of `columns` and `highest`."""
         self._highest = max([highest, *(column.total for column in columns)])
         self.top = scale.ceiling(self._highest)
 
@@ -88,14 +91,15 @@ def _column(call: Call, marks: tuple[str, ...], counted: int | None = None) -> S
     if usage is None:
         return StripColumn(counted or 0, marks=marks)
     if not usage.has_cache:
-        # Without figures of the cache nothing can be said of it: all in the colour of what is plainly there.
+        # The report has no cache figures, so all input has the plain colour.
         return StripColumn(usage.input, marks=marks)
     return StripColumn(usage.cache_read, usage.cache_write, usage.fresh, marks=marks)
 
 
 def window(before: Window | None, count: int, cursor: int, room: int) -> Window:
-    """The calls in view: all if they fit, two columns each if there is room. A window that is there already
-    moves by one column while one travels out of it, so that nothing jumps; a `cursor` far from it comes to its middle.
+    """The calls in view: all if they fit, with two cells per column if there is room.
+
+    An existing window moves by one column if the cursor leaves it by one; if `cursor` is farther away, it is centred.
     """
     fresh = strip_columns.window(count, count - 1, room)
     if fresh.first == 0 and fresh.last == count - 1:
@@ -111,7 +115,7 @@ def window(before: Window | None, count: int, cursor: int, room: int) -> Window:
 
 
 class CallStrip(Struct, frozen=True):
-    """What the strip draws: the columns in view, the call shown (index in them), the top of its scale in tokens."""
+    """Data of the strip: columns in view, index of the call shown, top of the scale in tokens."""
 
     columns: tuple[StripColumn, ...]
     per: int
@@ -120,37 +124,37 @@ class CallStrip(Struct, frozen=True):
     usable: float
 
 
-def lines(what: CallStrip, room: int, height: int, *, marked: bool, colour: bool = True) -> list[Spans]:
-    """The body: `height` lines of columns in `room` cells (with the axis), and below them the line of marks."""
-    axis = strip_columns.axis(height, what.top, AXIS) if height > 1 else [[]]
+def lines(strip: CallStrip, room: int, height: int, *, marked: bool, colour: bool = True) -> list[Spans]:
+    """The body: `height` lines of columns in `room` cells (with the axis), then the line of marks."""
+    axis = strip_columns.axis(height, strip.top, AXIS) if height > 1 else [[]]
     lead = [Span(" ")]
     columns = [
-        column if column.forecast == (number == what.here) else replace(column, forecast=number == what.here)
-        for number, column in enumerate(what.columns)
+        column if column.forecast == (number == strip.here) else replace(column, forecast=number == strip.here)
+        for number, column in enumerate(strip.columns)
     ]
-    rows = strip_columns.rows(columns, height, what.top, per=what.per, colour=colour)
-    used, free = len(columns) * what.per, room - 2 - (AXIS + 1 if height > 1 else 0)
-    ahead = strip_columns.ahead(used, free, height, what.top, what.usable, 0, 0)
+    rows = strip_columns.rows(columns, height, strip.top, per=strip.per, colour=colour)
+    used, free = len(columns) * strip.per, room - 2 - (AXIS + 1 if height > 1 else 0)
+    ahead = strip_columns.project(used, free, height, strip.top, strip.usable, 0, 0)
     out: list[Spans] = [[*lead, *axis[y], *rows[y], *ahead[y]] for y in range(height)]
     if marked:
         pad = Span(" " * (1 + (AXIS + 1 if height > 1 else 0)))
-        out.append([pad, *strip_columns.marks(what.columns, what.here, per=what.per)])
+        out.append([pad, *strip_columns.marks(strip.columns, strip.here, per=strip.per)])
     return out
 
 
 def room_for(width: int, height: int) -> int:
-    """Columns for calls in a strip of `width` x `height` cells."""
+    """Number of cells for columns in a strip of `width` x `height` cells."""
     return max(1, width - 2 - (AXIS + 2 if height > 1 else 0))
 
 
 def legend(misses: int, compactions: int, errors: int, room: int) -> list[Span]:
-    """What the colours and marks mean, for the rule, with their counts; short on narrow screens."""
-    counted = [
+    """Meaning of colours and marks with counts, for the rule; short on narrow screens."""
+    event_counts = [
         [MARK["miss"].span, Span(f" miss {misses}", "dim")] if misses else [],
         [MARK["compaction"].span, Span(f" compaction {compactions}", "dim")] if compactions else [],
         [MARK["error"].span, Span(f" error {errors}", "dim")] if errors else [],
     ]
-    parts = [part for part in counted if part]
+    parts = [part for part in event_counts if part]
     if room >= 100:
         states = [[GUTTER[name].span, Span(f" {name}", "dim")] for name in ("read", "write", "fresh")]
         parts = [*states, *parts, [MARK["turn"].span, Span(" turn", "dim")]]

@@ -1,4 +1,4 @@
-"""What a chat shows before the first word: who answers, where that is, what it costs, what leaves the machine."""
+"""The chat's start page: model, provider, cost, and what data leaves the machine."""
 
 from __future__ import annotations
 
@@ -16,15 +16,20 @@ _KEYS: Final = (
     ("esc", "to the panes: what the model will read, and edits of it"),
     ("f1", "all keys"),
 )
-_WIDEST: Final = 100
+MAX_TEXT_WIDTH: Final = 100
 
 
 class ChatStart(Struct, frozen=True):
-    """Who answers: the `model`, the provider `of` it and the `address` it has. `local`: on this machine; `keeps`: and
-    what it is told stays there (a gateway may send it on); `offline`: the embedded provider, which is no model. `why`
-    says how it was chosen, `window` is in tokens (0: not known). `usd` are the list prices of a million tokens read and
-    written (None: not known), once they are `priced`. The tools work in `folder`; `waiting` messages go as soon as the
-    partner is there."""
+    """Facts of the start page: `model`, its provider `of`, and the provider's `address`.
+
+    `local`: on this machine; `keeps`: and nothing is sent on (a gateway may do so); `offline`: the embedded provider,
+    which
+    is no model. `why` says how the model was chosen; `window` is in tokens (0: unknown). `usd` are list prices of a
+    million
+    input and output tokens (None: unknown), valid once `priced`. Tools work in `folder`; `waiting` messages are sent
+    when
+    the provider is ready.
+    """
 
     model: str = ""
     of: str = ""
@@ -40,63 +45,72 @@ class ChatStart(Struct, frozen=True):
     waiting: int = 0
 
 
-def lines(what: ChatStart, room: int) -> list[Spans]:
-    """The lines, each of at most `room` cells."""
-    whole, room = room, min(room, _WIDEST) - 2
+def lines(start: ChatStart, room: int) -> list[Spans]:
+    """The lines, each at most `room` cells wide."""
+    full_room, room = room, min(room, MAX_TEXT_WIDTH) - 2
     out: list[Spans] = [[]]
-    if not what.model:
+    if not start.model:
         out.append([Span(" ○ looking for who answers: your keys, then servers on this machine", "dim")])
     else:
-        out += _partner(what, room)
+        out += _model_lines(start, room)
         out.append([])
-        for paragraph in _told(what):
+        for paragraph in _paragraphs(start):
             out += [[Span("   "), Span(line, "dim")] for line in safe_text.wrap(paragraph, room - 3)]
-    if what.waiting:
-        many = "message" if what.waiting == 1 else "messages"
+    if start.waiting:
+        many = "message" if start.waiting == 1 else "messages"
         out += [[], [Span(f"   Your {many} will be sent as soon as the provider is ready.", "warn")]]
     out.append([])
     out += [[Span(f"   {key:>3}", "accent bold"), Span(f"  {cells.fit(says, room - 8)}", "dim")] for key, says in _KEYS]
-    return [cropped(line, whole) for line in out]
+    return [cropped(line, full_room) for line in out]
 
 
-def _partner(what: ChatStart, room: int) -> Iterator[Spans]:
-    name = "the offline provider" if what.offline else safe_text.one_line(what.model, 60)
-    of = " answers; no model is running" if what.offline else f" of {safe_text.one_line(what.of, 40)} answers"
-    yield [Span(" ● ", "ok"), Span(name, "ink bold"), Span(cells.fit(of, max(0, room - 3 - cells.width(name))), "dim")]
-    yield [Span("   "), Span(cells.fit(_price(what), room - 3))]
-    yield [Span("   "), Span(*_leaves(what, room - 3))]
+def _model_lines(start: ChatStart, room: int) -> Iterator[Spans]:
+    name = "the offline provider" if start.offline else safe_text.one_line(start.model, 60)
+    provider_text = (
+        " answers; no model is running" if start.offline else f" of {safe_text.one_line(start.of, 40)} answers"
+    )
+    yield [
+        Span(" ● ", "ok"),
+        Span(name, "ink bold"),
+        Span(cells.fit(provider_text, max(0, room - 3 - cells.width(name))), "dim"),
+    ]
+    yield [Span("   "), Span(cells.fit(_price(start), room - 3))]
+    yield [Span("   "), Span(*_destination(start, room - 3))]
 
 
-def _price(what: ChatStart) -> str:
-    if what.keeps:
+def _price(start: ChatStart) -> str:
+    if start.keeps:
         return "costs nothing: it runs on this machine"
-    if what.usd is not None:
-        read, written = (f"${usd:,.2f}" for usd in what.usd)
+    if start.usd is not None:
+        read, written = (f"${usd:,.2f}" for usd in start.usd)
         return f"costs {read} a million tokens read, {written} written (list price)"
-    return "costs: no list price is known" if what.priced else "costs: looked up"
+    return "costs: no list price is known" if start.priced else "costs: looked up"
 
 
-def _leaves(what: ChatStart, room: int) -> tuple[str, str]:
-    if what.keeps:
+def _destination(start: ChatStart, room: int) -> tuple[str, str]:
+    if start.keeps:
         return "nothing leaves this machine", "ok"
-    if what.local:
-        told = f"it is asked at {safe_text.one_line(what.address, 60)} on this machine; what that sends on is not known"
-        return cells.fit(told, room), "warn"
-    address = f" ({safe_text.one_line(what.address, 60)})" if what.address else ""
-    whom = f"{safe_text.one_line(what.of, 40)}{address}"
-    return cells.fit(f"what you say and what its tools read goes to {whom}", room), "warn"
+    if start.local:
+        text = (
+            f"it is asked at {safe_text.one_line(start.address, 60)} on this machine; what that sends on is not known"
+        )
+        return cells.fit(text, room), "warn"
+    address = f" ({safe_text.one_line(start.address, 60)})" if start.address else ""
+    destination = f"{safe_text.one_line(start.of, 40)}{address}"
+    return cells.fit(f"what you say and what its tools read goes to {destination}", room), "warn"
 
 
-def _told(what: ChatStart) -> Iterator[str]:
-    window = f"It takes {numbers.exact(what.window)} tokens. " if what.window else ""
-    why = f"{safe_text.one_line(what.why, 200).capitalize()}." if what.why else ""
+def _paragraphs(start: ChatStart) -> Iterator[str]:
+    window = f"It takes {numbers.exact(start.window)} tokens. " if start.window else ""
+    why = f"{safe_text.one_line(start.why, 200).capitalize()}." if start.why else ""
     if window or why:
         yield window + why
-    if what.offline:
+    if start.offline:
         yield (
             "It follows rules, calls the tools you name (read a file, list a folder, find, search) and says what they "
-            "gave. With ANTHROPIC_API_KEY or OPENAI_API_KEY set, or a local server running, a model answers."
+            "gave. With ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY set, or a local server running, a model "
+            "answers."
         )
-    folder = safe_text.one_line(what.folder, 200)
+    folder = safe_text.one_line(start.folder, 200)
     yield f"Its tools work in {folder} and nowhere else; before they write you see what, and are asked."
     yield "The chat is kept in ctxtui's own database; `h` lists it with all others."

@@ -1,4 +1,4 @@
-"""The context pane: what a context is made of, by category in prompt order; what is not recorded; the residual."""
+"""The context pane: composition by category in prompt order, unrecorded tokens, and the residual."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from ctxtui.views.text.span import Span, Spans, width
 
 BOLD_SHARE: Final = 0.2
 HEADS_FROM: Final = 70
-"""Cells from which the pane has columns for the change, the money, and heads over them."""
+"""Width in cells from which the pane has columns for change and money, with heads."""
 BAR_FROM: Final = 40
-"""Cells from which rows have bars, and shares a decimal."""
+"""Width in cells from which rows have bars, and shares a decimal."""
 
 
 class CategoryPart(Struct, frozen=True, kw_only=True):
-    """One category: `tokens` in the context, `change` since the call before, USD in `this` call and `so_far`.
+    """One category: `tokens` in the context, `change` since the previous call, USD in `this` call and `so_far`.
 
-    `shown` is ``line``, ``full`` or ``hidden``: how the transcript shows its blocks. `after` are the tokens under
-    staged edits. None: not known yet, or nothing is staged.
+    `shown` is how the transcript shows its blocks: ``line``, ``full`` or ``hidden``. `after` are the tokens under
+    staged
+    edits. None: not known yet, or nothing is staged.
     """
 
     category: int
@@ -46,40 +47,42 @@ class CategoryPart(Struct, frozen=True, kw_only=True):
         return category_at(self.category)
 
 
-def columns(room: int) -> tuple[int, int, int]:
-    """Cells of the bar, whether money is shown, decimals of the share."""
+def column_widths(room: int) -> tuple[int, int, int]:
+    """Cells of the bar, whether money is shown (0 or 1), and decimals of the share."""
     if room >= HEADS_FROM:
         return max(6, room - 24 - 42), 1, 1
     return (max(0, room - 33), 0, 1) if room >= BAR_FROM else (0, 0, 0)
 
 
 def heads(room: int) -> list[Span]:
-    """The names of the columns."""
-    bar, _, _ = columns(room)
+    """The column heads."""
+    bar, _, _ = column_widths(room)
     text = f"{'tokens':>23} {'':{bar}}{'Δ call':>8}{'this call':>11}{'so far':>10}"
     text += f"{'share':>{room - 1 - len(text)}}"
     return [Span(text, "faint")]
 
 
-def draw(part: CategoryPart, scale: int, room: int) -> list[Span]:
-    """A category's row in `room` cells; `scale` is the tokens that a full bar stands for."""
-    bar, money, decimals = columns(room)
-    sign, lost = part.sign, part.category >= NOT_RECORDED
-    big = "bold" if part.share >= BOLD_SHARE and not lost else ""
+def category_row(part: CategoryPart, scale: int, room: int) -> list[Span]:
+    """A category's row in `room` cells; `scale` is the number of tokens of a full bar."""
+    bar, money, decimals = column_widths(room)
+    sign, is_unrecorded = part.sign, part.category >= NOT_RECORDED
+    big = "bold" if part.share >= BOLD_SHARE and not is_unrecorded else ""
     now = part.tokens if part.after is None else part.after
-    figure = numbers.guessed(part.tokens) if lost else numbers.tokens(now)
+    figure = numbers.guessed(part.tokens) if is_unrecorded else numbers.tokens(now)
     changed = "warn" if now < part.tokens else "add" if now > part.tokens else "ink"
     name_style = {"hidden": "faint strike", "full": "ink underline"}.get(part.shown, "ink")
     name = (
-        [Span(f"   {sign.name}", "faint")] if lost else [_key(sign), sign.span, Span(" "), Span(sign.name, name_style)]
+        [Span(f"   {sign.name}", "faint")]
+        if is_unrecorded
+        else [_key(sign), sign.span, Span(" "), Span(sign.name, name_style)]
     )
     line = [
         *name,
-        Span(cells.right(figure, 23 - width(name)), "faint" if lost else f"{changed} {big}".strip()),
+        Span(cells.right(figure, 23 - width(name)), "faint" if is_unrecorded else f"{changed} {big}".strip()),
         Span(" "),
     ]
     if bar:
-        line += _bar(part, now, scale, bar, "faint" if lost else sign.style)
+        line += _bar(part, now, scale, bar, "faint" if is_unrecorded else sign.style)
     if money:
         change = numbers.NONE if not part.change else numbers.signed(part.change)
         line.append(Span(f"{change:>8}", "ink" if part.change else "dim"))
@@ -89,7 +92,7 @@ def draw(part: CategoryPart, scale: int, room: int) -> list[Span]:
 
 
 def _share(share: float, decimals: int, room: int) -> list[Span]:
-    """A share at the right of `room` cells, the last of which stays free."""
+    """A share, right-aligned in `room` cells with the last cell free."""
     return [Span(f"{numbers.share(share, decimals)[:-2]:>{max(0, room - 3)}}", "dim"), Span(" %", "faint")]
 
 
@@ -107,34 +110,38 @@ def _money(usd: float | None, room: int) -> Span:
     return Span(f"{numbers.NONE if usd is None else numbers.money(usd):>{room}}", "dim")
 
 
-def folded(parts: Sequence[CategoryPart], room: int) -> list[Span]:
-    """One row for several small categories: their glyphs and their sum, as it is under staged edits."""
+def folded_row(parts: Sequence[CategoryPart], room: int) -> list[Span]:
+    """One row for several small categories: glyphs and the sum of tokens, after staged edits."""
     tokens = sum(part.tokens if part.after is None else part.after for part in parts)
     glyphs = [Span(part.sign.glyph + " ", part.sign.style) for part in parts]
-    taken = 3 + 2 * len(parts)
+    used_cells = 3 + 2 * len(parts)
     share = numbers.share(sum(part.share for part in parts), 1 if room >= BAR_FROM else 0)
     return [
         Span("   "),
         *glyphs,
-        Span(f"{numbers.tokens(tokens):>{max(0, 23 - taken)}}"),
-        Span(f"{share:>{max(0, room - 1 - max(23, taken))}}", "dim"),
+        Span(f"{numbers.tokens(tokens):>{max(0, 23 - used_cells)}}"),
+        Span(f"{share:>{max(0, room - 1 - max(23, used_cells))}}", "dim"),
     ]
 
 
-def extra(name: str, figure: str, share: float, room: int) -> list[Span]:
-    """A row that is no category, with its share of the whole."""
+def extra_row(name: str, figure: str, share: float, room: int) -> list[Span]:
+    """A row that is not a category, with its share of the total."""
     return [Span(f"   {name:<13}{figure:>7} ", "faint"), *_share(share, 1 if room >= BAR_FROM else 0, room - 24)]
 
 
-_FEW = 4
+NARROW_RESIDUAL_LINES = 4
 """Lines of the opened residual in a narrow pane."""
 
 
 class Composition(Struct, frozen=True, kw_only=True):
-    """What the context shown is made of. `residual` is what the report holds beyond our figures, `says` what it is, its
-    likely cause and since when ("" where that is not known); `half_width` the half of the 90 % interval of our figures
-    as a share; `parts` is empty while tokens are being counted. `after` is what the total comes to under staged edits,
-    None where nothing is staged."""
+    """Composition of the context shown.
+
+    `residual` is the reported total minus our figures; `says` explains it: its likely cause and first call ("" if
+    unknown).
+    `half_width` is half of the 90 % interval of our figures, as a share. `parts` is empty while tokens are being
+    counted.
+    `after` is the total under staged edits, None if nothing is staged.
+    """
 
     total: int
     reported: bool
@@ -145,16 +152,23 @@ class Composition(Struct, frozen=True, kw_only=True):
     after: int | None = None
 
 
-def staged(what: Composition, changes: Mapping[int, int], without: int, after: int) -> Composition:
-    """`what` under edits that give each category (by index) so many tokens more, or less: the total is `without` the
-    edits in question and `after` them. The residual stays, for nobody knows which blocks it belongs to."""
+def with_staged_edits(what: Composition, changes: Mapping[int, int], without: int, after: int) -> Composition:
+    """Apply token `changes` by category index to `what`: the total is `without` before the edits and `after` them.
+
+    The residual stays, since it cannot be assigned to blocks.
+    """
     if not what.parts:
         return what
-    known = {part.category: part for part in what.parts}
-    known |= {index: CategoryPart(category=index, tokens=0, share=0.0) for index in changes if index not in known}
-    left = {index: max(0, part.tokens + changes.get(index, 0)) for index, part in known.items()}
+    parts_by_category = {part.category: part for part in what.parts}
+    parts_by_category |= {
+        index: CategoryPart(category=index, tokens=0, share=0.0) for index in changes if index not in parts_by_category
+    }
+    tokens_after = {index: max(0, part.tokens + changes.get(index, 0)) for index, part in parts_by_category.items()}
     whole = max(1, after)
-    parts = tuple(replace(known[index], after=left[index], share=left[index] / whole) for index in sorted(known))
+    parts = tuple(
+        replace(parts_by_category[index], after=tokens_after[index], share=tokens_after[index] / whole)
+        for index in sorted(parts_by_category)
+    )
     return replace(what, parts=parts, total=without, after=after)
 
 
@@ -164,46 +178,51 @@ def composition(
     money: tuple[Sequence[float], Sequence[float]] | None = None,
     shown: Sequence[str] = (),
 ) -> Composition:
-    """The composition of the call shown. `before` are the figures of the call before it, `money` the USD by category
-    index (last: not recorded) in this call and so far, `shown` how the transcript shows each category."""
-    got = scene.figures
-    total = got.context_tokens
+    """Compute the composition of the call shown.
+
+    `before` are the figures of the previous call; `money` is the USD by category index (last: not recorded) in this
+    call
+    and so far; `shown` is how the transcript shows each category.
+    """
+    current = scene.figures
+    total = current.context_tokens
     weights = scene.book.weights(scene.call.model)
-    if not got.counted:
-        return Composition(total=total, reported=got.reported is not None, half_width=weights.half_width, parts=())
-    known = dict(enumerate(got.categories.get(name, 0) for name in CATEGORIES)) | {
-        NOT_RECORDED: got.not_recorded or 0,
-        ATTACHED: got.attached,
+    if not current.counted:
+        return Composition(total=total, reported=current.reported is not None, half_width=weights.half_width, parts=())
+    tokens_by_category = dict(enumerate(current.categories.get(name, 0) for name in CATEGORIES)) | {
+        NOT_RECORDED: current.not_recorded or 0,
+        ATTACHED: current.attached,
     }
-    was = before.categories if before and before.counted else None
+    previous = before.categories if before and before.counted else None
     parts = [
         CategoryPart(
             category=category,
             tokens=tokens,
             share=tokens / total if total else 0.0,
-            change=None if was is None or category >= NOT_RECORDED else tokens - was.get(CATEGORIES[category], 0),
+            change=None
+            if previous is None or category >= NOT_RECORDED
+            else tokens - previous.get(CATEGORIES[category], 0),
             this=money[0][category] if money and category <= ATTACHED else None,
             so_far=money[1][category] if money and category <= ATTACHED else None,
             shown=shown[category] if category < len(shown) else "line",
         )
-        for category, tokens in known.items()
+        for category, tokens in tokens_by_category.items()
         if tokens or (category < len(shown) and shown[category] != "line")
     ]
 
-    left = explain_residual(scene.book, scene.call)
+    unexplained = explain_residual(scene.book, scene.call)
     return Composition(
         total=total,
-        reported=got.reported is not None,
+        reported=current.reported is not None,
         half_width=weights.half_width,
         parts=tuple(parts),
-        residual=got.residual,
-        says=left.describe(scene.number) if left is not None else "",
+        residual=current.residual,
+        says=unexplained.describe(scene.number) if unexplained is not None else "",
     )
 
 
 def notes(what: Composition, room: int) -> list[Span]:
-    """The exact total for the rule, and how it was obtained, with its interval where nobody reported it: that of the
-    blocks of a reported one stands behind `=`."""
+    """Text for the rule: exact total and its origin, with the interval if the total was not reported."""
     exact = numbers.exact(what.total)
     if not what.parts:
         return [Span(exact if what.reported else numbers.NOT_YET, "ink bold"), Span(" counting", "dim")]
@@ -215,78 +234,80 @@ def notes(what: Composition, room: int) -> list[Span]:
             Span(numbers.tokens(what.after), "ink bold"),
             Span(f" {sure}" if room >= BAR_FROM else "", "dim"),
         ]
-    told = " reported" if what.reported else f" {sure or 'counted'}"
+    origin = " reported" if what.reported else f" {sure or 'counted'}"
     if room < BAR_FROM:
-        return [Span(numbers.tokens(what.total), "ink bold"), Span("" if what.reported else told, "dim")]
+        return [Span(numbers.tokens(what.total), "ink bold"), Span("" if what.reported else origin, "dim")]
     if what.reported and room >= HEADS_FROM:
         rest = [Span("  residual ", "dim"), Span(numbers.signed(what.residual))]
-        return [Span(exact, "ink bold"), Span(told, "dim"), *rest]
-    return [Span(exact, "ink bold"), Span(told, "dim")]
+        return [Span(exact, "ink bold"), Span(origin, "dim"), *rest]
+    return [Span(exact, "ink bold"), Span(origin, "dim")]
 
 
-def told(what: Composition, room: int) -> list[Spans]:
-    """The opened residual: since when, its likely cause and, where there is room, what it is."""
+def residual_lines(what: Composition, room: int) -> list[Spans]:
+    """The opened residual: first call, likely cause and, if there is room, an explanation."""
     texts = safe_text.wrap(what.says, max(16, room - 4))
-    return [[Span(f"   {line}", "dim")] for line in (texts if room >= BAR_FROM else texts[:_FEW])]
+    return [[Span(f"   {line}", "dim")] for line in (texts if room >= BAR_FROM else texts[:NARROW_RESIDUAL_LINES])]
 
 
 def lines(what: Composition, room: int, height: int, *, opened: bool = False) -> list[Spans]:
-    """The pane's body: heads where there is room for them, the categories, not recorded, the residual, which may be
-    `opened`. What does not fit in `height` is folded into one row of glyphs with their sum, smallest first."""
+    """The pane's body: heads if there is room, categories, unrecorded tokens, and the residual, `opened` or not.
+
+    Categories that do not fit in `height` are folded into one row, smallest first.
+    """
     out: list[Spans] = [heads(room)] if room >= HEADS_FROM else []
     free = height - len(out)
-    rest = _rest_lines(what, room, opened)
-    kept, small = fold(what.parts, free - rest)
+    rest = _residual_height(what, room, opened)
+    own_rows, small = fold(what.parts, free - rest)
     scale = max((part.tokens for part in what.parts), default=0)
-    last = [part for part in kept if part.category >= NOT_RECORDED]
-    out += [draw(part, scale, room) for part in kept if part.category < NOT_RECORDED]
+    unrecorded = [part for part in own_rows if part.category >= NOT_RECORDED]
+    out += [category_row(part, scale, room) for part in own_rows if part.category < NOT_RECORDED]
     if small:
-        out.append(folded(small, room))
-    out += [draw(part, scale, room) for part in last]
+        out.append(folded_row(small, room))
+    out += [category_row(part, scale, room) for part in unrecorded]
     if rest:
         whole = what.total if what.after is None else what.after
         share = what.residual / whole if whole else 0.0
-        out.append(extra("residual", numbers.signed(what.residual), share, room))
-        out += told(what, room) if opened else ()
+        out.append(extra_row("residual", numbers.signed(what.residual), share, room))
+        out += residual_lines(what, room) if opened else ()
     if not what.parts:
         out.append([Span(" · counting tokens", "faint")])
     return out[: max(0, height)]
 
 
-def _rest_lines(what: Composition, room: int, opened: bool) -> int:
-    """Lines of the residual."""
-    return bool(what.residual) + (len(told(what, room)) if opened and what.residual else 0)
+def _residual_height(what: Composition, room: int, opened: bool) -> int:
+    """Number of lines of the residual."""
+    return bool(what.residual) + (len(residual_lines(what, room)) if opened and what.residual else 0)
 
 
 def fold(parts: Sequence[CategoryPart], room: int) -> tuple[list[CategoryPart], list[CategoryPart]]:
-    """The parts that get a row of their own in `room` rows, and the smallest ones, which share one."""
+    """Split `parts` into those with their own row in `room` rows, and the smallest ones, which share a row."""
     if len(parts) <= room:
         return list(parts), []
     by_size = sorted(parts, key=lambda part: part.tokens, reverse=True)
-    kept = set(by_size[: max(0, room - 1)])
-    return [part for part in parts if part in kept], [part for part in parts if part not in kept]
+    largest = set(by_size[: max(0, room - 1)])
+    return [part for part in parts if part in largest], [part for part in parts if part not in largest]
 
 
-def rows_wanted(what: Composition, room: int, *, opened: bool = False) -> int:
-    """How many lines the pane would fill without folding."""
-    return max(1, len(what.parts)) + _rest_lines(what, room, opened) + (room >= HEADS_FROM)
+def unfolded_height(what: Composition, room: int, *, opened: bool = False) -> int:
+    """Number of lines of the pane without folding."""
+    return max(1, len(what.parts)) + _residual_height(what, room, opened) + (room >= HEADS_FROM)
 
 
 def part_at(what: Composition, room: int, height: int, line: int, *, opened: bool = False) -> CategoryPart | None:
-    """The category in body line `line`, for a click on it."""
-    kept, _ = fold(what.parts, height - (room >= HEADS_FROM) - _rest_lines(what, room, opened))
+    """The category in body line `line`, for a click."""
+    kept, _ = fold(what.parts, height - (room >= HEADS_FROM) - _residual_height(what, room, opened))
     line -= room >= HEADS_FROM
     return kept[line] if 0 <= line < len(kept) else None
 
 
 def is_residual(what: Composition, room: int, height: int, line: int, *, opened: bool = False) -> bool:
-    """Whether body line `line` belongs to the residual, for a click on it."""
+    """Whether body line `line` belongs to the residual, for a click."""
     drawn = len(lines(what, room, height, opened=opened))
-    return drawn - _rest_lines(what, room, opened) <= line < drawn
+    return drawn - _residual_height(what, room, opened) <= line < drawn
 
 
 def next_scene(scene: Scene, model: str) -> Scene | None:
-    """The scene of the request that would be sent now, in `scene`'s thread; None while it is not counted."""
+    """The scene of the next request in `scene`'s thread; None while it is not counted."""
     last = scene.calls[-1]
     tip = scene.tip
     if tip == scene.head and not last.id:
@@ -298,7 +319,7 @@ def next_scene(scene: Scene, model: str) -> Scene | None:
 
 
 def with_answer(what: Composition, tokens: Mapping[int, int]) -> Composition:
-    """`what` with the `tokens` by category of an answer that comes in."""
+    """Add the `tokens` by category of a streaming answer to `what`."""
     more = sum(tokens.values())
     if not more or not what.parts:
         return what

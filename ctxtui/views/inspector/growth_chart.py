@@ -1,4 +1,4 @@
-"""The growth of a thread's context as a curve, with the limit it grows towards."""
+"""Growth of a thread's context as a curve, with its limit."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ctxtui.views.text.span import Span, Spans, merged
 
 
 class GrowthChart(Struct, frozen=True):
-    """`tokens` of each call's context in order, the `usable` limit, the index of the call shown, the `window` in force
-    there, and at which shares of the way compactions stand."""
+    """Context `tokens` of each call in order, the `usable` limit, the index of the call shown, the `window` in force,
+    and positions of compactions as shares of the width."""
 
     tokens: tuple[float, ...]
     usable: float
@@ -24,7 +24,7 @@ class GrowthChart(Struct, frozen=True):
 
     @property
     def per_call(self) -> float:
-        """Tokens by which the context grew from call to call, on average since it last shrank."""
+        """Average growth in tokens per call since the context last shrank."""
         start = len(self.tokens) - 1
         while start > 0 and self.tokens[start - 1] <= self.tokens[start] * 1.2 and self.tokens[start - 1] > 0:
             start -= 1
@@ -33,48 +33,48 @@ class GrowthChart(Struct, frozen=True):
 
 
 def notes(what: GrowthChart) -> list[Span]:
-    """How fast it grows and towards which limit, for the rule."""
+    """Text for the rule: growth rate and limit."""
     pace = [Span(numbers.signed(what.per_call), "ink bold"), Span(" per call", "dim")] if len(what.tokens) > 1 else []
     limit = bars.limit_words(what.window)
     return [*pace, Span(" · " if pace and limit else "", "faint"), *limit]
 
 
 def lines(what: GrowthChart, room: int, height: int) -> list[Spans]:
-    """The body: the curve in ink, the limit ``┄``, its figure and zero at the left."""
+    """The body: the curve in ink, the limit ``┄``, the limit's figure and zero at the left."""
     if len(what.tokens) < 2 or height < 3:
         sentence: Spans = [Span(" One call: nothing grew yet.", "dim")]
         return [sentence][:height]
     top = scale.ceiling(max(*what.tokens, what.usable * 1.05))
-    wide = max(1, room - 8)
+    chart_width = max(1, room - 8)
     points = [(float(number), tokens) for number, tokens in enumerate(what.tokens)]
-    mask = braille.curve(points, wide, height, (0, len(points) - 1), (0, top))
+    mask = braille.curve(points, chart_width, height, (0, len(points) - 1), (0, top))
     limit = height - 1 - int(what.usable * height / top) if what.usable else -1
     out: list[Spans] = []
     drawn = braille.rows([(mask, "ink")])
     for y in range(height):
         label = scale.short(what.usable) if y == limit else "0" if y == height - 1 else ""
-        spans = _limited(drawn[y]) if y == limit else drawn[y]
+        spans = _draw_limit(drawn[y]) if y == limit else drawn[y]
         out.append([Span(f" {label:>5} ", "warn" if y == limit else "faint"), *spans])
     for share in what.compactions:
-        _mark(out, 7 + min(wide - 1, round(share * (wide - 1))))
+        _draw_compaction(out, 7 + min(chart_width - 1, round(share * (chart_width - 1))))
     return out
 
 
-def _mark(lines: list[Spans], column: int) -> None:
-    """Put ``Σ`` into a column, on the highest line on which nothing is drawn there."""
-    every = [[Span(char, style) for text, style in line for char in text] for line in lines]
-    free = next((y for y, line in enumerate(every) if len(line) <= column or line[column].text in " ┄"), 0)
-    line = every[free] + [Span(" ")] * (column + 1 - len(every[free]))
+def _draw_compaction(lines: list[Spans], column: int) -> None:
+    """Draw ``Σ`` in a column, on the highest line with a free cell there."""
+    line_cells = [[Span(char, style) for text, style in line for char in text] for line in lines]
+    free = next((y for y, line in enumerate(line_cells) if len(line) <= column or line[column].text in " ┄"), 0)
+    line = line_cells[free] + [Span(" ")] * (column + 1 - len(line_cells[free]))
     lines[free] = merged([*line[:column], MARK["compaction"].span, *line[column + 1 :]])
 
 
-def _limited(line: Spans) -> list[Span]:
-    """A line of the chart with the limit drawn where the curve leaves room."""
+def _draw_limit(line: Spans) -> list[Span]:
+    """Draw the limit into a line of the chart where the curve leaves free cells."""
     return merged(Span("┄", "warn") if char == " " else Span(char, style) for text, style in line for char in text)
 
 
-def thinned(values: Sequence[float], most: int) -> tuple[float, ...]:
-    """At most `most` of `values`, of each stretch its largest: more points than dots would only cost time."""
+def downsample(values: Sequence[float], most: int) -> tuple[float, ...]:
+    """Reduce `values` to `most`, keeping the largest of each stretch."""
     if len(values) <= most:
         return tuple(values)
     return tuple(max(values[i * len(values) // most : (i + 1) * len(values) // most]) for i in range(most))

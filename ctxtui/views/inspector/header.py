@@ -1,4 +1,4 @@
-"""The header: which session, which call, in what state, how full the window is, what it cost so far."""
+"""The header: session, call, state, window use, and cost so far."""
 
 from __future__ import annotations
 
@@ -19,18 +19,23 @@ if TYPE_CHECKING:
 
 
 CHAT_ID: Final = "chat-"
-"""How the id of a chat of ours begins."""
+"""Id prefix of ctxtui's own chats."""
 NEW_CHAT: Final = "new chat"
-_TITLE: Final = 24
-"""Cells that a title gets before anything that can go takes them."""
+TITLE_CELLS: Final = 24
+"""Cells reserved for the title before optional parts."""
 
 
 class Header(Struct, frozen=True, kw_only=True):
-    """The header's content. `call` 0: none; `used` None: not known yet; `cost` None: unknown, `priced` False: not yet
-    asked. `state` is ``live``, ``following``, ``reading`` or ``recorded``; `fidelity` follows it, or
-    how many calls the view is `behind` a live recording. A held request leaves by itself in `waits` seconds.
-    `record`: how many forecasts of the calls so far were right, and how many there were. `after` is what the context
-    comes to under staged edits, in tokens."""
+    """Content of the header.
+
+    `call` 0: none. `used` None: not known yet. `cost` None: unknown; `priced` False: not looked up yet. `state` is
+    ``live``,
+    ``following``, ``reading`` or ``recorded``, followed by `fidelity`, or by the number of calls the view is `behind` a
+    live
+    recording. A held request is sent after `waits` seconds. `record` is (correct forecasts, all forecasts) so far.
+    `after`
+    is the size of the context under staged edits, in tokens.
+    """
 
     title: str
     model: str = ""
@@ -46,70 +51,69 @@ class Header(Struct, frozen=True, kw_only=True):
     waits: int | None = None
     record: tuple[int, int] = (0, 0)
     spent: int | None = None
-    """Tokens in and out of the thread's calls so far, where a subscription paid: they lead then."""
+    """Input and output tokens so far, if a subscription pays; shown instead of money."""
     after: int | None = None
     partial: bool = False
-    """Whether a price is missing in the cost, or the end of an answer: it is the least then."""
+    """Whether the cost is a lower bound, because a price or the end of an answer is missing."""
     partly_answered: bool = False
-    """Whether answers are reported in part: what is `spent` is the least then."""
+    """Whether `spent` is a lower bound, because some answers are reported in part."""
     unreported: bool = False
-    """Whether there are answers, and no call is reported: what was paid is not known."""
+    """Whether there are answers but no reported call, so that the cost is unknown."""
     totals: SessionTotals | None = None
-    """What the whole session comes to, where it has more threads than the one shown."""
+    """Totals of the whole session, if it has other threads."""
 
 
 def header(scene: Scene, state: str, cost: float | None, priced: bool, *, subscription: bool = False) -> Header:
-    """The header of a scene; `cost` is what the thread cost up to the call shown, in USD."""
-    about, call = scene.session.about, scene.call
+    """The header of a scene; `cost` is the thread's cost up to the call shown, in USD."""
+    description, call = scene.session.about, scene.call
     used = scene.figures.context_tokens if scene.figures.reported or scene.figures.counted else None
     thread = scene.session.threads.get(scene.thread)
     label = safe_text.one_line(thread.label, 80) if thread and thread.parent else ""
     return Header(
-        title=safe_text.one_line(about.title, 200) or _untitled(about.id),
+        title=safe_text.one_line(description.title, 200) or _untitled(description.id),
         model=safe_text.one_line(short_model(call.model), 40),
         call=scene.number if call.id and not scene.partial else 0,
         state=state,
         fidelity=str(call.fidelity),
         used=used,
         limits=scene.limits,
-        # Before the first call nothing was paid, whatever the prices are.
+        # Before the first call the cost is 0, with or without prices.
         cost=cost if scene.session.calls else 0.0,
         priced=priced,
         thread=label,
-        spent=_spent(scene) if subscription else None,
+        spent=_tokens_so_far(scene) if subscription else None,
         partly_answered=subscription and any(call.is_partial for call in scene.calls[: scene.number]),
         unreported=is_unreported(scene),
     )
 
 
 def _untitled(id_: str) -> str:
-    """What a session without a title is called: a chat in which nothing was said yet has no name worth reading."""
+    """Name of a session without a title; an empty chat is "new chat" instead of its id."""
     return NEW_CHAT if id_.startswith(CHAT_ID) else safe_text.one_line(id_, 80)
 
 
-def _spent(scene: Scene) -> int:
-    # Imported here: the first screenful of a long recording has no figures.
+def _tokens_so_far(scene: Scene) -> int:
+    # Late import: the first screenful of a long recording has no figures.
     from ctxtui.pricing.price import count_charged_tokens
 
     return sum(map(count_charged_tokens, scene.calls[: scene.number]))
 
 
-def draw(what: Header, room: int) -> list[Span]:
-    """The header in exactly `room` cells: the figures at the right are whole, the title takes what is left."""
+def draw_header(content: Header, room: int) -> list[Span]:
+    """The header in exactly `room` cells: the figures at the right are complete, the title gets the rest."""
     badge = [Span(" ctxtui ", "accent-ink on-accent bold")] if room >= 100 else []
-    name = f"{what.thread} ‹ {what.title}" if what.thread else what.title
-    state, fidelity = _state(what, room)
-    call = [Span(f"  call {what.call:,}")] if what.call else []
-    model = [Span(f"  {what.model}", "dim")] if what.model and room >= 100 else []
-    # How the limit is known is said on the map, too.
-    right = _figures(what, room, origin=room >= 100)
-    long = min(cells.width(name), _TITLE)
-    if width([*badge, *model, *call, *state, *fidelity, *right]) + 1 + long > room:
-        right = _figures(what, room)
+    name = f"{content.thread} ‹ {content.title}" if content.thread else content.title
+    state, fidelity = _state(content, room)
+    call = [Span(f"  call {content.call:,}")] if content.call else []
+    model = [Span(f"  {content.model}", "dim")] if content.model and room >= 100 else []
+    # The origin of the limit is shown on the map as well.
+    right = _figures(content, room, origin=room >= 100)
+    title_room = min(cells.width(name), TITLE_CELLS)
+    if width([*badge, *model, *call, *state, *fidelity, *right]) + 1 + title_room > room:
+        right = _figures(content, room)
     free = room - width(badge) - width(right) - 1
-    # The title needs its room more than the fidelity does, then more than the model's name; on a tiny screen the
-    # figures need theirs more than anything.
-    for part, title in ((fidelity, long), (model, _TITLE // 2), (state, 0), (call, 0)):
+    # Dropped first: fidelity, then model, then state and call. On a tiny screen only the figures stay.
+    for part, title in ((fidelity, title_room), (model, TITLE_CELLS // 2), (state, 0), (call, 0)):
         if free - width([*model, *call, *state, *fidelity]) < title:
             part.clear()
     middle = [*model, *call, *state, *fidelity]
@@ -118,88 +122,92 @@ def draw(what: Header, room: int) -> list[Span]:
     return [*(left if gap >= 0 else []), Span(" " * max(0, gap)), *right]
 
 
-def _state(what: Header, room: int) -> tuple[list[Span], list[Span]]:
+def _state(content: Header, room: int) -> tuple[list[Span], list[Span]]:
     """The state, and the fidelity that may follow it."""
-    if what.state == "reading":
+    if content.state == "reading":
         return [Span("  reading", "dim")], []
-    if what.state == "following":
+    if content.state == "following":
         return [Span("  "), MARK["following"].span, Span(" following", "accent bold")], []
-    sign = MARK[what.state]
-    if what.behind:
-        held = [Span("  "), sign.span, Span(f" {what.state}", sign.style), Span(f" +{what.behind:,}", "warn bold")]
+    sign = MARK[content.state]
+    if content.behind:
+        held = [
+            Span("  "),
+            sign.span,
+            Span(f" {content.state}", sign.style),
+            Span(f" +{content.behind:,}", "warn bold"),
+        ]
         return held, []
-    if what.state == "held" and what.waits is not None:
-        left = f" {what.waits // 60}:{what.waits % 60:02}"
-        return [Span("  "), sign.span, Span(f" {what.state}", sign.style), Span(left, sign.style)], []
-    fidelity = what.fidelity if what.state == "recorded" and room >= 100 else ""
-    return [Span("  "), sign.span, Span(f" {what.state}", sign.style)], [
+    if content.state == "held" and content.waits is not None:
+        left = f" {content.waits // 60}:{content.waits % 60:02}"
+        return [Span("  "), sign.span, Span(f" {content.state}", sign.style), Span(left, sign.style)], []
+    fidelity = content.fidelity if content.state == "recorded" and room >= 100 else ""
+    return [Span("  "), sign.span, Span(f" {content.state}", sign.style)], [
         Span(f" {fidelity}", "faint")
     ] if fidelity else []
 
 
-def _figures(what: Header, room: int, *, origin: bool = False) -> list[Span]:
+def _figures(content: Header, room: int, *, origin: bool = False) -> list[Span]:
     bar = 40 if room >= 160 else 24 if room >= 100 else 12 if room >= 70 else 0
-    others = _with_others(what, room)
-    how = bars.limit_short(what.limits) if origin else ""
-    bar = min(bar, 12) if others and room < 140 else min(bar, 24) if how else bar
-    usable, window = what.limits.usable, what.limits.limit
-    cost = numbers.least(what.cost, what.partial) if what.priced else numbers.NONE
-    cost = "no usage" if what.unreported else cost
-    used = numbers.NONE if what.used is None else numbers.tokens(what.used)
+    others = _session_cost(content, room)
+    limit_origin = bars.limit_short(content.limits) if origin else ""
+    bar = min(bar, 12) if others and room < 140 else min(bar, 24) if limit_origin else bar
+    usable, window = content.limits.usable, content.limits.limit
+    cost = numbers.least(content.cost, content.partial) if content.priced else numbers.NONE
+    cost = "no usage" if content.unreported else cost
+    used = numbers.NONE if content.used is None else numbers.tokens(content.used)
     out = [Span("  ")]
     if bar and window:
-        out += [*bars.budget(what.used or 0, usable, window, bar, what.after), Span(" ")]
-    if what.after is not None and what.used is not None:
-        out += _falling(what.used, what.after, usable, room)
+        out += [*bars.budget(content.used or 0, usable, window, bar, content.after), Span(" ")]
+    if content.after is not None and content.used is not None:
+        out += _staged_change(content.used, content.after, usable, room)
     else:
         out.append(Span(f"{used:>6}", "ink bold"))
-    if room >= 100 and usable and what.after is None:
+    if room >= 100 and usable and content.after is None:
         out.append(Span(f" of {numbers.tokens(usable).replace('.0k', 'k')}", "dim"))
-    if usable and what.used is not None:
-        level = what.used if what.after is None else what.after
+    if usable and content.used is not None:
+        level = content.used if content.after is None else content.after
         style = bars.budget_style(level, usable)
         share = f"{100 * level / usable:.0f} %"
         out.append(
             Span(f"{share:>7}" if room >= 100 else f"{share:>6}", "ink" if style == "readtx" else f"{style} bold")
         )
-    if how and usable and what.after is None:
-        out.append(Span(f"  {how}", "dim"))
+    if limit_origin and usable and content.after is None:
+        out.append(Span(f"  {limit_origin}", "dim"))
     out.append(Span("  " if room >= 100 else " "))
-    if what.spent is not None:
-        out.append(Span(numbers.least_tokens(what.spent, what.partly_answered), "ink bold"))
+    if content.spent is not None:
+        out.append(Span(numbers.least_tokens(content.spent, content.partly_answered), "ink bold"))
         out += [Span(" tokens", "dim"), Span(f"  {cost} list", "faint")] if room >= 100 else []
     else:
-        out.append(Span(cost, "ink bold" if what.cost is not None and not what.unreported else "dim"))
+        out.append(Span(cost, "ink bold" if content.cost is not None and not content.unreported else "dim"))
         out += others
     return [*out, Span(" " if room >= 100 else "")]
 
 
-def _with_others(what: Header, room: int) -> list[Span]:
-    """What the session costs with its subagents, where there are any."""
-    totals = what.totals
-    if totals is None or not totals.others.calls or not what.priced:
+def _session_cost(content: Header, room: int) -> list[Span]:
+    """Cost of the session with its subagents, if there are any."""
+    totals = content.totals
+    if totals is None or not totals.others.calls or not content.priced:
         return []
-    if what.cost is None and totals.total.usd is None:
-        return []  # unknown of unknown
+    if content.cost is None and totals.total.usd is None:
+        return []
     usd = numbers.least(totals.total.usd, totals.total.at_least)
     agents = f" with {totals.agents:,} subagent{'' if totals.agents == 1 else 's'}" if totals.agents else ""
     return [Span(f" of {usd}", "dim"), Span(agents if room >= 120 else "", "dim")]
 
 
-def _falling(used: int, after: int, usable: int, room: int) -> list[Span]:
-    """What the context comes to under staged edits: ``154.0k → 107.3k``."""
+def _staged_change(used: int, after: int, usable: int, room: int) -> list[Span]:
+    """Size of the context under staged edits: ``154.0k → 107.3k``."""
     before = [Span(numbers.tokens(used), bars.budget_style(used, usable)), Span(" → ", "dim")] if room >= 70 else []
     return [*before, Span(numbers.tokens(after), f"{bars.budget_style(after, usable)} bold")]
 
 
-_TIGHT: Final = 0.5
-"""The share of a rate limit under which it is told."""
-_LOW: Final = 0.2
+SHOWN_BELOW_SHARE: Final = 0.5
+"""Share of a rate limit below which it is shown."""
+WARN_BELOW_SHARE: Final = 0.2
 
 
 class RateLimit(Protocol):
-    """One limit, see `providers.rate_limits.Headroom`: what it is on, the share that is left, when it is whole again
-    (Unix seconds)."""
+    """One limit, see `providers.rate_limits.Headroom`: its subject, the share left, its reset time (Unix seconds)."""
 
     @property
     def what(self) -> str: ...
@@ -210,10 +218,10 @@ class RateLimit(Protocol):
 
 
 def headroom(limits: Sequence[RateLimit], now: float) -> Spans:
-    """The tightest of `limits` at Unix time `now`, where little of it is left; they come tightest first."""
-    room = next((one for one in limits if one.share < _TIGHT), None)
-    if room is None:
+    """The tightest of `limits` (sorted) at Unix time `now`, if little of it is left."""
+    tightest = next((limit for limit in limits if limit.share < SHOWN_BELOW_SHARE), None)
+    if tightest is None:
         return []
-    left = f"{room.what.replace('-', ' ')} {100 * room.share:.0f} % left"
-    until = f", whole in {max(0, room.reset - now):.0f} s" if room.reset is not None else ""
-    return [Span(f"{left}{until}  ", "warn" if room.share < _LOW else "dim")]
+    left = f"{tightest.what.replace('-', ' ')} {100 * tightest.share:.0f} % left"
+    until = f", whole in {max(0, tightest.reset - now):.0f} s" if tightest.reset is not None else ""
+    return [Span(f"{left}{until}  ", "warn" if tightest.share < WARN_BELOW_SHARE else "dim")]

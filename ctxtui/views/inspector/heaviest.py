@@ -1,4 +1,4 @@
-"""The heaviest blocks of a context, with what each has cost since it entered."""
+"""The heaviest blocks of a context, with the cost of each since it entered."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
-KEEP: Final = 64
-"""How many blocks are kept in order: more than any pane shows."""
+MAX_BLOCKS: Final = 64
+"""Blocks kept in order: more than any pane shows."""
 
 
 class Heaviest:
-    """The heaviest blocks on a path, kept while the path grows: going to the next call looks at its new blocks only."""
+    """The heaviest blocks on a path, updated incrementally while the path grows."""
 
     def __init__(self) -> None:
         self._top: list[tuple[int, int]] = []
         self._head = ROOT
         self._running: object = None
 
-    def show(self, scene: Scene, path: Sequence[int]) -> list[int]:
-        """The nodes of the heaviest blocks of the context shown, whose nodes are `path`, heaviest first; none while
-        tokens are not counted."""
+    def update(self, scene: Scene, path: Sequence[int]) -> list[int]:
+        """Nodes of the heaviest blocks of the context shown (nodes `path`), heaviest first; empty while tokens are not
+        counted."""
         if not scene.counted:
             return []
         tree, head = scene.session.tree, scene.head
-        # What is not read changes with the turn, so another turn or branch is looked at from the start.
-        seen = tree[self._head].depth
-        on_path = seen == 0 or (seen <= len(path) and path[seen - 1] == self._head)
-        grows = on_path and self._running is scene.running and tree[self._head].turn == tree[head].turn
-        if not grows:
-            self._top, seen = [], 0
+        # Unread thinking changes with the turn, so another turn or branch starts again.
+        examined = tree[self._head].depth
+        on_path = examined == 0 or (examined <= len(path) and path[examined - 1] == self._head)
+        is_extension = on_path and self._running is scene.running and tree[self._head].turn == tree[head].turn
+        if not is_extension:
+            self._top, examined = [], 0
         own = scene.running.block_tokens
-        for node in path[seen:]:
+        for node in path[examined:]:
             tokens = own(node)
-            heavy = tokens and (len(self._top) < KEEP or -tokens < self._top[-1][0])
-            if heavy and scene.running.is_read(head, node):
+            is_heavy = tokens and (len(self._top) < MAX_BLOCKS or -tokens < self._top[-1][0])
+            if is_heavy and scene.running.is_read(head, node):
                 insort(self._top, (-tokens, node))
-                del self._top[KEEP:]
+                del self._top[MAX_BLOCKS:]
         self._head, self._running = head, scene.running
         return [node for _, node in self._top]
 
 
 class HeaviestRow(Struct, frozen=True):
-    """One row: `usd` is what the block has cost since it entered, None where that is not known (yet)."""
+    """One row: `usd` is the block's cost since it entered, None if unknown."""
 
     node: int
     category: int
@@ -63,11 +63,11 @@ class HeaviestRow(Struct, frozen=True):
 
 
 def table(most: int, *, money: bool) -> Table[HeaviestRow]:
-    """The table of the pane; `most` are the tokens of the heaviest block, `money` says that there is a price."""
+    """The pane's table; `most` is the size of the heaviest block in tokens, `money` whether prices are known."""
 
     def words(row: HeaviestRow, room: int) -> list[Span]:
         sign = CATEGORY[row.category]
-        return [sign.span, Span(" "), *one_line.words(row.says, sign.style, "ink" if row.says.loud else "dim")]
+        return [sign.span, Span(" "), *one_line.preview_spans(row.says, sign.style, "ink" if row.says.loud else "dim")]
 
     def bar(row: HeaviestRow, room: int) -> Span:
         return Span(bars.line(row.tokens, most, room), CATEGORY[row.category].style)

@@ -1,4 +1,4 @@
-"""A request of an attached program that waits, in words: what is asked about it, and what became of it."""
+"""Texts for a held request of an attached program: the question, and the outcome."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Final
 
 from ctxtui.views.text.span import Span, Spans
 
-KEYS: Final = ("enter", "a", "w", "x")
-"""What answers the question."""
-MORE: Final = "m"
-"""What answers it, too, where the program can be kept waiting."""
-SOON: Final = 20
-"""Seconds from which what is left is told in red."""
+ANSWER_KEYS: Final = ("enter", "a", "w", "x")
+"""Keys that answer the question."""
+MORE_KEY: Final = "m"
+"""Further key, if the program can be kept waiting."""
+RED_SECONDS: Final = 20
+"""Seconds from which the remaining time is red."""
 WRITING: Final[Spans] = (Span(" ‖ ", "warn bold"), Span("your answer, in the model's place › ", "dim"))
 DECIDES: Final[Spans] = (Span("^o", "accent bold"), Span(" decides", "dim"))
 LATER: Final[Spans] = (
@@ -20,49 +20,52 @@ LATER: Final[Spans] = (
     Span("held: d drops, t cuts, s summarizes, a applies; then ", "dim"),
     *DECIDES,
 )
-DONE: Final[Mapping[str, Spans]] = {
+OUTCOMES: Final[Mapping[str, Spans]] = {
     "release": (Span("● ", "ok"), Span("it left as the program sent it", "dim")),
     "apply": (Span("● ", "ok"), Span("it left under the edits that are applied", "dim")),
     "answer": (Span("● ", "ok"), Span("your answer went to the program; the request never left", "dim")),
     "more": (Span("‖ ", "warn"), Span("ten minutes more: its program is kept waiting by pings", "dim")),
     "refuse": (Span("✗ ", "crit"), Span("the program was told 403; the request never left", "dim")),
 }
-"""What is said behind each way of letting it go."""
+"""Confirmation of each way to release a held request."""
 
 
 RULES: Final[Spans] = (Span(" ‖ hold ", "warn bold"), Span("› ", "dim"))
 RULES_SPELLED: Final[Spans] = (Span("each, over $0.5, over 100k, miss, secret, 3 repeats, with REGEX, off ", "dim"),)
 
 
-def rules_text(on: Sequence[str]) -> str:
-    """The rules that are `on`, as they are written."""
-    return ", ".join(on)
+def rules_text(rules: Sequence[str]) -> str:
+    """The active rules as they are written."""
+    return ", ".join(rules)
 
 
-def rules_told(on: Sequence[str]) -> Spans:
-    """What is said when rules were set."""
-    if not on:
+def confirm_rules(rules: Sequence[str]) -> Spans:
+    """Confirmation after rules were set."""
+    if not rules:
         return (Span("● ", "ok"), Span("requests leave as they come; no rule holds them", "dim"))
-    return (Span("‖ ", "warn"), Span(f"held from now on: {rules_text(on)}"))
+    return (Span("‖ ", "warn"), Span(f"held from now on: {rules_text(rules)}"))
 
 
-def clock(seconds: int) -> str:
+def format_clock(seconds: int) -> str:
     """``1:43``."""
     return f"{seconds // 60}:{seconds % 60:02}"
 
 
-def question(left: int, staged: int, more: bool = False, standing: int = 0) -> Spans:
-    """What becomes of it, with `left` seconds until it leaves by itself; so many edits are `staged`, so many are
-    `standing` over its thread, and it can wait `more`."""
-    edits = f"apply {_edits(staged)}" if staged else f"under {_edits(standing)}" if standing else "under edits"
+def question(seconds_left: int, staged: int, can_wait: bool = False, applied: int = 0) -> Spans:
+    """The question about a held request:
+
+    `left` seconds until it is sent, numbers of `staged` edits and of `standing` edits on its thread, and whether it can
+    wait `more`.
+    """
+    edits = f"apply {_edits(staged)}" if staged else f"under {_edits(applied)}" if applied else "under edits"
     keys = [("⏎", "release"), ("a", edits), ("w", "answer"), ("x", "refuse")]
-    if staged or standing:
-        # What the user made comes first, and what leaves without it says so.
+    if staged or applied:
+        # The user's edits come first; releasing is labelled "without".
         keys[:2] = [("a", edits), ("⏎", "without")]
-    # The header says "held" as well: room for one key more.
-    name, style = " ‖ " if more else " ‖ held ", "crit bold" if left < SOON else "warn bold"
-    lead = [Span(name, "warn bold"), Span(clock(left), style), Span("  ")]
-    for key, words in [*keys, (MORE, "more")] if more else keys:
+    # The header shows "held" too, so the word makes room for one more key.
+    name, style = " ‖ " if can_wait else " ‖ held ", "crit bold" if seconds_left < RED_SECONDS else "warn bold"
+    lead = [Span(name, "warn bold"), Span(format_clock(seconds_left), style), Span("  ")]
+    for key, words in [*keys, (MORE_KEY, "more")] if can_wait else keys:
         lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
     return lead
 

@@ -1,4 +1,4 @@
-"""Where every pane of the Inspector stands, for any size of the screen (look book, layout). Pure arithmetic."""
+"""Positions of the Inspector's panes for any screen size (look book, layout). Pure arithmetic."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from msgspec import Struct, field
 
 NARROW: Final = 100
 WIDE: Final = 160
-_SMALLEST: Final = (60, 16)
-_READABLE: Final = (30, 6)
-_SAYS_WHY: Final = 20
-"""Lines of a screen from which one says why the context is so big."""
+MIN_FULL_SIZE: Final = (60, 16)
+MIN_READABLE_SIZE: Final = (30, 6)
+WHY_LINE_HEIGHT: Final = 20
+"""Screen height from which a line says why the context is so big."""
 
 
 class Box(NamedTuple):
-    """A pane's place on the screen, in cells. A pane of the side column begins with its edge."""
+    """Position and size of a pane in cells. A pane of the side column includes its left edge."""
 
     x: int
     y: int
@@ -24,9 +24,11 @@ class Box(NamedTuple):
 
 
 class Wants(Struct, frozen=True):
-    """What panes would like: lines of the composition, of threads and tools (0: nothing to show); `staged` lines of the
-    pane of edits, None without any; `coming`: the next call stands in place of this one, `reading`: the transcript has
-    the screen for itself."""
+    """Sizes that panes ask for, in lines: composition, threads, tools (0: nothing to show).
+
+    `staged`: lines of the pane of edits, None without edits. `coming`: the next call is shown instead of this one.
+    `reading`: the transcript fills the screen.
+    """
 
     context: int = 7
     threads: int = 0
@@ -37,8 +39,10 @@ class Wants(Struct, frozen=True):
 
 
 class Layout(Struct, frozen=True):
-    """The places of all panes that are shown, by name; `map_rows` and `map_scale` say what the map draws, `marks`
-    whether the strip has its line of marks, `edge` is the rule over the prompt, None without."""
+    """Boxes of all visible panes by name.
+
+    `map_rows` and `map_scale` describe the map, `marks` is whether the strip has a line of marks.
+    """
 
     boxes: dict[str, Box] = field(default_factory=dict)
     map_rows: int = 0
@@ -49,40 +53,40 @@ class Layout(Struct, frozen=True):
 
 def arrange(width: int, height: int, wants: Wants) -> Layout:
     """The layout of a screen of `width` x `height` cells."""
-    if width < _READABLE[0] or height < _READABLE[1]:
+    if width < MIN_READABLE_SIZE[0] or height < MIN_READABLE_SIZE[1]:
         return Layout({"sentence": Box(0, 0, width, height)})
     boxes = {"header": Box(0, 0, width, 1), "keys": Box(0, height - 1, width, 1)}
-    if width < _SMALLEST[0] or height < _SMALLEST[1]:
-        # The prompt shares the key line's place: it is shown while something is typed or said.
+    if width < MIN_FULL_SIZE[0] or height < MIN_FULL_SIZE[1]:
+        # The prompt replaces the key line while text is typed or a message is shown.
         boxes["prompt"] = Box(0, height - 1, width, 1)
         boxes["transcript"] = Box(0, 1, width, height - 2)
         return Layout(boxes)
-    tall = height >= 30
-    strip = 1 if not tall else 4 if height < 50 else 8
+    is_tall = height >= 30
+    strip = 1 if not is_tall else 4 if height < 50 else 8
     boxes["prompt"] = Box(0, height - 2, width, 1)
-    if tall:
+    if is_tall:
         boxes["edge"] = Box(0, height - 3, width, 1)
     if wants.reading:
-        boxes["transcript"] = Box(0, 1, width, height - 3 - tall)
+        boxes["transcript"] = Box(0, 1, width, height - 3 - is_tall)
         return Layout(boxes, strip_rows=strip)
-    calls = strip + 1 + tall
-    top = height - 2 - tall - calls
+    calls = strip + 1 + is_tall
+    top = height - 2 - is_tall - calls
     boxes["calls"] = Box(0, top, width, calls)
     side = 30 if width < NARROW else 46 if width < WIDE else int(width * 0.44)
     if wants.staged and width < WIDE:
-        # Its prices stand in columns.
+        # Room for the columns of prices.
         side += 4
-    first = 1 + (height >= _SAYS_WHY)
+    first = 1 + (height >= WHY_LINE_HEIGHT)
     if first > 1:
         boxes["why"] = Box(0, 1, width, 1)
     boxes["transcript"] = Box(0, first, width - side - 1, top - first)
-    rows, scaled = _side(boxes, width, height, Box(width - side - 1, first, side + 1, top - first), wants)
-    return Layout(boxes, rows, scaled, strip, tall)
+    rows, scaled = _arrange_side(boxes, width, height, Box(width - side - 1, first, side + 1, top - first), wants)
+    return Layout(boxes, rows, scaled, strip, is_tall)
 
 
-def _side(boxes: dict[str, Box], width: int, height: int, room: Box, wants: Wants) -> tuple[int, bool]:
-    """Stack the side column into `room`; what does not fit folds: heaviest, the scale, this call, small categories, the
-    map, the pane of edits."""
+def _arrange_side(boxes: dict[str, Box], width: int, height: int, room: Box, wants: Wants) -> tuple[int, bool]:
+    """Stack the side column into `room`; to fit, these shrink in order: heaviest, scale, this call, small categories,
+    map, edits."""
     edits = wants.staged is not None
     lines = {
         "context": wants.context + 1,
@@ -96,25 +100,25 @@ def _side(boxes: dict[str, Box], width: int, height: int, room: Box, wants: Want
         missing = sum(lines.values()) + 2 - room.height
         if missing > 0 and lines[name] > least:
             lines[name] = least if name in ("scale", "call") else max(least, lines[name] - missing)
-    rows, scaled, call = lines["rows"], bool(lines["scale"]), lines["call"]
+    rows, has_scale, call = lines["rows"], bool(lines["scale"]), lines["call"]
     y = room.y
-    for name, height in (("context", lines["context"]), ("map", 2 + rows + scaled), ("staged", lines["staged"])):
+    for name, height in (("context", lines["context"]), ("map", 2 + rows + has_scale), ("staged", lines["staged"])):
         if height:
             boxes[name] = Box(room.x, y, room.width, height)
             y += height
     lower = Box(room.x, y, room.width, room.y + room.height - y)
     if width >= WIDE and lower.height >= call + 6:
-        _lower(boxes, lower, call, wants)
+        _arrange_lower(boxes, lower, call, wants)
     else:
         left = lower.height - call
         boxes["this-call"] = Box(lower.x, y, lower.width, lower.height if left < 4 else call)
         if left >= 4:
             boxes["heaviest"] = Box(lower.x, y + call, lower.width, left)
-    return rows, scaled
+    return rows, has_scale
 
 
-def _lower(boxes: dict[str, Box], room: Box, call: int, wants: Wants) -> None:
-    """The lower part of a wide side column, in two columns: texts stand in the right one."""
+def _arrange_lower(boxes: dict[str, Box], room: Box, call: int, wants: Wants) -> None:
+    """The lower part of a wide side column, in two columns; texts are in the right one."""
     left = min(room.width // 2 + 1, max(42, room.width * 2 // 5 + 1))
     y, end = room.y, room.y + room.height
     boxes["this-call"] = Box(room.x, y, left, call)

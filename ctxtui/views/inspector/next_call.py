@@ -1,4 +1,4 @@
-"""The pane of the next call: what it will read, write and send fresh, what that costs, how long the cache lives."""
+"""The pane of the next call: tokens to be read, written and sent fresh, their cost, and the cache lifetime."""
 
 from __future__ import annotations
 
@@ -7,35 +7,38 @@ from ctxtui.views.text import bars, cells, narrow, numbers
 from ctxtui.views.text.signs import GUTTER, MARK
 from ctxtui.views.text.span import Span, Spans, width
 
-FULL: int = 7
-"""Lines of the whole pane."""
-SOON: float = 60.0
-"""Seconds from which what is left of the lifetime is told in amber."""
+FULL_HEIGHT: int = 7
+"""Lines of the complete pane."""
+EXPIRY_WARNING_SECONDS: float = 60.0
+"""Seconds from which the remaining lifetime is amber."""
 _TOKENS_END = 17
 
 
-def notes(what: NextCallForecast, room: int) -> list[Span]:
-    """For the rule: that these figures are foretold, whether before the context grew, and whether the client's markers
-    were inferred."""
-    if what.outdated:
+def notes(forecast: NextCallForecast, room: int) -> list[Span]:
+    """Text for the rule: that this is a forecast, possibly outdated, and whether the cache markers are inferred."""
+    if forecast.outdated:
         return [Span("forecast a moment ago", "dim")]
-    return [Span("forecast, markers inferred" if what.inferred and room >= 40 else "forecast", "dim")]
+    return [Span("forecast, markers inferred" if forecast.inferred and room >= 40 else "forecast", "dim")]
 
 
-def lines(what: NextCallForecast, now: float, room: int, height: int) -> list[Spans]:
-    """The body in at most `height` lines: all of it, or the figures in one line, the total, the lifetime."""
-    if height < FULL:
-        return [_in_one(what, room), _total(what, room, now), _life(what, now, room)][: max(1, height)]
-    most = max(what.read, what.write, what.fresh, what.answer, 1)
-    parts = (("read", "readtx", what.read), ("write", "write", what.write), ("fresh", "fresh", what.fresh))
+def lines(forecast: NextCallForecast, now: float, room: int, height: int) -> list[Spans]:
+    """The body in at most `height` lines: complete, or figures in one line, total and lifetime."""
+    if height < FULL_HEIGHT:
+        return [_figures_line(forecast, room), _total_line(forecast, room, now), _lifetime_line(forecast, now, room)][
+            : max(1, height)
+        ]
+    most = max(forecast.read, forecast.write, forecast.fresh, forecast.answer, 1)
+    parts = (("read", "readtx", forecast.read), ("write", "write", forecast.write), ("fresh", "fresh", forecast.fresh))
     out: list[Spans] = [
         _line(name, GUTTER[name].span, Span(numbers.tokens(n), style), name, n, most=most, usd=usd, room=room)
-        for (name, style, n), usd in zip(parts, what.usd[:3], strict=True)
+        for (name, style, n), usd in zip(parts, forecast.usd[:3], strict=True)
     ]
-    answer = Span(numbers.typical(what.answer) if what.answer else numbers.NOT_YET, "dim")
-    out.append(_line("answer", Span("›", "dim"), answer, "dim", what.answer, most=most, usd=what.usd[3], room=room))
+    answer = Span(numbers.typical(forecast.answer) if forecast.answer else numbers.NOT_YET, "dim")
+    out.append(
+        _line("answer", Span("›", "dim"), answer, "dim", forecast.answer, most=most, usd=forecast.usd[3], room=room)
+    )
     out.append([Span(" "), Span("─" * max(0, room - 2), "hair")])
-    return [*out, _total(what, room, now), _life(what, now, room)]
+    return [*out, _total_line(forecast, room, now), _lifetime_line(forecast, now, room)]
 
 
 def _line(
@@ -55,48 +58,68 @@ def _line(
     ]
 
 
-def _in_one(what: NextCallForecast, room: int) -> Spans:
-    parts = (("read", what.read), ("write", what.write), ("fresh", what.fresh))
-    answer = Span("›", "dim"), Span(numbers.typical(what.answer) if what.answer else numbers.NOT_YET, "dim")
+def _figures_line(forecast: NextCallForecast, room: int) -> Spans:
+    parts = (("read", forecast.read), ("write", forecast.write), ("fresh", forecast.fresh))
+    answer = Span("›", "dim"), Span(numbers.typical(forecast.answer) if forecast.answer else numbers.NOT_YET, "dim")
     return narrow.figures([*((GUTTER[name].span, Span(numbers.tokens(n), name)) for name, n in parts), answer], room)
 
 
-def _total(what: NextCallForecast, room: int, now: float) -> Spans:
-    spans = [Span(" ≈ ", "dim"), Span(numbers.money(what.total), "ink bold")]
-    # The figures are those of the time of the recording: what has expired since saves nothing any more.
-    left = what.seconds_left(now)
-    late = left is not None and left <= 0
-    half = (what.hi - what.lo) / 2
-    if what.input and half and not (late and room < 34):
-        spans.append(Span(f" ±{max(1, round(100 * half / what.input))} %", "dim"))
-    if what.uncached and what.total is not None:
-        saved = 1 - what.total / what.uncached
-        told, saves = Span(f"   uncached {numbers.money(what.uncached)}", "dim"), list[Span]()
+def _total_line(forecast: NextCallForecast, room: int, now: float) -> Spans:
+    spans = [Span(" ≈ ", "dim"), Span(numbers.money(forecast.total), "ink bold")]
+    # The figures are from the time of the recording; a cache that has expired since saves nothing.
+    left = forecast.seconds_left(now)
+    is_expired = left is not None and left <= 0
+    half = (forecast.hi - forecast.lo) / 2
+    if forecast.input and half and not (is_expired and room < 34):
+        spans.append(Span(f" ±{max(1, round(100 * half / forecast.input))} %", "dim"))
+    if forecast.uncached and forecast.total is not None:
+        saved = 1 - forecast.total / forecast.uncached
+        uncached_text, saves = Span(f"   uncached {numbers.money(forecast.uncached)}", "dim"), list[Span]()
         if saved > 0.005:
-            share = Span(f"{100 * saved:.0f} %", "dim" if late else "ok bold")
-            saves = [Span(f"   {'saved' if late else 'saves'} ", "dim"), share, Span(" then" if late else "", "dim")]
-        if room >= 40 and width([*spans, told, *saves]) <= room:
-            spans.append(told)
+            share = Span(f"{100 * saved:.0f} %", "dim" if is_expired else "ok bold")
+            saves = [
+                Span(f"   {'saved' if is_expired else 'saves'} ", "dim"),
+                share,
+                Span(" then" if is_expired else "", "dim"),
+            ]
+        if room >= 40 and width([*spans, uncached_text, *saves]) <= room:
+            spans.append(uncached_text)
         spans += saves
     return spans
 
 
-def _life(what: NextCallForecast, now: float, room: int) -> Spans:
+def _lifetime_line(forecast: NextCallForecast, now: float, room: int) -> Spans:
     marks = [
-        Span(" " + MARK["automatic breakpoint" if what.inferred else "breakpoint"].glyph * what.marker_count, "accent")
+        Span(
+            " " + MARK["automatic breakpoint" if forecast.inferred else "breakpoint"].glyph * forecast.marker_count,
+            "accent",
+        )
     ]
-    life = f" {what.life / 3600:.0f}h" if what.life >= 3600 else f" {what.life / 60:.0f}m" if what.life else ""
-    lead = [*(marks if what.marker_count else [Span(" ")]), Span(life, "dim")]
-    left = what.seconds_left(now)
+    life = (
+        f" {forecast.life / 3600:.0f}h"
+        if forecast.life >= 3600
+        else f" {forecast.life / 60:.0f}m"
+        if forecast.life
+        else ""
+    )
+    lead = [*(marks if forecast.marker_count else [Span(" ")]), Span(life, "dim")]
+    left = forecast.seconds_left(now)
     if left is None:
-        ways = ("when that expires is not known", "expiry not known") if what.read else ("nothing is cached",)
-        return [*lead, Span(f"  {narrow.first_that_fits(ways, room - width(lead) - 3)}", "dim")]
+        texts = ("when that expires is not known", "expiry not known") if forecast.read else ("nothing is cached",)
+        return [*lead, Span(f"  {narrow.first_that_fits(texts, room - width(lead) - 3)}", "dim")]
     if left <= 0:
         return [*lead, Span("  expired", "crit bold"), Span(f" {numbers.ago(-left)} ago", "dim")]
-    style = "warn bold" if left < SOON else "ink bold"
-    told = [*lead, Span("  expires in ", "dim"), Span(_clock(left), style), Span(" ")]
-    bar = max(0, room - sum(cells.width(span.text) for span in told) - 1)
-    return [*told, *(bars.level(left, what.life or left, bar, "warn" if left < SOON else "readtx") if bar > 3 else ())]
+    style = "warn bold" if left < EXPIRY_WARNING_SECONDS else "ink bold"
+    spans = [*lead, Span("  expires in ", "dim"), Span(_clock(left), style), Span(" ")]
+    bar = max(0, room - sum(cells.width(span.text) for span in spans) - 1)
+    return [
+        *spans,
+        *(
+            bars.level(left, forecast.life or left, bar, "warn" if left < EXPIRY_WARNING_SECONDS else "readtx")
+            if bar > 3
+            else ()
+        ),
+    ]
 
 
 def _clock(seconds: float) -> str:
@@ -106,13 +129,13 @@ def _clock(seconds: float) -> str:
     )
 
 
-def sentence(what: NextCallForecast, now: float) -> list[Spans]:
+def plain_lines(forecast: NextCallForecast, now: float) -> list[Spans]:
     """The same in two lines, for plain output."""
     figures = [
         Span("next call  ", "bold"),
-        Span(f"read {numbers.tokens(what.read)}", "read"),
-        Span(f"  write {numbers.tokens(what.write)}", "write"),
-        Span(f"  fresh {numbers.tokens(what.fresh)}", "fresh"),
-        Span(f"  answer {numbers.typical(what.answer)}", "dim"),
+        Span(f"read {numbers.tokens(forecast.read)}", "read"),
+        Span(f"  write {numbers.tokens(forecast.write)}", "write"),
+        Span(f"  fresh {numbers.tokens(forecast.fresh)}", "fresh"),
+        Span(f"  answer {numbers.typical(forecast.answer)}", "dim"),
     ]
-    return [[], [*figures, *_total(what, 80, now)], [Span("          "), *_life(what, now, 60)]]
+    return [[], [*figures, *_total_line(forecast, 80, now)], [Span("          "), *_lifetime_line(forecast, now, 60)]]

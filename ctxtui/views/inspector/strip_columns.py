@@ -1,4 +1,4 @@
-"""The strip of calls: one column per call, read at the bottom, then write, then fresh, in eighths of a cell."""
+"""The strip of calls: one column per call, with read, write and fresh stacked in eighths of a cell."""
 
 from __future__ import annotations
 
@@ -14,24 +14,27 @@ from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, merged
 
 EIGHTHS_UP: Final = " ▁▂▃▄▅▆▇█"
-"""The lower part of a cell, by eighths."""
+"""Lower part of a cell, by eighths."""
 
 GHOST: Final = "faint"
-"""The style of what a column would be lower by under staged edits."""
+"""Style of the part of a column that staged edits would remove."""
 COMPACTION: Final = "compaction"
 MARKS_BY_RANK: Final = (COMPACTION, "here", "error", "miss", "ttl miss", "model", "edit", "bookmark", "turn")
-"""Of the marks of one column the first of these is shown: a compaction nearly always comes with a miss, and is seldom
-enough to be looked for."""
+"""Precedence of the marks in a column.
 
-# What a token costs beside a fresh one, for calls without a price: a read a tenth, a write a quarter more (facts §5).
-_WEIGHT: Final = (0.1, 1.25, 1.0)
+Compactions come first: they nearly always come with a miss, and are rare enough to be searched for.
+"""
+
+# Cost relative to a fresh token, for calls without a price: a read a tenth, a write a quarter more (facts §5).
+PRICE_WEIGHTS: Final = (0.1, 1.25, 1.0)
 
 
 class StripColumn(Struct, frozen=True):
     """One call in the strip: `read`, `write`, `fresh` in tokens, its `marks` by name (`MARKS_BY_RANK`).
 
-    `forecast` marks the call that is not yet made, drawn in accent. `usd` is what it cost, None where unknown. Of its
-    tokens `ghost` would not have been there under staged edits.
+    `forecast` marks the next call, drawn in accent. `usd` is its cost, None if unknown. `ghost` tokens would be removed
+    by
+    staged edits.
     """
 
     read: float
@@ -49,13 +52,13 @@ class StripColumn(Struct, frozen=True):
 
     @property
     def dearness(self) -> float:
-        """What buckets compare: the price, or a figure that stands for it."""
-        parts = zip(_WEIGHT, (self.read, self.write, self.fresh), strict=True)
+        """Sort key of buckets: the price, or an estimate of its order."""
+        parts = zip(PRICE_WEIGHTS, (self.read, self.write, self.fresh), strict=True)
         return self.usd if self.usd is not None else sum(weight * part for weight, part in parts) * 1e-9
 
 
 class Window(NamedTuple):
-    """Which calls a strip shows: indices `first` to `last` (0-based, both shown), `per` columns for each."""
+    """Calls shown in a strip: indices `first` to `last` (0-based, inclusive), with `per` columns each."""
 
     first: int
     last: int
@@ -67,7 +70,7 @@ class Window(NamedTuple):
 
 
 def window(count: int, cursor: int, room: int) -> Window:
-    """The calls that `room` columns show of `count`: a window that ends at `cursor`, two columns per call if room."""
+    """The `room` columns of `count` calls that end at `cursor`; two columns per call if they fit."""
     if count <= 0 or room <= 0:
         return Window(0, -1, 1)
     if room >= 2 * count:
@@ -76,8 +79,8 @@ def window(count: int, cursor: int, room: int) -> Window:
     return Window(max(0, last - room + 1), last, 1)
 
 
-def bucketed(columns: Sequence[StripColumn], room: int) -> list[StripColumn]:
-    """All calls in at most `room` columns, for overviews: of each bucket its dearest call, with the marks of all."""
+def bucket_columns(columns: Sequence[StripColumn], room: int) -> list[StripColumn]:
+    """All calls in at most `room` columns, for overviews: the dearest call of each bucket, with the marks of all."""
     count = len(columns)
     if count <= room or room <= 0:
         return list(columns)
@@ -91,29 +94,29 @@ def bucketed(columns: Sequence[StripColumn], room: int) -> list[StripColumn]:
 
 
 def _levels(column: StripColumn, height: int, top: float, *, ghosts: bool) -> list[tuple[int, str]]:
-    """Where each part of the column ends, in eighths from the bottom, with its style; its ghost on top of it, or not
-    there where it has no colour of its own."""
-    left = max(0.0, min(column.ghost, column.total))
-    parts = [("ghost", left)] if ghosts else []
+    """The upper end of each part in eighths from the bottom, with its style; the ghost is on top if `ghosts`, else left
+    out."""
+    ghost = max(0.0, min(column.ghost, column.total))
+    parts = [("ghost", ghost)] if ghosts else []
     for style, part in (("fresh", column.fresh), ("write", column.write), ("read", column.read)):
         parts.insert(0, (style, part))
-    # The column keeps its height: what would not have been there is taken from what was read first.
+    # The column keeps its height: ghost tokens are taken from the read part first.
     for at, (style, part) in enumerate(parts[:3]):
-        gone = min(left, max(0.0, part))
-        parts[at], left = (style, part - gone), left - gone
+        removed = min(ghost, max(0.0, part))
+        parts[at], ghost = (style, part - removed), ghost - removed
     ends, sum_ = [], 0.0
     for style, part in parts:
         sum_ += max(0.0, part)
         end = min(8 * height, int(sum_ * 8 * height / top + 0.5)) if top > 0 else 0
         if sum_ > 0 and end == 0:
             end = 1
-        shown = GHOST if style == "ghost" else "accent" if column.forecast and style == "read" else style
-        ends.append((end, shown))
+        part_style = GHOST if style == "ghost" else "accent" if column.forecast and style == "read" else style
+        ends.append((end, part_style))
     return ends
 
 
 def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
-    """One cell of a column, `row` counted from the bottom: at most two parts; the smallest of more goes."""
+    """One cell of a column, `row` from the bottom: at most two parts; the smallest others are merged."""
     if not levels or levels[-1][0] <= 8 * row:
         return Span(" ")
     if levels[0][0] >= 8 * row + 8:
@@ -127,8 +130,8 @@ def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
             at += eighths
     while len(parts) > 2:
         least = min(range(len(parts)), key=lambda i: parts[i][0])
-        gone, heir = parts.pop(least)[0], max(least - 1, 0)
-        parts[heir] = (parts[heir][0] + gone, parts[heir][1])
+        merged_size, heir = parts.pop(least)[0], max(least - 1, 0)
+        parts[heir] = (parts[heir][0] + merged_size, parts[heir][1])
     (size, lower), upper = parts[0], parts[1][1] if len(parts) > 1 else ""
     if len(parts) == 1:
         return Span("█", lower) if lower else Span(" ")
@@ -136,40 +139,45 @@ def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
 
 
 def _plain_cell(levels: list[tuple[int, str]], row: int) -> Span:
-    """As `stacked_cell` for terminals without colour: one part, the largest, as high as all of them."""
+    """Like `stacked_cell`, for terminals without colour: the style of the largest part, at the height of all parts."""
     bottom, top = 8 * row, min(levels[-1][0], 8 * row + 8)
     if top <= bottom:
         return Span(" ")
-    start, found = 0, (0, "")
+    start, largest = 0, (0, "")
     for end, style in levels:
-        found = max(found, (min(end, top) - max(start, bottom), style), key=lambda part: part[0])
+        largest = max(largest, (min(end, top) - max(start, bottom), style), key=lambda part: part[0])
         start = end
-    return Span(EIGHTHS_UP[top - bottom], found[1])
+    return Span(EIGHTHS_UP[top - bottom], largest[1])
 
 
 def rows(
     columns: Sequence[StripColumn], height: int, top: float, *, per: int = 1, colour: bool = True
 ) -> list[list[Span]]:
-    """The strip as `height` lines, the first one uppermost, `per` columns for each call; not padded.
+    """The strip as `height` lines, top line first, with `per` columns for each call; not padded.
 
-    `top` is the tokens that the whole height stands for. Two colours share a cell, one as ground of the other;
-    without `colour` a cell has the style of its largest part.
+    `top` is the number of tokens of the full height. Two colours share a cell as foreground and background; without
+    `colour` a cell has the style of its largest part.
     """
     cells = [_cells(column, height, top, colour) for column in columns]
-    return [merged(Span(text * per, style) for text, style in (one[y] for one in cells)) for y in range(height)]
+    return [
+        merged(Span(text * per, style) for text, style in (cells_of_column[y] for cells_of_column in cells))
+        for y in range(height)
+    ]
 
 
 @lru_cache(maxsize=4096)
 def _cells(column: StripColumn, height: int, top: float, colour: bool) -> tuple[Span, ...]:
-    """The column's cells, the uppermost first. Few columns differ between two frames."""
+    """The column's cells, top first. Cached, since few columns change between two frames."""
     levels = _levels(column, height, top, ghosts=colour and column.ghost > 0)
     draw = stacked_cell if colour else _plain_cell
     return tuple(draw(levels, row) for row in range(height - 1, -1, -1))
 
 
 def marks(columns: Sequence[StripColumn], here: int | None = None, *, per: int = 1) -> list[Span]:
-    """The line under the strip: each call's foremost mark, and ``▲`` under the call `here` (index in `columns`). A
-    compaction has room for the next mark beside it where a call has two cells; else it has the colour of `here`."""
+    """The line under the strip: each call's first mark, and ``▲`` under call `here` (index in `columns`).
+
+    With two cells per call a compaction shows the next mark too; else it gets the colour of `here`.
+    """
     spans = []
     for number, column in enumerate(columns):
         names = (*column.marks, "here") if number == here else column.marks
@@ -182,11 +190,14 @@ def marks(columns: Sequence[StripColumn], here: int | None = None, *, per: int =
     return merged(spans)
 
 
-def ahead(used: int, room: int, height: int, top: float, usable: float, growth: float, last: float) -> list[list[Span]]:
-    """What runs on to the right of `used` columns, one list per line: the usable limit ``┄``, the projection ``·``.
+def project(
+    used: int, room: int, height: int, top: float, usable: float, growth: float, last: float
+) -> list[list[Span]]:
+    """The area to the right of `used` columns, one list per line: the usable limit ``┄``, the projection ``·``.
 
-    `growth` is tokens per column, `last` the tokens of the last call; drawn in strips of 6 lines and more. Each list
-    fills `room` - `used` cells.
+    `growth` is in tokens per column, `last` is the last call's tokens; drawn in strips of 6 lines and more. Each list
+    fills
+    `room` - `used` cells.
     """
     free = max(0, room - used)
     grid = [[Span(" ")] * free for _ in range(height)]
@@ -207,7 +218,7 @@ def ahead(used: int, room: int, height: int, top: float, usable: float, growth: 
 
 
 def axis(height: int, top: float, room: int) -> list[list[Span]]:
-    """The y axis, one list per line, right-aligned in `room` cells and a blank: `top`, its half from 8 lines on, 0."""
+    """The y axis, one list per line, right-aligned in `room` cells plus a blank: `top`, its half from 8 lines on, 0."""
     figures = dict.fromkeys(range(height), "")
     figures[0] = short(top)
     if height >= 8:

@@ -1,4 +1,4 @@
-"""The pane of this call: what was read, written and fresh, its answer, the money, and what the record says of time."""
+"""The pane of this call: read, written and fresh tokens, answer, cost, and timing facts."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from ctxtui.analysis.session_events import describe_miss
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost
-from ctxtui.views.model.scene import Scene, is_unreported, proof
+from ctxtui.views.model.scene import Scene, describe_sent_edits, is_unreported
 from ctxtui.views.text import bars, cells, narrow, numbers, safe_text
 from ctxtui.views.text.signs import GUTTER
 from ctxtui.views.text.span import Span, Spans
 
-FULL: int = 7
-"""Lines of the whole pane: four figures, a rule, the total, the facts."""
-COMPACT: int = 3
+FULL_HEIGHT: int = 7
+"""Lines of the complete pane: four figures, a rule, the total, the facts."""
+COMPACT_HEIGHT: int = 3
 """Lines of the folded pane: figures in one line, the total, the facts."""
 _TOKENS_END = 17
-_REPORTED = 26
-"""Cells from which the rule says where the figures are from."""
+ORIGIN_WIDTH = 26
+"""Cells from which the rule says "reported"."""
 
 
 class CallPart(Struct, frozen=True):
-    """One part of the call: `tokens` None where the report does not tell."""
+    """One part of the call; `tokens` is None if not reported."""
 
     name: str
     sign: Span
@@ -37,18 +37,18 @@ class CallPart(Struct, frozen=True):
 
 
 class ThisCall(Struct, frozen=True, kw_only=True):
-    """What is known of the call shown. `cost` None: no price is known; `priced` False: not asked yet.
+    """Facts of the call shown. `cost` None: no price is known; `priced` False: not looked up yet.
 
-    `uncached` is what the same call would have cost without a cache, `facts` are short texts about time and end,
-    `missed` says in words what the cache lost; `record` is how many forecasts of the calls so far were right, of how
-    many.
+    `uncached` is the cost of the same call without a cache, `facts` are short texts about time and stop reason,
+    `missed`
+    describes the cache miss, `record` is (correct forecasts, all forecasts) so far.
     """
 
     reported: bool
     lines: tuple[CallPart, ...]
     total: float | None
     partial: bool = False
-    """Whether the answer is reported in part: `total` is the least then."""
+    """Whether the answer is reported in part, so that `total` is a lower bound."""
     priced: bool
     uncached: float | None
     facts: tuple[str, ...]
@@ -58,10 +58,10 @@ class ThisCall(Struct, frozen=True, kw_only=True):
     record: tuple[int, int] = (0, 0)
     sent: bool = True
     unreported: bool = False
-    """Whether no call of the session is reported although there are answers."""
+    """Whether the session has answers but no reported call."""
 
 
-_UNREPORTED: Final = (
+NO_USAGE_TEXT: Final = (
     "No usage in this recording (a translated session has none): tokens are counted, money is not known."
 )
 
@@ -72,7 +72,7 @@ def this_call(scene: Scene) -> ThisCall:
     before = scene.calls[scene.index - 1] if scene.index else None
     missed = scene.missed.get(scene.number)
     cost = scene.costs.get(call.id)
-    lost = describe_miss(missed) if missed else ""
+    miss_text = describe_miss(missed) if missed else ""
     by_pause = missed is not None and missed.cause == TTL
     if usage is None:
         return ThisCall(
@@ -81,8 +81,8 @@ def this_call(scene: Scene) -> ThisCall:
             total=None,
             priced=call.id in scene.costs,
             uncached=None,
-            facts=(*proof(scene), *_facts(before, call)),
-            missed=lost,
+            facts=(*describe_sent_edits(scene), *_facts(before, call)),
+            missed=miss_text,
             by_pause=by_pause,
             error=call.error,
             sent=bool(call.id),
@@ -96,8 +96,8 @@ def this_call(scene: Scene) -> ThisCall:
         partial=cost is not None and (call.is_partial or bool(cost.lacks)),
         priced=call.id in scene.costs,
         uncached=scene.uncached.get(call.id) if usage.has_cache else None,
-        facts=(*proof(scene), *_facts(before, call)),
-        missed=lost,
+        facts=(*describe_sent_edits(scene), *_facts(before, call)),
+        missed=miss_text,
         by_pause=by_pause,
         error=call.error,
     )
@@ -137,25 +137,25 @@ def _facts(before: Call | None, call: Call) -> tuple[str, ...]:
     return tuple(facts)
 
 
-def lines(what: ThisCall, room: int, height: int) -> list[Spans]:
-    """The body in at most `height` lines: all of it, or folded to `COMPACT`; the total is always there."""
-    if not what.reported:
-        told = " No usage recorded for this call." if room >= 35 else " No usage recorded."
-        told = told if what.sent else " Not sent yet."
-        words = safe_text.wrap(_UNREPORTED, max(20, room - 2)) if what.unreported else []
-        out: list[Spans] = [[Span(f" {line}", "dim")] for line in words] or [[Span(told, "dim")]]
-        out.append(_facts_line(what, room))
+def lines(content: ThisCall, room: int, height: int) -> list[Spans]:
+    """The body in at most `height` lines: complete, or folded to `COMPACT`; always with the total."""
+    if not content.reported:
+        text = " No usage recorded for this call." if room >= 35 else " No usage recorded."
+        text = text if content.sent else " Not sent yet."
+        words = safe_text.wrap(NO_USAGE_TEXT, max(20, room - 2)) if content.unreported else []
+        out: list[Spans] = [[Span(f" {line}", "dim")] for line in words] or [[Span(text, "dim")]]
+        out.append(_facts_line(content, room))
         return out[: max(0, height)]
-    if height < FULL:
-        out = [_in_one(what, room), _total(what, room), _facts_line(what, room)]
+    if height < FULL_HEIGHT:
+        out = [_figures_line(content, room), _total_line(content, room), _facts_line(content, room)]
         return out[: max(1, height)] if height >= 2 else [out[1]]
-    most = max((line.tokens or 0 for line in what.lines), default=0)
-    out = [_full(line, most, room, what.priced) for line in what.lines]
+    most = max((line.tokens or 0 for line in content.lines), default=0)
+    out = [_part_line(line, most, room, content.priced) for line in content.lines]
     out.append([Span(" "), Span("─" * (room - 2), "hair")])
-    return [*out, _total(what, room), _facts_line(what, room)]
+    return [*out, _total_line(content, room), _facts_line(content, room)]
 
 
-def _full(line: CallPart, most: int, room: int, priced: bool) -> list[Span]:
+def _part_line(line: CallPart, most: int, room: int, priced: bool) -> list[Span]:
     bar = max(0, room - _TOKENS_END - 11)
     shown = _tokens(line)
     usd = "" if line.tokens is None else _usd(line) if priced else numbers.NONE
@@ -185,43 +185,43 @@ def _tokens(line: CallPart) -> str:
     return numbers.least_tokens(line.tokens, line.partial)
 
 
-def _in_one(what: ThisCall, room: int) -> Spans:
+def _figures_line(content: ThisCall, room: int) -> Spans:
     return narrow.figures(
-        [(one.sign, Span(_tokens(one), one.style if one.name in GUTTER else "dim")) for one in what.lines], room
+        [(part.sign, Span(_tokens(part), part.style if part.name in GUTTER else "dim")) for part in content.lines], room
     )
 
 
-def _total(what: ThisCall, room: int) -> list[Span]:
-    if not what.priced:
+def _total_line(content: ThisCall, room: int) -> list[Span]:
+    if not content.priced:
         return [Span(f" {numbers.NONE}", "faint")]
-    spans = [Span(f" {numbers.least(what.total, what.partial)}", "ink bold")]
-    if what.total is None:
+    spans = [Span(f" {numbers.least(content.total, content.partial)}", "ink bold")]
+    if content.total is None:
         return [*spans, Span(" no list price for this model" if room >= 38 else " no list price", "dim")]
-    if what.uncached is None or what.uncached <= 0:
+    if content.uncached is None or content.uncached <= 0:
         return spans
-    saved = 1 - what.total / what.uncached
+    saved = 1 - content.total / content.uncached
     saves = [
         Span("saves " if saved >= 0 else "costs ", "dim"),
         Span(numbers.share(abs(saved), 0), "ok bold" if saved >= 0 else "warn bold"),
     ]
-    spans += [Span("  uncached ", "dim"), Span(numbers.money(what.uncached))] if room >= 40 else []
+    spans += [Span("  uncached ", "dim"), Span(numbers.money(content.uncached))] if room >= 40 else []
     if saved < 0:
         saves.append(Span(" more", "dim"))
     gap = room - 1 - sum(cells.width(span.text) for span in (*spans, *saves))
     return [*spans, Span(" " * max(2, gap)), *saves]
 
 
-def _facts_line(what: ThisCall, room: int) -> list[Span]:
-    if what.error:
-        return [Span(" ✗ ", "crit"), Span(cells.fit(what.error, room - 4), "crit")]
-    if what.missed:
-        style = "warn" if what.by_pause else "crit"
-        brief = what.missed.replace(" rewritten", "", 1)
-        ways = (what.missed, brief, brief.replace(" after an ", ": ").replace(" after a ", ": "))
-        return [Span(" ▼ ", style), Span(narrow.first_that_fits(ways, room - 4), style)]
-    return [Span(f" {narrow.facts(what.facts, room - 2)}", "dim")]
+def _facts_line(content: ThisCall, room: int) -> list[Span]:
+    if content.error:
+        return [Span(" ✗ ", "crit"), Span(cells.fit(content.error, room - 4), "crit")]
+    if content.missed:
+        style = "warn" if content.by_pause else "crit"
+        brief = content.missed.replace(" rewritten", "", 1)
+        texts = (content.missed, brief, brief.replace(" after an ", ": ").replace(" after a ", ": "))
+        return [Span(" ▼ ", style), Span(narrow.first_that_fits(texts, room - 4), style)]
+    return [Span(f" {narrow.facts(content.facts, room - 2)}", "dim")]
 
 
-def notes(what: ThisCall, room: int) -> list[Span]:
-    """Where the figures are from, for the rule."""
-    return [Span("reported", "dim")] if what.reported and room >= _REPORTED else []
+def notes(content: ThisCall, room: int) -> list[Span]:
+    """Text for the rule: the origin of the figures."""
+    return [Span("reported", "dim")] if content.reported and room >= ORIGIN_WIDTH else []

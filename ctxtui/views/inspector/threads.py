@@ -1,4 +1,4 @@
-"""The threads of a session: the main line of context and the agents it started."""
+"""The threads of a session: the main thread and its subagents."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ from ctxtui.views.text.table import Column, Table
 
 
 class ThreadRow(Struct, frozen=True, kw_only=True):
-    """One thread: `depth` below the main one, the calls it made, the tokens of its last call and of its largest (None:
-    not known yet), what it cost in USD (None: not known), which is the least where calls are `lacking` a price or the
-    end of their answer, and whether it is worked out."""
+    """One thread: `depth` below the main one, number of calls, tokens of its last and largest call (None: unknown).
+
+    `usd` is its cost (None: unknown), a lower bound if calls are `lacking` a price or the end of their answer; `priced`
+    is
+    whether all calls were looked up.
+    """
 
     id: str
     label: str
@@ -36,7 +39,7 @@ class ThreadRow(Struct, frozen=True, kw_only=True):
 
 
 class _Sum(Struct):
-    """Sum of the first `read` calls of a thread: the largest that was `reported`, and those without a report."""
+    """Sums over the first `read` calls of a thread: the largest `reported` size, and calls without a report."""
 
     read: int = 0
     reported: int | None = None
@@ -46,57 +49,55 @@ class _Sum(Struct):
 
 
 class ThreadSums:
-    """Peaks and costs of threads, kept while they grow: looking again reads new calls only."""
+    """Peaks and costs of threads, updated incrementally: only new calls are read."""
 
     def __init__(self) -> None:
         self._sums: dict[str, _Sum] = {}
 
     def rows(self, session: Session, costs: Mapping[str, Cost | None], size: Size) -> list[ThreadRow]:
-        """The threads as a tree (see `thread_tree.order_threads`); `costs` holds prices by call, None if
-        there is none.
-        """
+        """The threads as a tree (see `thread_tree.order_threads`); `costs` maps calls to prices, None if unknown."""
         return [self._with(session, row, costs, size) for row in thread_rows(session)]
 
     def _with(self, session: Session, row: ThreadRow, costs: Mapping[str, Cost | None], size: Size) -> ThreadRow:
         order = session.order.get(row.id, [])
-        found = self._sums.setdefault(row.id, _Sum())
-        if found.read > len(order):
-            found = self._sums[row.id] = _Sum()
+        sums_so_far = self._sums.setdefault(row.id, _Sum())
+        if sums_so_far.read > len(order):
+            sums_so_far = self._sums[row.id] = _Sum()
         # The newest call may still be replaced by a fuller record of it.
-        for id_ in order[found.read : -1]:
-            if not _add(found, session.calls[id_], costs):
+        for id_ in order[sums_so_far.read : -1]:
+            if not _add_call(sums_so_far, session.calls[id_], costs):
                 break
-        whole = replace(found)
-        for id_ in order[found.read :]:
-            if not _add(whole, session.calls[id_], costs):
+        all_sums = replace(sums_so_far)
+        for id_ in order[sums_so_far.read :]:
+            if not _add_call(all_sums, session.calls[id_], costs):
                 break
-        priced = whole.read == len(order)
-        # What is no report may be counted otherwise by now.
-        rest = [*whole.silent, *order[whole.read :]]
-        sizes = [whole.reported, *(size(session.calls[id_]) for id_ in rest)]
+        priced = all_sums.read == len(order)
+        # The counted size of calls without a report may have changed.
+        rest = [*all_sums.silent, *order[all_sums.read :]]
+        sizes = [all_sums.reported, *(size(session.calls[id_]) for id_ in rest)]
         return replace(
             row,
             tokens=size(session.calls[order[-1]]) if order else None,
             peak=max((tokens for tokens in sizes if tokens is not None), default=None),
-            usd=whole.usd if priced else None,
-            lacking=whole.lacking,
+            usd=all_sums.usd if priced else None,
+            lacking=all_sums.lacking,
             priced=priced,
         )
 
 
-def _add(found: _Sum, call: Call, costs: Mapping[str, Cost | None]) -> bool:
-    """Take in one more call; False where it is not priced yet."""
+def _add_call(sums_so_far: _Sum, call: Call, costs: Mapping[str, Cost | None]) -> bool:
+    """Add one call to the sums; return False if it is not priced yet."""
     if call.usage is not None:
         if call.id not in costs:
             return False
-        more = call_row(call, costs.get(call.id), "")
-        found.usd = found.usd if more.usd is None else (found.usd or 0.0) + more.usd
-        found.lacking += more.at_least
+        spending = call_row(call, costs.get(call.id), "")
+        sums_so_far.usd = sums_so_far.usd if spending.usd is None else (sums_so_far.usd or 0.0) + spending.usd
+        sums_so_far.lacking += spending.at_least
         if not call.is_sum:
-            found.reported = max(found.reported or 0, call.usage.input)
+            sums_so_far.reported = max(sums_so_far.reported or 0, call.usage.input)
     else:
-        found.silent = (*found.silent, call.id)
-    found.read += 1
+        sums_so_far.silent = (*sums_so_far.silent, call.id)
+    sums_so_far.read += 1
     return True
 
 
@@ -116,7 +117,7 @@ def _least(row: ThreadRow) -> str:
 
 
 PANE_HEADS: Final = "now   peak     cost"
-"""What stands over the figures of the pane."""
+"""Column heads of the pane."""
 
 
 def _dot(shown: bool) -> Span:
@@ -128,7 +129,7 @@ def _tokens(count: int | None) -> str:
 
 
 def pane_table(current: str) -> Table[ThreadRow]:
-    """The table of the pane; `current` is the thread whose calls the screen shows."""
+    """The pane's table; `current` is the thread shown on the screen."""
 
     def ink(row: ThreadRow) -> str:
         return "ink" if row.id == current else "dim"
@@ -150,7 +151,7 @@ def pane_table(current: str) -> Table[ThreadRow]:
 
 
 def table(current: str) -> Table[ThreadNode]:
-    """The table of the list; `current` is the thread that the screen behind shows."""
+    """The list's table; `current` is the thread shown by the screen below."""
 
     def name(row: ThreadNode, room: int) -> list[Span]:
         shown = row.id == current
@@ -172,7 +173,7 @@ def _calls(row: ThreadNode) -> str:
 def _context(row: ThreadNode) -> str:
     if row.tokens is None or row.peak is None:
         return ""
-    return sums.less(row.tokens, row.peak, row.peak - row.tokens, ("now", "at its peak", "since"))
+    return sums.difference(row.tokens, row.peak, row.peak - row.tokens, ("now", "at its peak", "since"))
 
 
 def _sent(row: ThreadNode) -> str:
@@ -180,21 +181,21 @@ def _sent(row: ThreadNode) -> str:
         return ""
     if row.sent and not row.calls:
         return f"{row.sent:,} tokens of input; in how many calls is not recorded."
-    told = f"{row.sent:,} tokens of input in {numbers.many(row.calls, 'call')}"
+    text = f"{row.sent:,} tokens of input in {numbers.many(row.calls, 'call')}"
     if not row.sent:
-        return f"{told}."
+        return f"{text}."
     answered = f"; they answered {row.answered:,}" if row.answered else ""
-    return f"{told}, {row.sent // row.calls:,} each on average{answered}."
+    return f"{text}, {row.sent // row.calls:,} each on average{answered}."
 
 
 def _spent(row: ThreadNode) -> str:
     return sums.rate(row.least, (row.sent or 0) + (row.answered or 0), "tokens in and out")
 
 
-def sums_of_total(rows: Sequence[ThreadNode]) -> str:
-    """What all threads cost together, as a sum."""
-    known = [row.least for row in rows if row.least]
-    return sums.added_money(sum(known), known, "threads") if known else ""
+def explain_total(rows: Sequence[ThreadNode]) -> str:
+    """Explain the cost of all threads as a sum."""
+    amounts = [row.least for row in rows if row.least]
+    return sums.money_addition(sum(amounts), amounts, "threads") if amounts else ""
 
 
 def _since(row: ThreadNode, room: int) -> Span:
@@ -208,7 +209,7 @@ def _cost(row: ThreadNode, room: int) -> Span:
 
 
 _WIDE: Final = 100
-"""Cells of a line from which the list has every column."""
+"""Line width from which the list has all columns."""
 _FIGURES: Final[tuple[Column[ThreadNode], ...]] = (
     Column("calls", 6, lambda row, _: Span(f"{row.calls:,}", "dim"), sum=_calls),
     Column("from call", 11, _since, from_width=_WIDE, sum=_calls),

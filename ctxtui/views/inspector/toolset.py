@@ -1,4 +1,4 @@
-"""The tools of a context: built in and by MCP server, what their definitions take, and which were never called."""
+"""The tools of a context, built in and by MCP server: tokens of their definitions, and unused ones."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ from ctxtui.views.text import bars, numbers, safe_text, sums
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
-STATE: Final = {LOADED: "", DEFERRED: "deferred", FOUND: "found", UNKNOWN: "not recorded"}
-"""What is said of a definition's state; the normal case is not marked."""
+STATE_LABELS: Final = {LOADED: "", DEFERRED: "deferred", FOUND: "found", UNKNOWN: "not recorded"}
+"""Label of a definition's state; the normal state has none."""
 
 
 class Toolset(Struct, frozen=True):
-    """All servers with their tools, how many tools are defined, how many of them were never called; `source` is the
-    recording's format."""
+    """All servers with their tools, numbers of defined and never called tools, and the recording's format `source`."""
 
     servers: tuple[ToolServer, ...]
     defined: int
@@ -45,8 +44,8 @@ def toolset(scene: Scene, use: ToolUse) -> Toolset:
     return Toolset(servers, *count_definitions(servers), scene.session.about.source)
 
 
-def in_thread(scene: Scene) -> Toolset:
-    """As `toolset`, with the calls of the whole thread up to the call shown."""
+def thread_toolset(scene: Scene) -> Toolset:
+    """Like `toolset`, with the calls of the thread up to the call shown."""
     tree, use = scene.session.tree, ToolUse(scene.session.tree)
     use.read_path(scene.head)
     calls = count_tool_calls(tree, scene.calls[: scene.number])
@@ -54,30 +53,30 @@ def in_thread(scene: Scene) -> Toolset:
     return Toolset(servers, *count_definitions(servers), scene.session.about.source)
 
 
-def notes(what: Toolset) -> list[Span]:
-    """For the rule: how many definitions are carried along for nothing."""
-    if not what.defined:
-        return [Span("definitions not recorded", "dim")] if what.servers else []
-    if not what.unused:
-        return [Span(f"all {what.defined} called", "dim")]
-    return [Span("never called ", "warn"), Span(f"{what.unused} of {what.defined}", "dim")]
+def notes(tools: Toolset) -> list[Span]:
+    """Text for the rule: the number of unused definitions."""
+    if not tools.defined:
+        return [Span("definitions not recorded", "dim")] if tools.servers else []
+    if not tools.unused:
+        return [Span(f"all {tools.defined} called", "dim")]
+    return [Span("never called ", "warn"), Span(f"{tools.unused} of {tools.defined}", "dim")]
 
 
 def server_label(name: str, source: str) -> str:
-    """A server's name on screen: ``mcp github``; ``built-in`` where `source` names its servers."""
+    """A server's name on screen: ``mcp github``; ``built-in`` if `source` names its servers."""
     if name:
         return f"mcp {safe_text.one_line(name, 60)}"
     return "built-in" if source in PREFIXING_CLIENTS else "no server named"
 
 
-def lines(what: Toolset, room: int) -> Iterable[list[Span]]:
+def lines(tools: Toolset, room: int) -> Iterable[list[Span]]:
     """The body of the pane, one server per line."""
-    if not what.servers:
+    if not tools.servers:
         yield [Span(" No tools in this context.", "dim")]
-    most = max((server.tokens or 0 for server in what.servers), default=0)
+    most = max((server.tokens or 0 for server in tools.servers), default=0)
 
     def name(server: ToolServer, room: int) -> Span:
-        return Span(server_label(server.name, what.source))
+        return Span(server_label(server.name, tools.source))
 
     columns: tuple[Column[ToolServer], ...] = (
         Column("", 1, lambda server, _: Span("ƒ", "cat-tools"), gap=1),
@@ -87,7 +86,7 @@ def lines(what: Toolset, room: int) -> Iterable[list[Span]]:
         Column("", 11, _calls),
     )
     table = Table(columns, mark=0)
-    for server in what.servers:
+    for server in tools.servers:
         yield table.draw(server, room)
 
 
@@ -107,32 +106,32 @@ def _calls(row: ListRow, room: int) -> Span:
     return Span(f"{row.calls:,} call{'s' if row.calls != 1 else ''}", "warn" if row.calls == 0 else "dim")
 
 
-def sum_of_tokens(row: ListRow) -> str:
-    """A server's tokens as those of its tools; what one tool takes with every call."""
+def explain_tokens(row: ListRow) -> str:
+    """Explain a server's tokens as the sum of its tools, or the size of one tool's definition."""
     if row.tokens is None:
         return "Its definition is not recorded."
     if isinstance(row, ToolServer):
-        return sums.added(row.tokens, "tokens", [tool.tokens for tool in row.tools if tool.tokens], "tools")
+        return sums.addition(row.tokens, "tokens", [tool.tokens for tool in row.tools if tool.tokens], "tools")
     return f"{row.tokens:,} tokens of every call of this context that has it."
 
 
-def sum_of_calls(row: ListRow) -> str:
-    """A server's calls as those of its tools."""
+def explain_calls(row: ListRow) -> str:
+    """Explain a server's calls as the sum of its tools."""
     if isinstance(row, ToolServer):
-        return sums.added(row.calls, "calls", [tool.calls for tool in row.tools if tool.calls], "tools")
+        return sums.addition(row.calls, "calls", [tool.calls for tool in row.tools if tool.calls], "tools")
     return f"{row.calls:,} times up to the call that is shown."
 
 
 def rows(servers: Sequence[ToolServer]) -> list[ListRow]:
-    """The list of all tools: each server, then its tools."""
-    found: list[ListRow] = []
+    """The rows of the tool list: each server, followed by its tools."""
+    list_rows: list[ListRow] = []
     for server in servers:
-        found += [server, *server.tools]
-    return found
+        list_rows += [server, *server.tools]
+    return list_rows
 
 
 def table(rows: Sequence[ListRow], source: str) -> Table[ListRow]:
-    """The table of the list of all tools; `source` is the recording's format."""
+    """The table of the tool list; `source` is the recording's format."""
     most = max((row.tokens or 0 for row in rows if isinstance(row, ToolFigures)), default=0)
 
     def name(row: ListRow, room: int) -> list[Span]:
@@ -146,7 +145,7 @@ def table(rows: Sequence[ListRow], source: str) -> Table[ListRow]:
     return Table(
         (
             Column("", 0, name, "left"),
-            Column("", 7, _tokens, sum=sum_of_tokens),
+            Column("", 7, _tokens, sum=explain_tokens),
             Column(
                 "",
                 4,
@@ -158,10 +157,10 @@ def table(rows: Sequence[ListRow], source: str) -> Table[ListRow]:
             Column(
                 "",
                 13,
-                lambda row, _: Span("" if isinstance(row, ToolServer) else STATE[row.state], "dim"),
+                lambda row, _: Span("" if isinstance(row, ToolServer) else STATE_LABELS[row.state], "dim"),
                 "left",
                 gap=1,
             ),
-            Column("", 11, _calls, sum=sum_of_calls),
+            Column("", 11, _calls, sum=explain_calls),
         )
     )

@@ -1,4 +1,4 @@
-"""What would help from here on: a row for each piece of advice, what risks least first."""
+"""The list of advice: one row for each piece, lowest risk first."""
 
 from __future__ import annotations
 
@@ -10,117 +10,123 @@ from ctxtui.core.session import MAIN
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.price.advice import Advice, best_moment
 from ctxtui.curation.price.price_tag import PriceTag
-from ctxtui.views.blocks.body import wrapped
+from ctxtui.views.blocks.body import wrap
 from ctxtui.views.text import numbers, safe_text, sums
 from ctxtui.views.text.span import Span, Spans
-from ctxtui.views.transcript.staged_pane import paid, payback
+from ctxtui.views.transcript.staged_pane import format_payback, money_style
 
-SHOWN: Final = 4
-"""Pieces of advice that the bill names."""
-STYLE: Final = {Risk.NOTHING: "ok", Risk.OUTSIDE: "ok", Risk.PARTS: "warn", Risk.SUMMARY: "warn", Risk.GONE: "crit"}
-"""How a risk is written."""
+MAX_IN_BILL: Final = 4
+"""Number of pieces of advice in the bill."""
+RISK_STYLES: Final = {
+    Risk.NOTHING: "ok",
+    Risk.OUTSIDE: "ok",
+    Risk.PARTS: "warn",
+    Risk.SUMMARY: "warn",
+    Risk.GONE: "crit",
+}
+"""Style of each risk."""
 
 
-def named(one: Advice) -> str:
-    """Its policies: ``externalize large + truncate results``."""
-    return " + ".join(map(named_step, one.names))
+def policy_names(piece: Advice) -> str:
+    """The names of its policies: ``externalize large + truncate results``."""
+    return " + ".join(map(policy_name, piece.names))
 
 
-def named_step(name: str) -> str:
-    """A policy by its name, in words."""
+def policy_name(name: str) -> str:
+    """A policy's name in words."""
     return safe_text.one_line(name.replace("_", " "), 40)
 
 
-def command(one: Advice, name: str, place: str = "") -> str:
-    """The command line that does it to the session called `name`, at a `place` that `place_options` gives."""
-    return f"ctxtui curate {shlex.quote(name)}{place} --after {one.options()}"
+def command(piece: Advice, name: str, place: str = "") -> str:
+    """The command line that applies `one` to the session `name`, at a `place` from `place_options`."""
+    return f"ctxtui curate {shlex.quote(name)}{place} --after {piece.options()}"
 
 
 def place_options(number: int, calls: int, thread: str) -> str:
-    """The options of `curate` for call `number` of the `calls` of a thread."""
+    """Options of `curate` for call `number` of a thread's `calls`."""
     at = f" --call {number}" if number != calls else ""
     return at + (f" --thread {shlex.quote(thread)}" if thread not in ("", MAIN) else "")
 
 
-def saved(one: Advice) -> str:
-    """What it saves over the calls ahead."""
-    return numbers.money(one.saves) if one.saves else f"{numbers.tokens(one.worth)} tokens"
+def format_savings(piece: Advice) -> str:
+    """Its savings over the calls ahead."""
+    return numbers.money(piece.saves) if piece.saves else f"{numbers.tokens(piece.worth)} tokens"
 
 
-def _sum_of_freed(one: Advice, staged: int) -> str:
-    before, freed = one.tag.before - staged, one.tag.freed - staged
-    return sums.less(one.tag.after, before, freed, ("in the next call", "without it", "freed"))
+def _sum_of_freed(piece: Advice, staged: int) -> str:
+    before, freed = piece.tag.before - staged, piece.tag.freed - staged
+    return sums.difference(piece.tag.after, before, freed, ("in the next call", "without it", "freed"))
 
 
-def _sum_of_saved(one: Advice) -> str:
-    moment, saves = one.moment, one.saves
+def _sum_of_saved(piece: Advice) -> str:
+    moment, saves = piece.moment, piece.saves
     if moment is None or saves is None or moment.once is None or moment.per_call is None:
         return ""
-    later = (one.horizon - 1) * -moment.per_call
+    later = (piece.horizon - 1) * -moment.per_call
     once = f"{'−' if moment.once >= 0 else '+'} {numbers.money(abs(moment.once))} once"
-    return f"{numbers.money(saves)} saved = {numbers.money(later)} in {one.horizon - 1:,} calls {once}."
+    return f"{numbers.money(saves)} saved = {numbers.money(later)} in {piece.horizon - 1:,} calls {once}."
 
 
-def sum_of(one: Advice, staged: int = 0) -> str:
-    """What the figures of one are made of; staged edits free so many tokens already."""
-    return f"{_sum_of_freed(one, staged)} {_sum_of_saved(one)}".strip()
+def explain(piece: Advice, staged: int = 0) -> str:
+    """Explain the figures of a piece of advice; `staged` is the number of tokens that staged edits free already."""
+    return f"{_sum_of_freed(piece, staged)} {_sum_of_saved(piece)}".strip()
 
 
-def note(every: Sequence[Advice]) -> str:
-    """Over how many calls savings are added up."""
-    return f"what is quoted later stays; saved over the next {every[0].horizon:,} calls" if every else ""
+def note(pieces: Sequence[Advice]) -> str:
+    """The horizon over which savings are added up."""
+    return f"what is quoted later stays; saved over the next {pieces[0].horizon:,} calls" if pieces else ""
 
 
-def lines(every: Sequence[Advice], name: str = "") -> Iterator[tuple[list[Span], str]]:
-    """The rows of the best, for the bill, each with the sum behind its figures; where the session's `name` is given,
-    with the command line of each."""
-    for one in every[:SHOWN]:
-        yield [Span(" ✓ ", "ok"), *words(one)], sum_of(one)
+def lines(pieces: Sequence[Advice], name: str = "") -> Iterator[tuple[list[Span], str]]:
+    """Rows of the best pieces for the bill, each with the explanation of its figures; with command lines if the
+    session's `name` is given."""
+    for piece in pieces[:MAX_IN_BILL]:
+        yield [Span(" ✓ ", "ok"), *advice_spans(piece)], explain(piece)
         if name:
-            yield [Span(f"     {command(one, name)}", "faint")], ""
+            yield [Span(f"     {command(piece, name)}", "faint")], ""
 
 
-def words(one: Advice) -> list[Span]:
+def advice_spans(piece: Advice) -> list[Span]:
     """One piece of advice in a line."""
-    when = f" {one.moment.name}" if one.moment is not None else ""
+    when = f" {piece.moment.name}" if piece.moment is not None else ""
     return [
-        Span(named(one), "ink bold"),
-        Span(f"{when} frees {numbers.tokens(one.tag.freed)}, saves ", "dim"),
-        Span(saved(one), "ok bold"),
+        Span(policy_names(piece), "ink bold"),
+        Span(f"{when} frees {numbers.tokens(piece.tag.freed)}, saves ", "dim"),
+        Span(format_savings(piece), "ok bold"),
         Span("; ", "dim"),
-        Span(one.risk.description, STYLE[one.risk]),
+        Span(piece.risk.description, RISK_STYLES[piece.risk]),
     ]
 
 
-def detail(one: Advice, told: str, room: int, staged: int = 0) -> list[Spans]:
-    """What it does and risks, its price, and the command line that does the same, as `told`; staged edits free so many
-    tokens already."""
+def detail(piece: Advice, command_line: str, room: int, staged: int = 0) -> list[Spans]:
+    """Effect, risk and price of a piece of advice, and its command line `told`; `staged` is the number of tokens that
+    staged edits free already."""
     wide = max(20, room - 2)
     out: list[Spans] = [
         [Span(f" {part}", "ink bold" if n == 0 else "ink")]
-        for step in one.remedy.steps
-        for n, part in enumerate(safe_text.wrap(f"{named_step(step.policy.name)}: {step.policy.about}", wide))
+        for step in piece.remedy.steps
+        for n, part in enumerate(safe_text.wrap(f"{policy_name(step.policy.name)}: {step.policy.about}", wide))
     ]
-    out += [part for line in price_lines(one.tag, one.risk, staged) for part in wrapped(line, room, 1)]
-    return out + [[Span(f" {part}", "faint")] for part in safe_text.wrap(told, wide)]
+    out += [part for line in price_lines(piece.tag, piece.risk, staged) for part in wrap(line, room, 1)]
+    return out + [[Span(f" {part}", "faint")] for part in safe_text.wrap(command_line, wide)]
 
 
-def pays_back(calls: int | None) -> str:
-    """After how many calls it has paid for itself, as a clause."""
-    return "never pays back" if calls is None else f"pays back {'after ' if calls else ''}{payback(calls, True)}"
+def payback_clause(calls: int | None) -> str:
+    """After how many calls it pays back, as a clause."""
+    return "never pays back" if calls is None else f"pays back {'after ' if calls else ''}{format_payback(calls, True)}"
 
 
 def price_lines(tag: PriceTag, risk: Risk | None, staged: int = 0) -> Iterator[Spans]:
-    """What the next call comes to, and what that costs at the cheapest moment and now."""
+    """Size of the next call, and costs at the cheapest moment and now."""
     yield [
         Span(" next call ", "dim"),
         Span(f"{numbers.tokens(tag.before - staged)} → {numbers.tokens(tag.after)}", "ink bold"),
         Span("; ", "dim"),
-        Span(risk.description if risk is not None else "", STYLE[risk] if risk is not None else "dim"),
+        Span(risk.description if risk is not None else "", RISK_STYLES[risk] if risk is not None else "dim"),
     ]
-    for each in dict.fromkeys((best_moment(tag), tag.moments[0] if tag.moments else None)):
-        if each is not None and each.once is not None and each.per_call is not None:
-            line = [Span(f" applied {each.name} ", "dim")]
-            line += [Span(numbers.signed_money(each.once), paid(each.once)), Span(" once, ", "dim")]
-            line += [Span(numbers.signed_money(each.per_call), paid(each.per_call))]
-            yield [*line, Span(f" a call, {pays_back(each.pays_back)}", "dim")]
+    for moment in dict.fromkeys((best_moment(tag), tag.moments[0] if tag.moments else None)):
+        if moment is not None and moment.once is not None and moment.per_call is not None:
+            line = [Span(f" applied {moment.name} ", "dim")]
+            line += [Span(numbers.signed_money(moment.once), money_style(moment.once)), Span(" once, ", "dim")]
+            line += [Span(numbers.signed_money(moment.per_call), money_style(moment.per_call))]
+            yield [*line, Span(f" a call, {payback_clause(moment.pays_back)}", "dim")]

@@ -1,4 +1,4 @@
-"""A compaction: the context before and after it by category, what its summary kept and lost, and what came back."""
+"""A compaction: context before and after by category, facts kept and lost, and facts that came back."""
 
 from __future__ import annotations
 
@@ -15,60 +15,64 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Column, Table
 
 LOST, KEPT, ALL = "lost", "kept", "all"
-SHOWN: Final = (LOST, KEPT, ALL)
-"""Which facts are listed, in the order in which a key walks."""
+FACT_FILTERS: Final = (LOST, KEPT, ALL)
+"""Filters of the fact list, in the order of the key."""
 
 _SIGN: Final = {FILE: Span("≡", "cat-memory"), DECISION: Span("›", "cat-user"), LITERAL: Span("#", "dim")}
 _LIST_ORDER: Final = (FILE, DECISION, LITERAL)
-_NAMES: Final = 14
-_FIGURES: Final = 9
+NAME_CELLS: Final = 14
+FIGURE_CELLS: Final = 9
 
 
-def sizes(one: Compaction) -> str:
+def format_sizes(compaction: Compaction) -> str:
     """The context before and after: ``154.8k → 22.3k``."""
-    return f"{numbers.tokens(one.before.context_tokens)} → {numbers.tokens(one.after.context_tokens)}"
+    return f"{numbers.tokens(compaction.before.context_tokens)} → {numbers.tokens(compaction.after.context_tokens)}"
 
 
-def title(every: Sequence[Compaction], index: int) -> list[Span]:
-    """Which one it is, for the rule."""
-    one = every[index]
-    trigger = f" · {one.trigger}" if one.trigger else ""
-    at = f" · {numbers.clock(datetime.fromtimestamp(one.at, UTC).astimezone())}" if one.at else ""
-    many_ = f"{index + 1} of {len(every)} · " if len(every) > 1 else ""
+def title(compactions: Sequence[Compaction], index: int) -> list[Span]:
+    """The compaction's number, call, trigger and time, for the rule."""
+    compaction = compactions[index]
+    trigger = f" · {compaction.trigger}" if compaction.trigger else ""
+    at = f" · {numbers.clock(datetime.fromtimestamp(compaction.at, UTC).astimezone())}" if compaction.at else ""
+    index_text = f"{index + 1} of {len(compactions)} · " if len(compactions) > 1 else ""
     return [
-        Span(f" {many_}", "dim"),
-        Span(f"before call {one.number:,}", "ink bold"),
-        Span(f" · {sizes(one)}{trigger}{at}", "dim"),
+        Span(f" {index_text}", "dim"),
+        Span(f"before call {compaction.number:,}", "ink bold"),
+        Span(f" · {format_sizes(compaction)}{trigger}{at}", "dim"),
     ]
 
 
-def _rows(one: Compaction) -> list[tuple[str, int, int]]:
-    """(category, tokens before, tokens after), in prompt order; what the record lacks last."""
+def _rows(compaction: Compaction) -> list[tuple[str, int, int]]:
+    """(category, tokens before, tokens after) in prompt order; unrecorded parts last."""
 
-    def parts(got: CallFigures) -> dict[str, int]:
-        more = {"not recorded": got.not_recorded or 0, "reattached": got.attached, "residual": got.residual}
-        return {**got.categories, **{name: n for name, n in more.items() if n}}
+    def parts(context_figures: CallFigures) -> dict[str, int]:
+        more = {
+            "not recorded": context_figures.not_recorded or 0,
+            "reattached": context_figures.attached,
+            "residual": context_figures.residual,
+        }
+        return {**context_figures.categories, **{name: n for name, n in more.items() if n}}
 
     lacking = ("not recorded", "reattached", "residual")
 
-    before, after = parts(one.before), parts(one.after)
+    before, after = parts(compaction.before), parts(compaction.after)
     order = {name: n for n, name in enumerate((*CATEGORIES, *lacking))}
     names = sorted({**before, **after}, key=lambda name: order.get(name, len(order)))
     return [(name, before.get(name, 0), after.get(name, 0)) for name in names]
 
 
-def bars_of(one: Compaction, room: int, height: int = 99) -> list[Spans]:
-    """Two bars for each category, before and after, on one scale; the smallest fold into one line where `height` is not
-    enough."""
-    rows = _rows(one)
+def bars_of(compaction: Compaction, room: int, height: int = 99) -> list[Spans]:
+    """Two bars for each category, before and after, on one scale; the smallest are folded into one line if `height` is
+    too small."""
+    rows = _rows(compaction)
     folded: list[tuple[str, int, int]] = []
     if len(rows) > height:
-        # The summary is what it is about, however small.
+        # The summary is never folded.
         small = sorted(rows, key=lambda row: (row[0] == "summary", max(abs(row[1]), abs(row[2]))))
         small = small[: len(rows) - height + 1]
         rows, folded = [row for row in rows if row not in small], small
     top = max((max(before, after) for _, before, after in rows), default=1)
-    side = _side(room)
+    side = _bar_width(room)
     out: list[Spans] = []
     for name, before, after in rows:
         sign = category(name)
@@ -79,85 +83,85 @@ def bars_of(one: Compaction, room: int, height: int = 99) -> list[Spans]:
         out.append(
             [
                 *lead,
-                Span(cells.left(shown, _NAMES), word),
+                Span(cells.left(shown, NAME_CELLS), word),
                 *_bar(before, top, side, style, lacks, signed=name == "residual"),
                 *_bar(after, top, side, style, lacks, signed=name == "residual"),
             ]
         )
     if folded:
         was, now = sum(row[1] for row in folded), sum(row[2] for row in folded)
-        lead = [Span("   "), Span(cells.left(f"{len(folded)} smaller", _NAMES), "faint")]
+        lead = [Span("   "), Span(cells.left(f"{len(folded)} smaller", NAME_CELLS), "faint")]
         out.append([*lead, *_bar(was, top, side, "faint", False), *_bar(now, top, side, "faint", False)])
     return out
 
 
 def _bar(tokens: int, top: int, room: int, style: str, lacks: bool, *, signed: bool = False) -> list[Span]:
-    said = numbers.signed if signed else numbers.guessed if lacks else numbers.tokens
-    figure = said(tokens) if tokens else numbers.NONE
+    format_figure = numbers.signed if signed else numbers.guessed if lacks else numbers.tokens
+    figure = format_figure(tokens) if tokens else numbers.NONE
     drawn = bars.line(max(0, tokens), top, room) if room > 2 else ""
     return [
-        Span(cells.right(figure, _FIGURES - 1) + " ", "dim" if lacks or not tokens else "ink"),
+        Span(cells.right(figure, FIGURE_CELLS - 1) + " ", "dim" if lacks or not tokens else "ink"),
         Span(cells.left(drawn, room), style),
     ]
 
 
 def heads(room: int) -> list[Span]:
-    """The heads over the bars."""
-    before = cells.left(cells.right("before", _FIGURES - 1), _FIGURES + _side(room))
-    return [Span(" " * (3 + _NAMES) + before + cells.right("after", _FIGURES - 1), "faint")]
+    """The heads above the bars."""
+    before = cells.left(cells.right("before", FIGURE_CELLS - 1), FIGURE_CELLS + _bar_width(room))
+    return [Span(" " * (3 + NAME_CELLS) + before + cells.right("after", FIGURE_CELLS - 1), "faint")]
 
 
-def _side(room: int) -> int:
-    return max(0, (room - _NAMES - 4 - 2 * _FIGURES) // 2)
+def _bar_width(room: int) -> int:
+    return max(0, (room - NAME_CELLS - 4 - 2 * FIGURE_CELLS) // 2)
 
 
-def sentences(one: Compaction) -> Iterator[Spans]:
-    """What the summary is, what it kept, what came back."""
+def sentences(compaction: Compaction) -> Iterator[Spans]:
+    """Sentences about the summary, the facts it names, and files that were read again."""
     kept = (
-        f"; {numbers.many(len(one.kept), 'block')}, {numbers.tokens(one.kept_tokens)}, stayed as they were"
-        if one.kept
+        f"; {numbers.many(len(compaction.kept), 'block')}, {numbers.tokens(compaction.kept_tokens)}, kept unchanged"
+        if compaction.kept
         else ""
     )
     yield [
         Span(" "),
         MARK["compaction"].span,
-        Span(f" a summary of {numbers.tokens(one.summary_tokens)}"),
-        Span(f" stands for {numbers.many(one.replaced, 'block')}{kept}", "dim"),
+        Span(f" a summary of {numbers.tokens(compaction.summary_tokens)}"),
+        Span(f" stands for {numbers.many(compaction.replaced, 'block')}{kept}", "dim"),
     ]
-    if one.sealed:
-        told = "the summary is encrypted: what counts as lost may still stand in it"
-        yield [Span(" ▲ ", "warn"), Span(told, "warn")]
+    if compaction.sealed:
+        warning = "the summary is encrypted: what counts as lost may still stand in it"
+        yield [Span(" ▲ ", "warn"), Span(warning, "warn")]
     counts = [
-        f"{one.count_facts(kind) - one.count_lost(kind):,} of {numbers.many(one.count_facts(kind), kind)}"
+        f"{count - compaction.count_lost(kind):,} of {numbers.many(count, kind)}"
         for kind in _LIST_ORDER
-        if one.count_facts(kind)
+        if (count := compaction.count_facts(kind))
     ]
     yield [Span(" ✓ ", "ok"), Span("names "), Span(", ".join(counts) or "nothing was looked for", "dim")]
-    back = one.brought_back
+    back = compaction.brought_back
     if not back:
         yield [Span(" · ", "dim"), Span("no file that the agent knew was read again", "dim")]
         return
-    files = sum(any(again.tokens for again in fact.again) for fact in one.facts_of(FILE))
-    usd = one.again_usd
+    files = sum(any(again.tokens for again in fact.again) for fact in compaction.facts_of(FILE))
+    usd = compaction.again_usd
     paid = f", {numbers.money(usd)} since" if usd is not None else ""
     yield [
         Span(" ↓ ", "warn"),
         Span(f"{numbers.many(files, 'file')} read again"),
-        Span(f": {numbers.tokens(one.again_tokens)}{paid}", "dim"),
+        Span(f": {numbers.tokens(compaction.again_tokens)}{paid}", "dim"),
     ]
 
 
-def facts(one: Compaction, shown: str = LOST) -> list[Fact]:
-    """The facts to list: what came back first, the dearest of it first, then by kind, the most frequent first."""
+def facts(compaction: Compaction, shown: str = LOST) -> list[Fact]:
+    """The facts to list: first those that came back (most tokens first), then by kind, most frequent first."""
     order = {kind: n for n, kind in enumerate(_LIST_ORDER)}
-    wanted = [
+    selected = [
         fact
-        for fact in one.facts
-        # A file that the summary names and that was read again all the same was lost in what matters.
-        if shown == ALL or fact.kept == (shown == KEPT) or (shown == LOST and _sum(fact.again))
+        for fact in compaction.facts
+        # A file that the summary names but that was read again counts as lost.
+        if shown == ALL or fact.kept == (shown == KEPT) or (shown == LOST and _tokens_again(fact.again))
     ]
     return sorted(
-        wanted,
+        selected,
         key=lambda fact: (
             fact.kind == LITERAL,
             not fact.again,
@@ -184,45 +188,47 @@ def _back(fact: Fact, room: int) -> list[Span]:
     return [Span(first.how, "warn" if first.tokens else "ink"), Span(f" at {first.call:,}{more}", "dim")]
 
 
-def _sum(again: Sequence[Recovery]) -> int:
-    return sum(one.tokens for one in again)
+def _tokens_again(again: Sequence[Recovery]) -> int:
+    return sum(reading.tokens for reading in again)
 
 
 def _cost(fact: Fact, room: int) -> Span:
-    known = [one.usd for one in fact.again if one.usd is not None and one.tokens]
+    known = [reading.usd for reading in fact.again if reading.usd is not None and reading.tokens]
     return Span(numbers.money(sum(known)) if known else numbers.NONE, "ink" if known else "faint")
 
 
 def _tokens(fact: Fact, room: int) -> Span:
-    found = _sum(fact.again)
-    return Span(numbers.tokens(found) if found else numbers.NONE, "ink" if found else "faint")
+    tokens = _tokens_again(fact.again)
+    return Span(numbers.tokens(tokens) if tokens else numbers.NONE, "ink" if tokens else "faint")
 
 
 def _sum_of_tokens(fact: Fact) -> str:
-    return sums.added(_sum(fact.again), "tokens", [one.tokens for one in fact.again if one.tokens], "times")
+    return sums.addition(
+        _tokens_again(fact.again), "tokens", [reading.tokens for reading in fact.again if reading.tokens], "times"
+    )
 
 
 def _sum_of_cost(fact: Fact) -> str:
-    known = [one.usd for one in fact.again if one.usd is not None and one.tokens]
-    return sums.added_money(sum(known), known, "times") if known else ""
+    known = [reading.usd for reading in fact.again if reading.usd is not None and reading.tokens]
+    return sums.money_addition(sum(known), known, "times") if known else ""
 
 
-def sums_of_bars(one: Compaction) -> dict[str, str]:
-    """The sums behind the bars and sentences, by the glossary's words."""
-    found: dict[str, str] = {}
-    for name, before, after in _rows(one):
+def explain_bars(compaction: Compaction) -> dict[str, str]:
+    """Explanations of the bars and sentences, by glossary word."""
+    explanations: dict[str, str] = {}
+    for name, before, after in _rows(compaction):
         word = name if name in ("not recorded", "residual") else category(name).name
         if before >= 0 and after >= 0:
-            found[word] = sums.less(
+            explanations[word] = sums.difference(
                 after, before, before - after, ("after", "before", "less" if before >= after else "more")
             )
-    whole, left = one.before.context_tokens, one.after.context_tokens
-    change = sums.less(left, whole, whole - left, ("after", "before", "less" if whole >= left else "more"))
-    found |= dict.fromkeys(("tokens", "compaction", "call"), change)
-    back = [again.tokens for fact in one.facts for again in fact.again if again.tokens]
-    if back and sum(back) == one.again_tokens:
-        found["read again"] = sums.added(one.again_tokens, "read again", back, "times")
-    return found
+    whole, left = compaction.before.context_tokens, compaction.after.context_tokens
+    change = sums.difference(left, whole, whole - left, ("after", "before", "less" if whole >= left else "more"))
+    explanations |= dict.fromkeys(("tokens", "compaction", "call"), change)
+    back = [again.tokens for fact in compaction.facts for again in fact.again if again.tokens]
+    if back and sum(back) == compaction.again_tokens:
+        explanations["read again"] = sums.addition(compaction.again_tokens, "read again", back, "times")
+    return explanations
 
 
 TABLE: Final[Table[Fact]] = Table(
@@ -240,31 +246,36 @@ TABLE: Final[Table[Fact]] = Table(
         Column("cost since", 11, _cost, from_width=70, sum=_sum_of_cost),
     )
 )
-"""A line for each fact."""
+"""One line for each fact."""
 
 
-def noted(one: Compaction, shown: str) -> list[Span]:
-    """What is listed, for the rule of the list."""
+def listed_counts(compaction: Compaction, shown: str) -> list[Span]:
+    """Counts of the listed facts, for the list's rule."""
     if shown == ALL:
         return [Span("lost and kept", "dim")]
     counts = [
-        numbers.many(one.count_lost(kind) if shown == LOST else one.count_facts(kind) - one.count_lost(kind), kind)
+        numbers.many(
+            compaction.count_lost(kind)
+            if shown == LOST
+            else compaction.count_facts(kind) - compaction.count_lost(kind),
+            kind,
+        )
         for kind in _LIST_ORDER
-        if one.count_facts(kind)
+        if compaction.count_facts(kind)
     ]
     return [Span(", ".join(counts), "ink" if shown == LOST else "dim")]
 
 
-def summary(every: Sequence[Compaction], thread: str, calls: int) -> list[Span]:
-    """How many there were, for the first line of a page."""
+def summary(compactions: Sequence[Compaction], thread: str, calls: int) -> list[Span]:
+    """Number of compactions, for the first line of a page."""
     of = f" of {safe_text.one_line(thread, 60)}" if thread else ""
-    if not every:
+    if not compactions:
         return [Span(f" No compaction in {numbers.many(calls, 'call')}{of}.", "dim")]
-    again = sum(one.again_tokens for one in every)
-    known = [one.again_usd for one in every if one.again_usd is not None]
+    again = sum(compaction.again_tokens for compaction in compactions)
+    known = [compaction.again_usd for compaction in compactions if compaction.again_usd is not None]
     paid = f", {numbers.money(sum(known))}" if known and again else ""
     back = f"; read again afterwards: {numbers.tokens(again)}{paid}" if again else ""
     return [
-        Span(f" {numbers.many(len(every), 'compaction')}", "ink bold"),
+        Span(f" {numbers.many(len(compactions), 'compaction')}", "ink bold"),
         Span(f" in {numbers.many(calls, 'call')}{of}{back}", "dim"),
     ]

@@ -1,4 +1,4 @@
-"""What is not whole: lines that could not be read, and literals that edits take from those who quote them."""
+"""Tables of unreadable recording lines, and of literals that edits break."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
 
-def _reason(one: Skipped, room: int) -> list[Span]:
-    return [Span(safe_text.one_line(one.reason, 400))]
+def _reason(skipped: Skipped, room: int) -> list[Span]:
+    return [Span(safe_text.one_line(skipped.reason, 400))]
 
 
-SKIPPED: Final[Table[Skipped]] = Table(
+SKIPPED_TABLE: Final[Table[Skipped]] = Table(
     (
         Column("", 13, lambda one, _: Span(f"line {one.line:>8,}", "warn"), "left", gap=1),
         Column("", 0, _reason, "left", gap=2, least=0),
     ),
     tail=0,
 )
-"""Lines that were skipped."""
+"""Unreadable lines."""
 
 
-def _lead(one: Quote | Lost, room: int) -> Span:
-    if isinstance(one, Lost):
+def _lead(reference: Quote | Lost, room: int) -> Span:
+    if isinstance(reference, Lost):
         return Span(f"{MARK['summary'].glyph} lost in the summary", "cat-summary")
     return Span(f"{MARK['warning'].glyph} quoted later", "warn")
 
 
-def _quoted(one: Quote | Lost, room: int) -> Span:
-    by = one.quoted if isinstance(one, Lost) else len(one.by)
+def _quoted(reference: Quote | Lost, room: int) -> Span:
+    by = reference.quoted if isinstance(reference, Lost) else len(reference.by)
     return Span(f"{by:,} later block{'' if by == 1 else 's'} quote{'s' if by == 1 else ''} it" if by else "", "dim")
 
 
-BROKEN: Final[Table[Quote | Lost]] = Table(
+BROKEN_TABLE: Final[Table[Quote | Lost]] = Table(
     (
         Column("", 21, _lead, "left"),
         Column("", 0, lambda one, _: Span(safe_text.one_line(one.literal, 400)), "left", gap=2, least=8),

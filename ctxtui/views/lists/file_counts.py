@@ -1,4 +1,4 @@
-"""Files with what each would come to: tokens, interval, price; and all of them as a share of the window."""
+"""Token counts of files: tokens, interval and price of each, and the total as a share of the window."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ _NOTES = {"binary": "binary: no model reads it", "pdf": "PDF, pages with their p
 
 
 def lines(files: Sequence[FileCount], half: float, usd: float | None, model: str, usable: int) -> Iterator[list[Span]]:
-    """A row for each file, and one for all of them: `half` of their interval, `usd`; `usable` tokens of the window of
-    `model` (0: not known)."""
-    total = sum(one.tokens for one in files)
-    wide = max(8, *(len(numbers.exact(one.tokens)) for one in files), len(numbers.exact(total)))
-    yield [Span(f"{'tokens':>{wide}}{'90 %':>9}{'price':>10}  file", "faint")]
-    for one in files:
-        yield _row(one.tokens, one.half, one.usd, safe_text.one_line(one.name, 200), wide, _note(one))
+    """A row for each file, and a total:
+
+    `half` is half of its interval, `usd` its price, `usable` the usable window of `model` in tokens (0: unknown).
+    """
+    total = sum(file.tokens for file in files)
+    token_width = max(8, *(len(numbers.exact(file.tokens)) for file in files), len(numbers.exact(total)))
+    yield [Span(f"{'tokens':>{token_width}}{'90 %':>9}{'price':>10}  file", "faint")]
+    for file in files:
+        yield _row(file.tokens, file.half, file.usd, safe_text.one_line(file.name, 200), token_width, _note(file))
     share = f", {numbers.share(total / usable)} of {numbers.tokens(usable)} usable" if usable else ""
-    told = f"read once by {model}{share}"
+    note = f"read once by {model}{share}"
     if len(files) == 1:
-        yield [Span(" " * (wide + 21) + told, "dim")]
+        yield [Span(" " * (token_width + 21) + note, "dim")]
     else:
-        yield _row(total, half, usd, f"{len(files):,} files {told}", wide)
+        yield _row(total, half, usd, f"{len(files):,} files {note}", token_width)
 
 
 def _row(tokens: int, half: float, usd: float | None, name: str, wide: int, note: str = "") -> list[Span]:
@@ -44,16 +46,18 @@ def _price(usd: float | None) -> str:
     return "<$0.001" if usd is not None and 0 < usd < 0.0005 else numbers.money(usd)
 
 
-def _note(one: FileCount) -> str:
-    if one.size is not None:
-        return f"{one.size.format}, {one.size.width} x {one.size.height}"
-    return _NOTES.get(one.kind, "")
+def _note(file: FileCount) -> str:
+    if file.size is not None:
+        return f"{file.size.format}, {file.size.width} x {file.size.height}"
+    return _NOTES.get(file.kind, "")
 
 
 class FileCount(Struct, frozen=True, kw_only=True):
-    """One file: its `kind` (see `project.file_block`), bytes, `tokens`, and half of their 90 % interval (`half`, 0:
-    exact). `usd` is the list price of reading it once, `cached_usd` from the cache; None where no price is known.
-    `size` is an image's."""
+    """One file: `kind` (see `project.file_block`), bytes, `tokens`, and `half` of their 90 % interval (0: exact).
+
+    `usd` is the list price of reading it once, `cached_usd` of reading it from the cache (None: unknown). `size` is an
+    image's size.
+    """
 
     name: str
     kind: str

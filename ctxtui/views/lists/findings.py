@@ -1,4 +1,4 @@
-"""Findings as rows and sentences: what is the case, what cures it, what that saves."""
+"""Findings as rows and sentences: the problem, its fix, and the savings."""
 
 from __future__ import annotations
 
@@ -12,201 +12,208 @@ from ctxtui.analysis.findings.priced import Findings, PricedFinding
 from ctxtui.analysis.lab.placed_markers import LIVES
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core.canonical import Json
-from ctxtui.views.blocks.body import wrapped
+from ctxtui.views.blocks.body import wrap
 from ctxtui.views.lists import advice
 from ctxtui.views.lists.advice import place_options
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
-from ctxtui.views.transcript.staged_pane import paid
+from ctxtui.views.transcript.staged_pane import money_style
 
-PLACES: Final = 5
-"""Places that are listed; of the others only how many there are."""
-NAMED: Final = 3
-"""Names that a sentence has; of the others it says how many there are."""
+MAX_PLACES: Final = 5
+"""Number of places listed; the others are counted."""
+MAX_NAMES: Final = 3
+"""Number of names in a sentence; the others are counted."""
 
 
-def sentence(one: Finding) -> str:
-    """What is the case, with its figures: ``tools a, b were never called: 4.1k tokens in every call, $0.83 so far``."""
-    text = _filled(one, one.says)
+def sentence(finding: Finding) -> str:
+    """The problem with its figures: ``tools a, b were never called: 4.1k tokens in every call, $0.83 so far``."""
+    text = _fill(finding, finding.says)
     return text[:1].upper() + text[1:]
 
 
-def short(one: Finding) -> str:
-    """What a risk is, in few words: ``secret in the context: api key``."""
-    return f"{one.kind}: {names(one.names)}"
+def short(finding: Finding) -> str:
+    """A risk in few words: ``secret in the context: api key``."""
+    return f"{finding.kind}: {names(finding.names)}"
 
 
-def cure(one: Finding) -> str:
-    """What to do: ``drop 12 unused tools``."""
-    return _filled(one, one.cure)
+def fix(finding: Finding) -> str:
+    """The fix: ``drop 12 unused tools``."""
+    return _fill(finding, finding.cure)
 
 
-def _filled(one: Finding, text: str) -> str:
-    usd = numbers.money(one.so_far) if one.so_far is not None else ""
+def _fill(finding: Finding, text: str) -> str:
+    usd = numbers.money(finding.so_far) if finding.so_far is not None else ""
     text = text.format(
-        tokens=f"{numbers.tokens(one.tokens)} tokens",
+        tokens=f"{numbers.tokens(finding.tokens)} tokens",
         usd=usd or "an unknown sum",
         so_far=f", {usd} so far" if usd else "",
-        calls=f"{one.calls:,} call{'' if one.calls == 1 else 's'}",
-        count=f"{one.count:,}",
-        names=names(one.names),
+        calls=f"{finding.calls:,} call{'' if finding.calls == 1 else 's'}",
+        count=f"{finding.count:,}",
+        names=names(finding.names),
     )
     return " ".join(text.split())
 
 
-def names(every: Sequence[str]) -> str:
-    """The first names, and how many there are besides."""
-    shown = [_short(name) for name in every[:NAMED]]
-    more = len(every) - len(shown)
+def names(all_names: Sequence[str]) -> str:
+    """The first names, and the number of others."""
+    shown = [_short(name) for name in all_names[:MAX_NAMES]]
+    more = len(all_names) - len(shown)
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
 def _short(name: str) -> str:
-    """A name in few words; of a path its end."""
+    """A short name; of a path its last part."""
     text = safe_text.one_line(name, 400)
     return cells.fit(text.rstrip("/").rpartition("/")[2] or text, 40).strip()
 
 
-def saved(one: PricedFinding) -> str:
-    """What it saves over the calls ahead."""
-    if one.finding.warning:
+def format_savings(priced: PricedFinding) -> str:
+    """Savings over the calls ahead."""
+    if priced.finding.warning:
         return "warning"
-    if one.saves is not None:
-        return numbers.money(one.saves)
-    return f"{numbers.tokens(one.freed)} a call" if one.freed else "unknown"
+    if priced.saves is not None:
+        return numbers.money(priced.saves)
+    return f"{numbers.tokens(priced.freed)} a call" if priced.freed else "unknown"
 
 
-def sum_of(one: PricedFinding) -> str:
-    """What the figures of a finding are made of."""
-    about, moment = one.finding, one.moment
+def explain(priced: PricedFinding) -> str:
+    """Explain the figures of a finding."""
+    about, moment = priced.finding, priced.moment
     if moment is None or moment.once is None or moment.per_call is None:
         each = f", {numbers.money(about.ahead)} for each call ahead" if about.ahead is not None else ""
         return f"{about.tokens:,} tokens in {about.calls:,} calls so far{each}."
     once, later = numbers.signed_money(moment.once), numbers.signed_money(moment.per_call)
-    price = f"{once} with the next call, then {later} for each of {one.horizon - 1:,} more"
-    return f"{price}; {one.freed:,} tokens less in each, {about.tokens:,} in {about.calls:,} calls so far."
+    price = f"{once} with the next call, then {later} for each of {priced.horizon - 1:,} more"
+    return f"{price}; {priced.freed:,} tokens less in each, {about.tokens:,} in {about.calls:,} calls so far."
 
 
-def note(what: Findings | None) -> str:
-    """Over how many calls savings are added up, and what all come to."""
-    if what is None or not what.found:
+def note(findings: Findings | None) -> str:
+    """The horizon of the savings, and their total."""
+    if findings is None or not findings.found:
         return ""
-    whole = f"; all edits together {numbers.money(what.saves)}" if what.saves is not None else ""
-    return f"saved over the next {what.horizon:,} calls{whole}"
+    whole = f"; all edits together {numbers.money(findings.saves)}" if findings.saves is not None else ""
+    return f"saved over the next {findings.horizon:,} calls{whole}"
 
 
-def none(what: Findings) -> str:
-    """The sentence where nothing was found."""
-    return f"Nothing found in {what.number:,} call{'' if what.number == 1 else 's'} that would save anything."
+def none_found(findings: Findings) -> str:
+    """Sentence for an empty list."""
+    return f"Nothing found in {findings.number:,} call{'' if findings.number == 1 else 's'} that would save anything."
 
 
-def command(one: PricedFinding, name: str, what: Findings) -> str:
-    """The command line that makes the same edits, "" where there is none."""
-    if not one.finding.policy:
+def command(priced: PricedFinding, name: str, findings: Findings) -> str:
+    """The command line that makes the same edits; "" if there is none."""
+    if not priced.finding.policy:
         return ""
-    place = place_options(what.number, what.calls, what.thread)
-    words = (f"{key}={_spelled(value)}" for key, value in one.finding.given.items())
-    wanted = "".join(f" --set {shlex.quote(word)}" for word in words)
-    return f"ctxtui curate {shlex.quote(name)}{place} --after --policy {one.finding.policy}{wanted} --keep-quoted"
+    place = place_options(findings.number, findings.calls, findings.thread)
+    words = (f"{key}={_spelled(value)}" for key, value in priced.finding.given.items())
+    options = "".join(f" --set {shlex.quote(word)}" for word in words)
+    return f"ctxtui curate {shlex.quote(name)}{place} --after --policy {priced.finding.policy}{options} --keep-quoted"
 
 
 def _spelled(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def detail(one: PricedFinding, what: Findings, name: str, room: int) -> list[Spans]:
-    """All that is known of one: the whole sentence, the cure, its price, and what it would have saved."""
-    wrap = max(20, room - 2)
-    out: list[Spans] = [[Span(f" {text}", "ink bold")] for text in safe_text.wrap(sentence(one.finding), wrap)]
+def detail(priced: PricedFinding, findings: Findings, name: str, room: int) -> list[Spans]:
+    """A finding in full: sentence, fix, price, and savings in the recorded rest."""
+    text_room = max(20, room - 2)
+    out: list[Spans] = [[Span(f" {text}", "ink bold")] for text in safe_text.wrap(sentence(priced.finding), text_room)]
     out += [[Span(" fix: " if n == 0 else "      ", "dim"), Span(text)]
-            for n, text in enumerate(safe_text.wrap(cure(one.finding), wrap - 6))]  # fmt: skip
-    out += [[Span(f" {line}", "dim")] for line in places(one.finding)]
-    rest = [*price_lines(one, what)]
-    if one.finding.setting and one.finding.setting != one.finding.cure:
-        rest.append([Span(f" {one.finding.setting}", "dim")])
-    out += [part for line in rest for part in wrapped(line, room, 1)]
-    told = command(one, name, what)
-    out += [[Span(f" {part}", "faint")] for part in safe_text.wrap(told, wrap)] if told else []
+            for n, text in enumerate(safe_text.wrap(fix(priced.finding), text_room - 6))]  # fmt: skip
+    out += [[Span(f" {line}", "dim")] for line in places(priced.finding)]
+    rest = [*price_lines(priced, findings)]
+    if priced.finding.setting and priced.finding.setting != priced.finding.cure:
+        rest.append([Span(f" {priced.finding.setting}", "dim")])
+    out += [part for line in rest for part in wrap(line, room, 1)]
+    command_line = command(priced, name, findings)
+    out += [[Span(f" {part}", "faint")] for part in safe_text.wrap(command_line, text_room)] if command_line else []
     return out
 
 
-def places(one: Finding) -> list[str]:
-    """Where it was found, a line each: ``call 3: api key (Bash cat .env)``."""
-    lines = [f"call {at.call:,}: {at.what} ({at.origin})" for at in one.places[:PLACES]]
-    more = len(one.places) - len(lines)
+def places(finding: Finding) -> list[str]:
+    """The places, one line each: ``call 3: api key (Bash cat .env)``."""
+    lines = [f"call {at.call:,}: {at.what} ({at.origin})" for at in finding.places[:MAX_PLACES]]
+    more = len(finding.places) - len(lines)
     return [safe_text.one_line(line, 400) for line in lines] + ([f"and {more:,} more"] if more else [])
 
 
-def price_lines(one: PricedFinding, what: Findings) -> Iterator[Spans]:
-    """What it saves: by the price tag, and in the calls that followed."""
-    if one.tag is not None and not one.finding.warning:
-        yield from advice.price_lines(one.tag, one.risk)
-    elif one.saves is not None:
-        yield [Span(f" saves about {numbers.money(one.saves)} over {what.horizon:,} calls like those so far")]
-    yield from _staged(one)
-    rest = one.rest
+def price_lines(priced: PricedFinding, findings: Findings) -> Iterator[Spans]:
+    """Savings by the price tag, and in the recorded calls that followed."""
+    if priced.tag is not None and not priced.finding.warning:
+        yield from advice.price_lines(priced.tag, priced.risk)
+    elif priced.saves is not None:
+        yield [Span(f" saves about {numbers.money(priced.saves)} over {findings.horizon:,} calls like those so far")]
+    yield from _staged(priced)
+    rest = priced.rest
     if rest is not None and rest.affected_calls:
-        held = f"{rest.affected_calls:,} of {numbers.many(rest.calls, 'later call')}"
-        line = [Span(f" applied now, {held}: {numbers.tokens(sum(rest.saved))} tokens less", "dim")]
+        affected = f"{rest.affected_calls:,} of {numbers.many(rest.calls, 'later call')}"
+        line = [Span(f" applied now, {affected}: {numbers.tokens(sum(rest.saved))} tokens less", "dim")]
         if rest.usd is not None:
             least = " at least" if rest.partial else ""
-            line += [Span(", ", "dim"), Span(f"{numbers.signed_money(rest.usd)}{least}", paid(rest.usd))]
+            line += [Span(", ", "dim"), Span(f"{numbers.signed_money(rest.usd)}{least}", money_style(rest.usd))]
             line.append(Span(" in all", "dim"))
         yield line
-    if one.proved is not None:
-        cache = one.finding.cache
+    if priced.proved is not None:
+        cache = priced.finding.cache
         markers = f"with entries of {cache}" if cache in LIVES else f"with the markers of {cache}"
-        since = markers if cache else "had it stood from call 1 on"
-        yield [Span(f" {since}: {_proof(one.proved)}", "dim")]
+        condition = markers if cache else "had it stood from call 1 on"
+        yield [Span(f" {condition}: {_proof(priced.proved)}", "dim")]
 
 
-def _staged(one: PricedFinding) -> Iterator[Spans]:
-    """What `enter` stages, or why nothing."""
-    if one.blocks:
-        told = f"staged: {one.blocks:,} block{'' if one.blocks == 1 else 's'}"
-        told += f"; {one.longer:,} of them would get no shorter" if one.longer else ""
-        told += f"; {one.along:,} more must go with {'it' if one.blocks == 1 else 'them'}" if one.along else ""
-        yield [Span(f" {told}", "dim")]
-    elif one.marks:
-        many = f"{len(one.marks)} breakpoint{'' if len(one.marks) == 1 else 's'}"
+def _staged(priced: PricedFinding) -> Iterator[Spans]:
+    """The edits that `enter` stages, or why there are none."""
+    if priced.blocks:
+        text = f"staged: {priced.blocks:,} block{'' if priced.blocks == 1 else 's'}"
+        text += f"; {priced.longer:,} of them would get no shorter" if priced.longer else ""
+        text += f"; {priced.along:,} more must go with {'it' if priced.blocks == 1 else 'them'}" if priced.along else ""
+        yield [Span(f" {text}", "dim")]
+    elif priced.marks:
+        many = f"{len(priced.marks)} breakpoint{'' if len(priced.marks) == 1 else 's'}"
         yield [Span(f" staged as {many} of the next request; they save over many calls", "dim")]
-    elif one.why_not:
-        yield [Span(f" nothing to stage: {one.why_not}", "warn")]
+    elif priced.why_not:
+        yield [Span(f" nothing to stage: {priced.why_not}", "warn")]
 
 
-def _proof(one: EditedCalls) -> str:
-    """What it comes to in all: ``6.2M tokens less, −$11.69 in 200 calls``. Fewer tokens that cost more
-    are said to: with the same answers that is only where less of them is read from the cache."""
-    tokens = f"{numbers.tokens(abs(one.tokens))} tokens {'less' if one.tokens >= 0 else 'more'}, " if one.tokens else ""
-    usd = numbers.signed_money(one.usd) if one.usd is not None else "cost unknown"
-    dearer = one.tokens > 0 and one.usd is not None and one.usd > 0
-    why = ": what was read from the cache is written again" if dearer else ""
-    return f"{tokens}{usd} in {one.calls:,} call{'' if one.calls == 1 else 's'}{why}"
+def _proof(result: EditedCalls) -> str:
+    """The total:
+
+    ``6.2M tokens less, −$11.69 in 200 calls``. If fewer tokens cost more, say that cached tokens are written again,
+    which is the only cause with equal answers.
+    """
+    tokens = (
+        f"{numbers.tokens(abs(result.tokens))} tokens {'less' if result.tokens >= 0 else 'more'}, "
+        if result.tokens
+        else ""
+    )
+    usd = numbers.signed_money(result.usd) if result.usd is not None else "cost unknown"
+    costs_more = result.tokens > 0 and result.usd is not None and result.usd > 0
+    reason = ": what was read from the cache is written again" if costs_more else ""
+    return f"{tokens}{usd} in {result.calls:,} call{'' if result.calls == 1 else 's'}{reason}"
 
 
-def lines(what: Findings, name: str, room: int) -> Iterator[Spans]:
-    """Every finding for people, what risks least first."""
-    if not what.found:
-        yield [Span(f" {none(what)}", "dim")]
-    for one in what.found:
-        lead = [Span(f" {saved(one):>9}  ", "ok bold")]
-        for n, text in enumerate(safe_text.wrap(sentence(one.finding), max(20, room - 13))):
+def lines(findings: Findings, name: str, room: int) -> Iterator[Spans]:
+    """All findings as text, lowest risk first."""
+    if not findings.found:
+        yield [Span(f" {none_found(findings)}", "dim")]
+    for priced in findings.found:
+        lead = [Span(f" {format_savings(priced):>9}  ", "ok bold")]
+        for n, text in enumerate(safe_text.wrap(sentence(priced.finding), max(20, room - 13))):
             yield [*(lead if n == 0 else [Span(" " * 12)]), Span(text)]
         wide = max(40, room)
-        yield from wrapped([Span(" " * 12 + "→ ", "dim"), Span(cure(one.finding))], wide, 14)
-        for place in places(one.finding):
-            yield from wrapped([Span(" " * 12), Span(place, "dim")], wide, 14)
-        for line in price_lines(one, what):
-            yield from wrapped([Span(" " * 11), *line], wide, 12)
-        told = command(one, name, what)
-        if told:
-            yield [Span(" " * 12 + told, "faint")]
-    yield from not_told(what, room)
+        yield from wrap([Span(" " * 12 + "→ ", "dim"), Span(fix(priced.finding))], wide, 14)
+        for place in places(priced.finding):
+            yield from wrap([Span(" " * 12), Span(place, "dim")], wide, 14)
+        for line in price_lines(priced, findings):
+            yield from wrap([Span(" " * 11), *line], wide, 12)
+        command_line = command(priced, name, findings)
+        if command_line:
+            yield [Span(" " * 12 + command_line, "faint")]
+    yield from checks_without_findings(findings, room)
 
 
-def not_told(what: Findings, room: int) -> Iterator[Spans]:
-    """What nothing is proposed for, and why."""
-    for lacking in what.lacks:
-        yield from wrapped([Span(f" left out: {lacking}", "dim")], room, 2)
-    if what.absent:
-        yield from wrapped([Span(f" not the case: {', '.join(what.absent)}", "dim")], room, 2)
+def checks_without_findings(findings: Findings, room: int) -> Iterator[Spans]:
+    """Checks without a finding, with the reason."""
+    for missing in findings.lacks:
+        yield from wrap([Span(f" left out: {missing}", "dim")], room, 2)
+    if findings.absent:
+        yield from wrap([Span(f" not the case: {', '.join(findings.absent)}", "dim")], room, 2)

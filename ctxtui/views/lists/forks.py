@@ -1,4 +1,4 @@
-"""The tree of forks: sessions that went on from calls of others, and lines of a thread that went back."""
+"""The tree of forks: sessions that continue calls of other sessions, and rewound branches of a thread."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from ctxtui.views.text.table import Column, Table
 
 
 class ForkRow(Struct, frozen=True, kw_only=True):
-    """A session, or a line of the thread shown: `depth` below the root of the tree, `last` of those beside it. `words`
-    name it, `after` is the call (from 1) that it went on from (0: from none), `calls` says which calls or how many,
-    `age` is in seconds (None: unknown). `here` marks the session that is open. Enter opens `target` (a path or a stored
-    id), else goes to `call` (from 1; 0: nowhere)."""
+    """A session, or a branch of the thread shown: `depth` below the root, `last` among its siblings.
+
+    `words` name it, `after` is the call it continues from (from 1; 0: none), `calls` says which calls or how many,
+    `age` is
+    in seconds (None: unknown). `here` marks the open session. Enter opens `target` (a path or a stored id), or goes to
+    `call` (from 1; 0: none).
+    """
 
     depth: int
     last: bool
@@ -49,10 +52,10 @@ TABLE: Final[Table[ForkRow]] = Table(
     ),
     mark=2,
 )
-"""The tree; its rows stand in their order."""
+"""The tree; rows are in tree order."""
 
 
 def notes(rows: Sequence[ForkRow]) -> list[Span]:
-    """How many there are, for the rule."""
+    """Number of forks, for the rule."""
     forks = sum(bool(row.depth) for row in rows)
     return [Span(f"{forks:,} fork{'' if forks == 1 else 's'}", "dim")] if forks else []

@@ -1,4 +1,4 @@
-"""Notes and bookmarks as rows of a list: where, which block, what was written."""
+"""Notes and bookmarks as rows of a list: position, block, and text."""
 
 from __future__ import annotations
 
@@ -11,22 +11,26 @@ from ctxtui.views.text.span import Span, cropped
 from ctxtui.views.text.table import Column, Table
 
 
-def where(one: PlacedNote) -> str:
-    """The call at which it stands, and its thread where that is not the main one."""
-    words = f"call {one.call:,}" if one.call is not None else "not sent yet" if one.is_found else "no longer there"
-    return f"{words} {safe_text.one_line(one.thread)}" if one.is_found and one.thread != "main" else words
+def describe_position(placed: PlacedNote) -> str:
+    """The call of a note, and its thread if that is not the main one."""
+    words = (
+        f"call {placed.call:,}" if placed.call is not None else "not sent yet" if placed.is_found else "no longer there"
+    )
+    return f"{words} {safe_text.one_line(placed.thread)}" if placed.is_found and placed.thread != "main" else words
 
 
 def table(category: Callable[[int], int]) -> Table[PlacedNote]:
-    """The table of the notes on blocks and on calls; `category` gives the one that the block of a node is shown in."""
+    """The table of notes on blocks and calls; `category` returns the category of a node's block."""
 
-    def glyph(one: PlacedNote, room: int) -> Span:
-        return CATEGORY[category(one.node)].span if one.node is not None else Span(" ")
+    def glyph(placed: PlacedNote, room: int) -> Span:
+        return CATEGORY[category(placed.node)].span if placed.node is not None else Span(" ")
 
     return Table(
         (
             Column("", 1, lambda one, _: of_note(one.note)),
-            Column("", 16, lambda one, _: Span(where(one), "ink" if one.is_found else "faint"), "left", gap=1),
+            Column(
+                "", 16, lambda one, _: Span(describe_position(one), "ink" if one.is_found else "faint"), "left", gap=1
+            ),
             Column("", 1, glyph, gap=1),
             Column("", 0, _words, "left", gap=1, least=0),
         ),
@@ -35,7 +39,7 @@ def table(category: Callable[[int], int]) -> Table[PlacedNote]:
     )
 
 
-def _words(one: PlacedNote, room: int) -> list[Span]:
-    note = one.note
+def _words(placed: PlacedNote, room: int) -> list[Span]:
+    note = placed.note
     text = [Span(safe_text.one_line(note.text), "ink bold"), Span("  ")] if note.text else []
     return cropped([*text, Span(safe_text.one_line(note.about), "dim")], room)

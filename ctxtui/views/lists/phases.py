@@ -1,4 +1,4 @@
-"""The table of phases: how the context grows in each, what was sent, what it cost."""
+"""The table of phases: growth of the context, tokens sent, and cost."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Column, Table
 
 _WIDE: Final = 110
-"""Cells of a line from which it has every column."""
-_GREW: Final = 96
-"""Cells of a line from which it says what grew."""
-_TYPICAL: Final = 3
-"""Phases from which on there is one that is neither the first nor the last."""
+"""Line width from which all columns are shown."""
+GREW_WIDTH: Final = 96
+"""Line width from which the column "what grew" is shown."""
+MIN_TYPICAL_PHASES: Final = 3
+"""Number of phases from which some are neither first nor last."""
 
 
 def table(rows: Sequence[Phase], number: int) -> Table[Phase]:
-    """The table of `rows`; the phase of call `number` (from 1), which the screen behind shows, is marked."""
+    """The table of `rows`; the phase of call `number` (from 1), shown by the screen below, is marked."""
     most = max((row.growth for row in rows), default=0)
 
     def name(row: Phase, room: int) -> list[Span]:
@@ -36,17 +36,17 @@ def table(rows: Sequence[Phase], number: int) -> Table[Phase]:
 
 
 def _cost(row: Phase, room: int) -> Span:
-    told = numbers.least(row.least, row.usd is None).replace(" ", "")
-    return Span(told if row.priced else numbers.NONE)
+    text = numbers.least(row.least, row.usd is None).replace(" ", "")
+    return Span(text if row.priced else numbers.NONE)
 
 
-def _grown(row: Phase) -> str:
+def _explain_growth(row: Phase) -> str:
     if row.growth < 0:
-        return sums.less(row.end, row.before, -row.growth, ("at its end", "before it", "gone"))
-    return sums.less(row.growth, row.end, row.before, ("growth", "at its end", "before it"))
+        return sums.difference(row.end, row.before, -row.growth, ("at its end", "before it", "gone"))
+    return sums.difference(row.growth, row.end, row.before, ("growth", "at its end", "before it"))
 
 
-def _sent(row: Phase) -> str:
+def _explain_sent(row: Phase) -> str:
     return f"{row.sent:,} tokens of input in {row.calls:,} calls, {row.sent // row.calls:,} each on average; " + (
         f"they answered {row.answered:,}."
     )
@@ -59,7 +59,7 @@ _FIGURES: Final[tuple[Column[Phase], ...]] = (
         lambda row, _: Span(f"{row.first:,}–{row.last:,}" if row.calls > 1 else f"{row.first:,}", "dim"),
         sum=lambda row: f"{row.calls:,} calls, from {row.first:,} to {row.last:,}.",
     ),
-    Column("growth", 9, lambda row, _: Span(numbers.signed(row.growth)), sum=_grown),
+    Column("growth", 9, lambda row, _: Span(numbers.signed(row.growth)), sum=_explain_growth),
     Column(
         "per call",
         9,
@@ -67,15 +67,17 @@ _FIGURES: Final[tuple[Column[Phase], ...]] = (
         from_width=_WIDE,
         sum=lambda row: f"{row.growth:,} tokens of growth in {row.calls:,} calls.",
     ),
-    Column("end", 8, lambda row, _: Span(numbers.tokens(row.end), "dim"), from_width=_WIDE, sum=_grown),
+    Column("end", 8, lambda row, _: Span(numbers.tokens(row.end), "dim"), from_width=_WIDE, sum=_explain_growth),
     Column(
         "peak",
         8,
         lambda row, _: Span(numbers.tokens(row.peak), "dim"),
-        sum=lambda row: sums.less(row.end, row.peak, row.peak - row.end, ("at its end", "at its peak", "later")),
+        sum=lambda row: sums.difference(row.end, row.peak, row.peak - row.end, ("at its end", "at its peak", "later")),
     ),
-    Column("sent", 9, lambda row, _: Span(numbers.tokens(row.sent), "dim"), sum=_sent),
-    Column("answered", 9, lambda row, _: Span(numbers.tokens(row.answered), "dim"), from_width=_WIDE, sum=_sent),
+    Column("sent", 9, lambda row, _: Span(numbers.tokens(row.sent), "dim"), sum=_explain_sent),
+    Column(
+        "answered", 9, lambda row, _: Span(numbers.tokens(row.answered), "dim"), from_width=_WIDE, sum=_explain_sent
+    ),
     Column(
         "cost",
         9,
@@ -86,35 +88,39 @@ _FIGURES: Final[tuple[Column[Phase], ...]] = (
 
 
 class GrownPhase(NamedTuple):
-    """A phase with what grew in it, most first."""
+    """A phase with the parts that grew in it, largest first."""
 
     phase: Phase
     parts: Sequence[GrownPart]
 
 
-def grown(rows: Sequence[Phase], parts: Sequence[Sequence[GrownPart]]) -> list[GrownPhase]:
-    """The phases with what grew in each."""
+def combine(rows: Sequence[Phase], parts: Sequence[Sequence[GrownPart]]) -> list[GrownPhase]:
+    """Combine the phases with the parts that grew in each."""
     return [GrownPhase(row, part) for row, part in zip(rows, parts, strict=True)]
 
 
 def grown_table(rows: Sequence[GrownPhase], number: int) -> Table[GrownPhase]:
-    """The table of phases, with what grew most in each where there is room."""
+    """The table of phases, with the part that grew most if there is room."""
     plain = table([row.phase for row in rows], number)
     columns = [
         Column(
-            one.name,
-            one.width,
-            _of_phase(one),
-            one.align,
-            gap=one.gap,
-            from_width=one.from_width,
-            least=one.least,
-            sum=_sum_of_phase(one),
+            column.name,
+            column.width,
+            _of_phase(column),
+            column.align,
+            gap=column.gap,
+            from_width=column.from_width,
+            least=column.least,
+            sum=_sum_of_phase(column),
         )
-        for one in plain.columns
+        for column in plain.columns
     ]
     return Table(
-        (*columns[:2], Column("what grew", 19, _most, "left", gap=2, from_width=_GREW, sum=_sum_of_parts), *columns[2:])
+        (
+            *columns[:2],
+            Column("what grew", 19, _largest_part, "left", gap=2, from_width=GREW_WIDTH, sum=_sum_of_parts),
+            *columns[2:],
+        )
     )
 
 
@@ -123,8 +129,8 @@ def _of_phase(column: Column[Phase]) -> Callable[[GrownPhase, int], Span | Spans
 
 
 def _sum_of_phase(column: Column[Phase]) -> Callable[[GrownPhase], str] | None:
-    made = column.sum
-    return None if made is None else lambda row: made(row.phase)
+    explain = column.sum
+    return None if explain is None else lambda row: explain(row.phase)
 
 
 def _sum_of_parts(row: GrownPhase) -> str:
@@ -132,7 +138,7 @@ def _sum_of_parts(row: GrownPhase) -> str:
     return f"{', '.join(parts)}: {row.phase.growth:+,} tokens in all." if parts else ""
 
 
-def _most(row: GrownPhase, room: int) -> list[Span]:
+def _largest_part(row: GrownPhase, room: int) -> list[Span]:
     rising = [part for part in row.parts if part.growth > 0]
     if not rising:
         return [Span(numbers.NONE, "faint")]
@@ -141,26 +147,26 @@ def _most(row: GrownPhase, room: int) -> list[Span]:
     return [glyph, Span(f" {name}", glyph.style), Span(f" {numbers.share(share, 0)}", "dim")]
 
 
-def sum_of_summary(rows: Sequence[Phase]) -> str:
-    """What the figures of the rule are made of."""
-    sent = sums.added(sum(row.sent for row in rows), "sent", [row.sent for row in rows], "phases")
+def explain_summary(rows: Sequence[Phase]) -> str:
+    """Explain the figures of the rule."""
+    sent = sums.addition(sum(row.sent for row in rows), "sent", [row.sent for row in rows], "phases")
     return (
         sent
-        if len(rows) < _TYPICAL
+        if len(rows) < MIN_TYPICAL_PHASES
         else f"{sent} What a phase and a call add are medians; the first and the last phase are left out."
     )
 
 
 def summary(rows: Sequence[Phase]) -> list[Span]:
-    """What a phase typically adds, for the rule. Of two phases one begins the prompt and one may not be over: neither
-    is typical."""
+    """Typical tokens of a phase, for the rule; none for two phases, since the first includes the prompt and the last
+    may be unfinished."""
     if len(rows) < 2:
         return []
-    if len(rows) < _TYPICAL:
+    if len(rows) < MIN_TYPICAL_PHASES:
         return [Span(f"{numbers.tokens(sum(row.sent for row in rows))} sent in all", "dim")]
-    grown, each = typical_growth(rows)
+    per_phase, per_call = typical_growth(rows)
     return [
-        Span(f"{numbers.typical(grown)} a phase"),
-        Span(f", {numbers.typical(each)} a call", "dim"),
+        Span(f"{numbers.typical(per_phase)} a phase"),
+        Span(f", {numbers.typical(per_call)} a call", "dim"),
         Span(f"; {numbers.tokens(sum(row.sent for row in rows))} sent in all", "dim"),
     ]

@@ -1,4 +1,4 @@
-"""Answers side by side: what was recorded, and what came when the call was sent again."""
+"""Recorded and new answers of resent calls, side by side."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GAP = " │ "
 
 
 def step_lines(step: NextStep | None, room: int) -> Iterator[Spans]:
-    """What an answer says and calls, in lines of `room` cells."""
+    """Text and calls of an answer, in lines of `room` cells."""
     if step is None:
         return
     for line in step.text.splitlines():
@@ -31,66 +31,68 @@ def step_lines(step: NextStep | None, room: int) -> Iterator[Spans]:
 def _arguments(text: str) -> str:
     value = json.loads(text)
     if isinstance(value, dict):
-        return ", ".join(f"{key}={json.dumps(one, ensure_ascii=False)}" for key, one in value.items())
+        return ", ".join(f"{key}={json.dumps(item, ensure_ascii=False)}" for key, item in value.items())
     return text
 
 
-def beside(one: Trial, room: int) -> list[Spans]:
+def side_by_side(trial: Trial, room: int) -> list[Spans]:
     """Both answers, side by side."""
-    wide = max(10, (room - 2 - len(_GAP)) // 2)
-    left, right = list(step_lines(one.recorded, wide)), list(_came(one, wide))
+    column_width = max(10, (room - 2 - len(_GAP)) // 2)
+    left, right = list(step_lines(trial.recorded, column_width)), list(_new_answer(trial, column_width))
     out: list[Spans] = [
-        [Span(" " + cells.left("recorded", wide), "dim"), Span(_GAP, "hair"), Span("sent again", "dim")]
+        [Span(" " + cells.left("recorded", column_width), "dim"), Span(_GAP, "hair"), Span("sent again", "dim")]
     ]
     for n in range(max(len(left), len(right))):
-        first = padded(left[n] if n < len(left) else [], wide)
+        first = padded(left[n] if n < len(left) else [], column_width)
         out.append([Span(" "), *first, Span(_GAP, "hair"), *(right[n] if n < len(right) else [])])
     return out
 
 
-def _came(one: Trial, room: int) -> Iterator[Spans]:
-    if one.got is None:
-        for text in safe_text.wrap(one.error, max(10, room)):
+def _new_answer(trial: Trial, room: int) -> Iterator[Spans]:
+    if trial.got is None:
+        for text in safe_text.wrap(trial.error, max(10, room)):
             yield [Span(text, "crit")]
-    yield from step_lines(one.got, room)
+    yield from step_lines(trial.got, room)
 
 
-def same(one: Trial) -> Span:
-    """Whether they do the same, in words."""
-    if one.got is None:
+def describe_agreement(trial: Trial) -> Span:
+    """Whether both answers take the same next step, in words."""
+    if trial.got is None:
         return Span("nothing came back", "crit")
-    if one.calls_agree:
-        return Span("the same tools with the same arguments" if one.recorded.calls else "both call no tool", "ok")
-    if one.tools_agree:
+    if trial.calls_agree:
+        return Span("the same tools with the same arguments" if trial.recorded.calls else "both call no tool", "ok")
+    if trial.tools_agree:
         return Span("the same tools, other arguments", "warn")
     return Span("another next step", "crit")
 
 
-def charged(one: Trial) -> str:
-    """What it was charged for."""
-    if one.usage is None:
+def describe_charge(trial: Trial) -> str:
+    """Tokens and cost of the new answer."""
+    if trial.usage is None:
         return ""
-    usd = f", {numbers.money(one.usd)}" if one.usd is not None else ""
-    return f"{numbers.tokens(one.usage.input)} in, {numbers.tokens(one.usage.output)} out{usd}"
+    usd = f", {numbers.money(trial.usd)}" if trial.usd is not None else ""
+    return f"{numbers.tokens(trial.usage.input)} in, {numbers.tokens(trial.usage.output)} out{usd}"
 
 
 _STYLES = {"worse": "crit", "better": "ok", "not told apart": "ink", "not told": "dim"}
 
 
-def agreement_lines(found: Sequence[Agreement], room: int) -> Iterator[Spans]:
-    """Each variant's agreement with what was recorded, the noise floor first."""
-    wide = max(12, min(40, room - 56))
-    yield [Span(f" {cells.left('variant', wide)}  {'same tools':>20}  {'same arguments':>20}  beside noise", "dim")]
-    for one in found:
-        name = Span(f" {cells.left(cells.fit(one.variant, wide).rstrip(), wide)}  ", "ink bold")
-        told = "noise floor" if one.variant == "unchanged" else one.verdict
-        failed = f", {one.failed:,} failed" if one.failed else ""
-        style = "dim" if one.variant == "unchanged" else _STYLES[one.verdict]
-        yield [name, Span(f"{_share(one.tools):>20}  "), Span(f"{_share(one.calls):>20}  ", "dim"),
-               Span(told + failed, style)]  # fmt: skip
+def agreement_lines(agreements: Sequence[Agreement], room: int) -> Iterator[Spans]:
+    """Each variant's agreement with the recording, the noise floor first."""
+    name_width = max(12, min(40, room - 56))
+    yield [
+        Span(f" {cells.left('variant', name_width)}  {'same tools':>20}  {'same arguments':>20}  beside noise", "dim")
+    ]
+    for agreement in agreements:
+        name = Span(f" {cells.left(cells.fit(agreement.variant, name_width).rstrip(), name_width)}  ", "ink bold")
+        verdict = "noise floor" if agreement.variant == "unchanged" else agreement.verdict
+        failed = f", {agreement.failed:,} failed" if agreement.failed else ""
+        style = "dim" if agreement.variant == "unchanged" else _STYLES[agreement.verdict]
+        yield [name, Span(f"{_share(agreement.tools):>20}  "), Span(f"{_share(agreement.calls):>20}  ", "dim"),
+               Span(verdict + failed, style)]  # fmt: skip
 
 
-def _share(one: Share) -> str:
-    if not one.of:
+def _share(share: Share) -> str:
+    if not share.of:
         return numbers.NOT_APPLICABLE
-    return f"{one.hits}/{one.of} ({one.low * 100:.0f}–{one.high * 100:.0f} %)"
+    return f"{share.hits}/{share.of} ({share.low * 100:.0f}–{share.high * 100:.0f} %)"

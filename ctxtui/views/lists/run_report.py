@@ -1,5 +1,4 @@
-"""A window laid out before a run, and the project it runs on, as lines: parts with their share, kinds of files, what
-goes in, warnings."""
+"""A run's context budget and its project files as lines: parts with shares, kinds of files, selection, warnings."""
 
 from __future__ import annotations
 
@@ -55,7 +54,7 @@ def budget_lines(report: RunFigures) -> Iterator[list[Span]]:
 
 
 def project_lines(report: RunFigures) -> Iterator[list[Span]]:
-    """The project's files by kind, the strategy, and what goes in."""
+    """The project's files by kind, the strategy, and the selection."""
     project, files = report.project, report.selection
     if project is None or files is None:
         return
@@ -70,17 +69,17 @@ def project_lines(report: RunFigures) -> Iterator[list[Span]]:
     share = numbers.share(files.budget / free, 0)
     yield _row("room", files.budget, "", f"for files: {share} of the {free:,}{after}, by the setting files_share")
     yield [Span("strategy  ", "dim"), Span(files.strategy, "bold"), Span(f": {files.reason}")]
-    for why, form, number, tokens in group_files(files):
-        yield _row(f"  {why}", tokens, "", f"{number:,} {form}")
+    for reason, form, number, tokens in group_files(files):
+        yield _row(f"  {reason}", tokens, "", f"{number:,} {form}")
     left = f", {len(files.left_out):,} left out" if files.left_out else ""
-    told = f"of {files.budget:,}: {len(files.chosen):,} of {len(files.chosen) + len(files.left_out):,} files{left}"
-    yield _row("  would go in", files.tokens, "", told)
+    selected = f"of {files.budget:,}: {len(files.chosen):,} of {len(files.chosen) + len(files.left_out):,} files{left}"
+    yield _row("  would go in", files.tokens, "", selected)
 
 
 def warning_lines(warnings: Sequence[BudgetWarning]) -> Iterator[list[Span]]:
-    """What there is to know before the run."""
-    for one in warnings:
-        yield [Span("▲ ", "warn"), Span(safe_text.one_line(one.text, 300))]
+    """Warnings before the run."""
+    for warning in warnings:
+        yield [Span("▲ ", "warn"), Span(safe_text.one_line(warning.text, 300))]
 
 
 def plain_lines(report: RunFigures) -> Iterator[str]:
@@ -93,8 +92,8 @@ def plain_lines(report: RunFigures) -> Iterator[str]:
         for line in project_lines(report):
             if line:
                 yield _plain(line)
-    for one in report.warnings:
-        yield f"warning: {safe_text.one_line(one.text, 300)}"
+    for warning in report.warnings:
+        yield f"warning: {safe_text.one_line(warning.text, 300)}"
 
 
 def _plain(line: Sequence[Span]) -> str:

@@ -1,4 +1,4 @@
-"""Hits in all sessions as rows: a session's name over the blocks that hold the text."""
+"""Search hits in all sessions as rows: a session title above its blocks with hits."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from ctxtui.views.text import cells, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, cropped
 from ctxtui.views.text.table import Column, Table
-from ctxtui.views.transcript.hits import STYLE
+from ctxtui.views.transcript.hits import HIT_STYLE
 
 
-class Spotted(Struct, frozen=True, kw_only=True):
-    """A block with hits in the session `target` (a path or stored id) called `title`.
+class BlockHits(Struct, frozen=True, kw_only=True):
+    """A block with hits in the session `target` (a path or stored id) with `title`.
 
-    Call `call` (from 1) of `thread` is the first to have it, None where none has yet. The characters from `at` to `end`
-    of `snippet` are its first hit.
+    `call` (from 1) of `thread` is the first call that contains it, None if it was not sent yet. Characters `at` to
+    `end` of
+    `snippet` are its first hit.
     """
 
     target: str
@@ -38,99 +39,110 @@ class Spotted(Struct, frozen=True, kw_only=True):
 
 
 class SearchProgress(Struct, frozen=True):
-    """One more session is searched: `done` of `total`, `direct` of which the index does not know; its `found` blocks.
-    `trouble` ends the search."""
+    """Progress after one session:
+
+    `done` of `total`, `direct` of them not in the index, and new `found` blocks. `trouble` ends the search.
+    """
 
     done: int
     total: int
     direct: int
-    found: tuple[Spotted, ...] = ()
+    found: tuple[BlockHits, ...] = ()
     trouble: str = ""
 
 
 class FoundSession(Struct):
-    """A session with hits, called `title`; its blocks below it, the first `FEW` of them until it is `opened`."""
+    """A session with hits: its blocks, of which the first `MAX_FOLDED_BLOCKS` are listed until it is `opened`."""
 
     target: str
     title: str
-    blocks: list[Spotted] = field(default_factory=list)
+    blocks: list[BlockHits] = field(default_factory=list)
     opened: bool = False
 
 
 class Folded(Struct, frozen=True):
-    """Stands for the blocks of a session that are not listed."""
+    """Placeholder for the unlisted blocks of a session."""
 
     session: FoundSession
 
 
-Row = Spotted | FoundSession | Folded
+Row = BlockHits | FoundSession | Folded
 _OF_TOOLS: Final = frozenset({"tool_call", "tool_result", "tools"})
-FEW: Final = 3
-"""Blocks of a session that are listed until it is opened: one session does not hide the others."""
+MAX_FOLDED_BLOCKS: Final = 3
+"""Blocks of a session that are listed until it is opened, so that one session does not hide the others."""
 
 
-def rows(found: Sequence[FoundSession]) -> list[Row]:
-    """What is listed."""
+def rows(sessions: Sequence[FoundSession]) -> list[Row]:
+    """The rows of the list."""
     out: list[Row] = []
-    for session in found:
-        whole = session.opened or len(session.blocks) <= FEW + 1
-        out += [session, *(session.blocks if whole else session.blocks[:FEW])]
-        if not whole:
+    for session in sessions:
+        is_complete = session.opened or len(session.blocks) <= MAX_FOLDED_BLOCKS + 1
+        out += [session, *(session.blocks if is_complete else session.blocks[:MAX_FOLDED_BLOCKS])]
+        if not is_complete:
             out.append(Folded(session))
     return out
 
 
-def name(session: FoundSession, room: int, *, here: bool) -> list[Span]:
-    """The line of a session in `room` cells: its title, and how many blocks of it hold the text."""
-    many = f"{len(session.blocks):,} block{'' if len(session.blocks) == 1 else 's'}"
+def session_line(session: FoundSession, room: int, *, here: bool) -> list[Span]:
+    """A session's line in `room` cells: title, and number of blocks with hits."""
+    count = f"{len(session.blocks):,} block{'' if len(session.blocks) == 1 else 's'}"
     mark = Span("▸ " if here else "  ", "accent")
-    title = cells.fit(safe_text.one_line(session.title or session.target), max(0, room - 5 - len(many)))
-    return [mark, Span(title, "ink bold"), Span(f"  {many}", "dim")]
+    title = cells.fit(safe_text.one_line(session.title or session.target), max(0, room - 5 - len(count)))
+    return [mark, Span(title, "ink bold"), Span(f"  {count}", "dim")]
 
 
-def sum_of(row: Row) -> str:
-    """What the count in a line is made of."""
-    if isinstance(row, Spotted):
+def explain_count(row: Row) -> str:
+    """Explain the count in a row."""
+    if isinstance(row, BlockHits):
         times = "once" if row.hits == 1 else f"{row.hits:,} times"
         return f"The text stands {times} in this block" + (
             f", which call {row.call:,} read first." if row.call else "."
         )
     session = row.session if isinstance(row, Folded) else row
-    hits = sum(one.hits for one in session.blocks)
+    hits = sum(block.hits for block in session.blocks)
     whole = f"{len(session.blocks):,} blocks of it hold the text, {hits:,} times in all"
-    return f"{whole}; {len(session.blocks) - FEW:,} are not listed." if isinstance(row, Folded) else f"{whole}."
+    return (
+        f"{whole}; {len(session.blocks) - MAX_FOLDED_BLOCKS:,} are not listed."
+        if isinstance(row, Folded)
+        else f"{whole}."
+    )
 
 
-def sum_of_total(found: Sequence[FoundSession]) -> str:
-    """What the count of all is made of."""
-    return sums.added(sum(len(one.blocks) for one in found), "blocks", [len(one.blocks) for one in found], "sessions")
+def explain_total(found_sessions: Sequence[FoundSession]) -> str:
+    """Explain the total count."""
+    return sums.addition(
+        sum(len(session.blocks) for session in found_sessions),
+        "blocks",
+        [len(session.blocks) for session in found_sessions],
+        "sessions",
+    )
 
 
-def more(folded: Folded, *, here: bool) -> list[Span]:
-    """The line for what is folded."""
-    left = len(folded.session.blocks) - FEW
-    return [Span("▸ " if here else "  ", "accent"), Span(f"⋮ {left:,} more  ", "dim"), Span("⏎ shows them", "faint")]
+def folded_line(folded: Folded, *, here: bool) -> list[Span]:
+    """The line of the folded blocks."""
+    hidden = len(folded.session.blocks) - MAX_FOLDED_BLOCKS
+    return [Span("▸ " if here else "  ", "accent"), Span(f"⋮ {hidden:,} more  ", "dim"), Span("⏎ shows them", "faint")]
 
 
-def _where(one: Spotted, room: int) -> Span:
-    where = f"call {one.call:,}" if one.call is not None else "not sent"
-    return Span(where + ("" if one.thread == MAIN else f" {safe_text.one_line(one.thread)}"))
+def _where(block: BlockHits, room: int) -> Span:
+    position = f"call {block.call:,}" if block.call is not None else "not sent"
+    return Span(position + ("" if block.thread == MAIN else f" {safe_text.one_line(block.thread)}"))
 
 
-def _label(one: Spotted) -> str:
-    return tool_label(one.label) if one.category in _OF_TOOLS else safe_text.one_line(one.label)
+def _label(block: BlockHits) -> str:
+    return tool_label(block.label) if block.category in _OF_TOOLS else safe_text.one_line(block.label)
 
 
-def _snippet(one: Spotted, room: int) -> list[Span]:
+def _snippet(block: BlockHits, room: int) -> list[Span]:
     spans = [
-        Span(safe_text.line(one.snippet[: one.at])),
-        Span(safe_text.line(one.snippet[one.at : one.end]), STYLE),
-        Span(safe_text.line(one.snippet[one.end :])),
+        Span(safe_text.line(block.snippet[: block.at])),
+        Span(safe_text.line(block.snippet[block.at : block.end]), HIT_STYLE),
+        Span(safe_text.line(block.snippet[block.end :])),
     ]
-    return cropped([*spans, Span(f"  {one.hits:,} hits" if one.hits > 1 else "", "dim")], room)
+    return cropped([*spans, Span(f"  {block.hits:,} hits" if block.hits > 1 else "", "dim")], room)
 
 
-TABLE: Final[Table[Spotted]] = Table(
+TABLE: Final[Table[BlockHits]] = Table(
     (
         Column("", 10, _where, "left"),
         Column("", 1, lambda one, _: CATEGORY[INDEX[one.category]].span, gap=1),
@@ -143,20 +155,22 @@ TABLE: Final[Table[Spotted]] = Table(
 """The blocks with hits."""
 
 
-def none(text: str, done: int, total: int) -> str:
-    """What is said as long as nothing was found in `done` of `total` sessions."""
+def empty_text(text: str, done: int, total: int) -> str:
+    """Text while nothing is found in `done` of `total` sessions."""
     if done < total:
         return "Searching …"
     return f"No hit for “{safe_text.one_line(text, 60)}” in {total:,} sessions."
 
 
-def told(done: int, total: int, blocks: int, sessions: int, direct: int, *, capped: bool) -> str:
-    """How far the search is: `done` of `total` sessions, `blocks` with hits in so many `sessions`; `direct` are not in
-    the index."""
-    found = f"{blocks:,}{'+' if capped else ''} block{'s' if blocks != 1 else ''}"
+def progress_text(done: int, total: int, blocks: int, sessions: int, direct: int, *, capped: bool) -> str:
+    """Progress text:
+
+    `done` of `total` sessions, `blocks` with hits in `sessions`; `direct` sessions are not in the index.
+    """
+    block_count = f"{blocks:,}{'+' if capped else ''} block{'s' if blocks != 1 else ''}"
     if done < total:
-        return f"{found} · {done:,} of {total:,} sessions"
+        return f"{block_count} · {done:,} of {total:,} sessions"
     if not blocks:
         return ""
     unindexed = f", {direct:,} of them not indexed yet: read" if direct else ""
-    return f"{found} in {sessions:,} of {total:,} sessions searched{unindexed}"
+    return f"{block_count} in {sessions:,} of {total:,} sessions searched{unindexed}"

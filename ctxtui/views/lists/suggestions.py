@@ -1,4 +1,4 @@
-"""The list of advice: what to do, what it frees, costs and risks; and the blocks that one of them changes."""
+"""The list of advice (action, tokens freed, cost, risk), and the blocks that a piece of advice changes."""
 
 from __future__ import annotations
 
@@ -20,88 +20,96 @@ from ctxtui.views.text import cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY, MARK
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Column, Table
-from ctxtui.views.transcript.staged_pane import paid
+from ctxtui.views.transcript.staged_pane import money_style
 
 _WIDE: Final = 110
-"""Cells of a line from which heads are written out."""
+"""Line width from which heads are written out."""
 
 
-def title(one: Suggestion) -> str:
-    """What to do: ``drop 12 unused tools``, ``externalize large + truncate results``."""
-    if isinstance(one.what, Advice):
-        return advice.named(one.what)
-    return findings.short(one.what.finding) if one.is_warning else findings.cure(one.what.finding)
+def title(suggestion: Suggestion) -> str:
+    """The action: ``drop 12 unused tools``, ``externalize large + truncate results``."""
+    if isinstance(suggestion.what, Advice):
+        return advice.policy_names(suggestion.what)
+    finding = suggestion.what.finding
+    return findings.short(finding) if suggestion.is_warning else findings.fix(finding)
 
 
-def _group(one: Suggestion) -> Spans:
-    if one.is_warning:
-        return [Span(" warnings", "crit bold"), Span("  look at these first; a fix is staged for each alone", "dim")]
-    if one.is_safe:
-        return [Span(" safe", "ok bold"), Span("  no text goes that the model may need again", "dim")]
-    return [Span(" loses text", "warn bold"), Span("  what later blocks quote stays", "dim")]
+def _group(suggestion: Suggestion) -> Spans:
+    if suggestion.is_warning:
+        return [Span(" warnings", "crit bold"), Span("  check these first; each fix is staged separately", "dim")]
+    if suggestion.is_safe:
+        return [Span(" safe", "ok bold"), Span("  removes no text that the model may need again", "dim")]
+    return [Span(" loses text", "warn bold"), Span("  keeps what later blocks quote", "dim")]
 
 
 def _money(usd: float | None) -> Span:
-    return Span(numbers.NONE if usd is None else numbers.signed_money(usd), paid(usd) if usd is not None else "faint")
+    return Span(
+        numbers.NONE if usd is None else numbers.signed_money(usd), money_style(usd) if usd is not None else "faint"
+    )
 
 
-def _once(one: Suggestion, room: int) -> Span:
-    return _money(one.once)
+def _once(suggestion: Suggestion, room: int) -> Span:
+    return _money(suggestion.once)
 
 
-def _per_call(one: Suggestion, room: int) -> Span:
-    return _money(one.per_call)
+def _per_call(suggestion: Suggestion, room: int) -> Span:
+    return _money(suggestion.per_call)
 
 
-def _frees(one: Suggestion, room: int) -> Span:
-    return Span(numbers.signed(-one.freed), "add bold") if one.freed else Span(numbers.NONE, "faint")
+def _frees(suggestion: Suggestion, room: int) -> Span:
+    return Span(numbers.signed(-suggestion.freed), "add bold") if suggestion.freed else Span(numbers.NONE, "faint")
 
 
-def _risk(one: Suggestion, room: int) -> Span:
-    risk = one.what.risk
-    if one.is_warning:
-        return Span("masks or takes out" if one.edits else "by hand", "dim")
+def _risk(suggestion: Suggestion, room: int) -> Span:
+    risk = suggestion.what.risk
+    if suggestion.is_warning:
+        return Span("masks or removes" if suggestion.edits else "by hand", "dim")
     if risk is None:
-        return Span("breakpoints" if one.edits else "by hand", "dim")
-    if one.is_safe and risk > Risk.OUTSIDE:
-        return Span("tools go", advice.STYLE[Risk.NOTHING])
-    return Span(risk.description if cells.width(risk.description) <= room else risk.short, advice.STYLE[risk])
+        return Span("breakpoints" if suggestion.edits else "by hand", "dim")
+    if suggestion.is_safe and risk > Risk.OUTSIDE:
+        return Span("tools go", advice.RISK_STYLES[Risk.NOTHING])
+    return Span(risk.description if cells.width(risk.description) <= room else risk.short, advice.RISK_STYLES[risk])
 
 
-def sum_of(one: Suggestion) -> str:
-    """What the figures of a row are made of."""
-    return advice.sum_of(one.what, one.staged) if isinstance(one.what, Advice) else findings.sum_of(one.what)
+def explain(suggestion: Suggestion) -> str:
+    """Explain the figures of a row."""
+    return (
+        advice.explain(suggestion.what, suggestion.staged)
+        if isinstance(suggestion.what, Advice)
+        else findings.explain(suggestion.what)
+    )
 
 
 def _columns() -> Iterator[Column[Suggestion]]:
     yield Column("what", 0, lambda one, _: Span(title(one), "ink" if one.edits else "dim"), "left", gap=1, least=20)
-    yield Column("frees", 8, _frees, wider=((_WIDE, 9),), sum=sum_of)
+    yield Column("frees", 8, _frees, wider=((_WIDE, 9),), sum=explain)
     for name, wide, figure in (("once", 8, _once), ("a call", 8, _per_call)):
-        yield Column(name, wide, figure, below=_WIDE, sum=sum_of)
+        yield Column(name, wide, figure, below=_WIDE, sum=explain)
     for name, wide, figure in (("costs once", 12, _once), ("per call after", 16, _per_call)):
-        yield Column(name, wide, figure, from_width=_WIDE, sum=sum_of)
+        yield Column(name, wide, figure, from_width=_WIDE, sum=explain)
     yield Column("risk", 12, _risk, "left", gap=2, wider=((_WIDE, 28),))
 
 
 TABLE: Final[Table[Suggestion]] = Table(tuple(_columns()), mark=2, tail=0, group=_group)
 
 
-def detail(one: Suggestion | None, what: Findings | None, name: str, told: str, room: int) -> list[Spans]:
-    """What it does and saves in whole, with its command line, `told` for what policies propose; then what nothing is
-    proposed for."""
+def detail(
+    suggestion: Suggestion | None, all_findings: Findings | None, name: str, command_line: str, room: int
+) -> list[Spans]:
+    """Full effect and savings with the command line, `told` for policies; then checks without a finding."""
     lines: list[Spans] = []
-    if one is not None:
-        if isinstance(one.what, Advice):
-            lines = advice.detail(one.what, told, room, one.staged)
-        elif what is not None:
-            lines = findings.detail(one.what, what, name, room)
-    return [*lines, *(findings.not_told(what, room) if what is not None else [])]
+    if suggestion is not None:
+        if isinstance(suggestion.what, Advice):
+            lines = advice.detail(suggestion.what, command_line, room, suggestion.staged)
+        elif all_findings is not None:
+            lines = findings.detail(suggestion.what, all_findings, name, room)
+    return [*lines, *(findings.checks_without_findings(all_findings, room) if all_findings is not None else [])]
 
 
 class ChangedBlock(Struct, frozen=True):
-    """A block that edits change: its `node` (0: it is put in), category, what becomes of it (the name of its `mark`),
-    its tokens now and `after` (None: being counted). `along`: it goes only as the provider would refuse the rest.
-    `text` is what is put in."""
+    """A block changed by edits: its `node` (0: inserted), category, the name of its new `mark`, tokens now and `after`
+    (None: being counted). `along`: removed only because the provider would refuse the rest. `text` is the inserted
+    text."""
 
     node: int
     category: int
@@ -115,35 +123,37 @@ class ChangedBlock(Struct, frozen=True):
 def changed_blocks(now: Staging, then: Staging) -> list[ChangedBlock]:
     """The blocks that differ between two states of the edits, in prompt order."""
     category = now.scene.running.category
-    nodes, found = then.applied.context.nodes, list[tuple[int, ChangedBlock]]()
+    nodes, changed = then.applied.context.nodes, list[tuple[int, ChangedBlock]]()
     for position, change in then.applied.changes.items():
         node, fate = change.node, then.fates[change.node]
         before = now.fates.get(node)
         if fate != before and fate.tokens:
             size = fate.tokens if before is None else before.after or 0
-            found.append((position, ChangedBlock(node, category(node), fate.mark, size, fate.after, along=fate.repair)))
+            changed.append(
+                (position, ChangedBlock(node, category(node), fate.mark, size, fate.after, along=fate.repair))
+            )
     for position in then.applied.marks.keys() - now.applied.marks.keys():
         node = nodes[position]
         own = now.scene.running.block_tokens(node)
-        found.append((position, ChangedBlock(node, category(node), "breakpoint", own, own)))
-    known = {new.edit.id for new in now.news}
-    for new in then.news:
-        if new.edit.id not in known:
+        changed.append((position, ChangedBlock(node, category(node), "breakpoint", own, own)))
+    known_edits = {new.edit.id for new in now.inserted}
+    for new in then.inserted:
+        if new.edit.id not in known_edits:
             text = safe_text.one_line(read(new.item.block).text, 400)
-            found.append((new.at, ChangedBlock(0, new.category, new.edit.spec.mark, 0, new.tokens, text=text)))
-    return [row for _, row in sorted(found, key=lambda pair: pair[0])]
+            changed.append((new.at, ChangedBlock(0, new.category, new.edit.spec.mark, 0, new.tokens, text=text)))
+    return [row for _, row in sorted(changed, key=lambda pair: pair[0])]
 
 
-def changed_table(say: Callable[[int], Preview]) -> Table[ChangedBlock]:
-    """The table of what edits change; `say` gives a node's block in words."""
+def changed_table(preview_of: Callable[[int], Preview]) -> Table[ChangedBlock]:
+    """The table of changed blocks; `say` previews a node's block."""
 
     def words(row: ChangedBlock, room: int) -> list[Span]:
         sign = CATEGORY[row.category]
         lead = [MARK[row.mark].span if row.mark else Span(" "), Span(" "), sign.span, Span(" ")]
         if not row.node:
             return [*lead, Span(row.text)]
-        says = say(row.node)
-        return [*lead, *one_line.words(says, sign.style, "ink" if says.loud else "dim")]
+        says = preview_of(row.node)
+        return [*lead, *one_line.preview_spans(says, sign.style, "ink" if says.loud else "dim")]
 
     def becomes(row: ChangedBlock, room: int) -> Span:
         return Span(f"{row.mark}, goes along" if row.along else row.mark, "dim")
@@ -155,22 +165,24 @@ def changed_table(say: Callable[[int], Preview]) -> Table[ChangedBlock]:
         (
             Column("  block", 0, words, "left", least=8),
             Column("becomes", 14, becomes, "left", gap=2, wider=((100, 20),)),
-            Column("now", 8, lambda row, _: Span(numbers.tokens(row.tokens), "dim"), sum=sum_of_block),
-            Column("then", 8, after, sum=sum_of_block),
+            Column("now", 8, lambda row, _: Span(numbers.tokens(row.tokens), "dim"), sum=explain_block),
+            Column("then", 8, after, sum=explain_block),
         )
     )
 
 
-def sum_of_block(row: ChangedBlock) -> str:
-    """What a block loses."""
+def explain_block(row: ChangedBlock) -> str:
+    """Explain the change of a block's size."""
     return (
-        "" if row.after is None else sums.less(row.after, row.tokens, row.tokens - row.after, ("then", "now", "less"))
+        ""
+        if row.after is None
+        else sums.difference(row.after, row.tokens, row.tokens - row.after, ("then", "now", "less"))
     )
 
 
-def changed_note(one: Suggestion, rows: Sequence[ChangedBlock]) -> list[Span]:
-    """How many blocks, and what the next call is smaller by, for the rule."""
+def changed_note(suggestion: Suggestion, rows: Sequence[ChangedBlock]) -> list[Span]:
+    """Number of changed blocks and tokens freed, for the rule."""
     if not rows:
         return []
-    frees = [Span(", frees ", "dim"), Span(numbers.tokens(one.freed), "add bold")] if one.freed else []
+    frees = [Span(", frees ", "dim"), Span(numbers.tokens(suggestion.freed), "add bold")] if suggestion.freed else []
     return [Span(numbers.many(len(rows), "block"), "dim"), *frees]

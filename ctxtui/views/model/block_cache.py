@@ -1,4 +1,4 @@
-"""Readings of blocks, remembered while they are in view: decoding a body costs more than drawing its row."""
+"""Cache of decoded blocks in view: decoding a body costs more than drawing its row."""
 
 from __future__ import annotations
 
@@ -18,65 +18,66 @@ if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
 
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
-_BACK: Final = 512
-"""How many blocks before a result its call is looked for: beyond that the index of all calls is asked."""
+MAX_STEPS_BACK: Final = 512
+"""Blocks before a result that are searched for its call; beyond that the index of all calls is used."""
 
-LARGE: Final = 1 << 19
-"""Bytes from which a block is decoded elsewhere."""
-_COMING: Final = Preview("", "·", "faint")
+LARGE_BLOCK_BYTES: Final = 1 << 19
+"""Size in bytes from which a block is decoded in another thread."""
+LOADING: Final = Preview("", "·", "faint")
 
 T = TypeVar("T")
-Want = Callable[[Callable[[], None]], None]
-"""Takes what is to be done in another thread."""
+Schedule = Callable[[Callable[[], None]], None]
+"""Schedules a task in another thread."""
 
 
 class Recent(Generic[T]):
-    """What was made lately, by key; the oldest goes when there are more than `most`."""
+    """The most recently used values by key, at most `most`."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._kept: OrderedDict[object, T] = OrderedDict()
+        self._values: OrderedDict[object, T] = OrderedDict()
 
     def get(self, key: object) -> T | None:
-        """What is kept under `key`."""
-        found = self._kept.get(key)
-        if found is not None:
-            self._kept.move_to_end(key)
-        return found
+        """The value for `key`."""
+        value = self._values.get(key)
+        if value is not None:
+            self._values.move_to_end(key)
+        return value
 
     def put(self, key: object, value: T) -> T:
-        """Keep `value`."""
-        self._kept[key] = value
-        if len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+        """Store `value` and return it."""
+        self._values[key] = value
+        if len(self._values) > self._most:
+            self._values.popitem(last=False)
         return value
 
     def clear(self) -> None:
-        """Forget all."""
-        self._kept.clear()
+        """Remove all values."""
+        self._values.clear()
 
 
 def preview_of(book: Book, node: int) -> Preview:
-    """The block of `node` in one line, a result with what its call asked for."""
+    """Preview of `node`'s block; for a result with its call's arguments."""
     here, names = book.session.tree[node], book.names
     value = here.block.value()
-    got = read_value(here.block.kind, value)
-    call = names.call(got.call_id or names.answered_call_id(here), here.id) if here.category == _RESULT else None
-    return preview(here.block.kind, here.category, value, got, call, book.session.about.cwd)
+    content = read_value(here.block.kind, value)
+    call = names.call(content.call_id or names.answered_call_id(here), here.id) if here.category == _RESULT else None
+    return preview(here.block.kind, here.category, value, content, call, book.session.about.cwd)
 
 
 class Readings:
-    """What the blocks of a session say, by node.
+    """Decoded contents of a session's blocks, by node.
 
-    Large blocks take longer to decode than a frame may: with `want` their decoding is handed to it, to be done in
-    another thread, and until then they are not `ready`.
+    Decoding a large block takes longer than a frame: with `want` it is done in another thread, and the block is not
+    `ready`
+    until then.
     """
 
-    def __init__(self, session: Session, names: Names, want: Want | None = None) -> None:
+    def __init__(self, session: Session, names: Names, want: Schedule | None = None) -> None:
         self._session = session
         self._names = names
-        self._want = want
-        self._wanted: set[int] = set()
+        self._schedule = want
+        self._scheduled: set[int] = set()
         self._previews: Recent[Preview] = Recent(4096)
         self._cwd = session.about.cwd
         self._large: Recent[tuple[Json, BlockContent]] = Recent(4)
@@ -87,67 +88,67 @@ class Readings:
         return self._session.tree
 
     def ready(self, node: int) -> bool:
-        """Whether the block can be read at once; asks for it otherwise."""
+        """Whether the block can be read at once; schedules its decoding otherwise."""
         block = self._session.tree[node].block
-        if self._want is None or len(block.body) < LARGE or self._large.get(node) is not None:
+        if self._schedule is None or len(block.body) < LARGE_BLOCK_BYTES or self._large.get(node) is not None:
             return True
-        if node not in self._wanted:
-            self._wanted.add(node)
-            self._want(lambda: self._load(node))
+        if node not in self._scheduled:
+            self._scheduled.add(node)
+            self._schedule(lambda: self._load(node))
         return False
 
     def _load(self, node: int) -> None:
         self.decoded(node)
-        self._wanted.discard(node)
+        self._scheduled.discard(node)
 
     def decoded(self, node: int) -> tuple[Json, BlockContent]:
-        """The block's JSON, and what it says."""
+        """The block's JSON and content."""
         block = self._session.tree[node].block
-        if len(block.body) < LARGE:
+        if len(block.body) < LARGE_BLOCK_BYTES:
             value = block.value()
             return value, read_value(block.kind, value)
-        found = self._large.get(node)
-        if found is None:
+        decoded = self._large.get(node)
+        if decoded is None:
             value = block.value()
-            found = self._large.put(node, (value, read_value(block.kind, value)))
-        return found
+            decoded = self._large.put(node, (value, read_value(block.kind, value)))
+        return decoded
 
     def value(self, node: int) -> Json:
         """The block's JSON."""
         return self.decoded(node)[0]
 
     def reading(self, node: int) -> BlockContent:
-        """What the block says."""
+        """The block's content."""
         return self.decoded(node)[1]
 
     def words(self, node: int) -> str:
-        """The text of the block that a search looks into."""
-        # Imported here: nothing is searched on the first screen.
+        """The block's searchable text."""
+        # Late import: the first screen searches nothing.
         from ctxtui.analysis.content.search import text_of_content
 
         return text_of_content(self.reading(node), self._session.tree[node].block.kind)
 
     def preview(self, node: int) -> Preview:
-        """The block in one line; ``·`` while it is not ready."""
+        """Preview of the block; ``·`` while it is not ready."""
         if self._cwd != self._session.about.cwd:
-            # Paths are told from there: a recording may say late where it was made.
+            # Paths are relative to it, and a recording may name it late.
             self._cwd = self._session.about.cwd
             self._previews.clear()
-        found = self._previews.get(node)
-        if found is None:
+        block_preview = self._previews.get(node)
+        if block_preview is None:
             if not self.ready(node):
-                return _COMING
-            found = self._previews.put(node, self._made(self._session.tree[node]))
-        return found
+                return LOADING
+            block_preview = self._previews.put(node, self._create_preview(self._session.tree[node]))
+        return block_preview
 
-    def _made(self, node: Node) -> Preview:
-        value, got = self.decoded(node.id)
+    def _create_preview(self, node: Node) -> Preview:
+        value, content = self.decoded(node.id)
         call = None
         if node.category == _RESULT:
-            call = self.call_of(node, got) or self._names.call(
-                got.call_id or self._names.answered_call_id(node), node.id
+            call = self.call_of(node, content) or self._names.call(
+                content.call_id or self._names.answered_call_id(node), node.id
             )
-        return preview(node.block.kind, node.category, value, got, call, self._session.about.cwd)
+        return preview(node.block.kind, node.category, value, content, call, self._session.about.cwd)
 
     @property
     def cwd(self) -> str:
@@ -155,23 +156,23 @@ class Readings:
         return self._session.about.cwd
 
     def call_id(self, node: int) -> str:
-        """The id by which a call and its result name each other; "" where there is none, or it is not ready."""
+        """The id shared by a call and its result; "" if there is none or the block is not ready."""
         here = self._session.tree[node]
         if not self.ready(node):
             return ""
         return self.reading(node).call_id or (self._names.answered_call_id(here) if here.category == _RESULT else "")
 
-    def call_of(self, node: Node, got: BlockContent) -> BlockContent | None:
-        """The call that a result answers, if it stands within the blocks before it."""
-        tree, wanted = self._session.tree, got.call_id or self._names.answered_call_id(node)
-        if node.category != _RESULT or not wanted:
+    def call_of(self, node: Node, content: BlockContent) -> BlockContent | None:
+        """The call that a result answers, if it is among the `MAX_STEPS_BACK` blocks before it."""
+        tree, call_id = self._session.tree, content.call_id or self._names.answered_call_id(node)
+        if node.category != _RESULT or not call_id:
             return None
-        at, steps = node.parent, 0
-        while at != ROOT and steps < _BACK:
-            here = tree[at]
-            if here.category == _CALL and wanted.encode("utf-8", "replace") in here.block.body and self.ready(at):
-                call = self.reading(at)
-                if call.call_id == wanted:
+        current, steps = node.parent, 0
+        while current != ROOT and steps < MAX_STEPS_BACK:
+            here = tree[current]
+            if here.category == _CALL and call_id.encode("utf-8", "replace") in here.block.body and self.ready(current):
+                call = self.reading(current)
+                if call.call_id == call_id:
                     return call
-            at, steps = here.parent, steps + 1
+            current, steps = here.parent, steps + 1
         return None

@@ -1,8 +1,8 @@
-"""In which session each call counts: the one function that Home and every command that sums sessions add up by.
+"""Assigns each call to one session, so that totals over sessions count it once.
 
-A call counts once, however many recordings hold it, and the fullest report of it counts: one with usage over one
-without, an answer reported whole over one in part, one with a price over one without. What ctxtui copied into a session
-to be resumed counts nowhere.
+Used by Home and by every command that sums over sessions. Of several copies of a call the one with the fullest report
+counts: with usage before without, a complete answer before a partial one, with a price before without. Calls that
+ctxtui copied into a session for resuming count nowhere.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ctxtui.views.model.session_summary import SAMPLES, CallSpent, SessionSummar
 
 
 class CallSums(NamedTuple):
-    """Calls added up: tokens in and out, USD of those with a price, how many have none, how many answers are reported
-    in part, tokens of input and of them those that were read from a cache."""
+    """Sums over calls: tokens in and out, USD of priced calls, number of unpriced calls and partial answers, input
+    tokens, and input tokens read from a cache."""
 
     calls: float = 0
     tokens: float = 0
@@ -30,17 +30,17 @@ class CallSums(NamedTuple):
     read: float = 0
 
     def plus(self, other: CallSums, sign: int = 1) -> CallSums:
-        """With `other`, or with a `sign` of -1 without it."""
+        """Add `other`, or subtract it with a `sign` of -1."""
         return CallSums(*(a + sign * b for a, b in zip(self, other, strict=True)))
 
     @property
     def fullness(self) -> tuple[float, ...]:
-        """How much is known, of one call: the fullest of several copies counts. Copies of one fullness are equal."""
+        """Sort key for copies of one call: the fullest copy counts. Copies with the same key are equal."""
         return bool(self.tokens), -self.partial, -self.unpriced, self.tokens, self.usd, self.read, self.input
 
 
-_NOTHING: Final = CallSums()
-_WIDE: Final = len(_NOTHING)
+NO_SUMS: Final = CallSums()
+FIGURES_PER_CALL: Final = len(NO_SUMS)
 
 
 def _figures_of(call: CallSpent) -> tuple[float, ...]:
@@ -48,32 +48,33 @@ def _figures_of(call: CallSpent) -> tuple[float, ...]:
 
 
 class CallOwners(Struct):
-    """Who owns which call. Sessions come and go; of several with one call the one with its fullest report owns it, of
-    equal ones the first.
+    """Ownership of calls by sessions.
 
-    A call is known by the hash of its id, because there may be a million of them.
+    If several sessions contain a call, the one with its fullest report owns it; of equal ones the first. Calls are
+    keyed by
+    the hash of their id, because there may be a million of them.
     """
 
     _owner: dict[int, tuple[str, int]] = field(default_factory=dict)
-    """The session that a call counts in, and its place among that one's calls."""
+    """The owning session of a call, and the call's index there."""
     _others: dict[int, dict[str, int]] = field(default_factory=dict)
-    """Sessions that have the call, too."""
+    """Other sessions that contain the call."""
     _names: dict[str, list[int]] = field(default_factory=dict)
     _figures: dict[str, array[float]] = field(default_factory=dict)
     _sums: dict[str, CallSums] = field(default_factory=dict)
-    total: CallSums = _NOTHING
+    total: CallSums = NO_SUMS
 
     def put(self, key: str, calls: Iterable[CallSpent]) -> None:
-        """The calls of session `key`, in place of those it had."""
+        """Set the calls of session `key`, replacing earlier ones."""
         self.drop(key)
-        made: dict[int, CallSpent] = {}
+        calls_by_hash: dict[int, CallSpent] = {}
         for call in calls:
             if not call.copied:
-                made.setdefault(hash(call.id), call)
-        self._names[key] = list(made)
-        self._figures[key] = array("d", chain.from_iterable(map(_figures_of, made.values())))
-        own = []
-        for at, name in enumerate(made):
+                calls_by_hash.setdefault(hash(call.id), call)
+        self._names[key] = list(calls_by_hash)
+        self._figures[key] = array("d", chain.from_iterable(map(_figures_of, calls_by_hash.values())))
+        owned_indices = []
+        for at, name in enumerate(calls_by_hash):
             owner = self._owner.get(name)
             if owner is not None and self._sums_at(key, at).fullness <= self._sums_at(*owner).fullness:
                 self._others.setdefault(name, {})[key] = at
@@ -82,13 +83,18 @@ class CallOwners(Struct):
                 self._add(owner[0], self._sums_at(*owner), -1)
                 self._others.setdefault(name, {})[owner[0]] = owner[1]
             self._owner[name] = key, at
-            own.append(at)
-        self._sums[key] = _NOTHING
+            owned_indices.append(at)
+        self._sums[key] = NO_SUMS
         figures = self._figures[key]
-        self._add(key, CallSums(*(sum(figures[at * _WIDE + n] for at in own) for n in range(_WIDE))))
+        self._add(
+            key,
+            CallSums(
+                *(sum(figures[at * FIGURES_PER_CALL + n] for at in owned_indices) for n in range(FIGURES_PER_CALL))
+            ),
+        )
 
     def drop(self, key: str) -> None:
-        """Session `key` is gone; its calls pass to sessions that have them too."""
+        """Remove session `key`; its calls go to other sessions that contain them."""
         if key not in self._names:
             return
         self._add(key, self._sums[key], -1)
@@ -97,34 +103,34 @@ class CallOwners(Struct):
             if self._owner[name] != (key, at):
                 del self._others[name][key]
             elif others:
-                heir = max(others.items(), key=lambda one: self._sums_at(*one).fullness)
-                del others[heir[0]]
-                self._owner[name] = heir
-                self._add(heir[0], self._sums_at(*heir))
+                new_owner = max(others.items(), key=lambda one: self._sums_at(*one).fullness)
+                del others[new_owner[0]]
+                self._owner[name] = new_owner
+                self._add(new_owner[0], self._sums_at(*new_owner))
             else:
                 del self._owner[name]
         del self._names[key], self._figures[key], self._sums[key]
 
-    def own(self, key: str, calls: Iterable[CallSpent]) -> Iterator[CallSpent]:
-        """Those of the `calls` of session `key` that count there."""
-        left = {name for at, name in enumerate(self._names.get(key, ())) if self._owner[name] == (key, at)}
+    def owned_calls(self, key: str, calls: Iterable[CallSpent]) -> Iterator[CallSpent]:
+        """The `calls` of session `key` that it owns."""
+        remaining = {name for at, name in enumerate(self._names.get(key, ())) if self._owner[name] == (key, at)}
         for call in calls:
-            if hash(call.id) in left and not call.copied:
-                left.discard(hash(call.id))
+            if hash(call.id) in remaining and not call.copied:
+                remaining.discard(hash(call.id))
                 yield call
 
-    def among(self, keys: Collection[str]) -> CallSums:
-        """The sums of the sessions `keys` alone; a call that several of them have counts once."""
-        sums = _NOTHING
+    def sums_of(self, keys: Collection[str]) -> CallSums:
+        """Sums over the sessions `keys` only; a call in several of them counts once."""
+        sums = NO_SUMS
         best: dict[int, CallSums] = {}
         for key in keys:
-            sums = sums.plus(self._sums.get(key, _NOTHING))
+            sums = sums.plus(self._sums.get(key, NO_SUMS))
             for at, name in enumerate(self._names.get(key, ())):
                 if self._owner[name][0] not in keys:
-                    own = self._sums_at(key, at)
-                    best[name] = max(own, best.get(name, own), key=lambda one: one.fullness)
-        for own in best.values():
-            sums = sums.plus(own)
+                    sums_of_call = self._sums_at(key, at)
+                    best[name] = max(sums_of_call, best.get(name, sums_of_call), key=lambda one: one.fullness)
+        for sums_of_call in best.values():
+            sums = sums.plus(sums_of_call)
         return sums
 
     def _add(self, key: str, sums: CallSums, sign: int = 1) -> None:
@@ -132,23 +138,23 @@ class CallOwners(Struct):
         self.total = self.total.plus(sums, sign)
 
     def _sums_at(self, key: str, at: int) -> CallSums:
-        return CallSums(*self._figures[key][at * _WIDE : (at + 1) * _WIDE])
+        return CallSums(*self._figures[key][at * FIGURES_PER_CALL : (at + 1) * FIGURES_PER_CALL])
 
 
-def counts(one: SessionSummary) -> bool:
-    """Whether a session is the user's own: samples are nobody's money."""
-    return one.group != SAMPLES
+def is_own_session(summary: SessionSummary) -> bool:
+    """Whether a session is the user's own; samples do not count."""
+    return summary.group != SAMPLES
 
 
-def once(sessions: Iterable[SessionSummary]) -> Iterator[tuple[SessionSummary, list[CallSpent]]]:
-    """Each session with those of its calls that count there."""
-    every = list(sessions)
-    yield from zip(every, owned([one.spent for one in every]), strict=True)
+def sessions_with_owned_calls(sessions: Iterable[SessionSummary]) -> Iterator[tuple[SessionSummary, list[CallSpent]]]:
+    """Each session with the calls that it owns."""
+    session_list = list(sessions)
+    yield from zip(session_list, split_owned([session.spent for session in session_list]), strict=True)
 
 
-def owned(sessions: Sequence[Iterable[CallSpent]]) -> list[list[CallSpent]]:
-    """Of the calls of each session those that count there."""
+def split_owned(sessions: Sequence[Iterable[CallSpent]]) -> list[list[CallSpent]]:
+    """For each session, its calls that count there."""
     owners = CallOwners()
     for number, calls in enumerate(sessions):
         owners.put(str(number), calls)
-    return [list(owners.own(str(number), calls)) for number, calls in enumerate(sessions)]
+    return [list(owners.owned_calls(str(number), calls)) for number, calls in enumerate(sessions)]

@@ -1,4 +1,4 @@
-"""Fates of blocks under edits."""
+"""Effects of edits on blocks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from ctxtui.core.edit import USER
 
 
 class Fate(Struct, frozen=True, kw_only=True):
-    """Fate of one block: `tokens` it has and `after` the edits (None: being counted; 0: it is out), both with
-    its message's header where it is the first part; the `mark` of its row by name, whether it is `out`, whether only a
-    `repair` took it, and who did it. `stays` are the tokens of that header where it is sent without the block."""
+    """Effect of edits on one block.
+
+    `tokens` before and `after` the edits (None: being counted; 0: removed) include the message header of a first part.
+    `mark` is the name of the row's mark, `out` whether the block is removed, `repair` whether only to keep the request
+    valid. `stays` are header tokens that are sent without the block.
+    """
 
     tokens: int
     after: int | None
@@ -25,14 +28,13 @@ class Fate(Struct, frozen=True, kw_only=True):
 
     @property
     def freed(self) -> int:
-        """Tokens that go from the request; negative where more come."""
+        """Tokens removed from the request; negative if tokens are added."""
         return self.tokens - (self.after or 0) - self.stays
 
 
 class Step(NamedTuple):
-    """Effect of edits at a raw position: tokens that are `freed` there (negative: more come), the `category` of what
-    stands there then (None: nothing does), in the place of how many raw `blocks` (0: it is put in before that
-    position)."""
+    """Effect of edits at a raw position: tokens `freed` (negative: added), `category` of the new content (None:
+    removed), and number of raw `blocks` replaced (0: inserted before the position)."""
 
     position: int
     freed: int
@@ -41,8 +43,7 @@ class Step(NamedTuple):
 
 
 class FoundFates(NamedTuple):
-    """Fates of the blocks that change, `by_node`, in the order of the changes; the `steps` in prompt
-    order. `whole`: none is still being counted."""
+    """Fates of changed blocks, `by_node` in order of the changes; `steps` in prompt order. `whole`: all are counted."""
 
     by_node: dict[int, Fate]
     steps: list[Step]

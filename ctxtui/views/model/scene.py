@@ -1,4 +1,4 @@
-"""The scene: one call of one thread, with everything that the Inspector's panes need to know of it."""
+"""The scene: one call of a thread, with the data that the Inspector's panes need."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.turns import Turns, turns_of
 from ctxtui.views.text import numbers
 
-_GOES_ON = frozenset({"ctxtui", "attached"})
-"""Formats whose threads end where the next request does, whatever was answered last."""
+FORMATS_WITH_TIPS = frozenset({"ctxtui", "attached"})
+"""Formats whose threads end where the next request does, regardless of the last answer."""
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
@@ -27,13 +27,15 @@ if TYPE_CHECKING:
 
 
 class Scene(Struct, frozen=True):
-    """What the Inspector shows now.
+    """The state shown by the Inspector.
 
-    `calls` are those of `thread`, `index` (from 0) is the one shown. `events` are the thread's, `costs` holds a `Cost`
-    for every priced call by id, None where no price is known; a call that is not in it is not priced yet. `uncached`
-    is what a priced call would have cost in USD without a cache, `missed` the misses by number of call. `partial`: only
-    the end of the recording was read, so that no number that counts from its beginning is known. `turns`
-    are the thread's.
+    `calls` and `events` are those of `thread`; `index` (from 0) is the call shown. `costs` maps call ids to prices:
+    None if
+    no price is known, absent if not priced yet. `uncached` is the cost of a priced call without a cache, in USD.
+    `missed`
+    maps call numbers to misses. `partial`: only the end of the recording was read, so no number that counts from its
+    start
+    is known. `turns` are the thread's.
     """
 
     book: Book
@@ -62,12 +64,12 @@ class Scene(Struct, frozen=True):
 
     @property
     def number(self) -> int:
-        """Its number in the thread, from 1."""
+        """Number of the call in the thread, from 1."""
         return self.index + 1
 
     @property
     def head(self) -> int:
-        """The context shown."""
+        """Last node of the context shown."""
         return self.call.sent_head
 
     @property
@@ -77,44 +79,45 @@ class Scene(Struct, frozen=True):
 
     @property
     def tip(self) -> int:
-        """Where the record of the thread ends: behind the answer for its last call, else the answer itself. A chat of
-        ours, and a request that is held, may go on in another context (with other tools): then that."""
+        """End of the thread's record: for its last call after the answer, else the answer itself.
+
+        A ctxtui chat, and a held request, may continue in another context (with other tools); then the end of that.
+        """
         answer = self.call.response_head or self.head
         thread = self.session.threads.get(self.thread)
         if not self.last or thread is None:
             return answer
         tree, tip = self.session.tree, thread.tip
-        elsewhere = bool(tip) and self.session.about.source in _GOES_ON and not tree.holds(answer, tip)
+        elsewhere = bool(tip) and self.session.about.source in FORMATS_WITH_TIPS and not tree.holds(answer, tip)
         return tip if tip and (elsewhere or tree.holds(tip, answer)) else answer
 
     @property
     def counted(self) -> bool:
-        """Whether all tokens of this context are known."""
+        """Whether all tokens of this context are counted."""
         return self.figures.counted and self.running.is_counted(self.head)
 
     @property
     def missing(self) -> int:
-        """Tokens that the recording lacks, with what was attached again; 0 where nothing is lacking."""
+        """Unrecorded tokens, re-attached ones included; 0 if there are none."""
         return (self.figures.not_recorded or 0) + self.figures.attached
 
     def position(self, node: int) -> int:
-        """Tokens that the provider has read when it has read the block of `node`, what is not recorded included."""
+        """Tokens up to and including the block of `node`, unrecorded ones included."""
         return self.missing + self.running.read_tokens(self.head, node)
 
     @property
     def stretch(self) -> float:
-        """Reported tokens for one of ours: a context is as long as the provider counted. A report of none counts
-        nothing."""
+        """Ratio of reported tokens to ours; 1 without a report."""
         ours, told = self.position(self.head), self.figures.context_tokens
         return told / ours if ours and told and self.figures.reported else 1.0
 
     def reported_position(self, node: int) -> float:
-        """As `position`, in tokens of the report."""
+        """Like `position`, in reported tokens."""
         return self.position(node) * self.stretch
 
 
 def calls_of(session: Session, thread: str) -> list[Call]:
-    """The calls of a thread; one without any has a call made of what is recorded, so that it can be shown."""
+    """The calls of a thread; a thread without calls gets one made of its recorded blocks, so that it can be shown."""
     calls = session.thread_calls(thread)
     if calls:
         return calls
@@ -134,8 +137,7 @@ def scene_at(
     missed: Mapping[int, CacheMiss] | None = None,
     turns: Turns | None = None,
 ) -> Scene:
-    """The scene of `calls[index]`; an index beyond the ends is held at them. `turns` are those of `calls`, where they
-    are known already."""
+    """The scene of `calls[index]`; the index is clamped. `turns` are those of `calls`, if known already."""
     from ctxtui.analysis.figures import figures
 
     index = min(max(index, 0), len(calls) - 1)
@@ -158,32 +160,34 @@ def scene_at(
 
 
 def shown_category(scene: Scene | None, tree: Tree, node: int) -> int:
-    """The index of the category that the block of a node is shown in: of its place, until the `scene` is there."""
+    """The category index in which a node's block is shown; the node's own until there is a `scene`."""
     return scene.running.category(node) if scene is not None else tree[node].category
 
 
 def is_unreported(scene: Scene) -> bool:
-    """Whether there are answers in a session of which no call is reported: what they cost is not known, not nothing."""
+    """Whether a session has answers but no reported call, so that its cost is unknown rather than 0."""
     calls = scene.session.calls.values()
-    known = scene.figures.categories
+    tokens_by_category = scene.figures.categories
     answered = (
-        known.get("assistant") or known.get("tool_call") or any(call.response_head > call.sent_head for call in calls)
+        tokens_by_category.get("assistant")
+        or tokens_by_category.get("tool_call")
+        or any(call.response_head > call.sent_head for call in calls)
     )
     return bool(answered) and not any(call.usage is not None for call in calls)
 
 
-def proof(scene: Scene) -> tuple[str, ...]:
-    """What became of the edits in a call that left through ctxtui, and what its program believes to have sent."""
+def describe_sent_edits(scene: Scene) -> tuple[str, ...]:
+    """Outcome of the edits in a call sent by ctxtui, and the size its program believes to have sent."""
     call = scene.call
-    told = call.extra.get(EDITS)
-    if not isinstance(told, dict):
+    record = call.extra.get(EDITS)
+    if not isinstance(record, dict):
         return ()
-    counts = [f"{len(told.get(how) or ()):,} {how}" for how in ("applied", "asleep", "refused") if told.get(how)]
+    counts = [f"{len(record.get(how) or ()):,} {how}" for how in ("applied", "asleep", "refused") if record.get(how)]
     out = [f"edits: {', '.join(counts)}"] if counts else []
     raw, sent, running = call.raw_head, call.sent_head, scene.running
     if raw != sent and running.is_counted(raw) and running.is_counted(sent):
-        own, left = running.read_tokens(raw, raw), running.read_tokens(sent, sent)
-        out.append(f"program has {numbers.tokens(own)}, {numbers.tokens(left)} was sent")
-    out += [str(one) for one in told.get("done") or ()]
-    out += [f"from the record of {told['played']}"] if told.get("played") else []
-    return (*out, "you answered") if told.get("released") == "answer" else tuple(out)
+        raw_tokens, sent_tokens = running.read_tokens(raw, raw), running.read_tokens(sent, sent)
+        out.append(f"program has {numbers.tokens(raw_tokens)}, {numbers.tokens(sent_tokens)} was sent")
+    out += [str(item) for item in record.get("done") or ()]
+    out += [f"from the record of {record['played']}"] if record.get("played") else []
+    return (*out, "you answered") if record.get("released") == "answer" else tuple(out)

@@ -1,4 +1,4 @@
-"""Home's data: what is known of a session (look book 4)."""
+"""Home's data about a session (look book 4)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SAMPLES: Final = "samples"
 
 
 class GrowthColumn(NamedTuple):
-    """One call of the main thread: its input tokens by cache state, and what happened at it.
+    """One call of the main thread: input tokens by cache state, and events at it.
 
-    Where nothing is reported of the cache, all of it stands in `read`: the colour of what is plainly there.
-    `marks` holds any of ``miss``, ``compaction``, ``model``, ``turn``.
+    Without cache figures all tokens are in `read`, which has the plain colour. `marks` holds any of ``miss``,
+    ``compaction``, ``model``, ``turn``.
     """
 
     read: int
@@ -33,7 +33,7 @@ class GrowthColumn(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """The call's whole input."""
+        """The call's total input."""
         return self.read + self.write + self.fresh
 
 
@@ -44,16 +44,23 @@ OVER: Final = "o"
 
 
 class CallSpent(NamedTuple):
-    """What one call adds to the totals. `id` is core.call's: the same call in two files is counted once.
+    """The contribution of one call to the totals. `id` is core.call's: the same call in two files is counted once.
 
-    `input` and `read` are tokens, 0 where the call has no report; `tokens` is input + output; `cost` USD, None unknown.
-    `model` is an index into the session's `models` (-1: none named), `started` Unix seconds (0: not recorded), `thread`
-    the label of a subagent's thread, "" for the main one; `side` the id of any thread but the one that a session is
-    opened at, behind ``~`` where that is no subagent. `marks` has ``m`` for a miss, ``c`` for a compaction before it,
-    ``o`` for an input over what is usable of the window; `lost` USD by the miss (None: no price is known), and
-    its `cause` in a few words; `skill` the skill that it served (`analysis.content.skills`). `partial`: its answer is
-    not reported in full; `copied`: ctxtui wrote it down here, it was made in another session; `unpriced`: it has a
-    report and no price, or none of a part; `calls` are those that it counts for (`Call.count`).
+    `input` and `read` are tokens, 0 without a report; `tokens` is input + output; `cost` is USD, None if unknown.
+    `model` is
+    an index into the session's `models` (-1: none named), `started` Unix seconds (0: not recorded), `thread` the label
+    of a
+    subagent's thread, "" for the main one; `side` is the id of any thread but the one that opens the session, prefixed
+    with
+    ``~`` if it is no subagent. `marks` has ``m`` for a miss, ``c`` for a compaction before the call, ``o`` for input
+    over the
+    usable window; `lost` is the USD lost by the miss (None: no price is known), `cause` its cause in a few words;
+    `skill` is
+    the skill served (`analysis.content.skills`). `partial`: the answer is not reported in full; `copied`: ctxtui wrote
+    it
+    here, but it was made in another session; `unpriced`: it has a report, but no price for all or part of it; `calls`
+    is the
+    number of calls it stands for (`Call.count`).
     """
 
     id: str
@@ -76,52 +83,56 @@ class CallSpent(NamedTuple):
 
 
 class SessionSummary(Struct, frozen=True, kw_only=True):
-    """What Home shows of one session.
+    """Home's data about one session.
 
-    From names and file times alone (`known` False) the fields up to `group` are filled, the figures are not yet
-    there; `known` True says that the file was read, with `error` if it could not be. Tokens are whole numbers, money
-    USD, times Unix seconds. 0 and "" mean "not there", except where None says "unknown".
+    With `known` False only the fields up to `group` are filled, from names and file times; with `known` True the file
+    was
+    read, with `error` if that failed. Tokens are integers, money is USD, times are Unix seconds. 0 and "" mean "none",
+    except where None means "unknown".
     """
 
     key: str
-    """Its identity on Home: the absolute path, or the store's id for a session that only the store holds."""
+    """Identity on Home: absolute path, or the store's id if only the store has the session."""
     title: str = ""
     """The session's name, its first user text, or the file's name; untrusted text."""
     source: str = ""
-    """``claude code``, ``codex``, ``ctxtui`` ...; "" when not known."""
+    """``claude code``, ``codex``, ``ctxtui`` ...; "" if unknown."""
     path: str = ""
-    """Absolute path of the main file; "" for a session that only the store holds."""
+    """Absolute path of the main file; "" if only the store has the session."""
     id: str = ""
-    """What commands call it by: the id that its file's name or its database gives it."""
+    """Id used by commands: from the file's name or the database."""
     client_version: str = ""
-    """The version of the program that wrote it; "" where that is not recorded, or not read yet."""
+    """Version of the program that wrote it; "" if not recorded or not read yet."""
     stored: str = ""
-    """Its id in the store; "" when it was never imported."""
+    """Its id in the store; "" if it was never imported."""
     own_title: str = ""
-    """The title that the store has for it."""
+    """Its title in the store."""
     cwd: str = ""
     mtime: float = 0.0
     size: int = 0
-    """Bytes of the file; of a session in a database, its messages."""
+    """Bytes of the file, or of the messages for a session in a database."""
     own: str = ""
-    """The client's own transcript of a session that ctxtui recorded: both are one, whose size and time these are."""
+    """The client's own transcript of a session that ctxtui recorded; both are one session, with this file's size and
+    time."""
     live: bool = False
     held: str = ""
-    """Why a request of it waits for the user ("": none does)."""
+    """Why one of its requests is held for the user ("": none is)."""
     group: str = ELSEWHERE
-    """``here``, ``elsewhere`` or ``samples`` as its name and folder tell it; a `cwd` in this directory counts too."""
+    """``here``, ``elsewhere`` or ``samples`` by name and folder; a `cwd` in this directory counts as ``here``."""
 
     known: bool = False
     error: str = ""
     """Why it could not be read: ``binary data at byte 0``."""
     usage_only: bool = False
-    """Whether only what its calls used is known yet: nothing that takes its contexts, or counts of their tokens."""
+    """Whether only the usage of its calls is known yet, nothing that needs contexts or token counts."""
     model: str = ""
     calls: int = 0
     """Calls over all threads."""
     copied: int = 0
-    """Calls that ctxtui copied from another session, for a tool to resume. They are in no sum of calls, turns, tokens
-    and money, here or over sessions: `calls` are those that were made in this one."""
+    """Calls copied by ctxtui from another session, for a client to resume.
+
+    They are in no sum of calls, turns, tokens and money; `calls` are those made in this session.
+    """
     turns: int = 0
     subagents: int = 0
     lines: int = 0
@@ -133,23 +144,23 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     last_tokens: int = 0
     """The input of the last call of the main thread."""
     expires: float = 0.0
-    """When what that call left in the cache expires (Unix seconds), had nothing read it since; 0: not known."""
+    """Expiry of the cache entry of that call (Unix seconds), unless read since; 0: unknown."""
     window: int = 0
     """The window in force for the peak (`analysis.context_window`), in tokens; 0 unknown."""
     usable: int = 0
-    """What of it we fill."""
+    """The usable part of it."""
     window_origin: str = ""
-    """How it is known."""
+    """Its origin."""
     total_tokens: int = 0
     """Input and output of all calls."""
     sent_tokens: int = 0
-    """The input among them, as far as calls are known one by one."""
+    """Their input, for calls that are known individually."""
     read_tokens: int = 0
-    """What of that was read from a cache."""
+    """The part of it that was read from a cache."""
     cost_usd: float | None = None
-    """None where a price is missing, or the end of an answer."""
+    """None if a price or the end of an answer is missing."""
     known_usd: float | None = None
-    """What is known of it: the least that it can be."""
+    """The known part of it: a lower bound."""
     unpriced: int = 0
     """Calls with a report and no price."""
     partial: int = 0
@@ -159,13 +170,13 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     main_usd: float | None = None
     main_unpriced: int = 0
     main_partial: int = 0
-    """The same of the main thread alone, without its subagents (`analysis.money.totals`)."""
+    """The same for the main thread, without subagents (`analysis.money.totals`)."""
     read_share: float | None = None
-    """Cache reads / input over all calls, 0..1; None for a single call or where no cache figures exist."""
+    """Cache reads / input over all calls, 0..1; None for a single call or without cache figures."""
     sentence: str = ""
-    """The one true sentence: ``188k rewritten after a 52-minute pause``."""
+    """One sentence about the session: ``188k rewritten after a 52-minute pause``."""
     composition_at_peak: tuple[tuple[str, int], ...] = ()
-    """(category, tokens) in the order of core.category, zero ones left out; ``not recorded``, ``residual`` last."""
+    """(category, tokens) in the order of core.category, without zeros; ``not recorded``, ``residual`` last."""
     growth: tuple[GrowthColumn, ...] = ()
     misses: int = 0
     compactions: int = 0
@@ -179,30 +190,30 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     spent: tuple[CallSpent, ...] = ()
     """Every call of every thread, for totals over sessions."""
     by_category: tuple[tuple[str, float], ...] = ()
-    """(category, USD) as `analysis.money.spending` shares the money out; they add up to `cost_usd`."""
+    """(category, USD) as shared out by `analysis.money.spending`; they add up to `cost_usd`."""
     by_tool: tuple[tuple[str, float], ...] = ()
     """(tool, USD), likewise."""
     tools: tuple[ToolCosts, ...] = ()
-    """What each tool took; their calls are numbered as in `spent`."""
+    """Costs of each tool; calls are numbered as in `spent`."""
     compressors: tuple[str, ...] = ()
-    """What compacted its contexts or cleared them (`analysis.growth.shorteners`)."""
+    """Names of what compacted or cleared its contexts (`analysis.growth.shorteners`)."""
     policies: tuple[str, ...] = ()
-    """The policies whose edits its calls left under, ``by hand`` for the user's own."""
+    """Policies with edits in its sent calls; ``by hand`` for the user's own edits."""
     refused: str = ""
-    """The API's error with which it ends, where the request itself was refused and can be mended; untrusted text."""
+    """Final API error, if it refused the request itself and can be fixed; untrusted text."""
     advice: str = ""
-    """What its client could be told so that later sessions are recorded whole."""
+    """Client setting that would make later recordings complete."""
     quotas: tuple[QuotaReport, ...] = ()
-    """The newest report on each window of a quota that its record holds."""
+    """The newest recorded report on each quota window."""
     subscription: bool = False
-    """Whether the user marked it as paid by a subscription: then tokens lead, money is what the list says."""
+    """Whether the user marked it as paid by a subscription: tokens come first, money is list price."""
 
     @property
     def is_made(self) -> bool:
-        """Whether ctxtui wrote it to be resumed, and no tool has gone on with it."""
+        """Whether ctxtui wrote it for resuming, and no client has continued it."""
         return self.copied > 0 and not self.calls
 
     @property
     def runs(self) -> bool:
-        """Whether its program runs, as far as its file tells: what ctxtui just wrote does not."""
+        """Whether its program runs, judging by its file; a file just written by ctxtui does not count."""
         return self.live and not self.is_made

@@ -1,4 +1,4 @@
-"""What staged edits make of the context shown: every figure that the panes show of it (look book, staged)."""
+"""Figures of the context under staged edits, as shown by the panes (look book, staged)."""
 
 from __future__ import annotations
 
@@ -21,18 +21,27 @@ from ctxtui.views.model.fates import Fate, FoundFates, Step
 from ctxtui.views.model.scene import Scene
 
 Tokens = Callable[[Block], int | None]
-"""Tokens of a block that no context has yet; None while it is being counted."""
+"""Tokens of a block that is in no context yet; None while it is being counted."""
 
 Count = Callable[["Applied"], "RequestCount | None"]
-"""What the request comes to that leaves under edits; None while something of it is being counted."""
+"""Token count of the request under edits; None while it is being counted."""
 
-_ANYWHERE: Final = ("found", "news", "counted", "raw", "request", "as_sent", "cached", "following")
-"""What of a `Staging` does not depend on what it breaks."""
+BREAKAGE_INDEPENDENT: Final = (
+    "computed_fates",
+    "inserted",
+    "counted",
+    "raw",
+    "request",
+    "as_sent",
+    "cached",
+    "following",
+)
+"""Cached properties of `Staging` that do not depend on its breakage."""
 
 
 @dataclass(frozen=True, slots=True)
-class New:
-    """A block that an edit puts in before the raw position `at`."""
+class InsertedBlock:
+    """A block that an edit inserts before the raw position `at`."""
 
     at: int
     item: Item
@@ -43,12 +52,16 @@ class New:
 
 @dataclass(frozen=True)
 class Staging:
-    """The context of `scene` under its edits, as far as it is counted. `edits` are those that are only staged,
-    `marked` the nodes that the user marked, `head` the end of the context that the next request would have. `under` is
-    the same under the edits that are applied, where others are staged on top (None: nothing is to be taken off).
-    `breakage` is what the next request breaks of the cache (None: nothing, or it is not known yet). `count` counts
-    whole requests. `sent` tells which blocks of the raw context the call shown has sent (None: they are the same
-    nodes)."""
+    """The context of `scene` under its edits, as far as it is counted.
+
+    `edits` are the staged ones, `marked` the nodes marked by the user, `head` the end of the next request's context.
+    `under`
+    is the context under applied edits only, if others are staged on top (None: no difference to show). `breakage` is
+    the
+    cache breakage of the next request (None: none, or not known yet). `count` counts whole requests. `sent` maps blocks
+    of
+    the raw context to nodes sent by the call shown (None: the same nodes).
+    """
 
     scene: Scene
     applied: Applied
@@ -62,44 +75,44 @@ class Staging:
     count: Count = lambda applied: None
     sent: SentBlocks | None = None
 
-    def breaking(self, breakage: Breakage | None) -> Staging:
-        """The same, breaking that; what is known already and does not depend on it goes along."""
+    def with_breakage(self, breakage: Breakage | None) -> Staging:
+        """A copy with that breakage; cached values that do not depend on it are kept."""
         if breakage == self.breakage:
             return self
         other = replace(self, breakage=breakage)
-        other.__dict__.update({name: self.__dict__[name] for name in _ANYWHERE if name in self.__dict__})
+        other.__dict__.update({name: self.__dict__[name] for name in BREAKAGE_INDEPENDENT if name in self.__dict__})
         return other
 
-    def under_other(self, applied: Applied) -> Staging:
-        """The same under other edits."""
+    def with_applied(self, applied: Applied) -> Staging:
+        """A copy under other edits."""
         return replace(self, applied=applied)
 
     @property
     def unsent(self) -> bool:
-        """Whether the call shown was sent without edits: those that are applied wait for the next one."""
+        """Whether the call shown was sent without edits, so that applied ones wait for the next request."""
         return is_unsent(self.scene)
 
     def fate(self, node: int) -> Fate | None:
-        """What becomes of the block that `node` shows; None where it stays as it is."""
+        """The effect on the block shown as `node`; None if unchanged."""
         return self.fates.get(node if self.sent is None else self.sent.block(node))
 
-    def put_in(self, node: int) -> New | None:
-        """What an edit put in that the call shown has sent as `node`; None where it is none of these."""
+    def inserted_at(self, node: int) -> InsertedBlock | None:
+        """The inserted block that the call shown sent as `node`; None if it is none."""
         edit = self.sent.inserted.get(node) if self.sent is not None else None
         if edit is None:
             return None
         digest = self.scene.session.tree[node].block.digest
-        return next((new for new in self.news if new.edit.id == edit.id and new.item.block.digest == digest), None)
+        return next((new for new in self.inserted if new.edit.id == edit.id and new.item.block.digest == digest), None)
 
     def first(self, position: int) -> int | None:
-        """The first node shown that stands at a raw position or behind it; None where none does."""
+        """The first visible node at or after a raw position; None if there is none."""
         if self.sent is not None:
             return self.sent.first(position)
         nodes = self.applied.context.nodes
         return nodes[position] if position < len(nodes) else None
 
     def position(self, node: int) -> int | None:
-        """The raw position of the block that `node` shows; None where it shows none of the context."""
+        """The raw position of the block shown as `node`; None if it is not in the raw context."""
         if self.sent is not None:
             return self.sent.position(node)
         nodes, at = self.applied.context.nodes, self.scene.session.tree[node].depth - 1
@@ -107,18 +120,18 @@ class Staging:
 
     @property
     def fates(self) -> dict[int, Fate]:
-        """What becomes of the blocks that change, by node, in the order of the changes."""
-        return self.found.by_node
+        """Effects on changed blocks by node, in order of the changes."""
+        return self.computed_fates.by_node
 
     @cached_property
-    def found(self) -> FoundFates:
-        """The same, and what follows from it."""
+    def computed_fates(self) -> FoundFates:
+        """The same with derived figures."""
         category = self.scene.running.category
-        found, steps = dict[int, Fate](), list[Step]()
+        fates, steps = dict[int, Fate](), list[Step]()
         for position, change in self.applied.changes.items():
-            fate = found[change.node] = self._fate(change)
+            fate = fates[change.node] = self._fate(change)
             steps.append(Step(position, fate.freed, category(change.node) if fate.after else None))
-        return FoundFates(found, sorted(steps), all(fate.after is not None for fate in found.values()))
+        return FoundFates(fates, sorted(steps), all(fate.after is not None for fate in fates.values()))
 
     def _fate(self, change: BlockChange) -> Fate:
         running = self.scene.running
@@ -146,7 +159,7 @@ class Staging:
         )
 
     def _header_before(self, position: int) -> int:
-        """Tokens of the message's header that count with the block at `position` and stay when that changes."""
+        """Tokens of the message header that are counted with the block at `position` but stay when it changes."""
         items = self.applied.context.items
         if position == 0 or items[position - 1].block.kind != HEADER or position - 1 in self.applied.changes:
             return 0
@@ -156,41 +169,41 @@ class Staging:
         return is_read(self.scene.session.tree, self.head, node, strips_thinking=self.scene.running.strips_thinking)
 
     @cached_property
-    def news(self) -> tuple[New, ...]:
-        """What edits put in, in prompt order; headers are no rows."""
-        return tuple(new for insert in self.applied.inserts for new in self._news(insert))
+    def inserted(self) -> tuple[InsertedBlock, ...]:
+        """Inserted blocks in prompt order, without headers."""
+        return tuple(new for insert in self.applied.inserts for new in self._inserted_blocks(insert))
 
     @cached_property
-    def coming(self) -> tuple[New, ...]:
-        """Those of `news` that the context shown does not hold yet: it may have been sent under edits."""
+    def unsent_inserts(self) -> tuple[InsertedBlock, ...]:
+        """Inserted blocks that the context shown does not contain yet; it may have been sent under edits."""
         if self.unsent:
-            return self.news
+            return self.inserted
         tree = self.scene.session.tree
         sent = {tree[node].block.digest for node in tree.path(self.scene.call.sent_head)}
-        return tuple(new for new in self.news if new.item.block.digest not in sent)
+        return tuple(new for new in self.inserted if new.item.block.digest not in sent)
 
-    def _news(self, insert: Insert) -> Sequence[New]:
+    def _inserted_blocks(self, insert: Insert) -> Sequence[InsertedBlock]:
         return [
-            New(insert.position, item, INDEX[category_of(*item)], self.tokens_of(item.block), insert.edit)
+            InsertedBlock(insert.position, item, INDEX[category_of(*item)], self.tokens_of(item.block), insert.edit)
             for item in insert.items
             if item.block.kind != HEADER
         ]
 
     @cached_property
     def counted(self) -> bool:
-        """Whether every figure is known."""
-        known = [new.tokens for new in self.news]
-        whole = self.found.whole and self.scene.running.is_counted(self.head)
+        """Whether all figures are known."""
+        known = [new.tokens for new in self.inserted]
+        whole = self.computed_fates.whole and self.scene.running.is_counted(self.head)
         return whole and None not in (*known, self.request, self.raw)
 
     @cached_property
     def request(self) -> RequestCount | None:
-        """The request that would leave; None while something of it is being counted."""
+        """The next request; None while it is being counted."""
         return self.count(self.applied)
 
     @cached_property
     def raw(self) -> RequestCount | None:
-        """The same without any edit."""
+        """The next request without any edit."""
         return self.count(self.applied.without_edits)
 
     @property
@@ -200,7 +213,7 @@ class Staging:
 
     @property
     def freed(self) -> int:
-        """Tokens that go with the edits in question, less those that come; negative where more come."""
+        """Tokens removed by the edits in question minus those added."""
         return self.without - self.after
 
     @property
@@ -214,64 +227,67 @@ class Staging:
 
     @cached_property
     def following(self) -> CallFigures:
-        """The figures of the request that follows, without edits that the call shown was not sent with."""
+        """Figures of the next request, without edits that the call shown was not sent with."""
         return next_figures(self.scene.book, self.scene.call, self.head)
 
     @property
     def gone(self) -> int:
-        """Tokens that the raw context has more than what would be sent."""
+        """Tokens of the raw context minus those of the request."""
         return self.before - self.after
 
     @property
     def after(self) -> int:
-        """Tokens of the request that would leave; 0 while it is being counted."""
+        """Tokens of the next request; 0 while it is being counted."""
         return self.request.whole if self.request is not None else 0
 
     @cached_property
     def as_sent(self) -> bool:
-        """Whether the call shown was sent under just these edits: nothing of its context is about to change."""
+        """Whether the call shown was sent under exactly these edits, so that nothing in its context changes."""
         applied, depth = self.applied, self._depth
         if self.unsent:
             return all(position >= depth for position in applied.changes) and all(
-                one.position >= depth for one in applied.inserts
+                item.position >= depth for item in applied.inserts
             )
         tree = self.scene.session.tree
         sent = [tree[node].block.digest for node in tree.path(self.scene.call.sent_head)]
-        return sent == [one.item.block.digest for one in applied.items if one.position < depth]
+        return sent == [item.item.block.digest for item in applied.items if item.position < depth]
 
     @property
     def _depth(self) -> int:
-        """How many blocks the context shown has without edits."""
+        """Number of blocks of the context shown, without edits."""
         return self.scene.session.tree[self.scene.call.raw_head].depth
 
     @cached_property
     def cached(self) -> int:
-        """Tokens that the last request has left in the cache, as far as its report tells of one."""
+        """Cached tokens after the last request, by its report."""
         usage = self.scene.call.usage
         return usage.cache_read + usage.cache_write if usage is not None and usage.has_cache else 0
 
     @property
     def breaks_at(self) -> int | None:
-        """The raw position from which cached tokens are not read any more; None where nothing breaks."""
+        """The raw position from which cached tokens become unreadable; None if nothing breaks."""
         return self.breakage.at if self.breakage is not None else None
 
     @property
     def broken(self) -> int:
-        """How many."""
+        """Number of cached tokens that become unreadable."""
         return self.breakage.tokens if self.breakage is not None else 0
 
     @property
     def by_category(self) -> dict[int, int]:
-        """How many tokens more (or, negative, less) each category has under the edits, by index."""
+        """Change in tokens of each category by the edits, by index."""
         before = self.raw if self.unsent else self.under.request if self.under is not None else None
         if before is None or self.request is None:
             return {}
         pairs = zip(before.categories, self.request.categories, strict=True)
-        return {category: after - was for category, (was, after) in enumerate(pairs) if after != was}
+        return {category: after - old for category, (old, after) in enumerate(pairs) if after != old}
 
     def mark(self, node: int) -> str:
-        """The name of the mark of a block that stays as it is: ``marked``, ``pinned``, ``breakpoint`` or ""; of one
-        that was put in, that of its edit, ``dropped`` where the next request goes without it."""
+        """The mark of an unchanged block:
+
+        ``marked``, ``pinned``, ``breakpoint`` or ""; for an inserted one that of its edit, or ``dropped`` if the next
+        request omits it.
+        """
         if node in self.marked:
             return "marked"
         if self.sent is not None and node in self.sent.inserted:
@@ -284,19 +300,19 @@ class Staging:
             return "breakpoint"
         return "pinned" if at in self.applied.pinned else ""
 
-    def behind(self, node: int) -> bool:
-        """Whether `node` lies where the cached prefix cannot be read any more: behind what changes, or behind the last
-        cache entry before that."""
-        broken, scene = self.breakage, self.scene
-        if broken is None:
+    def is_behind_break(self, node: int) -> bool:
+        """Whether `node` is after the part of the cached prefix that stays readable: after a change, or after the last
+        cache entry before it."""
+        breakage, scene = self.breakage, self.scene
+        if breakage is None:
             return False
         here = scene.session.tree[node]
         place = self.sent.place(node) if self.sent is not None else here.depth - 1
-        return place >= broken.at or (node != ROOT and scene.reported_position(here.parent) >= broken.still_read)
+        return place >= breakage.at or (node != ROOT and scene.reported_position(here.parent) >= breakage.still_read)
 
     @property
     def repairs(self) -> int:
-        """Blocks that go so that the provider takes the rest."""
+        """Blocks removed so that the provider accepts the rest."""
         return self.applied.repair_count
 
 

@@ -1,6 +1,4 @@
-"""A report as one document: what a session, or several, or one call came to, with charts; everything in it is masked
-before it gets here.
-"""
+"""A report as an HTML document with charts, about one session, several, or one call. Its texts are masked already."""
 
 from __future__ import annotations
 
@@ -22,13 +20,13 @@ from ctxtui.views.lists import growth as growth_view
 from ctxtui.views.text import numbers
 from ctxtui.views.text.span import plain
 
-MOST_PHASES: Final = 60
-"""Phases that the table has; more are said to be there."""
+MAX_PHASES: Final = 60
+"""Maximum phases in the table; a note says how many there are."""
 
 
 class ReportedCall(Struct, frozen=True):
-    """What one call was reported to read, write and send fresh (None: no report), what it cost in all (USD; None: not
-    known; the least where its answer is reported in part, `partial`), and why it missed the cache ("": it did not)."""
+    """One call's reported tokens read, written and fresh (None: no report), cost in USD (None: unknown; a lower bound
+    if `partial`), and the cause of a cache miss ("": no miss)."""
 
     usage: tuple[int, int, int] | None
     usd: float | None
@@ -37,7 +35,8 @@ class ReportedCall(Struct, frozen=True):
 
 
 class ReportedBlock(Struct, frozen=True):
-    """A heavy block: its `category`, `label` and first `words`, tokens, in how many calls it stood, USD for that."""
+    """A heavy block: its `category`, `label` and first `words`, tokens, number of calls containing it, and their cost
+    in USD."""
 
     category: str
     label: str
@@ -48,9 +47,12 @@ class ReportedBlock(Struct, frozen=True):
 
 
 class ReportedSession(Struct, frozen=True, kw_only=True):
-    """What the document says of one session. `facts` are short texts, `growth` and `found` those of its main thread,
-    `calls` that thread's calls, `parts` the bill as (name, USD, tokens), `usd` its sum (None: no price is known).
-    `number` is the call that it is about (0: all)."""
+    """One session of the document.
+
+    `facts` are short texts; `growth`, `found` and `calls` are those of its main thread; `parts` is the bill as (name,
+    USD,
+    tokens), `usd` its sum (None: no price is known). `number` is the call that it is about (0: all).
+    """
 
     title: str
     facts: tuple[str, ...]
@@ -63,11 +65,11 @@ class ReportedSession(Struct, frozen=True, kw_only=True):
     partial: bool = False
     number: int = 0
     paid: Mapping[str, float | None] = field(default_factory=dict)
-    """USD by the id of each call of every thread (None: not known): a call that stands in two files counts once."""
+    """USD by id of each call in all threads (None: unknown); a call in two files counts once."""
 
     @property
     def cost(self) -> str:
-        """Its sum in words."""
+        """Its cost as text."""
         known = self.usd is not None and not (self.partial and self.usd == 0)
         return numbers.least(self.usd, self.partial) if known else "unknown"
 
@@ -78,8 +80,8 @@ class ReportedSession(Struct, frozen=True, kw_only=True):
 
 
 class ReportPage(Struct, frozen=True, kw_only=True):
-    """The whole document: sessions in order, those that are told in a row only (`rest`), how much is masked and what
-    that found, files that could not be read with the reason."""
+    """The document: sessions in order, the last `rest` of which are table rows only, masking level and results, and
+    unreadable files with the reason."""
 
     title: str
     sessions: tuple[ReportedSession, ...]
@@ -89,136 +91,137 @@ class ReportPage(Struct, frozen=True, kw_only=True):
     failed: tuple[tuple[str, str], ...] = ()
 
 
-def page(what: ReportPage) -> str:
-    """The HTML: no script, nothing loaded from anywhere."""
-    return "\n".join(_page(what)) + "\n"
+def page(report: ReportPage) -> str:
+    """Render the HTML, without scripts or external resources."""
+    return "\n".join(_page(report)) + "\n"
 
 
-def _page(what: ReportPage) -> Iterator[str]:
-    yield from head(what.title, charts.RULES + _RULES)
-    masked = "; ".join(map(safe, what.masked)) or "nothing was found to mask"
-    yield f"<header><h1>{safe(what.title)}</h1>"
-    if len(what.sessions) == 1:
-        yield f"<p>{' · '.join(map(safe, what.sessions[0].facts))}</p>"
-    yield f'<p class="masked">Masked ({safe(what.level)}): {masked}</p></header><main>'
-    for name, trouble in what.failed:
+def _page(report: ReportPage) -> Iterator[str]:
+    yield from head(report.title, charts.CHART_CSS + REPORT_CSS)
+    masked = "; ".join(map(safe, report.masked)) or "nothing was found to mask"
+    yield f"<header><h1>{safe(report.title)}</h1>"
+    if len(report.sessions) == 1:
+        yield f"<p>{' · '.join(map(safe, report.sessions[0].facts))}</p>"
+    yield f'<p class="masked">Masked ({safe(report.level)}): {masked}</p></header><main>'
+    for name, trouble in report.failed:
         yield f'<p class="warn">not read: {safe(name)}: {safe(trouble)}</p>'
-    if len(what.sessions) > 1:
-        yield from _overview(what)
-    whole = what.sessions[: len(what.sessions) - what.rest]
-    for number, one in enumerate(whole, 1):
+    if len(report.sessions) > 1:
+        yield from _overview(report)
+    full_sessions = report.sessions[: len(report.sessions) - report.rest]
+    for number, session in enumerate(full_sessions, 1):
         yield f'<section id="s{number}">'
-        if len(what.sessions) > 1:
-            yield f'<h2 class="session">{safe(one.title)}</h2><p class="dim">{" · ".join(map(safe, one.facts))}</p>'
-        yield from _session(one)
+        if len(report.sessions) > 1:
+            facts = " · ".join(map(safe, session.facts))
+            yield f'<h2 class="session">{safe(session.title)}</h2><p class="dim">{facts}</p>'
+        yield from _session(session)
         yield "</section>"
     yield foot("Made by ctxtui. Money is list price; a range holds what comes in four of five cases.")
 
 
-def _overview(what: ReportPage) -> Iterator[str]:
-    paid = {id_: usd for one in what.sessions for id_, usd in one.paid.items()}
-    known = [usd for usd in paid.values() if usd is not None]
-    least = len(known) < len(paid) or any(one.partial for one in what.sessions)
-    total = numbers.least(sum(known), least) if known else "unknown"
-    yield f"<h2>{len(what.sessions):,} sessions <small>{total} in all, each call once</small></h2>"
-    most = max((one.usd for one in what.sessions if one.usd is not None), default=0.0)
-    told = len(what.sessions) - what.rest
+def _overview(report: ReportPage) -> Iterator[str]:
+    paid = {id_: usd for session in report.sessions for id_, usd in session.paid.items()}
+    amounts = [usd for usd in paid.values() if usd is not None]
+    least = len(amounts) < len(paid) or any(session.partial for session in report.sessions)
+    total = numbers.least(sum(amounts), least) if amounts else "unknown"
+    yield f"<h2>{len(report.sessions):,} sessions <small>{total} in all, each call once</small></h2>"
+    most = max((session.usd for session in report.sessions if session.usd is not None), default=0.0)
+    full_count = len(report.sessions) - report.rest
     rows = []
-    for number, one in enumerate(what.sessions, 1):
-        sizes = [call.tokens for call in one.growth.growth.calls]
-        name = safe(one.title)
-        best = one.found.found[0] if one.found.found else None
+    for number, session in enumerate(report.sessions, 1):
+        sizes = [call.tokens for call in session.growth.growth.calls]
+        name = safe(session.title)
+        best = session.found.found[0] if session.found.found else None
         rows.append(
             (
-                f'<a href="#s{number}">{name}</a>' if number <= told else name,
+                f'<a href="#s{number}">{name}</a>' if number <= full_count else name,
                 f"{len(sizes):,}",
-                numbers.tokens(one.peak),
+                numbers.tokens(session.peak),
                 charts.spark(sizes, f"context over {len(sizes)} calls"),
-                one.cost,
-                charts.bar(one.usd or 0.0, most, "b-money"),
-                safe(finding_view.saved(best)) if best is not None else numbers.NONE,
+                session.cost,
+                charts.bar(session.usd or 0.0, most, "b-money"),
+                safe(finding_view.format_savings(best)) if best is not None else numbers.NONE,
             )
         )
     yield from table(("session", "calls", "peak", "context", "cost", "", "best cure saves"), rows, (0, 3, 5))
-    if what.rest:
-        yield f'<p class="dim">The {told:,} dearest are told in full below, the other {what.rest:,} only here.</p>'
+    if report.rest:
+        yield f'<p class="dim">The {full_count:,} dearest are shown in full below, the other {report.rest:,} not.</p>'
 
 
-def _session(one: ReportedSession) -> Iterator[str]:
-    yield from _cards(one)
-    yield from _context(one)
-    if one.number:
-        yield from _this_call(one)
-    yield from _findings(one)
-    yield from _cache(one)
-    yield from _cost(one)
-    yield from _phases(one)
-    yield from _blocks(one)
+def _session(session: ReportedSession) -> Iterator[str]:
+    yield from _cards(session)
+    yield from _context(session)
+    if session.number:
+        yield from _this_call(session)
+    yield from _findings(session)
+    yield from _cache(session)
+    yield from _cost(session)
+    yield from _phases(session)
+    yield from _blocks(session)
 
 
-def _cards(one: ReportedSession) -> Iterator[str]:
-    grown, usages = one.growth.growth, [call.usage for call in one.calls if call.usage is not None]
+def _cards(session: ReportedSession) -> Iterator[str]:
+    grown, usages = session.growth.growth, [call.usage for call in session.calls if call.usage is not None]
     read, sent = sum(usage[0] for usage in usages), sum(map(sum, usages))
     figures = [
-        ("cost", one.cost),
-        ("peak context", numbers.tokens(one.peak)),
+        ("cost", session.cost),
+        ("peak context", numbers.tokens(session.peak)),
         ("sent in all", numbers.tokens(grown.carry)),
         ("read from cache", numbers.share(read / sent) if sent else numbers.NOT_APPLICABLE),
-        ("cache misses", f"{sum(bool(call.missed) for call in one.calls):,}"),
+        ("cache misses", f"{sum(bool(call.missed) for call in session.calls):,}"),
         ("sent before", numbers.share(grown.again.share) if grown.again.share is not None else numbers.NOT_APPLICABLE),
     ]
     cells = "".join(f"<div><b>{safe(figure)}</b><span>{safe(name)}</span></div>" for name, figure in figures)
     yield f'<div class="cards">{cells}</div>'
 
 
-def _fills(name: str) -> tuple[str, str]:
-    """The classes of a part, as an area and beside a text."""
+def _css_classes(name: str) -> tuple[str, str]:
+    """The CSS classes of a part, as an area and next to text."""
     if name in CATEGORIES:
         n = CATEGORIES.index(name)
         return f"f{n}", f"c{n}"
     return ("f-residual", "b-residual") if name == RESIDUAL else ("f-rest", "b-rest")
 
 
-def _context(one: ReportedSession) -> Iterator[str]:
-    grown, ahead = one.growth.growth, one.growth.ahead
-    names = [name for name in PARTS if any(call.parts.get(name, 0) > 0 for call in grown.calls)]
+def _context(session: ReportedSession) -> Iterator[str]:
+    growth, ahead = session.growth.growth, session.growth.ahead
+    names = [name for name in PARTS if any(call.parts.get(name, 0) > 0 for call in growth.calls)]
     parts = [
-        StackPart(sign_of(name).name, _fills(name)[0], [call.parts.get(name, 0) for call in grown.calls])
+        StackPart(sign_of(name).name, _css_classes(name)[0], [call.parts.get(name, 0) for call in growth.calls])
         for name in names
     ]
     limits = [LimitLine(ahead.window.usable, "usable")] if ahead is not None and ahead.window.usable else []
-    marks = [Mark(call.number - 1, "Σ", f"cut before call {call.number:,}") for call in grown.calls if call.broken]
-    if one.number:
-        marks.insert(0, Mark(one.number - 1, "▲", f"call {one.number:,}", style="mark-here"))
-    says = f"Context of {len(grown.calls)} calls by category, at most {numbers.tokens(one.peak)} tokens"
+    marks = [Mark(call.number - 1, "Σ", f"cut before call {call.number:,}") for call in growth.calls if call.broken]
+    if session.number:
+        marks.insert(0, Mark(session.number - 1, "▲", f"call {session.number:,}", style="mark-here"))
+    description = f"Context of {len(growth.calls)} calls by category, at most {numbers.tokens(session.peak)} tokens"
     yield "<h2>Context, call by call</h2><figure>"
-    legend = charts.legend([(_fills(name)[1], sign_of(name).glyph, sign_of(name).name) for name in names])
+    legend = charts.legend([(_css_classes(name)[1], sign_of(name).glyph, sign_of(name).name) for name in names])
     yield f"<figcaption>{legend}</figcaption>"
-    yield charts.stacked(says, parts, height=280, limits=limits, marks=marks)
+    yield charts.stacked(description, parts, height=280, limits=limits, marks=marks)
     yield "</figure>"
     yield '<dl class="sentences">'
-    for sentence in growth_view.sentences(one.growth):
+    for sentence in growth_view.sentences(session.growth):
         yield f"<dt>{safe(sentence.name)}</dt><dd>{safe(plain(sentence.spans).strip())}</dd>"
     yield "</dl>"
 
 
-def _this_call(one: ReportedSession) -> Iterator[str]:
-    calls = one.growth.growth.calls
-    if not 0 < one.number <= len(calls):
+def _this_call(session: ReportedSession) -> Iterator[str]:
+    calls = session.growth.growth.calls
+    if not 0 < session.number <= len(calls):
         return
-    call, paid = calls[one.number - 1], one.calls[one.number - 1]
+    call, paid = calls[session.number - 1], session.calls[session.number - 1]
     usd = numbers.least(paid.usd, paid.partial)
-    yield f"<h2>Call {one.number:,} <small>{numbers.exact(call.tokens)} tokens, {call.method}; {usd}</small></h2>"
-    before: Mapping[str, int] = calls[one.number - 2].parts if one.number > 1 else {}
+    yield f"<h2>Call {session.number:,} <small>{numbers.exact(call.tokens)} tokens, {call.method}; {usd}</small></h2>"
+    before: Mapping[str, int] = calls[session.number - 2].parts if session.number > 1 else {}
     most = max(call.parts.values(), default=0)
     rows = [
         (
-            f"<span class='{_fills(name)[0].replace('f', 't', 1) if name in CATEGORIES else 'dim'}'>"
+            f"<span class='{_css_classes(name)[0].replace('f', 't', 1) if name in CATEGORIES else 'dim'}'>"
             f"{sign_of(name).glyph}</span> {safe(sign_of(name).name)}",
             numbers.tokens(tokens),
             numbers.share(tokens / call.tokens) if call.tokens else "",
             numbers.signed(tokens - before.get(name, 0)),
-            charts.bar(tokens, most, _fills(name)[1]),
+            charts.bar(tokens, most, _css_classes(name)[1]),
         )
         for name, tokens in sorted(call.parts.items(), key=lambda item: -item[1])
     ]
@@ -227,33 +230,35 @@ def _this_call(one: ReportedSession) -> Iterator[str]:
         yield f'<p class="warn">The cache missed: {safe(paid.missed)}</p>'
 
 
-def _findings(one: ReportedSession) -> Iterator[str]:
-    found = one.found
-    yield f"<h2>Findings <small>{safe(finding_view.note(found))}</small></h2>"
-    if not found.found:
-        yield f'<p class="dim">{safe(finding_view.none(found))}</p>'
+def _findings(session: ReportedSession) -> Iterator[str]:
+    findings = session.found
+    yield f"<h2>Findings <small>{safe(finding_view.note(findings))}</small></h2>"
+    if not findings.found:
+        yield f'<p class="dim">{safe(finding_view.none_found(findings))}</p>'
     else:
         rows = []
-        for each in found.found:
-            price = "<br>".join(safe(plain(line).strip()) for line in finding_view.price_lines(each, found))
-            about = f"<b>{safe(finding_view.sentence(each.finding))}</b><br>{safe(finding_view.cure(each.finding))}"
-            rows.append((safe(finding_view.saved(each)), f'{about}<div class="dim">{price}</div>'))
+        for finding in findings.found:
+            price = "<br>".join(safe(plain(line).strip()) for line in finding_view.price_lines(finding, findings))
+            about = (
+                f"<b>{safe(finding_view.sentence(finding.finding))}</b><br>{safe(finding_view.fix(finding.finding))}"
+            )
+            rows.append((safe(finding_view.format_savings(finding)), f'{about}<div class="dim">{price}</div>'))
         yield from table(("saves", "what is the case, and what cures it"), rows, (1,))
-    for lacking in found.lacks:
-        yield f'<p class="dim">Not told: {safe(lacking)}</p>'
+    for missing in findings.lacks:
+        yield f'<p class="dim">Not told: {safe(missing)}</p>'
 
 
-def _cache(one: ReportedSession) -> Iterator[str]:
-    if not any(call.usage for call in one.calls):
+def _cache(session: ReportedSession) -> Iterator[str]:
+    if not any(call.usage for call in session.calls):
         return
-    usages = [call.usage or (0, 0, 0) for call in one.calls]
+    usages = [call.usage or (0, 0, 0) for call in session.calls]
     parts = [
         StackPart(name, f"f-{name}", [usage[n] for usage in usages])
         for n, name in enumerate(("read", "write", "fresh"))
     ]
     marks = [
         Mark(at, "▼", f"call {at + 1:,}: {call.missed}", style="mark-miss")
-        for at, call in enumerate(one.calls)
+        for at, call in enumerate(session.calls)
         if call.missed
     ]
     yield "<h2>What the cache did</h2><figure><figcaption>"
@@ -263,21 +268,21 @@ def _cache(one: ReportedSession) -> Iterator[str]:
     yield "</figure>"
 
 
-def _cost(one: ReportedSession) -> Iterator[str]:
-    if one.usd is None:
+def _cost(session: ReportedSession) -> Iterator[str]:
+    if session.usd is None:
         yield '<h2>What it cost</h2><p class="dim">No price is known for the model.</p>'
         return
-    yield f"<h2>What it cost <small>{one.cost}, list price</small></h2>"
-    most = max((usd for _, usd, _ in one.parts), default=0.0)
+    yield f"<h2>What it cost <small>{session.cost}, list price</small></h2>"
+    most = max((usd for _, usd, _ in session.parts), default=0.0)
     rows = [
         (safe(name), numbers.tokens(tokens), numbers.money(usd), charts.bar(usd, most, "b-money"))
-        for name, usd, tokens in one.parts
+        for name, usd, tokens in session.parts
         if usd or tokens
     ]
     yield from table(("part", "tokens", "USD", ""), rows, (0, 3))
-    if len(one.calls) > 1:
+    if len(session.calls) > 1:
         sums, total = [], 0.0
-        for call in one.calls:
+        for call in session.calls:
             total += call.usd or 0.0
             sums.append(total)
         yield "<figure><figcaption>cost so far, call by call (this thread)</figcaption>"
@@ -291,14 +296,14 @@ def _usd(value: float) -> str:
     return f"${value:,.2f}" if value < 100 else f"${value:,.0f}"
 
 
-def _phases(one: ReportedSession) -> Iterator[str]:
-    grown = one.growth.growth
-    if len(grown.phases) < 2:
+def _phases(session: ReportedSession) -> Iterator[str]:
+    growth = session.growth.growth
+    if len(growth.phases) < 2:
         return
-    yield f"<h2>Phases <small>by {safe(grown.rule or 'name')}</small></h2>"
-    most = max((phase.growth for phase in grown.phases), default=0)
+    yield f"<h2>Phases <small>by {safe(growth.rule or 'name')}</small></h2>"
+    most = max((phase.growth for phase in growth.phases), default=0)
     rows = []
-    for phase, parts in list(zip(grown.phases, grown.by_phase, strict=True))[-MOST_PHASES:]:
+    for phase, parts in list(zip(growth.phases, growth.by_phase, strict=True))[-MAX_PHASES:]:
         rising = [part for part in parts if part.growth > 0]
         calls = f"{phase.first:,}–{phase.last:,}" if phase.calls > 1 else f"{phase.first:,}"
         rows.append(
@@ -314,16 +319,16 @@ def _phases(one: ReportedSession) -> Iterator[str]:
             )
         )
     yield from table(("phase", "calls", "what grew", "growth", "peak", "sent", "cost", ""), rows, (0, 2, 7))
-    if len(grown.phases) > MOST_PHASES:
-        yield f'<p class="dim">The last {MOST_PHASES} of {len(grown.phases):,}.</p>'
+    if len(growth.phases) > MAX_PHASES:
+        yield f'<p class="dim">The last {MAX_PHASES} of {len(growth.phases):,}.</p>'
 
 
-def _blocks(one: ReportedSession) -> Iterator[str]:
-    if not one.blocks:
+def _blocks(session: ReportedSession) -> Iterator[str]:
+    if not session.blocks:
         return
     yield "<h2>Heaviest blocks <small>by tokens x calls that they stayed</small></h2>"
     rows = []
-    for block in one.blocks:
+    for block in session.blocks:
         sign = sign_of(block.category)
         n = CATEGORIES.index(block.category) if block.category in CATEGORIES else 0
         label = f"<b>{safe(block.label)}</b> " if block.label and not block.words.startswith(block.label) else ""
@@ -338,7 +343,7 @@ def _blocks(one: ReportedSession) -> Iterator[str]:
     yield from table(("block", "tokens", "calls", "cost"), rows)
 
 
-_RULES: Final = """
+REPORT_CSS: Final = """
 .warn{color:var(--warn)}
 .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(9rem,1fr));gap:.6rem;margin:1rem 0}
 .cards div{background:var(--panel);padding:.6rem .8rem}

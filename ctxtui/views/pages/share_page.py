@@ -1,4 +1,4 @@
-"""One page that shows exactly what a call sent: self-contained HTML without scripts, readable from any browser."""
+"""A page that shows exactly what a call sent: self-contained HTML without scripts."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ctxtui.views.html.document import foot, head, safe
 from ctxtui.views.text import numbers
 from ctxtui.views.text.signs import CATEGORY, NOT_RECORDED, Sign
 
-LONGEST: Final = 200
-"""Characters of a block's text that stand in its row."""
+MAX_ROW_CHARS: Final = 200
+"""Characters of a block's text in its row."""
 
 _IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/=\s]*")
 
 
 class SharedBlock(Struct, frozen=True, kw_only=True):
-    """One block of the page: its `category` index, `label` and `text` as the model read it, its tokens, and images in
-    it as (media type, base64). `read` is False for a block that the provider took out."""
+    """One block: its `category` index, `label`, `text` as the model read it, tokens, and images as (media type,
+    base64). `read` is False if the provider removed the block."""
 
     category: int
     role: str
@@ -35,9 +35,14 @@ class SharedBlock(Struct, frozen=True, kw_only=True):
 
 
 class SharedCall(Struct, frozen=True, kw_only=True):
-    """What the page is made of. `facts` are short texts under the title, `total` the context's tokens and `method` how
-    they were obtained, `residual` the total less the blocks', `body` the request's JSON text ("" where it cannot be
-    told), `lost` what of the context the body could not say, `masked` a line per kind of thing that was masked."""
+    """Content of the page.
+
+    `facts` are short texts under the title; `total` is the context's tokens and `method` how they were obtained;
+    `residual`
+    is the total minus the blocks' tokens; `body` is the request's JSON ("" if it cannot be built), `lost` lists parts
+    of the
+    context missing in it; `masked` has one line per kind of masked text.
+    """
 
     title: str
     facts: tuple[str, ...]
@@ -51,34 +56,34 @@ class SharedCall(Struct, frozen=True, kw_only=True):
     masked: tuple[str, ...]
 
 
-def page(what: SharedCall) -> str:
-    """The HTML of `what`: no script, nothing loaded from anywhere."""
-    parts = [*_head(what), *_composition(what), *_blocks(what.blocks), *_body(what)]
+def page(call: SharedCall) -> str:
+    """Render the HTML, without scripts or external resources."""
+    parts = [*_head(call), *_composition(call), *_blocks(call.blocks), *_body(call)]
     return "\n".join(parts) + "\n"
 
 
-def _head(what: SharedCall) -> Iterator[str]:
-    yield from head(what.title, _RULES)
-    yield f"<header><h1>{safe(what.title)}</h1><p>{' · '.join(map(safe, what.facts))}</p>"
-    masked = "; ".join(map(safe, what.masked)) or "nothing was found to mask"
-    yield f'<p class="masked">Masked ({safe(what.level)}): {masked}</p></header><main>'
+def _head(call: SharedCall) -> Iterator[str]:
+    yield from head(call.title, SHARE_CSS)
+    yield f"<header><h1>{safe(call.title)}</h1><p>{' · '.join(map(safe, call.facts))}</p>"
+    masked = "; ".join(map(safe, call.masked)) or "nothing was found to mask"
+    yield f'<p class="masked">Masked ({safe(call.level)}): {masked}</p></header><main>'
 
 
-def _composition(what: SharedCall) -> Iterator[str]:
-    yield f"<h2>Context <b>{numbers.exact(what.total)}</b> tokens <small>{safe(what.method)}</small></h2>"
+def _composition(call: SharedCall) -> Iterator[str]:
+    yield f"<h2>Context <b>{numbers.exact(call.total)}</b> tokens <small>{safe(call.method)}</small></h2>"
     sums: dict[int, int] = {}
-    for block in what.blocks:
+    for block in call.blocks:
         sums[block.category] = sums.get(block.category, 0) + (block.tokens if block.read else 0)
     shown = [(category, tokens) for category, tokens in sorted(sums.items()) if tokens]
     whole = sum(tokens for _, tokens in shown) or 1
     cells = (f'<i class="c{n}" style="width:{tokens / whole:.2%}" title="{_sign(n).name}"></i>' for n, tokens in shown)
     yield f'<div class="bar">{"".join(cells)}</div><table>'
     for n, tokens in shown:
-        share = numbers.share(tokens / what.total) if what.total else ""
+        share = numbers.share(tokens / call.total) if call.total else ""
         name = f'<td class="t{n}">{_sign(n).glyph} {_sign(n).name}</td>'
         yield f"<tr>{name}<td>{numbers.tokens(tokens)}</td><td>{share}</td></tr>"
-    if what.residual:
-        yield f'<tr class="dim"><td>residual</td><td>{numbers.signed(what.residual)}</td><td></td></tr>'
+    if call.residual:
+        yield f'<tr class="dim"><td>residual</td><td>{numbers.signed(call.residual)}</td><td></td></tr>'
     yield "</table>"
 
 
@@ -87,7 +92,7 @@ def _blocks(blocks: Iterable[SharedBlock]) -> Iterator[str]:
     for block in blocks:
         sign, n = _sign(block.category), block.category
         tokens = numbers.tokens(block.tokens) if block.read else numbers.unread(block.tokens)
-        first = block.text[: LONGEST * 4].strip().split("\n", 1)[0][:LONGEST]
+        first = block.text[: MAX_ROW_CHARS * 4].strip().split("\n", 1)[0][:MAX_ROW_CHARS]
         state = "" if block.read else ' class="unread"'
         yield f'<details{state}><summary><span class="g t{n}">{sign.glyph}</span>'
         if first.startswith(block.label):
@@ -104,10 +109,10 @@ def _images(block: SharedBlock) -> Iterator[str]:
             yield f'<img alt="an image of the prompt" src="data:{media_type};base64,{data}">'
 
 
-def _body(what: SharedCall) -> Iterator[str]:
-    if what.body:
-        lost = "".join(f'<p class="dim">not in the body: {safe(one)}</p>' for one in what.lost)
-        yield f"<h2>Request body</h2>{lost}<details><summary>JSON</summary><pre>{safe(what.body)}</pre></details>"
+def _body(call: SharedCall) -> Iterator[str]:
+    if call.body:
+        lost = "".join(f'<p class="dim">not in the body: {safe(part)}</p>' for part in call.lost)
+        yield f"<h2>Request body</h2>{lost}<details><summary>JSON</summary><pre>{safe(call.body)}</pre></details>"
     yield foot("Made by ctxtui: what the model read, block by block.")
 
 
@@ -115,12 +120,12 @@ def _sign(category: int) -> Sign:
     return CATEGORY[category if category < len(CATEGORY) else NOT_RECORDED]
 
 
-def index_of(category: str) -> int:
-    """The index that the page has for a category's name; what is not recorded comes last."""
+def category_index(category: str) -> int:
+    """The page's index of a category name; unrecorded content comes last."""
     return INDEX.get(category, NOT_RECORDED)
 
 
-_RULES: Final = """
+SHARE_CSS: Final = """
 .bar{display:flex;height:1rem}
 .bar i{display:block}
 td{padding:0 1.2rem 0 0}

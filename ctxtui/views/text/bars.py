@@ -1,4 +1,4 @@
-"""Bars beside text: lines with a half step, levels on a track, kept and freed, the budget of a window."""
+"""Bars next to text: lines with half steps, levels on a track, kept and freed parts, window budgets."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from ctxtui.analysis.context_window import ContextWindow
 
 EIGHTHS_ACROSS = " ▏▎▍▌▋▊▉"
-"""The left part of a cell, by eighths."""
+"""Left part of a cell, by eighths."""
 
 
 def _cells(value: float, scale: float, room: int) -> float:
-    """How many of `room` cells `value` fills where `scale` fills them all."""
+    """Number of `room` cells filled by `value` if `scale` fills them all."""
     if scale <= 0 or value <= 0 or math.isnan(value) or math.isnan(scale):
         return 0.0
     return min(float(room), value * room / scale)
 
 
 def line(value: float, scale: float, room: int, tiny: str = "·") -> str:
-    """`value` of `scale` as a line of at most `room` cells: ``━━╸``; less than half a cell is `tiny`.
+    """Draw `value` of `scale` as a line of at most `room` cells: ``━━╸``; less than half a cell is `tiny`.
 
-    Lists of figures keep the dot; the transcript passes "" for `tiny`. The text is not padded.
+    Lists of figures use the dot; the transcript passes "" for `tiny`. The text is not padded.
     """
     filled = _cells(value, scale, room)
     if filled <= 0 or room <= 0:
@@ -37,57 +37,61 @@ def line(value: float, scale: float, room: int, tiny: str = "·") -> str:
 
 
 def level(value: float, scale: float, room: int, style: str = "readtx") -> list[Span]:
-    """A level on its track, always `room` cells: ``━`` in `style` what is there, ``─`` faint what is gone."""
-    there = line(value, scale, room, tiny="")
-    return merged([Span(there, style), Span("─" * (room - len(there)), "hair")])
+    """Draw a level on its track in exactly `room` cells:
+
+    ``━`` in `style` for the present part, ``─`` faint for the rest.
+    """
+    filled = line(value, scale, room, tiny="")
+    return merged([Span(filled, style), Span("─" * (room - len(filled)), "hair")])
 
 
 def progress(done: int, total: int, room: int) -> list[Span]:
-    """Progress for a rule: a level in accent, full only when all is done."""
+    """Draw progress for a rule: a level in accent, full only when all is done."""
     if done < total:
-        there = line(min(done, total), total, room, tiny="")[: max(0, room - 1)]
-        return merged([Span(there, "accent"), Span("─" * (room - len(there)), "hair")])
+        filled = line(min(done, total), total, room, tiny="")[: max(0, room - 1)]
+        return merged([Span(filled, "accent"), Span("─" * (room - len(filled)), "hair")])
     return level(1, 1, room, "accent")
 
 
 def staged(kept: float, freed: float, scale: float, room: int, style: str, freed_style: str = "warn") -> list[Span]:
-    """What an edit keeps and what it frees: ``━━╌╌``, at most `room` cells, not padded. `style` is the kept part's."""
+    """Draw kept and freed parts: ``━━╌╌``, at most `room` cells, not padded. `style` is for the kept part."""
     whole = line(kept + freed, scale, room)
     if whole == "·" or freed <= 0:
         return merged([Span(whole, style)])
-    left = (line(kept, scale, room) if kept > 0 else "")[: max(0, len(whole) - 1)]
-    return merged([Span(left, style), Span("╌" * (len(whole) - len(left)), freed_style)])
+    kept_bar = (line(kept, scale, room) if kept > 0 else "")[: max(0, len(whole) - 1)]
+    return merged([Span(kept_bar, style), Span("╌" * (len(whole) - len(kept_bar)), freed_style)])
 
 
 def budget_style(used: float, usable: float) -> str:
-    """The level colour of `used` tokens: under 90 % of `usable` ``readtx``, under 100 % ``warn``, else ``crit``."""
+    """Level colour of `used` tokens: under 90 % of `usable` ``readtx``, under 100 % ``warn``, else ``crit``."""
     if usable <= 0 or used < 0.9 * usable:
         return "readtx"
     return "warn" if used < usable else "crit"
 
 
 def limit_words(window: ContextWindow) -> list[Span]:
-    """Which limit is in force and how that is known; nothing where none is."""
+    """The window limit and its origin; empty without a limit."""
     if not window.limit:
         return []
-    behind = f"; the model takes {numbers.tokens(window.model)}" if window.model > window.limit else ""
-    return [Span(numbers.tokens(window.limit)), Span(f" {window.origin_text}{behind}", "dim")]
+    model_window = f"; the model takes {numbers.tokens(window.model)}" if window.model > window.limit else ""
+    return [Span(numbers.tokens(window.limit)), Span(f" {window.origin_text}{model_window}", "dim")]
 
 
 def limit_short(window: ContextWindow) -> str:
-    """The same in at most 18 cells: ``compacts at 168.5k``; "" where no limit is known."""
-    # Imported here: Home's first frame knows no window.
+    """The window limit in at most 18 cells: ``compacts at 168.5k``; "" if unknown."""
+    # Late import: not needed for Home's first frame.
     from ctxtui.analysis.context_window import SHORT_TEXTS
 
-    how = SHORT_TEXTS.get(window.origin, "")
-    return how.format(numbers.tokens(window.limit).replace(".0k", "k")) if window.limit else ""
+    template = SHORT_TEXTS.get(window.origin, "")
+    return template.format(numbers.tokens(window.limit).replace(".0k", "k")) if window.limit else ""
 
 
 def budget(used: float, usable: float, window: float, room: int, after: float | None = None) -> list[Span]:
-    """The budget bar, exactly `room` cells; its scale is the context window (tokens).
+    """Draw the budget bar in exactly `room` cells; its scale is the context window (tokens).
 
-    ``█`` used, ``·`` free, ``┃`` at the usable limit, ``╱`` the reserve behind it. With edits staged, `after` is what
-    the context falls to (tokens): what would be freed is ``░``. A context beyond its window fills the bar.
+    ``█`` used, ``·`` free, ``┃`` at the usable limit, ``╱`` the reserve after it. With staged edits, `after` is the new
+    size
+    of the context (tokens), and the freed part is ``░``. A context larger than its window fills the bar.
     """
     if room <= 0:
         return []

@@ -1,4 +1,4 @@
-"""Curves in braille: points to dots, two across and four down in each cell, and several curves laid over each other."""
+"""Curves in braille dots (two across and four down in each cell), and overlays of several curves."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def curve(
     x_range: tuple[float, float],
     y_range: tuple[float, float],
 ) -> Mask:
-    """The dots of the line through `points` (x rising) in `width` x `height` cells; values outside are held at the rim.
+    """The dots of a line through `points` (ascending x) in `width` x `height` cells; outside values are clamped.
 
-    `y_range` runs from the lowest line to the uppermost. Neighbouring dots are joined, so that a fall is a line.
+    `y_range` runs from the lowest line to the topmost. Consecutive dots are joined by a line.
     """
     mask = [[0] * width for _ in range(height)]
     if width <= 0 or height <= 0:
@@ -34,13 +34,13 @@ def curve(
     before: tuple[int, int] | None = None
     for x, y in points:
         here = (_pixel(x, *x_range, 2 * width), 4 * height - 1 - _pixel(y, *y_range, 4 * height))
-        for column, row in _joined(before or here, here):
+        for column, row in _line_between(before or here, here):
             mask[row // 4][column // 2] |= _DOTS[row % 4][column % 2]
         before = here
     return mask
 
 
-def _joined(start: tuple[int, int], end: tuple[int, int]) -> Iterable[tuple[int, int]]:
+def _line_between(start: tuple[int, int], end: tuple[int, int]) -> Iterable[tuple[int, int]]:
     (x0, y0), (x1, y1) = start, end
     count = max(abs(x1 - x0), abs(y1 - y0))
     for i in range(count + 1):
@@ -49,13 +49,13 @@ def _joined(start: tuple[int, int], end: tuple[int, int]) -> Iterable[tuple[int,
 
 
 def dot(mask: Mask, column: int, row: int) -> None:
-    """Set one dot of `mask`: `column` of 2 per cell, `row` of 4 per cell from the top; outside nothing happens."""
+    """Set one dot of `mask`: `column` of 2 per cell, `row` of 4 per cell from the top; ignored outside the mask."""
     if 0 <= row < 4 * len(mask) and mask and 0 <= column < 2 * len(mask[0]):
         mask[row // 4][column // 2] |= _DOTS[row % 4][column % 2]
 
 
 def rows(layers: Sequence[tuple[Mask, str]]) -> list[list[Span]]:
-    """Curves as lines of spans; each layer is (dots, style), and nothing is drawn over a cell of an earlier layer."""
+    """Curves as lines of spans; each layer is (dots, style), and earlier layers are on top."""
     if not layers:
         return []
     height, width = len(layers[0][0]), len(layers[0][0][0]) if layers[0][0] else 0
@@ -63,7 +63,9 @@ def rows(layers: Sequence[tuple[Mask, str]]) -> list[list[Span]]:
     for row in range(height):
         spans = []
         for column in range(width):
-            found = next(((mask[row][column], style) for mask, style in layers if mask[row][column]), (0, "ink"))
-            spans.append(Span(chr(0x2800 + found[0]) if found[0] else " ", found[1]))
+            bits_and_style = next(
+                ((mask[row][column], style) for mask, style in layers if mask[row][column]), (0, "ink")
+            )
+            spans.append(Span(chr(0x2800 + bits_and_style[0]) if bits_and_style[0] else " ", bits_and_style[1]))
         out.append(merged(spans))
     return out

@@ -1,7 +1,8 @@
-"""Cells: how wide text is drawn in a terminal, and text cut to a width.
+"""Cell widths of text in a terminal, and text cut to a width.
 
-The table is Unicode 17's (East Asian Wide and Fullwidth are 2, combining marks and format characters 0) in the
-reading that the terminal library of this project takes, so that both measure alike; a test compares the two.
+The table is Unicode 17's (East Asian Wide and Fullwidth are 2, combining marks and format characters 0), interpreted
+like
+the terminal library of this project, so that both measure the same; a test compares the two.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from functools import cache
 
-# Ranges other than one cell: distance from the last range's end, length - 1, cells; numbers in hexadecimal.
+# Ranges with a width other than 1: distance from the last range's end, length - 1, cells; in hexadecimal.
 _TABLE = """
 0..0 300.6f.0 114.6.0 108.2c.0 2..0 2.1.0 2.1.0 2..0 49.a.0 2..0 2f.14.0 11..0 66.6.0 3.5.0 3.1.0 2.3.0
 24..0 1f.1a.0 5c.a.0 3b.8.0 a..0 19.3.0 2.8.0 2.2.0 2.4.0 2c.2.0 3c.8.0 2b.17.0 2.20.0 37.2.0 2.11.0 2.6.0
@@ -57,32 +58,32 @@ def _ranges() -> tuple[list[int], list[int], list[int]]:
 
 
 class _Widths(dict[str, int]):
-    """Cells of each character seen so far: a lookup in C instead of a search."""
+    """Cells of each character, cached: a lookup in C instead of a search."""
 
     def __missing__(self, character: str) -> int:
         code = ord(character)
         starts, ends, widths = _ranges()
         at = bisect_right(starts, code) - 1
-        found = widths[at] if at >= 0 and code <= ends[at] else 1
+        cell_count = widths[at] if at >= 0 and code <= ends[at] else 1
         if code < 0x20 or 0x7F <= code < 0xA0:
-            found = 0
-        self[character] = found
-        return found
+            cell_count = 0
+        self[character] = cell_count
+        return cell_count
 
 
 _WIDTHS = _Widths()
 
 
 def width(text: str) -> int:
-    """Cells that `text` takes: 0, 1 or 2 for each character."""
+    """Number of cells of `text`: 0, 1 or 2 for each character."""
     if text.isascii() and text.isprintable():
         return len(text)
-    # Signs stand alone, many times on each line.
+    # Single signs occur many times on each line.
     return sum(map(_WIDTHS.__getitem__, text)) if len(text) > 1 else _WIDTHS[text]
 
 
 def reach(text: str, start: int, room: int) -> int:
-    """The index of the first character from `start` on that does not fit in `room` cells; len(text) if all fit."""
+    """Index of the first character from `start` on that does not fit in `room` cells; len(text) if all fit."""
     if room <= 0:
         return start
     if text[start : start + room].isascii():
@@ -95,7 +96,7 @@ def reach(text: str, start: int, room: int) -> int:
 
 
 def cut(text: str, room: int) -> str:
-    """The first `room` cells of `text`; where a wide character is cut in half, a space takes the half cell."""
+    """The first `room` cells of `text`; if a wide character is cut in half, a space fills the half cell."""
     end = reach(text, 0, room)
     if end == len(text):
         return text
@@ -104,8 +105,10 @@ def cut(text: str, room: int) -> str:
 
 
 def tail(text: str, room: int) -> str:
-    """The last `room` cells of `text`; a wide character cut in half is left out, and a mark without its letter. Reads
-    no more than it needs."""
+    """The last `room` cells of `text`, without a wide character cut in half or a mark without its letter.
+
+    Reads only the end of `text`.
+    """
     last = text[-room:] if room > 0 else ""
     if not last or last.isascii():
         return last
@@ -118,7 +121,7 @@ def tail(text: str, room: int) -> str:
 
 
 def fit(text: str, room: int) -> str:
-    """`text` if it fits in `room` cells, else its beginning and ``…``. Reads no more than it needs."""
+    """`text` if it fits in `room` cells, else its beginning and ``…``. Reads no more than needed."""
     if room <= 0:
         return ""
     head = text[: 4 * room + 16]
@@ -128,8 +131,7 @@ def fit(text: str, room: int) -> str:
 
 
 def ends(text: str, room: int) -> str:
-    """`text` if it fits in `room` cells, else with its middle cut out: of a path the end says most, so more of it
-    stays."""
+    """`text` if it fits in `room` cells, else with its middle cut out; most of the end is kept, for paths."""
     if width(text) <= room:
         return text
     last = tail(text, (room - 1) * 2 // 3)
@@ -137,12 +139,12 @@ def ends(text: str, room: int) -> str:
 
 
 def left(text: str, room: int) -> str:
-    """`text` fitted and filled with blanks at its right to exactly `room` cells."""
+    """Left-align `text`, shortened or padded to exactly `room` cells."""
     text = fit(text, room)
     return text + " " * (room - width(text))
 
 
 def right(text: str, room: int) -> str:
-    """`text` fitted and filled with blanks at its left to exactly `room` cells."""
+    """Right-align `text`, shortened or padded to exactly `room` cells."""
     text = fit(text, room)
     return " " * (room - width(text)) + text

@@ -1,4 +1,4 @@
-"""The transcript's grid: which column begins where, by the width of the pane and of the screen (look book, layout)."""
+"""The transcript's grid: columns by the width of pane and screen (look book, layout)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span, Spans, cropped, width
 
 MEDIUM: Final = 100
-"""Screen columns from which rows have bars."""
+"""Screen width from which rows have bars."""
 WIDE: Final = 160
-"""Screen columns from which rows tell their call and what they cost so far."""
+"""Screen width from which rows show their call and cost."""
 _LEAD: Final = 7
-"""Gutter, cursor, turn (2), blank, glyph, blank."""
+"""Cells of gutter, cursor, turn (2), blank, glyph, blank."""
 BODY: Final = 8
-"""The column at which an opened block's text begins."""
+"""Column at which an opened block's text begins."""
 
 
 class Grid(Struct, frozen=True):
-    """Widths in cells: `text` takes what is left; `bar`, `call` and `cost` are 0 where they are not shown. While edits
-    are `staged`, `before` is the column of what a block had (0 where it is not shown)."""
+    """Widths in cells:
+
+    `text` takes the rest; hidden columns `bar`, `call` and `cost` are 0. While edits are `staged`, `before` is the
+    column of the size before them (0: hidden).
+    """
 
     width: int
     text: int
@@ -47,12 +50,12 @@ class Grid(Struct, frozen=True):
 
     @property
     def body(self) -> int:
-        """Cells of a line of an opened block."""
+        """Width of a line of an opened block."""
         return max(1, self.width - BODY - 2)
 
     def heads(self, above: int, blocks: int, *, partial: bool = False) -> list[Span]:
-        """What stands at the right of the rule: the heads of the columns and how many rows are above the view; no
-        number of those or of `blocks` where they are the end of more (`partial`)."""
+        """Right part of the rule: column heads and number of rows above the view; without counts if the rows are the
+        end of a longer list (`partial`)."""
         up = "↑ ·" if partial else f"↑ {above:,}" if above else ""
         if self.staged:
             columns = f"{'before→':>7}  {'after':>5}" + " " * (self.bar + 1) if self.before else "after "
@@ -66,10 +69,10 @@ class Grid(Struct, frozen=True):
 
 
 def fitted(spans: Spans, room: int) -> list[Span]:
-    """`spans` in exactly `room` cells; what is too long ends in ``…``."""
-    taken = width(spans)
-    if taken <= room:
-        return [*spans, Span(" " * (room - taken))]
+    """`spans` in exactly `room` cells; longer ones end in ``…``."""
+    used = width(spans)
+    if used <= room:
+        return [*spans, Span(" " * (room - used))]
     if room <= 0:
         return []
     cut = cropped(spans, room - 1)
@@ -77,5 +80,5 @@ def fitted(spans: Spans, room: int) -> list[Span]:
 
 
 def figure(text: str, style: str, room: int) -> Span:
-    """A figure at the right of its column."""
+    """A right-aligned figure."""
     return Span(cells.right(text, room), style)

@@ -1,4 +1,4 @@
-"""How panes of a few cells say what they have to say: whole figures and whole facts, none cut off in its middle."""
+"""Text for narrow panes: complete figures and facts, never cut in the middle."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from ctxtui.views.text.span import Span, Spans, width
 
 
 def figures(parts: Sequence[tuple[Span, Span]], room: int) -> Spans:
-    """Figures, each behind its sign, in one line of `room` cells: the signs alone divide them where blanks between them
-    would take too much."""
+    """Figures with their signs in one line of `room` cells; blanks between them are left out if they do not fit."""
     for gap in (" ", ""):
         line = [Span(" ")]
         for sign, figure in parts:
@@ -21,18 +20,17 @@ def figures(parts: Sequence[tuple[Span, Span]], room: int) -> Spans:
 
 
 def facts(words: Iterable[str], room: int) -> str:
-    """As many of these `words`, in their order, as stand whole in `room` cells; where not even the first does, its
-    beginning."""
-    told = ""
-    for one in words:
-        more = f"{told} · {one}" if told else one
-        if cells.width(more) <= room:
-            told = more
-        elif not told:
-            told = cells.fit(one, room).rstrip()
-    return told
+    """As many of `words`, in order, as fit completely in `room` cells; at least the beginning of the first."""
+    text = ""
+    for fact in words:
+        longer = f"{text} · {fact}" if text else fact
+        if cells.width(longer) <= room:
+            text = longer
+        elif not text:
+            text = cells.fit(fact, room).rstrip()
+    return text
 
 
 def first_that_fits(ways: Sequence[str], room: int) -> str:
-    """The first of these ways to say something that stands whole in `room` cells; else the beginning of the last."""
+    """The first of `ways` that fits in `room` cells; else the beginning of the last."""
     return next((way for way in ways if cells.width(way) <= room), cells.fit(ways[-1], room).rstrip())

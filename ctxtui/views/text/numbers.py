@@ -1,4 +1,4 @@
-"""Numbers as the look book writes them: short, of a known width, and exact at every boundary."""
+"""Number formats of the look book: short, of known width, and exact at every boundary."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ MINUS: Final = "−"
 """U+2212: as wide as the plus, unlike the hyphen."""
 
 NONE: Final = "·"
-"""There is none."""
+"""Shown for "none"."""
 
 NOT_APPLICABLE: Final = "–"
-"""The question does not apply: the read share of a session of one call."""
+"""Shown if a figure does not apply, such as the read share of a single call."""
 
 NOT_YET: Final = "?"
-"""Not known yet."""
+"""Shown if a figure is not known yet."""
 
 _UNITS: Final = "kMGTPEZY"
 
 
 def tokens(n: float) -> str:
-    """Tokens in at most 6 cells: ``0``-``999``, ``1.0k``-``999.9k``, ``1.00M``-``99.99M``, ``100.0M``-``999.9M`` ...
+    """Format tokens in at most 6 cells: ``0``-``999``, ``1.0k``-``999.9k``, ``1.00M``-``99.99M``, ``100.0M``-``999.9M``
+    ...
 
-    Halves round up. A negative count has its sign in front (7 cells). From 10^27 on the count is ``∞``.
+    Halves round up. Negative counts have a sign (7 cells). From 10^27 on the result is ``∞``.
     """
     if n < 0:
         return MINUS + tokens(-n)
@@ -49,38 +50,38 @@ def _rounded(top: int, bottom: int) -> int:
 
 
 def exact(n: int) -> str:
-    """All digits, thousands by comma: ``122,441``. Once per screen."""
+    """Format all digits, with commas: ``122,441``. Used once per screen."""
     return f"{n:,}".replace("-", MINUS)
 
 
 def many(count: int, noun: str, plural: str = "") -> str:
-    """``1 call``, ``1,200 calls``; `plural` where it is not the noun with an s."""
+    """Format a count: ``1 call``, ``1,200 calls``; `plural` if it is not the noun with an s."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def signed(n: float) -> str:
-    """A change in tokens: ``+1.9k``, ``−46.7k``, ``0``. At most 7 cells."""
+    """Format a change in tokens: ``+1.9k``, ``−46.7k``, ``0``. At most 7 cells."""
     short = tokens(n)
     return short if short in {"0", NOT_YET} or short.startswith(MINUS) else "+" + short
 
 
 def guessed(n: float) -> str:
-    """Tokens that nobody counted: ``?4.1k``."""
+    """Format an estimated number of tokens: ``?4.1k``."""
     return "?" + tokens(n)
 
 
 def typical(n: float) -> str:
-    """Tokens that are usual, not foreseen: ``~180``."""
+    """Format a typical, not predicted, number of tokens: ``~180``."""
     return "~" + tokens(n)
 
 
 def unread(n: float) -> str:
-    """Tokens recorded or sent, but not read by the provider: ``(18)``."""
+    """Format tokens recorded or sent, but not read by the provider: ``(18)``."""
     return f"({tokens(n)})"
 
 
 def money(usd: float | None) -> str:
-    """US dollars: 3 decimals under $1, else 2, thousands by comma; None is the word ``unknown``."""
+    """Format US dollars: 3 decimals under $1, else 2, with commas; None is the word ``unknown``."""
     if usd is None or math.isnan(usd):
         return "unknown"
     sign, size = (MINUS if usd < 0 else ""), abs(usd)
@@ -89,30 +90,30 @@ def money(usd: float | None) -> str:
 
 
 def least(usd: float | None, partial: bool) -> str:
-    """As `money`; with ``≥`` where a price is missing, or the end of an answer: a part does not look like the whole."""
+    """Like `money`, with ``≥`` if a price or the end of an answer is missing (`partial`)."""
     return f"≥ {money(usd)}" if partial and usd else money(None if partial else usd)
 
 
 def least_tokens(n: float, partial: bool) -> str:
-    """As `tokens`; with ``≥`` where the end of an answer is missing in the count."""
+    """Like `tokens`, with ``≥`` if the end of an answer is missing (`partial`)."""
     return f"≥{tokens(n)}" if partial and n else NONE if partial else tokens(n)
 
 
 def signed_money(usd: float | None) -> str:
-    """A change in US dollars: ``+$0.729``, ``−$0.876``, ``$0.000``."""
+    """Format a change in US dollars: ``+$0.729``, ``−$0.876``, ``$0.000``."""
     short = money(usd)
     return "+" + short if usd is not None and usd > 0 and short != "$0.000" else short
 
 
 def share(part: float, decimals: int = 1) -> str:
-    """A fraction (0 to 1) in percent: ``46.7 %``, with `decimals` = 0 ``47 %``."""
+    """Format a fraction (0 to 1) in percent: ``46.7 %``, with `decimals` = 0 ``47 %``."""
     if not math.isfinite(part):
         return NOT_APPLICABLE
     return f"{part * 100:.{decimals}f} %".replace("-", MINUS)
 
 
 def interval(value: float, low: float, high: float) -> str:
-    """Half the 90 % interval [`low`, `high`] around `value` in percent of it: ``±0.4 %``; "" for an exact figure."""
+    """Format half of the 90 % interval [`low`, `high`] in percent of `value`: ``±0.4 %``; "" for an exact figure."""
     half = max(high - value, value - low, 0.0)
     if half == 0 or value == 0:
         return ""
@@ -121,7 +122,7 @@ def interval(value: float, low: float, high: float) -> str:
 
 
 def ago(seconds: float | None) -> str:
-    """A stretch of time in at most 5 cells: ``4:41``, ``59:59``, ``2 h``, ``3 d``, ``3 y``. None is ``?``."""
+    """Format a duration in at most 5 cells: ``4:41``, ``59:59``, ``2 h``, ``3 d``, ``3 y``. None is ``?``."""
     if seconds is None or not math.isfinite(seconds):
         return NOT_YET
     whole = max(0, math.floor(seconds))
@@ -134,5 +135,5 @@ def ago(seconds: float | None) -> str:
 
 
 def clock(moment: datetime | None) -> str:
-    """The time of day, ``05:08:41``, in the zone that `moment` carries."""
+    """Format the time of day, ``05:08:41``, in the time zone of `moment`."""
     return moment.strftime("%H:%M:%S") if moment is not None else NOT_YET

@@ -1,7 +1,7 @@
-"""Untrusted text made safe to draw: nothing in it can move the cursor, change direction, hide or outgrow its cells.
+"""Makes untrusted text safe to draw: it cannot move the cursor, change direction, hide, or exceed its cells.
 
-Escapes and direction marks are shown (``␛``, ``⟨U+202E⟩``), other control characters are ``·``; what only changes the
-look of its neighbour (U+FE0F, U+200D) is dropped, because terminals disagree about its width.
+Escapes and direction marks are shown (``␛``, ``⟨U+202E⟩``), other control characters are ``·``; characters that only
+modify their neighbour (U+FE0F, U+200D) are dropped, because terminals disagree about their width.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Final
 from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span
 
-TAB: Final = 4
+TAB_CELLS: Final = 4
 """Cells between tab stops."""
 
-LONGEST: Final = 4096
-"""Characters of a line drawn as one; a longer line is broken (a recording may hold 10 MB without a newline)."""
+MAX_LINE_CHARS: Final = 4096
+"""Maximum characters of a drawn line; longer lines are split (a recording may have 10 MB without a newline)."""
 
-_SKIP: Final = 1 << 16
-"""How many blanks at the beginning of a text `one_line` looks behind."""
+MAX_SKIPPED_BLANKS: Final = 1 << 16
+"""Maximum number of leading blanks that `one_line` skips."""
 
 _INK = re.compile(r"\S")
 _UNSAFE = (
@@ -29,7 +29,7 @@ _UNSAFE = (
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # C0 less tab, newline, return; DEL; C1
     "\u00ad\u034f\u061c\u115f\u1160\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     "\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
-    "\U000e0000-\U000e0fff"  # tags: text that people do not see and models read; variation selectors
+    "\U000e0000-\U000e0fff"  # tags: text that is invisible but read by models; variation selectors
     "]"
 )
 _DROPPED = "[\u034f\u180b-\u180d\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
@@ -39,18 +39,17 @@ _SHOWN = "␛|⟨U\\+[0-9A-F]{4,6}⟩"
 
 
 @cache
-def unsafe() -> re.Pattern[str]:
-    """A character that is never drawn as it is; tab, newline and return are not among them. Compiled when there is text
-    to look through that is not plain."""
+def unsafe_pattern() -> re.Pattern[str]:
+    """Pattern of a character that is never drawn as it is, except tab, newline and return. Compiled on first use."""
     return re.compile(_UNSAFE)
 
 
 @cache
-def _heap() -> re.Pattern[str]:
+def _excess_marks() -> re.Pattern[str]:
     return re.compile(_HEAP)
 
 
-def _shown(match: re.Match[str]) -> str:
+def _replacement(match: re.Match[str]) -> str:
     char = match[0]
     if char == "\x1b":
         return "␛"
@@ -62,32 +61,32 @@ def _shown(match: re.Match[str]) -> str:
 
 
 def _safe(text: str) -> str:
-    """`text` with everything unsafe replaced; tab, newline and return are left to the caller."""
+    """Replace everything unsafe in `text` except tab, newline and return."""
     if text.isascii() and text.isprintable():
         return text
-    text = unsafe().sub(_shown, text)
-    return text if text.isascii() else _heap().sub(r"\1", text)
+    text = unsafe_pattern().sub(_replacement, text)
+    return text if text.isascii() else _excess_marks().sub(r"\1", text)
 
 
-def _headed(text: str) -> str:
-    # A mark without a letter would land on the cell before it.
+def _with_base(text: str) -> str:
+    # A mark without a letter would be drawn over the previous cell.
     return " " + text if text and not text[0].isascii() and cells.width(text[0]) == 0 else text
 
 
 def one_line(text: str, limit: int = 1024) -> str:
-    """The beginning of `text` as one line: runs of blanks and newlines are one space, at most `limit` characters read.
+    """The beginning of `text` as one line, with runs of whitespace as one space; reads at most `limit` characters.
 
-    What is longer than the room it gets is cut by `cells.fit`; `limit` must be well above that room.
+    Use `cells.fit` to cut it to a width; `limit` must be well above that width.
     """
-    found = _INK.search(text, 0, _SKIP)
-    if not found:
+    first_ink = _INK.search(text, 0, MAX_SKIPPED_BLANKS)
+    if not first_ink:
         return ""
-    head = _safe(text[found.start() : found.start() + limit])
-    return _headed(" ".join(head.split()))
+    head = _safe(text[first_ink.start() : first_ink.start() + limit])
+    return _with_base(" ".join(head.split()))
 
 
 def plain(text: str) -> str:
-    """A whole text for a terminal or a model: tabs and line breaks stay, everything else shows what it is."""
+    """A whole text for a terminal or a model: tabs and line breaks stay, other unsafe characters are replaced."""
     return _safe(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
@@ -96,15 +95,15 @@ def line(text: str) -> str:
     text = _safe(text.removesuffix("\r"))
     if "\r" in text or "\n" in text:
         text = text.replace("\r", "·").replace("\n", "·")
-    return _headed(_untabbed(text) if "\t" in text else text)
+    return _with_base(_expand_tabs(text) if "\t" in text else text)
 
 
-def _untabbed(text: str) -> str:
+def _expand_tabs(text: str) -> str:
     out: list[str] = []
     used = 0
     for piece in text.split("\t"):
         if out:
-            gap = TAB - used % TAB
+            gap = TAB_CELLS - used % TAB_CELLS
             out.append(" " * gap)
             used += gap
         out.append(piece)
@@ -113,15 +112,15 @@ def _untabbed(text: str) -> str:
 
 
 def lines(text: str, start: int = 0) -> Iterator[str]:
-    """The lines of `text` from character `start`, safe, one after the other and only as far as they are asked for.
+    """Yield the safe lines of `text` from character `start`, lazily.
 
-    A final newline ends the last line and begins none. A line of more than `LONGEST` characters comes in pieces.
+    A final newline starts no further line. Lines of more than `MAX_LINE_CHARS` characters are split.
     """
     size = len(text)
     while start < size:
-        end = text.find("\n", start, start + LONGEST)
+        end = text.find("\n", start, start + MAX_LINE_CHARS)
         if end < 0:
-            end = min(size, start + LONGEST)
+            end = min(size, start + MAX_LINE_CHARS)
             yield line(text[start:end])
             start = end + 1 if text.startswith("\n", end) else end
         else:
@@ -130,7 +129,7 @@ def lines(text: str, start: int = 0) -> Iterator[str]:
 
 
 def wrap(text: str, room: int) -> list[str]:
-    """A safe line in pieces of at most `room` cells, broken at a space where one stands in the second half."""
+    """Split a safe line into pieces of at most `room` cells, at a space in the second half if there is one."""
     out: list[str] = []
     start = 0
     while (end := cells.reach(text, start, room)) < len(text):
@@ -146,12 +145,12 @@ def wrap(text: str, room: int) -> list[str]:
 
 
 def spans(text: str, style: str, shown_style: str = "warn") -> list[Span]:
-    """Safe `text` in `style`, with what stands for an escape or a direction mark in `shown_style`."""
+    """Safe `text` in `style`, with replacements of escapes and direction marks in `shown_style`."""
     if "␛" not in text and "⟨U+" not in text:
         return [Span(text, style)]
     out: list[Span] = []
-    at = 0
-    for found in re.finditer(_SHOWN, text):
-        out += [Span(text[at : found.start()], style), Span(found[0], shown_style)]
-        at = found.end()
-    return [span for span in [*out, Span(text[at:], style)] if span.text]
+    position = 0
+    for match in re.finditer(_SHOWN, text):
+        out += [Span(text[position : match.start()], style), Span(match[0], shown_style)]
+        position = match.end()
+    return [span for span in [*out, Span(text[position:], style)] if span.text]

@@ -1,4 +1,4 @@
-"""Scales: round steps for axes, and the line of figures under a map."""
+"""Axis scales: round steps, and the line of figures below a map."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ def step(span: float, most: int) -> float:
 
 
 def short(value: float) -> str:
-    """An axis figure without needless decimals: ``0``, ``50k``, ``1.5M``."""
+    """Format an axis figure without trailing zeros: ``0``, ``50k``, ``1.5M``."""
     figure = tokens(value)
     head, unit = (figure[:-1], figure[-1]) if figure[-1:].isalpha() else (figure, "")
     return head.rstrip("0").rstrip(".") + unit if "." in head else figure
 
 
 def line(width: int, scale: float, here: float | None = None) -> list[Span]:
-    """The scale under a map of `width` cells: ``0    50k    100k   150k``, with ``▲`` under the token `here`.
+    """The scale below a map of `width` cells: ``0    50k    100k   150k``, with ``▲`` below the token `here`.
 
-    Figures start at their place, the last one ends at the right edge; a figure that `▲` would hit is left out.
+    Figures start at their position, the last one ends at the right edge; a figure that `▲` would overlap is left out.
     """
     spans = [Span(" ")] * width
     mark = min(width - 1, max(0, int(here * width / scale))) if here is not None and scale > 0 and width > 0 else None
-    taken = {mark} if mark is not None else set()
+    used_cells = {mark} if mark is not None else set()
     by = step(scale, max(1, width // 10))
     labels = [(width - len(short(scale)), short(scale))]
     labels += [(int(i * by * width / scale), short(i * by)) for i in range(math.ceil(scale / by - 1e-9))]
     for start, figure in labels:
-        place = set(range(start - 1, start + len(figure) + 1))
-        if start < 0 or start + len(figure) > width or place & taken:
+        cells_of_figure = set(range(start - 1, start + len(figure) + 1))
+        if start < 0 or start + len(figure) > width or cells_of_figure & used_cells:
             continue
-        taken |= place - {start - 1}
+        used_cells |= cells_of_figure - {start - 1}
         spans[start : start + len(figure)] = [Span(char, "faint") for char in figure]
     if mark is not None:
         spans[mark] = Span("▲", "accent")

@@ -1,8 +1,7 @@
-"""Signs: one glyph, one letter and one style for every category, mark and cache state (the look book's tables); and its
-colours by variable name, on a screen and in pages that are shared.
+"""Signs: a glyph, a letter and a style for each category, mark and cache state, and the colours (look book).
 
-All glyphs take one cell and none has an emoji form. The letters serve terminals without Unicode; what else stands
-between ASCII and the glyphs is a table at the edge (`tui.theme.glyphs`).
+All glyphs take one cell and have no emoji form. The letters are for terminals without Unicode; other ASCII replacements
+are in `tui.theme.glyphs`.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
     from ctxtui.core.note import Note
 
 NOT_RECORDED: Final = len(CATEGORIES)
-"""The category index of what a recording lacks: faint, ``░`` in the map."""
+"""Category index of unrecorded content: faint, ``░`` in the map."""
 ATTACHED: Final = NOT_RECORDED + 1
-"""The category index of what a client attached again after a compaction and did not record."""
+"""Category index of content that a client attached again after a compaction and did not record."""
 
 
 class Sign(Struct, frozen=True):
-    """How one thing is drawn: `glyph`, its `letter` in ASCII, its `style`, the `name` shown, the number `key`."""
+    """Drawing of one thing: `glyph`, ASCII `letter`, `style`, displayed `name`, number `key`."""
 
     name: str
     glyph: str
@@ -53,9 +52,9 @@ CATEGORY: Final[tuple[Sign, ...]] = (
     Sign("summary", "Σ", "Z", "cat-summary", "-"),
     Sign("not recorded", "░", "?", "faint"),
 )
-"""Signs by category index (`ctxtui.core.category`), and last the sign of what is not recorded."""
+"""Signs by category index (`ctxtui.core.category`); the last one is for unrecorded content."""
 
-_AGAIN: Final = Sign("re-attached", "░", "?", "faint")
+RE_ATTACHED: Final = Sign("re-attached", "░", "?", "faint")
 
 MARK: Final[dict[str, Sign]] = {
     sign.name: sign
@@ -91,14 +90,14 @@ MARK: Final[dict[str, Sign]] = {
         Sign("recorded", "○", "o", "dim"),
     )
 }
-"""Marks by the word that names them."""
+"""Marks by name."""
 
 GUTTER: Final[dict[str, Sign]] = {
     "read": Sign("read", "┃", "|", "read"),
     "write": Sign("write", "╏", ":", "write"),
     "fresh": Sign("fresh", "┊", ".", "fresh"),
 }
-"""Cache state down the left edge of a list."""
+"""Cache state at the left edge of a list."""
 
 TRACK: Final[dict[str, Sign]] = {
     "read": Sign("read", "━", "=", "read"),
@@ -118,37 +117,37 @@ REPEAT: Final[dict[str, Sign]] = {
         Sign("in workspace", "⌂", "w", "cat-memory"),
     )
 }
-"""Content that stands elsewhere too, by how (the kinds of `analysis.content.duplicates`)."""
+"""Duplicates by kind (`analysis.content.duplicates`)."""
 
 
-def failed(why: object) -> list[Span]:
+def failed(reason: object) -> list[Span]:
     """The line that says why something was not done."""
-    return [Span("✗ ", "crit"), Span(safe_text.one_line(str(why), 300), "crit")]
+    return [Span("✗ ", "crit"), Span(safe_text.one_line(str(reason), 300), "crit")]
 
 
-def warned(what: object) -> list[Span]:
-    """The line that says what to look at."""
-    return [Span("▲ ", "warn"), Span(safe_text.one_line(str(what), 300), "warn")]
+def warned(warning: object) -> list[Span]:
+    """The line of a warning."""
+    return [Span("▲ ", "warn"), Span(safe_text.one_line(str(warning), 300), "warn")]
 
 
-def done(what: object) -> list[Span]:
-    """The line that says what was done."""
-    return [Span("✓ ", "ok"), Span(safe_text.one_line(str(what), 300))]
+def done(message: object) -> list[Span]:
+    """The line that confirms an action."""
+    return [Span("✓ ", "ok"), Span(safe_text.one_line(str(message), 300))]
 
 
 def of_note(note: Note) -> Span:
-    """The mark of what a note is about: a bookmark's star before a note's pen."""
+    """The sign of a note: a star for a bookmark, a pen for other notes."""
     return MARK["bookmark" if note.bookmark else "note"].span
 
 
 def category(name: str) -> Sign:
-    """The sign of a category by core's word for it (``tool_call``); unknown words get the sign of not recorded."""
-    return _AGAIN if name == "reattached" else CATEGORY[INDEX.get(name, NOT_RECORDED)]
+    """The sign of a category by its name in `core` (``tool_call``); of unrecorded content for unknown names."""
+    return RE_ATTACHED if name == "reattached" else CATEGORY[INDEX.get(name, NOT_RECORDED)]
 
 
 def category_at(index: int) -> Sign:
-    """The sign of the category with `index`; what was attached again has one too."""
-    return _AGAIN if index == ATTACHED else CATEGORY[index]
+    """The sign of a category by index, including re-attached content."""
+    return RE_ATTACHED if index == ATTACHED else CATEGORY[index]
 
 
 DARK: Final = {

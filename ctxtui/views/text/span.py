@@ -1,4 +1,4 @@
-"""Spans: a text and the name of its style, the one thing that every drawing function returns."""
+"""Spans: a text and the name of its style; all drawing functions return them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ class Span(NamedTuple):
     """A piece of one line.
 
     `style` is one or more words joined by spaces: a colour of the look book without its ``$`` (``ink``, ``dim``,
-    ``cat-user``, ``write``), a ground (``on-cur``, ``on-cat-tools``), attributes (``bold``, ``italic``, ``strike``,
-    ``underline``, ``reverse``, and ``quiet``: dim where there is no colour). No colour stands in this room.
-    A tuple, because a frame makes a thousand of them.
+    ``cat-user``, ``write``), a background (``on-cur``, ``on-cat-tools``), attributes (``bold``, ``italic``, ``strike``,
+    ``underline``, ``reverse``, and ``quiet``: dim if there is no colour). Colour values are applied outside of this
+    package.
+    A tuple, because a frame creates a thousand of them.
     """
 
     text: str
@@ -25,12 +26,12 @@ Spans = Sequence[Span]
 
 
 def width(spans: Iterable[Span]) -> int:
-    """Cells that `spans` take."""
-    taken = 0
+    """Number of cells of `spans`."""
+    used = 0
     for text, _ in spans:
-        # As `cells.width`, which a frame would call a thousand times.
-        taken += len(text) if text.isascii() and text.isprintable() else cells.width(text)
-    return taken
+        # Inlined `cells.width`, which a frame would call a thousand times.
+        used += len(text) if text.isascii() and text.isprintable() else cells.width(text)
+    return used
 
 
 def plain(spans: Iterable[Span]) -> str:
@@ -39,36 +40,36 @@ def plain(spans: Iterable[Span]) -> str:
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """`spans` with neighbours of one style joined and empty ones left out."""
+    """Join neighbours of one style, and drop empty spans."""
     out: list[Span] = []
-    held, style = "", ""
+    pending, style = "", ""
     for text, words in spans:
-        if held and words == style:
-            held += text
+        if pending and words == style:
+            pending += text
         elif text:
-            if held:
-                out.append(Span(held, style))
-            held, style = text, words
-    if held:
-        out.append(Span(held, style))
+            if pending:
+                out.append(Span(pending, style))
+            pending, style = text, words
+    if pending:
+        out.append(Span(pending, style))
     return out
 
 
 def cropped(spans: Iterable[Span], room: int) -> list[Span]:
-    """The first `room` cells of `spans`; a wide character cut in half leaves a space."""
+    """The first `room` cells of `spans`; a wide character cut in half becomes a space."""
     out: list[Span] = []
     for text, style in spans:
-        taken = cells.width(text)
-        if taken >= room:
+        used = cells.width(text)
+        if used >= room:
             out.append(Span(cells.cut(text, room), style))
             break
         out.append(Span(text, style))
-        room -= taken
+        room -= used
     return out
 
 
 def padded(spans: Iterable[Span], room: int, align: str = "left") -> list[Span]:
-    """`spans` cropped or filled with blanks to exactly `room` cells; `align` is ``left`` or ``right``."""
+    """Crop or pad `spans` to exactly `room` cells; `align` is ``left`` or ``right``."""
     out = cropped(spans, room)
     missing = room - width(out)
     if missing > 0:

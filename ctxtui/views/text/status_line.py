@@ -1,4 +1,4 @@
-"""A client's status line as styled text: context, the next call's price, what is left of the cache, one warning."""
+"""A client's status line: context, cost of the next call, cache lifetime, one warning."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import warned
 from ctxtui.views.text.span import Span, Spans
 
-_BETWEEN = Span(" · ", "dim")
-_SOON = 60.0
+SEPARATOR = Span(" · ", "dim")
+EXPIRY_WARNING_SECONDS = 60.0
 
 
 def line(status: ClientStatus, usd: float | None, warning: StatusWarning | None) -> Spans:
-    """The line; `usd` is what the next call costs (None: no price is known)."""
+    """The line; `usd` is the cost of the next call (None: no price is known)."""
     if status.context is None:
         return [Span("no call yet", "dim")]
     parts: list[Spans] = [
@@ -21,11 +21,11 @@ def line(status: ClientStatus, usd: float | None, warning: StatusWarning | None)
         _cache(status),
     ]
     if warning is not None:
-        parts.append(warned(words_of(warning)))
-    found: list[Span] = []
+        parts.append(warned(describe_warning(warning)))
+    spans: list[Span] = []
     for part in parts:
-        found += [*([_BETWEEN] if found else []), *part]
-    return found
+        spans += [*([SEPARATOR] if spans else []), *part]
+    return spans
 
 
 def _context(status: ClientStatus) -> Spans:
@@ -34,8 +34,8 @@ def _context(status: ClientStatus) -> Spans:
         return [Span(numbers.tokens(context))]
     share = context / status.usable
     style = "crit" if share > 1 else "warn" if share >= 0.9 else "readtx"
-    told = Span(f" of {numbers.tokens(status.usable)} ", "dim")
-    return [Span(numbers.tokens(context)), told, Span(numbers.share(share, 0), style)]
+    limit = Span(f" of {numbers.tokens(status.usable)} ", "dim")
+    return [Span(numbers.tokens(context)), limit, Span(numbers.share(share, 0), style)]
 
 
 def _cache(status: ClientStatus) -> Spans:
@@ -46,7 +46,7 @@ def _cache(status: ClientStatus) -> Spans:
         return [Span("cache ?", "dim")]
     if not left:
         return [Span("cache expired", "crit")]
-    return [Span("cache ", "dim"), Span(_clock(left), "warn bold" if left < _SOON else "ink")]
+    return [Span("cache ", "dim"), Span(_clock(left), "warn bold" if left < EXPIRY_WARNING_SECONDS else "ink")]
 
 
 def _clock(seconds: float) -> str:
@@ -54,17 +54,19 @@ def _clock(seconds: float) -> str:
     return f"{whole // 3600} h {whole // 60 % 60} min" if whole >= 3600 else f"{whole // 60}:{whole % 60:02}"
 
 
-def words_of(what: StatusWarning) -> str:
-    """A warning in words."""
-    tokens = numbers.tokens(what.amount)
-    if what.kind == OVER:
+def describe_warning(warning: StatusWarning) -> str:
+    """A warning as text."""
+    tokens = numbers.tokens(warning.amount)
+    if warning.kind == OVER:
         return f"{tokens} over usable"
-    if what.kind == QUOTA_NEAR:
-        return f"5 hours {what.amount:.0f} % used" + (f", over in {_clock(what.seconds)}" if what.seconds else "")
-    if what.kind == MISS:
-        return f"cache missed, {tokens} again" + (f": {safe_text.one_line(what.words, 30)}" if what.words else "")
-    if what.kind == COLD:
+    if warning.kind == QUOTA_NEAR:
+        return f"5 hours {warning.amount:.0f} % used" + (
+            f", over in {_clock(warning.seconds)}" if warning.seconds else ""
+        )
+    if warning.kind == MISS:
+        return f"cache missed, {tokens} again" + (f": {safe_text.one_line(warning.words, 30)}" if warning.words else "")
+    if warning.kind == COLD:
         return f"next call writes {tokens} again"
-    if what.kind == ENDING:
-        return f"in {_clock(what.seconds)} the next call costs {numbers.money(what.usd)}"
+    if warning.kind == ENDING:
+        return f"in {_clock(warning.seconds)} the next call costs {numbers.money(warning.usd)}"
     return f"{tokens} of usable left"

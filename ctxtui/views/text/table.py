@@ -1,4 +1,4 @@
-"""Tables: columns that are declared once give heads, rows, what a narrow line leaves out, and what it is ordered by."""
+"""Tables: declared columns define heads, rows, narrow layouts, and sort orders."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from ctxtui.views.text.span import Span, Spans, padded, width
 
 Row = TypeVar("Row")
 
-ORDERED: Final = " ↓"
-"""Behind the head of the column that a list is ordered by."""
+SORT_MARK: Final = " ↓"
+"""Suffix of the head of the sorted column."""
 
 
 class Column(Struct, Generic[Row], frozen=True):
-    """A column `name`, `width` cells wide; 0 is the one column that takes what the others leave, `least` cells or more.
+    """A column `name` of `width` cells; 0 for the one column that takes the rest, `least` cells or more.
 
-    `cell` draws a row's spans in so many cells; what is too long ends in ``…``. `sum` says what its figure is made of,
-    "" where that is not known. `gap` blanks stand before it. It is
-    there on lines from `from_width` cells on, and `below` so many (0: on all). `wider` are (cells of a line, width):
-    from there on it is as wide as that. Rows can be ordered by `sort`, where it has one.
+    `cell` draws a row's spans in the given number of cells; longer ones end in ``…``. `sum` explains its figure, or
+    returns
+    "". `gap` blanks come before it. It is shown on lines from `from_width` cells on, and `below` that many (0: all).
+    `wider`
+    are (line width, column width): from that line width on it has that column width. `sort` is the sort key, if any.
     """
 
     name: str
@@ -40,73 +41,76 @@ class Column(Struct, Generic[Row], frozen=True):
     sum: Callable[[Row], str] | None = None
 
     def room(self, line: int) -> int:
-        """Its cells in a line of `line` cells."""
+        """Cells of the column in a line of `line` cells."""
         return next((wide for start, wide in reversed(self.wider) if line >= start), self.width)
 
     def draw(self, row: Row, room: int) -> Spans:
-        """The cell of a row in exactly `room` cells."""
-        found = self.cell(row, room)
-        if isinstance(found, Span):
-            return [self.aligned(found, room)]
-        if self.align == "right" and width(found) <= room:
-            return padded(found, room, "right")
-        return fitted(found, room)
+        """Draw the cell of a row in exactly `room` cells."""
+        spans = self.cell(row, room)
+        if isinstance(spans, Span):
+            return [self.align_span(spans, room)]
+        if self.align == "right" and width(spans) <= room:
+            return padded(spans, room, "right")
+        return fitted(spans, room)
 
-    def aligned(self, span: Span, room: int) -> Span:
-        """`span` at its side of the column."""
+    def align_span(self, span: Span, room: int) -> Span:
+        """Align `span` in the column."""
         fit = cells.right if self.align == "right" else cells.left
         return Span(fit(span.text, room), span.style)
 
 
 class Table(Struct, Generic[Row], frozen=True):
-    """Lines of `columns`. The cursor's mark takes `mark` cells before them (0: there is none), `tail` blanks end one;
-    heads are drawn in `style`, the one of the order in ``ink`` with `ordered_by` behind it. Where `instead` says
-    something of a row, that stands in place of all its columns but the first."""
+    """Lines of `columns`. The cursor mark takes `mark` cells before them (0: none), `tail` blanks end a line.
+
+    Heads are drawn in `style`, the sorted one in ``ink`` followed by `ordered_by`. If `instead` returns spans for a
+    row, they
+    replace all columns but the first.
+    """
 
     columns: tuple[Column[Row], ...]
     mark: int = 1
     tail: int = 1
     style: str = "dim"
-    ordered_by: str = ORDERED
+    ordered_by: str = SORT_MARK
     instead: Callable[[Row], Spans] | None = None
     group: Callable[[Row], Spans] | None = None
 
-    def shown(self, room: int) -> list[tuple[Column[Row], int]]:
-        """The columns of a line of `room` cells, with the cells of each."""
-        found = [
-            (one, one.room(room))
-            for one in self.columns
-            if room >= one.from_width and (room < one.below or not one.below)
+    def visible_columns(self, room: int) -> list[tuple[Column[Row], int]]:
+        """The columns of a line of `room` cells, with their widths."""
+        visible = [
+            (column, column.room(room))
+            for column in self.columns
+            if room >= column.from_width and (room < column.below or not column.below)
         ]
-        taken = self.mark + self.tail + sum(one.gap + wide for one, wide in found)
-        return [(one, wide or max(one.least, room - taken)) for one, wide in found]
+        used = self.mark + self.tail + sum(column.gap + column_width for column, column_width in visible)
+        return [(column, column_width or max(column.least, room - used)) for column, column_width in visible]
 
     @property
-    def headed(self) -> bool:
+    def has_heads(self) -> bool:
         """Whether any column has a name."""
-        return any(one.name for one in self.columns)
+        return any(column.name for column in self.columns)
 
     def heads(self, room: int, order: str = "") -> list[Span]:
-        """The line of heads; one at the right that is longer than its column reaches into the blanks before it."""
+        """The line of heads; a right-aligned head longer than its column extends into the blanks before it."""
         line = [Span(" " * self.mark, self.style)]
-        for column, wide in self.shown(room):
+        for column, wide in self.visible_columns(room):
             here = bool(order) and column.name == order
             name = column.name + self.ordered_by * here
             line.append(Span(" " * column.gap, self.style))
-            lacks = cells.width(name) - wide if column.align == "right" else 0
-            reach = max(0, min(lacks, column.gap + _blanks(line[-2].text)))
-            kept = (line[-2].text + line[-1].text)[: -reach or None]
+            excess = cells.width(name) - wide if column.align == "right" else 0
+            overlap = max(0, min(excess, column.gap + _blanks(line[-2].text)))
+            text_before = (line[-2].text + line[-1].text)[: -overlap or None]
             line[-2:] = [
-                Span(kept, line[-2].style),
-                column.aligned(Span(name, "ink" if here else self.style), wide + reach),
+                Span(text_before, line[-2].style),
+                column.align_span(Span(name, "ink" if here else self.style), wide + overlap),
             ]
         return line
 
     def draw(self, row: Row, room: int, *, here: bool = False) -> list[Span]:
-        """A row in `room` cells; `here` puts the cursor's mark in front."""
+        """A row in `room` cells; `here` adds the cursor mark."""
         line = [Span(("▸" if here else "").ljust(self.mark), "accent")] if self.mark else []
         words = self.instead(row) if self.instead is not None else ()
-        for column, wide in self.shown(room)[: 1 if words else None]:
+        for column, wide in self.visible_columns(room)[: 1 if words else None]:
             if column.gap:
                 line.append(Span(" " * column.gap))
             line += column.draw(row, wide)
@@ -118,7 +122,7 @@ class Table(Struct, Generic[Row], frozen=True):
     def column_at(self, room: int, x: int) -> Column[Row] | None:
         """The column at cell `x` of a line of `room` cells."""
         at = self.mark
-        for column, wide in self.shown(room):
+        for column, wide in self.visible_columns(room):
             at += column.gap
             if at <= x < at + wide:
                 return column
@@ -126,29 +130,29 @@ class Table(Struct, Generic[Row], frozen=True):
         return None
 
     def head_at(self, room: int, x: int) -> str:
-        """The name of the column at cell `x` of a line of `room` cells, "" where there is none."""
+        """The name of the column at cell `x` of a line of `room` cells; "" if there is none."""
         column = self.column_at(room, x)
         return column.name if column is not None else ""
 
     def sum_at(self, row: Row, room: int, x: int) -> str:
-        """What the figure of `row` at cell `x` is made of, "" where that is not told."""
+        """Explain the figure of `row` at cell `x`; "" if there is no explanation."""
         column = self.column_at(room, x)
-        said = self.instead is not None and self.instead(row)
-        return column.sum(row) if column is not None and column.sum is not None and not said else ""
+        is_replaced = self.instead is not None and self.instead(row)
+        return column.sum(row) if column is not None and column.sum is not None and not is_replaced else ""
 
-    def showing(self, name: str) -> Table[Row]:
-        """The same table, with the column `name` on lines of any width."""
-        columns = (replace(one, from_width=0, below=0) if one.name == name else one for one in self.columns)
+    def with_column(self, name: str) -> Table[Row]:
+        """A copy that shows column `name` on lines of any width."""
+        columns = (replace(column, from_width=0, below=0) if column.name == name else column for column in self.columns)
         return replace(self, columns=tuple(columns)) if name else self
 
     @property
-    def orders(self) -> list[str]:
-        """The names of the columns by which rows can be ordered."""
-        return [one.name for one in self.columns if one.sort is not None]
+    def sortable_names(self) -> list[str]:
+        """The names of the sortable columns."""
+        return [column.name for column in self.columns if column.sort is not None]
 
-    def ordered(self, rows: Iterable[Row], name: str) -> list[Row]:
-        """`rows` by a column, the largest first; rows that are equal keep their order."""
-        sort = next(one.sort for one in self.columns if one.name == name and one.sort is not None)
+    def sort_rows(self, rows: Iterable[Row], name: str) -> list[Row]:
+        """Sort `rows` by a column, largest first; the sort is stable."""
+        sort = next(column.sort for column in self.columns if column.name == name and column.sort is not None)
         return sorted(rows, key=sort, reverse=True)
 
 

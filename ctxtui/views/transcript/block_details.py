@@ -1,5 +1,4 @@
-"""What is said of an open block beside its content: how long it stayed, what it carried, how far a cache keeps it, and
-where else its content stands."""
+"""Details of an open block: calls it stayed in, carried tokens, cacheability, duplicates, and cost."""
 
 from __future__ import annotations
 
@@ -23,30 +22,31 @@ if TYPE_CHECKING:
 def details(
     scene: Scene, node: int, stays: BlockLifetimes | None, repeat: Duplicate | None, room: int
 ) -> list[list[Span]]:
-    """The lines for the block of `node` in `room` cells; none where nothing is known of it yet, nor for a rule or what
-    an edit puts in, which stand for no node."""
-    # Imported here: nothing is open on the first screen.
+    """The detail lines for `node`'s block in `room` cells; empty if nothing is known yet, or for rules and inserts,
+    which have no node."""
+    # Late import: nothing is open on the first screen.
     from ctxtui.analysis.content.block_weights import block_weight
 
     if node <= ROOT or stays is None or not scene.running.is_counted(node):
         return []
-    found = block_weight(node, scene.running.block_tokens(node), stays, scene.number)
+    weights = block_weight(node, scene.running.block_tokens(node), stays, scene.number)
     texts = []
-    gone = scene.running.absence(scene.head, node) if scene.session.tree.holds(scene.head, node) else None
-    if gone is not None:
-        texts.append(f"gone since call {gone.since:,}, as inferred from its report: {gone.reason_text}")
-    # What entered with this call has carried nothing yet, and nothing is known of how it keeps.
-    if found.calls > 1 or found.stability:
-        many = f"{found.calls:,} call{'s' if found.calls != 1 else ''}"
+    removal = scene.running.absence(scene.head, node) if scene.session.tree.holds(scene.head, node) else None
+    if removal is not None:
+        texts.append(f"gone since call {removal.since:,}, as inferred from its report: {removal.reason_text}")
+    # A block that entered with this call has carried nothing yet, and its stability is unknown.
+    if weights.calls > 1 or weights.stability:
+        call_count = f"{weights.calls:,} call{'s' if weights.calls != 1 else ''}"
         texts.append(
-            f"since call {found.since:,}, in {many}: {numbers.tokens(found.carry)} carried; {cacheable(found)}"
+            f"since call {weights.since:,}, in {call_count}: {numbers.tokens(weights.carry)} carried; "
+            f"{describe_stability(weights)}"
         )
     if repeat is not None:
-        texts.append(f"{REPEAT[repeat.kind].glyph} {told(repeat, scene.turns.number_of(repeat.other))}")
+        texts.append(f"{REPEAT[repeat.kind].glyph} {describe_duplicate(repeat, scene.turns.number_of(repeat.other))}")
     return [[Span(line, "faint")] for text in texts for line in safe_text.wrap(text, max(16, room))]
 
 
-def cacheable(weight: BlockWeight) -> str:
+def describe_stability(weight: BlockWeight) -> str:
     """Stability in words: ``cacheable: high, unchanged with all before it in 97 of 98 further calls``."""
     if not weight.stability:
         return "cacheable: not known yet"
@@ -56,9 +56,9 @@ def cacheable(weight: BlockWeight) -> str:
     )
 
 
-def told(repeat: Duplicate, turn: int) -> str:
-    """A repeat in a sentence, for the details of an open block; `turn` is that of the other one (0: none)."""
-    # Imported here: nothing is open on the first screen.
+def describe_duplicate(repeat: Duplicate, turn: int) -> str:
+    """A duplicate in a sentence, for the details of an open block; `turn` is that of the other block (0: none)."""
+    # Late import: nothing is open on the first screen.
     from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE
 
     at = f" (turn {turn})" if turn else ""
@@ -72,8 +72,8 @@ def told(repeat: Duplicate, turn: int) -> str:
     }[repeat.kind]
 
 
-def standing(tree: Tree, path: Sequence[int], repeat: Duplicate | None) -> Duplicate | None:
-    """`repeat`, if what stands for its block is on the context's `path` (its nodes in prompt order), too."""
+def if_on_path(tree: Tree, path: Sequence[int], repeat: Duplicate | None) -> Duplicate | None:
+    """`repeat` if its other block is on the context's `path` (nodes in prompt order), else None."""
     if repeat is None or repeat.other == ROOT:
         return repeat
     depth = tree[repeat.other].depth
@@ -84,9 +84,8 @@ _THINKING = INDEX["thinking"]
 _RESULT = INDEX["tool_result"]
 
 
-def this_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
-    """USD that the call shown took for the block of `node` on its context; None while that is not worked out, or for
-    an answer that no call has read yet."""
+def cost_in_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
+    """Cost of `node`'s block in the call shown, in USD; None while unknown, or if no call has read it yet."""
     tree = scene.session.tree
     if ledger.done <= scene.index or not scene.running.is_counted(node) or not tree.holds(scene.head, node):
         return None
@@ -99,16 +98,16 @@ def this_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
 
 
 def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Span]:
-    """The round to which the block of `node` belongs, and what it has cost so far."""
+    """The call to which `node`'s block belongs, and its cost so far."""
     unknown = Span(numbers.NONE, "faint")
     if ledger is None:
         return "", unknown
-    made, entered = ledger.stays.answering_call(node), ledger.stays.first_call(node)
-    if made is None and entered is None:
+    answered_call, entered = ledger.stays.answering_call(node), ledger.stays.first_call(node)
+    if answered_call is None and entered is None:
         return "", unknown
     # A result belongs to the call that it answers, a user's text to the call that first read it.
-    number = made + 1 if made is not None else entered or 0
-    if made is None and scene.session.tree[node].category != _RESULT:
+    number = answered_call + 1 if answered_call is not None else entered or 0
+    if answered_call is None and scene.session.tree[node].category != _RESULT:
         number += 1
     usd = (
         ledger.block_usd(node, scene.running.block_tokens(node), scene.number)
@@ -120,11 +119,14 @@ def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Sp
     return str(number or 1), Span(numbers.money(usd), "dim" if usd >= 0.0005 else "faint")
 
 
-def words(scene: Scene, ledger: CostLedger | None, node: int) -> str:
-    """``$0.007 this call · $1.61 so far``; "" while nothing is known of the money."""
+def describe_cost(scene: Scene, ledger: CostLedger | None, node: int) -> str:
+    """``$0.007 this call · $1.61 so far``; "" while the cost is unknown."""
     if ledger is None or node <= ROOT or not scene.running.is_counted(node):
         return ""
-    now, whole = this_call(scene, ledger, node), ledger.block_usd(node, scene.running.block_tokens(node), scene.number)
+    now, whole = (
+        cost_in_call(scene, ledger, node),
+        ledger.block_usd(node, scene.running.block_tokens(node), scene.number),
+    )
     if not whole:
         return ""
     first = f"{numbers.money(now)} this call · " if now is not None else ""

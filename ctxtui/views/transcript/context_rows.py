@@ -1,4 +1,4 @@
-"""The transcript as the pane asks for it: row by row, line by line, for the scene that is shown."""
+"""The transcript's rows and lines for the scene shown, computed on demand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ctxtui.core.note import Note
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.views.blocks.markdown import Highlight
 from ctxtui.views.model.block_cache import Readings
-from ctxtui.views.model.call_charge import Charge, KnownCharge
+from ctxtui.views.model.call_charge import Charge, ChargeCache
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene, shown_category
 from ctxtui.views.text import numbers
@@ -23,8 +23,8 @@ from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.signs import CATEGORY, MARK, REPEAT, of_note
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import block_details, rows
-from ctxtui.views.transcript.block_details import standing
-from ctxtui.views.transcript.open_block import MORE, Bodies, OpenBlock, body_line
+from ctxtui.views.transcript.block_details import if_on_path
+from ctxtui.views.transcript.open_block import EXTENSION_FACTOR, Bodies, OpenBlock, body_line
 from ctxtui.views.transcript.row_index import MISSING, Boundaries, PathNodes, RowIndex, RuleRow
 from ctxtui.views.transcript.rows import TranscriptRow
 
@@ -33,32 +33,31 @@ if TYPE_CHECKING:
     from ctxtui.analysis.content.search import Find
     from ctxtui.analysis.money.ledger import CostLedger
     from ctxtui.views.blocks.body import Body
-    from ctxtui.views.model.staging import New, Staging
+    from ctxtui.views.model.staging import InsertedBlock, Staging
     from ctxtui.views.transcript.reading import Reading
     from ctxtui.views.transcript.staged_rows import StagedRows
 
 
-_MOST: Final = 2000
-"""Rows, and lines, that are kept."""
+MAX_CACHED: Final = 2000
+"""Maximum number of cached rows, and of cached lines."""
 
 
-class MadeRows:
-    """Makes the row of a block, or gives the one that it made before of the same: all that decides what a row says is
-    compared, of the scene once for all rows."""
+class RowCache:
+    """Creates block rows, reusing a row while its inputs are equal; scene inputs are compared once for all rows."""
 
     def __init__(self) -> None:
-        self._of: object = None
+        self._inputs: object = None
         self._rows: dict[int, tuple[tuple[Preview, str, Span], TranscriptRow]] = {}
 
     def show(self, scene: Scene, charge: Charge | None) -> None:
-        """The rows of `scene` are asked for from now on, with the `charge` of its call."""
+        """Set the scene whose rows are created next, with the `charge` of its call."""
         running, head = scene.running, scene.head
         if not scene.counted:
-            # Nothing is kept of it; the end of a long recording has no book yet.
-            self._of = None
+            # Not cached: the end of a long recording has no book yet.
+            self._inputs = None
             self._rows.clear()
             return
-        of = (
+        inputs = (
             head,
             running,
             running.version,
@@ -67,111 +66,109 @@ class MadeRows:
             charge,
             scene.partial,
         )
-        if self._of != of:
-            self._of = of
+        if self._inputs != inputs:
+            self._inputs = inputs
             self._rows.clear()
 
     def row(
         self, scene: Scene, node: Node, says: Preview, charge: Charge | None, call: str, cost: Span
     ) -> TranscriptRow:
-        """As `rows.block_row`."""
-        given, known = (says, call, cost), self._rows.get(node.id)
-        if known is not None and known[0] == given:
-            return known[1]
-        made = rows.block_row(scene, node, says, charge, call=call, cost=cost)
-        # The number of a turn may be another one when its call comes; what is not counted soon is.
-        if self._of is not None and scene.running.is_counted(node.id) and not node.opens_turn:
-            if len(self._rows) >= _MOST:
+        """Like `rows.block_row`."""
+        inputs, cached = (says, call, cost), self._rows.get(node.id)
+        if cached is not None and cached[0] == inputs:
+            return cached[1]
+        created = rows.block_row(scene, node, says, charge, call=call, cost=cost)
+        # Not cached: turn numbers may change when the call comes, and uncounted blocks will be counted soon.
+        if self._inputs is not None and scene.running.is_counted(node.id) and not node.opens_turn:
+            if len(self._rows) >= MAX_CACHED:
                 self._rows.clear()
-            self._rows[node.id] = given, made
-        return made
+            self._rows[node.id] = inputs, created
+        return created
 
 
-class DrawnRows:
-    """Draws the row of a block, or gives the line that it gave before of the same: all that decides how a line looks is
-    compared, so that a line is never older than what it says."""
+class LineCache:
+    """Draws block rows, reusing a line while its inputs are equal, so that no line is outdated."""
 
     def __init__(self) -> None:
         self._lines: dict[int, tuple[object, Spans]] = {}
 
     def draw(self, node: int, row: TranscriptRow, grid: Grid, cursor: str, staging: Staging | None) -> Spans:
-        """The line of the block of `node`, whose row is `row`; `staging` is what edits make of the context."""
+        """The line of `node`'s block, whose row is `row`; `staging` is the context under edits."""
         fate, mark, broken = None, "", False
         if staging is not None:
-            fate, mark, broken = staging.fate(node), staging.mark(node), staging.behind(node)
-        given = row, grid, cursor, fate, mark, broken, staging is not None
-        known = self._lines.get(node)
-        if known is not None and known[0] == given:
-            return known[1]
+            fate, mark, broken = staging.fate(node), staging.mark(node), staging.is_behind_break(node)
+        inputs = row, grid, cursor, fate, mark, broken, staging is not None
+        cached = self._lines.get(node)
+        if cached is not None and cached[0] == inputs:
+            return cached[1]
         if staging is None:
             line: Spans = rows.draw(row, grid, cursor)
         else:
-            # Imported here: most sessions are only looked at.
+            # Late import: most sessions have no edits.
             from ctxtui.views.transcript import staged_rows
 
             line = staged_rows.draw(row, grid, cursor, fate, mark, broken=broken)
-        if len(self._lines) >= _MOST:
+        if len(self._lines) >= MAX_CACHED:
             self._lines.clear()
-        self._lines[node] = given, line
+        self._lines[node] = inputs, line
         return line
 
 
 class Tails:
-    """The tails of the scenes of one session. What came since may be much, and have more many times a second: where it
-    begins is looked for once."""
+    """Rows after the context shown (answer and unsent blocks) for the scenes of one session; the start of the unsent
+    blocks is cached, since there may be many of them."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._since = ROOT, ROOT, ROOT
-        """An answer, what came since it, and the first node of that."""
+        """An answer, the last unsent node after it, and the first one."""
 
     def of(self, scene: Scene) -> tuple[int, list[tuple[RuleRow, int]]]:
-        """The context that the rows begin with, and what stands behind it: each a rule and the node that it ends
-        with."""
+        """The context of the first rows, and the tails after it: for each a rule and its last node."""
         tree, call, tip = self._tree, scene.call, scene.tip
         answer = call.response_head or scene.head
         if tip != answer and not tree.holds(tip, answer):
-            # A held request spells the answer in its own way, or begins anew: it is shown as it would leave.
+            # A held request may encode the answer differently, or start again: it is shown as it would be sent.
             head = tree.common(tip, scene.head)
             rest = tree.path(tip, head)
             return head, [(RuleRow("since", "not sent yet", rest[0]), tip)] if rest else []
         tails = []
-        said = answer_path(tree, call)
-        if said:
-            told = f"{numbers.tokens(call.output)} tokens reported"
+        answer_nodes = answer_path(tree, call)
+        if answer_nodes:
+            text = f"{numbers.tokens(call.output)} tokens reported"
             if not call.is_reported:
-                told = "not reported" if call.is_partial else ""
+                text = "not reported" if call.is_partial else ""
             elif call.is_partial:
-                told = f"{numbers.least_tokens(call.output, True)} tokens"
-            tails.append((RuleRow("answer", told, said[0]), answer))
+                text = f"{numbers.least_tokens(call.output, True)} tokens"
+            tails.append((RuleRow("answer", text, answer_nodes[0]), answer))
         if tip != answer:
             tails.append((RuleRow("since", "not sent yet", self._first(tip, answer)), tip))
         return scene.head, tails
 
     def _first(self, tip: int, answer: int) -> int:
-        """The first node of what leads from `answer` to `tip`."""
-        of, before, first = self._since
-        if of != answer or before == ROOT or not self._tree.holds(tip, before):
+        """The first node after `answer` on the path to `tip`."""
+        known_answer, before, first = self._since
+        if known_answer != answer or before == ROOT or not self._tree.holds(tip, before):
             first = self._tree.path(tip, answer)[0]
         self._since = answer, tip, first
         return first
 
 
 LINE, FULL, HIDDEN = "line", "full", "hidden"
-SHOWN: Final = (LINE, FULL, HIDDEN)
-"""How the blocks of a category are shown, in the order in which its key walks."""
+DISPLAY_MODES: Final = (LINE, FULL, HIDDEN)
+"""Display modes of a category, in the order of its key."""
 _ALL_LINE: Final = (LINE,) * len(CATEGORIES)
-_WHOLE: Final = 400
-"""Lines of what an edit puts in that are shown at once: it is read before it is applied."""
+INSERT_LINES: Final = 400
+"""Lines shown of an opened insert: it is read before it is applied."""
 _TEXTS: Final = frozenset(INDEX[name] for name in ("user", "assistant", "thinking", "summary"))
 
 
 class ContextRows:
-    """The rows of one session's contexts. `show` changes the scene; everything else only reads."""
+    """The rows of one session's contexts. Only `show` changes the scene."""
 
     _tails: Tails | None = None
     _listed: Sequence[int] = ()
-    """The nodes and rules of the rows, which a frame asks for some hundred times."""
+    """Nodes and rules of the rows; used some hundred times per frame."""
 
     def __init__(self, readings: Readings, highlight: Highlight | None = None) -> None:
         self.readings = readings
@@ -186,37 +183,37 @@ class ContextRows:
         self.noted: Mapping[int, Note] = {}
         """Notes and bookmarks by node."""
         self.stays: BlockLifetimes | None = None
-        """In which calls of the thread each block stood."""
+        """Calls of the thread that contain each block."""
         self.repeats: Mapping[int, Duplicate] = {}
-        """What of the thread's contexts stands elsewhere too, by node."""
+        """Duplicates in the thread's contexts, by node."""
         self.find: Find | None = None
-        """What a search marks."""
+        """Hits marked by a search."""
         self.here: tuple[int, int] | None = None
-        """Where a search stands: a node, and which of the hits in its open body."""
+        """Current search hit: a node, and the index of the hit in its open body."""
         self.staging: Staging | None = None
-        """What edits make of the scene; with `only_edits` the rows that they do not touch are folded away."""
+        """The scene under edits; with `only_edits` untouched rows are folded."""
         self.only_edits = False
         self.marked: frozenset[int] = frozenset()
-        """The nodes that the user marked."""
+        """Nodes marked by the user."""
         self.reading: Reading | None = None
-        """How the rows are drawn where they are to be read."""
+        """The reading layout, if active."""
         self.read: set[str] = set()
-        """The edits of which the user has opened what they put in."""
-        self._put_in: dict[str, OpenBlock] = {}
-        self._drawn, self._made = DrawnRows(), MadeRows()
+        """Edits whose inserts the user has opened."""
+        self._open_inserts: dict[str, OpenBlock] = {}
+        self._drawn, self._made = LineCache(), RowCache()
         self._unfolded: set[int] = set()
         self._rows: RowIndex | None = None
         self._staged: StagedRows | None = None
         self._trail: PathNodes | None = None
-        self._charges = KnownCharge()
+        self._charges = ChargeCache()
 
     def show(self, scene: Scene, boundaries: Boundaries, ledger: CostLedger | None, shown: tuple[str, ...]) -> None:
-        """Show another call, or the same one with more known about it."""
+        """Show another call, or the same one with more data."""
         if self._rows is None or self._trail is None or self._tails is None:
             tree = scene.session.tree
             self._rows, self._trail, self._tails = RowIndex(tree), PathNodes(tree), Tails(tree)
         self.scene, self.ledger, self.shown = scene, ledger, shown
-        self.charge = self._charges.of(scene, self._trail.show(scene.head))
+        self.charge = self._charges.get(scene, self._trail.show(scene.head))
         self._made.show(scene, self.charge)
         self._rows.show(
             *self._tails.of(scene),
@@ -226,13 +223,13 @@ class ContextRows:
             missing=scene.missing > 0,
             partial=scene.partial,
         )
-        self._stage()
+        self._apply_staging()
 
-    def _stage(self) -> None:
-        """Put between the rows what edits put there, and fold what they do not touch where only edits are shown."""
+    def _apply_staging(self) -> None:
+        """Add the rows of inserts, and fold untouched rows if only edits are shown."""
         self._staged = None
         if self.staging is not None and self._rows is not None:
-            # Imported here, as what draws them: most sessions are only looked at.
+            # Late import: most sessions have no edits.
             from ctxtui.views.transcript.staged_rows import StagedRows
 
             only = (self.marked | self._unfolded) if self.only_edits else None
@@ -241,25 +238,25 @@ class ContextRows:
         self._listed = rows.entries if rows is not None else ()
 
     @property
-    def folds(self) -> bool:
-        """Whether rows that no edit touches are folded away."""
+    def is_folding(self) -> bool:
+        """Whether untouched rows are folded."""
         return self.only_edits and self._staged is not None
 
     def fold(self) -> None:
-        """Fold again what was unfolded."""
+        """Fold all unfolded rows again."""
         self._unfolded.clear()
 
     def unfold(self, node: int) -> bool:
-        """Let the row of `node` stand, and its neighbours, where it is folded away; whether it was."""
-        if not self.folds or self.entry(self.index_of(node)) == node:
+        """Show the row of `node` and its neighbours if it is folded; return whether it was."""
+        if not self.is_folding or self.entry(self.index_of(node)) == node:
             return False
         self._unfolded.add(node)
-        self._stage()
+        self._apply_staging()
         return True
 
     @property
     def path(self) -> Sequence[int]:
-        """The nodes of the context shown, in prompt order."""
+        """Nodes of the context shown, in prompt order."""
         return self._trail.nodes if self._trail is not None else ()
 
     @property
@@ -268,70 +265,69 @@ class ContextRows:
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self._listed)
 
     @property
     def blocks(self) -> int:
-        """How many blocks the context has that are shown."""
+        """Number of visible blocks of the context."""
         return self._list.context_rows if self._list is not None else 0
 
     @property
     def entries(self) -> Sequence[int]:
-        """The nodes and rules of all rows, also of those that are folded away."""
+        """Nodes and rules of all rows, folded ones included."""
         return self._rows.entries if self._rows is not None else ()
 
     def entry(self, index: int) -> int:
-        """The node of row `index`; `MISSING` for what is not recorded, negative for a rule."""
+        """The node of row `index`; `MISSING` for unrecorded content, negative for a rule."""
         return self._listed[index]
 
-    def new(self, index: int) -> New | None:
-        """The block that an edit puts in at row `index`; None where a row is none."""
-        return self._staged.new(self.entry(index)) if self._staged is not None else None
+    def insert_at(self, index: int) -> InsertedBlock | None:
+        """The block inserted by an edit at row `index`; None for other rows."""
+        return self._staged.insert_at(self.entry(index)) if self._staged is not None else None
 
-    def sent_new(self, index: int) -> New | None:
-        """The block of row `index`, where an edit put it in before it was sent."""
+    def sent_insert_at(self, index: int) -> InsertedBlock | None:
+        """The block of row `index` if an edit inserted it before it was sent."""
         entry = self.entry(index)
-        return self.staging.put_in(entry) if self.staging is not None and entry > 0 else None
+        return self.staging.inserted_at(entry) if self.staging is not None and entry > 0 else None
 
-    def open_put_in(self, edit: str) -> int | None:
-        """Open what the edit of this id puts in; its row, None where it has none."""
-        found = next((row for row, new in self.put_in if new.edit.id == edit), None)
-        if found is not None and self.is_open(found) is None:
-            self.toggle(found)
-        return found
+    def open_insert(self, edit: str) -> int | None:
+        """Open the insert of edit `edit`; return its row, None if it has none."""
+        row_index = next((row for row, new in self.inserts if new.edit.id == edit), None)
+        if row_index is not None and self.open_state(row_index) is None:
+            self.toggle(row_index)
+        return row_index
 
     @property
-    def put_in(self) -> list[tuple[int, New]]:
-        """The rows of what edits put in."""
-        return self._staged.news if self._staged is not None else []
+    def inserts(self) -> list[tuple[int, InsertedBlock]]:
+        """The rows of inserts."""
+        return self._staged.inserts if self._staged is not None else []
 
     def rule_at(self, index: int) -> RuleRow | None:
-        """The rule that is row `index`; None where it is a block, what an edit puts in, or rows folded away."""
+        """The rule in row `index`; None for blocks, inserts and folded rows."""
         entry = self.entry(index)
-        if entry >= 0 or self._list is None or self.new(index) is not None or self.is_folded(index):
+        if entry >= 0 or self._list is None or self.insert_at(index) is not None or self.is_folded(index):
             return None
         return self._list.rule(entry)
 
-    def new_before(self, at: int) -> int | None:
-        """The row of the block that an edit puts in before the raw position `at`; None where none is."""
-        return self._staged.new_before(at) if self._staged is not None else None
+    def insert_before(self, at: int) -> int | None:
+        """The row of the block inserted before the raw position `at`; None if there is none."""
+        return self._staged.insert_before(at) if self._staged is not None else None
 
     def holds(self, node: int) -> bool:
-        """Whether `node` is in what is shown: the context (what is not recorded of it is the root), its answer, what
-        came since."""
+        """Whether `node` is shown: in the context (its unrecorded part is the root), its answer, or unsent blocks."""
         scene, at = self.scene, self.readings.tree[node].depth - 1
         if scene is None or self._rows is None:
             return False
-        return at < 0 or (at < len(self.path) and self.path[at] == node) or self._rows.is_behind(node)
+        return at < 0 or (at < len(self.path) and self.path[at] == node) or self._rows.is_in_tail(node)
 
     def index_of(self, node: int) -> int:
-        """The row of `node`, or the nearest above it that is shown."""
+        """The row of `node`, or the nearest visible row above it."""
         assert self._list is not None and self.scene is not None
         return self._list.index_of(node)
 
     def turn_row(self, index: int) -> int | None:
-        """The row with which the turn of row `index` begins, if it is shown above it."""
+        """The first row of the turn of row `index`, if it is visible above it."""
         entry = self.entry(index)
         if entry <= 0 or self.scene is None:
             return None
@@ -342,7 +338,7 @@ class ContextRows:
         return row if row < index and self.entry(row) == start else None
 
     def row(self, index: int, *, history: bool = True) -> rows.TranscriptRow | RuleRow:
-        """Row `index` as a view-model, with its call and what it has cost so far only for `history`."""
+        """Row `index` as a view model; with its call and cost only if `history`."""
         assert self._list is not None and self.scene is not None
         entry, scene = self._listed[index], self.scene
         if entry < 0:
@@ -350,134 +346,136 @@ class ContextRows:
         if entry == MISSING:
             return rows.missing_row(scene, self.charge)
         node = scene.session.tree[entry]
-        call, cost = block_details.history(scene, self.ledger, entry) if history else ("", rows.NOTHING)
-        made = self._made.row(scene, node, self.readings.preview(entry), self.charge, call, cost)
+        call, cost = block_details.history(scene, self.ledger, entry) if history else ("", rows.EMPTY_SPAN)
+        block_row = self._made.row(scene, node, self.readings.preview(entry), self.charge, call, cost)
         if self._rows is not None and list(self._rows.withheld[:1]) == [entry]:
-            made = rows.withheld_row(made, scene, self._rows.withheld)
+            block_row = rows.withheld_row(block_row, scene, self._rows.withheld)
         note, repeat = self.noted.get(entry), self._repeat(entry)
         if repeat is not None:
-            made = replace(made, mark=REPEAT[repeat.kind].span)
+            block_row = replace(block_row, mark=REPEAT[repeat.kind].span)
         if entry in self.marked:
-            made = replace(made, mark=MARK["marked"].span)
-        return made if note is None else replace(made, note=of_note(note))
+            block_row = replace(block_row, mark=MARK["marked"].span)
+        return block_row if note is None else replace(block_row, note=of_note(note))
 
     def _repeat(self, node: int) -> Duplicate | None:
-        """Where the content of a block stands, too, in the context shown."""
-        found = self.repeats.get(node)
-        return found and standing(self.readings.tree, self.path, found)
+        """The duplicate of a block within the context shown."""
+        repeat = self.repeats.get(node)
+        return repeat and if_on_path(self.readings.tree, self.path, repeat)
 
     def details(self, index: int, room: int) -> list[list[Span]]:
-        """What is said of open row `index` under its content."""
+        """The detail lines of open row `index`."""
         entry = self.entry(index)
         if self.scene is None:
             return []
         return block_details.details(self.scene, entry, self.stays, self._repeat(entry), room)
 
-    def asks(self, index: int) -> bool:
+    def is_user_row(self, index: int) -> bool:
         """Whether row `index` is a user's."""
         entry = self.entry(index)
-        return entry > 0 and self.scene is not None and rows.asks(self.scene.session.tree[entry])
+        return entry > 0 and self.scene is not None and rows.is_user_text(self.scene.session.tree[entry])
 
-    def is_open(self, index: int) -> OpenBlock | None:
-        """How row `index` is open, None where it is one line."""
+    def open_state(self, index: int) -> OpenBlock | None:
+        """The open state of row `index`; None if it is one line."""
         entry = self.entry(index)
         if entry < 0:
-            new = self.new(index) if self._put_in else None
-            return self._put_in.get(new.edit.id) if new is not None else None
-        found = self.opened.get(entry)
-        if found is not None or entry in self.folded or entry == MISSING or self.scene is None:
-            return found
+            new = self.insert_at(index) if self._open_inserts else None
+            return self._open_inserts.get(new.edit.id) if new is not None else None
+        state = self.opened.get(entry)
+        if state is not None or entry in self.folded or entry == MISSING or self.scene is None:
+            return state
         return OpenBlock(self.preview_lines) if self.shown[self.scene.running.category(entry)] == FULL else None
 
     @property
-    def coming_in(self) -> range:
-        """The rows that are still being written, and open; none of a record."""
+    def streaming_rows(self) -> range:
+        """Rows of open blocks that are being streamed; none in a recording."""
         return range(0)
 
     def opened_rows(self, near: range) -> frozenset[int]:
-        """The rows that are open: those that were opened one by one, and of full categories those that are `near`."""
+        """The open rows: individually opened ones, and of fully shown categories those that are `near`."""
         single = {self.index_of(node) for node in self.opened if node and self.holds(node)}
         first = {0} if MISSING in self.opened and self.count and self.entry(0) == MISSING else set()
-        wanted = {*single, *first, *(row for row, _ in self.put_in), *(near if FULL in self.shown else ())}
-        return frozenset(row for row in wanted if self.is_open(row))
+        candidates = {*single, *first, *(row for row, _ in self.inserts), *(near if FULL in self.shown else ())}
+        return frozenset(row for row in candidates if self.open_state(row))
 
     def toggle(self, index: int, *, raw: bool | None = None) -> None:
-        """Open row `index` or fold it; with `raw` show it as JSON or not, opening it if need be. A folded run is
-        unfolded."""
-        if self.reading is not None and raw is None and self._is_read(index) and self.reading.fold(index):
+        """Open or fold row `index`; with `raw` set or clear its JSON view, opening it if needed.
+
+        A folded run is unfolded.
+        """
+        if self.reading is not None and raw is None and self._uses_reading_layout(index) and self.reading.fold(index):
             return
-        how, entry = self.is_open(index), self.entry(index)
+        state, entry = self.open_state(index), self.entry(index)
         if entry < 0:
-            self._toggle_put_in(index, how, raw)
+            self._toggle_insert(index, state, raw)
             return
-        if how is None:
+        if state is None:
             self.folded.discard(entry)
             self.opened[entry] = OpenBlock(self.preview_lines, bool(raw))
         elif raw is not None:
-            self.opened[entry] = replace(how, raw=raw)
+            self.opened[entry] = replace(state, raw=raw)
         else:
             self.opened.pop(entry, None)
             self.folded.add(entry)
 
-    def _toggle_put_in(self, index: int, how: OpenBlock | None, raw: bool | None) -> None:
-        new = self.new(index)
+    def _toggle_insert(self, index: int, how: OpenBlock | None, raw: bool | None) -> None:
+        new = self.insert_at(index)
         if new is None:
             if self._staged is not None and self.is_folded(index):
-                self._unfolded.update(self._staged.folded(self.entry(index)))
-                self._stage()
+                self._unfolded.update(self._staged.folded_nodes(self.entry(index)))
+                self._apply_staging()
             return
         self.read.add(new.edit.id)
         if how is not None and raw is None:
-            del self._put_in[new.edit.id]
+            del self._open_inserts[new.edit.id]
         else:
-            self._put_in[new.edit.id] = OpenBlock(how.lines if how else _WHOLE, bool(raw))
+            self._open_inserts[new.edit.id] = OpenBlock(how.lines if how else INSERT_LINES, bool(raw))
 
     def is_folded(self, index: int) -> bool:
-        """Whether row `index` stands for a run of rows that are folded away."""
+        """Whether row `index` represents a run of folded rows."""
         entry = self.entry(index)
-        return self._staged is not None and self._staged.own_rule(entry) and bool(self._staged.folded(entry))
+        return self._staged is not None and self._staged.is_edit_rule(entry) and bool(self._staged.folded_nodes(entry))
 
     def _is_text(self, entry: int) -> bool:
-        """Whether a block is words, which stand below the row of an open block and need not stand in it, too."""
+        """Whether a block is plain text, which need not be repeated in its row when it is open."""
         node = self.readings.tree[entry] if entry > 0 else None
         return node is not None and node.category in _TEXTS and node.block.kind != UNREADABLE
 
     def body(self, index: int, how: OpenBlock, room: int) -> Body:
         """The lines of open row `index` in `room` cells."""
         assert self.scene is not None
-        new = self.new(index)
+        new = self.insert_at(index)
         if new is not None:
-            return self.bodies.put_in(new, how, room)
+            return self.bodies.insert_body(new, how, room)
         return self.bodies.body(self.scene, self.ledger, self.entry(index), how, room)
 
-    def _is_read(self, index: int) -> bool:
-        """Whether row `index` is drawn as something to read: not what edits touch, nor what was opened as JSON."""
+    def _uses_reading_layout(self, index: int) -> bool:
+        """Whether row `index` is drawn in the reading layout: untouched by edits, and not opened as JSON."""
         if self.reading is None:
             return False
         entry = self.entry(index)
         how = self.opened.get(entry) if entry > 0 else None
         touched = self.staging is not None and (
-            self.new(index) is not None or (entry > 0 and self.staging.fate(entry) is not None)
+            self.insert_at(index) is not None or (entry > 0 and self.staging.fate(entry) is not None)
         )
-        return not touched and (how is None or (not how.raw and self.reading.grows(index)))
+        return not touched and (how is None or (not how.raw and self.reading.is_extendable(index)))
 
     def height(self, index: int, grid: Grid) -> int:
-        """Lines of row `index`: one, and for an open one its body and the line that closes it."""
-        if self.reading is not None and self._is_read(index):
+        """Lines of row `index`: one, plus body and closing line if open."""
+        if self.reading is not None and self._uses_reading_layout(index):
             return self.reading.height(index, grid)
-        how = self.is_open(index)
-        if how is None:
+        state = self.open_state(index)
+        if state is None:
             return 1
-        return 2 + self.body(index, how, grid.body).height(how.lines) + len(self.details(index, grid.body))
+        return 2 + self.body(index, state, grid.body).height(state.lines) + len(self.details(index, grid.body))
 
     def _rule_line(self, index: int, rule: RuleRow, grid: Grid, cursor: str) -> Spans:
-        if self._staged is None or self.staging is None or not self._staged.own_rule(self.entry(index)):
+        if self._staged is None or self.staging is None or not self._staged.is_edit_rule(self.entry(index)):
             return rows.draw_rule(rule, grid, cursor)
         from ctxtui.views.transcript import staged_rows
 
-        new = self._staged.new(self.entry(index))
+        new = self._staged.insert_at(self.entry(index))
         if new is not None:
-            return staged_rows.draw_new(new, grid, cursor)
+            return staged_rows.draw_insert(new, grid, cursor)
         return staged_rows.draw_rule(rule, grid, self.staging.broken, cursor)
 
     def _row_line(self, index: int, row: rows.TranscriptRow, grid: Grid, cursor: str) -> Spans:
@@ -485,40 +483,42 @@ class ContextRows:
 
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
         """Line `line` of row `index` on its grid; `cursor` is the mark in its second column."""
-        if self.reading is not None and self._is_read(index):
+        if self.reading is not None and self._uses_reading_layout(index):
             return self.reading.line(index, line, grid, cursor)
-        row, how = self.row(index, history=grid.call > 0), self.is_open(index)
+        row, state = self.row(index, history=grid.call > 0), self.open_state(index)
         if isinstance(row, RuleRow):
-            if line == 0 or how is None:
+            if line == 0 or state is None:
                 return self._rule_line(index, row, grid, cursor)
-            return body_line(self.body(index, how, grid.body), how, line, Span(" "), "accent")
-        if line == 0 and how is not None and not how.raw and self._is_text(self.entry(index)):
-            of = shown_category(self.scene, self.readings.tree, self.entry(index))
-            row = replace(row, words=(Span(CATEGORY[of].name, "dim"),))
-        if line == 0 or how is None:
+            return body_line(self.body(index, state, grid.body), state, line, Span(" "), "accent")
+        if line == 0 and state is not None and not state.raw and self._is_text(self.entry(index)):
+            category = shown_category(self.scene, self.readings.tree, self.entry(index))
+            row = replace(row, words=(Span(CATEGORY[category].name, "dim"),))
+        if line == 0 or state is None:
             if self.find is not None:
-                from ctxtui.views.transcript.hits import marked
+                from ctxtui.views.transcript.hits import highlight
 
-                row = replace(row, words=tuple(marked(row.words, self.find)))
+                row = replace(row, words=tuple(highlight(row.words, self.find)))
             return self._row_line(index, row, grid, cursor)
-        body = self.body(index, how, grid.body)
-        here = body.spot(self.here[1], how.lines) if self.here and self.here[0] == self.entry(index) else None
-        money = block_details.words(self.scene, self.ledger, self.entry(index)) if self.scene is not None else ""
+        body = self.body(index, state, grid.body)
+        here = body.hit(self.here[1], state.lines) if self.here and self.here[0] == self.entry(index) else None
+        money = (
+            block_details.describe_cost(self.scene, self.ledger, self.entry(index)) if self.scene is not None else ""
+        )
         gutter = row.gutter
         if self.staging is not None:
             from ctxtui.views.transcript.staged_rows import gutter_of
 
             node = self.entry(index)
-            gutter = gutter_of(gutter, self.staging.fate(node), broken=self.staging.behind(node))
-        return body_line(body, how, line, gutter, row.style, here, money, details=self.details(index, grid.body))
+            gutter = gutter_of(gutter, self.staging.fate(node), broken=self.staging.is_behind_break(node))
+        return body_line(body, state, line, gutter, row.style, here, money, details=self.details(index, grid.body))
 
-    def more(self, index: int) -> None:
+    def show_more(self, index: int) -> None:
         """Show more of an open row."""
-        how, entry = self.is_open(index), self.entry(index)
-        if how is None:
+        state, entry = self.open_state(index), self.entry(index)
+        if state is None:
             return
-        longer, new = replace(how, lines=how.lines * MORE), self.new(index)
+        extended, new = replace(state, lines=state.lines * EXTENSION_FACTOR), self.insert_at(index)
         if new is not None:
-            self._put_in[new.edit.id] = longer
+            self._open_inserts[new.edit.id] = extended
         else:
-            self.opened[entry] = longer
+            self.opened[entry] = extended

@@ -1,4 +1,4 @@
-"""What the prompt's line answers to a key that edits: what was done and what it gained, what was undone, or why not."""
+"""Answers in the prompt line to editing keys: what was done and gained, undone, or why nothing was done."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 
-FREE: Final = frozenset({PIN, NOTE, BREAKPOINT, MOVE, HOIST, REPLACE, ANNOTATE})
-"""Kinds that need not make a context smaller: they say what a person wants said, or where something stands."""
-NAME: Final = 40
+NOT_SHRINKING: Final = frozenset({PIN, NOTE, BREAKPOINT, MOVE, HOIST, REPLACE, ANNOTATE})
+"""Kinds that need not make a context smaller: notes, pins, breakpoints, and changes of text or position."""
+NAME_CELLS: Final = 40
 """Cells of a block's name in an answer."""
 
 
@@ -24,23 +24,29 @@ _LISTS: Final = Span(" lists", "dim")
 
 
 class Blocks(NamedTuple):
-    """What the targets of edits are: the `name` of one in a few words, and whether it `is_block`, not the header of a
-    message, which no row shows."""
+    """Descriptions of edit targets:
+
+    `name` returns a short name, `is_block` is False for a message header, which has no row.
+    """
 
     name: Callable[[Target], str]
     is_block: Callable[[Target], bool]
 
-    def words(self, edits: Sequence[Edit]) -> str:
-        """The block that `edits` are about, or how many there are."""
+    def describe(self, edits: Sequence[Edit]) -> str:
+        """The name of the block that `edits` change, or the number of blocks."""
         targets = list(dict.fromkeys(target for edit in edits for target in edit.targets))
-        found = [target for target in targets if self.is_block(target)] or targets
-        return self.name(found[0]) if len(found) == 1 else f"{len(found):,} blocks"
+        blocks = [target for target in targets if self.is_block(target)] or targets
+        return self.name(blocks[0]) if len(blocks) == 1 else f"{len(blocks):,} blocks"
 
 
 class StagedEdits(Struct, frozen=True, kw_only=True):
-    """What a key staged: the edits `made`, the tokens that their blocks had `before` and that the request is smaller by
-    (`gained`; None while it is being counted), how many other blocks the provider makes go with them (`repairs`), and
-    how many were `left` as they are, with the reason (`why`). `keyed`: a model can be asked for a summary."""
+    """Result of a staging key: the edits `made`, the tokens of their blocks `before`, and the reduction of the request
+    (`gained`; None while it is being counted).
+
+    `repairs` are further blocks removed to keep the request valid, `left` the number of unchanged blocks, with the
+    reason
+    `why`. `keyed`: a model for summaries is available.
+    """
 
     made: Sequence[Edit]
     before: int
@@ -51,88 +57,88 @@ class StagedEdits(Struct, frozen=True, kw_only=True):
     keyed: bool = False
 
     @property
-    def needless(self) -> bool:
-        """Whether it frees nothing, though that is what its kind is for."""
-        free = any(edit.kind in FREE or edit.kind == "drop" or edit.author != USER for edit in self.made)
+    def is_needless(self) -> bool:
+        """Whether it frees nothing, although its kind is meant to."""
+        free = any(edit.kind in NOT_SHRINKING or edit.kind == "drop" or edit.author != USER for edit in self.made)
         return not free and self.gained is not None and self.gained <= 0
 
 
-def staged(what: StagedEdits, blocks: Blocks) -> list[Span]:
+def staged_answer(result: StagedEdits, blocks: Blocks) -> list[Span]:
     """``✓ truncated: Read README.md 2.8k → 400``."""
-    done = _done(what.made)
-    told = [Span(MARK["ok"].glyph + " ", "ok"), Span(f"{done}: {blocks.words(what.made)}")]
-    if any(edit.kind not in FREE or edit.kind in (NOTE, REPLACE, HOIST) for edit in what.made):
-        told.append(Span("  " + _gain(what), "ink bold"))
-    if what.repairs:
-        told.append(Span(f", {what.repairs:,} more with {'it' if len(what.made) == 1 else 'them'}", "dim"))
-    if what.left:
-        told.append(Span(f"; {what.left:,} left: {what.why}", "dim"))
-    if all(edit.kind == SUMMARIZE and "by" not in edit.params for edit in what.made):
-        told += [Span("  ^s", "accent bold"), Span(" has a model write it", "dim")] if what.keyed else []
-        told += [Span("  no model; ", "dim"), Span("s", "accent bold"), Span(" sets its length", "dim")]
-    return told
+    verb = _past_participle(result.made)
+    spans = [Span(MARK["ok"].glyph + " ", "ok"), Span(f"{verb}: {blocks.describe(result.made)}")]
+    if any(edit.kind not in NOT_SHRINKING or edit.kind in (NOTE, REPLACE, HOIST) for edit in result.made):
+        spans.append(Span("  " + _gain(result), "ink bold"))
+    if result.repairs:
+        spans.append(Span(f", {result.repairs:,} more with {'it' if len(result.made) == 1 else 'them'}", "dim"))
+    if result.left:
+        spans.append(Span(f"; {result.left:,} left: {result.why}", "dim"))
+    if all(edit.kind == SUMMARIZE and "by" not in edit.params for edit in result.made):
+        spans += [Span("  ^s", "accent bold"), Span(" has a model write it", "dim")] if result.keyed else []
+        spans += [Span("  no model; ", "dim"), Span("s", "accent bold"), Span(" sets its length", "dim")]
+    return spans
 
 
-def nothing_new(edits: Sequence[Edit], standing: EditsInForce) -> str:
-    """Why staging `edits` made none: ``already staged: a applies it, u takes it back``."""
+def explain_no_change(edits: Sequence[Edit], in_force: EditsInForce) -> str:
+    """Why staging `edits` had no effect: ``already staged: a applies it, u takes it back``."""
 
-    def among(those: Sequence[Edit]) -> bool:
-        known = {(edit.kind, edit.targets, edit.payload) for edit in those}
+    def among(edits_in_force: Sequence[Edit]) -> bool:
+        known = {(edit.kind, edit.targets, edit.payload) for edit in edits_in_force}
         return all((edit.kind, edit.targets, edit.payload) in known for edit in edits)
 
-    it = "it" if len(edits) == 1 else "them"
-    if among(standing.staged):
-        return f"already staged: a applies {it}, u takes {it} back"
-    if among((*standing.applied, *standing.staged)):
-        return f"already applied: u takes {it} back"
+    pronoun = "it" if len(edits) == 1 else "them"
+    if among(in_force.staged):
+        return f"already staged: a applies {pronoun}, u takes {pronoun} back"
+    if among((*in_force.applied, *in_force.staged)):
+        return f"already applied: u takes {pronoun} back"
     return "these edits stand already, or were taken back: u and E have them"
 
 
-def _gain(what: StagedEdits) -> str:
-    if what.gained is None:
+def _gain(result: StagedEdits) -> str:
+    if result.gained is None:
         return numbers.NONE
-    if not what.gained and all(edit.kind == "drop" for edit in what.made):
-        return "frees nothing in this request"  # an answer, which goes into the next one
-    after = what.before - what.gained
-    if after <= 0 or not what.before:
-        return numbers.signed(-what.gained)
-    return f"{numbers.tokens(what.before)} → {numbers.tokens(after)}"
+    if not result.gained and all(edit.kind == "drop" for edit in result.made):
+        return "frees nothing in this request"  # an answer, which is sent with the next one
+    after = result.before - result.gained
+    if after <= 0 or not result.before:
+        return numbers.signed(-result.gained)
+    return f"{numbers.tokens(result.before)} → {numbers.tokens(after)}"
 
 
-def needless(what: StagedEdits, blocks: Blocks) -> list[Span]:
-    """Why it was not done: ``✗ not put outside: "lets go" has 3 tokens, 14 would stand there``."""
-    assert what.gained is not None
-    after = what.before - what.gained
-    told = f"not {_done(what.made)}: {blocks.words(what.made)} "
-    told += f"{numbers.tokens(what.before)} → {numbers.tokens(after)}, nothing is gained"
-    return [Span(MARK["error"].glyph + " ", "crit"), Span(told, "crit")]
+def needless_answer(result: StagedEdits, blocks: Blocks) -> list[Span]:
+    """Why it was not done: ``✗ not externalized: "lets go" 3 → 14, nothing is gained``."""
+    assert result.gained is not None
+    after = result.before - result.gained
+    text = f"not {_past_participle(result.made)}: {blocks.describe(result.made)} "
+    text += f"{numbers.tokens(result.before)} → {numbers.tokens(after)}, nothing is gained"
+    return [Span(MARK["error"].glyph + " ", "crit"), Span(text, "crit")]
 
 
-def refused(why: str, tokens: int | None, left: int) -> list[Span]:
+def refused_answer(why: str, tokens: int | None, left: int) -> list[Span]:
     """Why nothing is done: ``✗ already short: 53 tokens``."""
-    told = why if tokens is None else f"{why}: {numbers.tokens(tokens)} tokens"
-    told += f" ({left:,} blocks)" if left > 1 else ""
-    return [Span(MARK["error"].glyph + " ", "crit"), Span(told, "crit")]
+    text = why if tokens is None else f"{why}: {numbers.tokens(tokens)} tokens"
+    text += f" ({left:,} blocks)" if left > 1 else ""
+    return [Span(MARK["error"].glyph + " ", "crit"), Span(text, "crit")]
 
 
-def taken_back(edits: Sequence[Edit], blocks: Blocks, freed: int | None) -> list[Span]:
+def revert_answer(edits: Sequence[Edit], blocks: Blocks, freed: int | None) -> list[Span]:
     """``taken back: drop of Read README.md  +4.6k``."""
-    return [Span(f"taken back: {action(edits, {}, blocks)}"), *_change(freed)]
+    return [Span(f"taken back: {describe_action(edits, {}, blocks)}"), *_change_span(freed)]
 
 
-def from_elsewhere(new: Sequence[Edit], blocks: Blocks) -> list[Span]:
-    """What another program did meanwhile: ``agent staged drop of Read README.md · a applies, E lists``."""
-    made = [edit for edit in new if edit.kind in KINDS]
-    if not made:
+def external_change_answer(new: Sequence[Edit], blocks: Blocks) -> list[Span]:
+    """Edits by another program: ``agent staged drop of Read README.md · a applies, E lists``."""
+    content_edits = [edit for edit in new if edit.kind in KINDS]
+    if not content_edits:
         return [Span("another program changed which edits stand · "), Span("E", "accent bold"), _LISTS]
-    author = "another program" if made[0].author == USER else safe_text.one_line(made[0].author, 30)
-    kinds = {edit.kind for edit in made}
-    what = kind_of(made[0].kind).label if len(kinds) == 1 else "edits"
-    told = Span(f"{author} staged {what} of {blocks.words(made)} · ")
-    return [told, Span("a", "accent bold"), Span(" applies, ", "dim"), Span("E", "accent bold"), _LISTS]
+    author = "another program" if content_edits[0].author == USER else safe_text.one_line(content_edits[0].author, 30)
+    kinds = {edit.kind for edit in content_edits}
+    kind_name = kind_of(content_edits[0].kind).label if len(kinds) == 1 else "edits"
+    text = Span(f"{author} staged {kind_name} of {blocks.describe(content_edits)} · ")
+    return [text, Span("a", "accent bold"), Span(" applies, ", "dim"), Span("E", "accent bold"), _LISTS]
 
 
-def undone(
+def undo_answer(
     entries: Sequence[Edit],
     by_id: Mapping[str, Edit],
     blocks: Blocks,
@@ -140,43 +146,54 @@ def undone(
     then: Sequence[Edit],
     key: str,
 ) -> list[Span]:
-    """``undone: drop of Read README.md (+4.6k) · u next: apply of 2``: `freed` are the tokens that it freed now
-    (negative: they are back), `then` what `key` takes next."""
+    """``undone: drop of Read README.md (+4.6k) · u next: apply of 2``:
+
+    `freed` are the tokens freed by the undo (negative: added), `then` the next action of `key`.
+    """
     word = "undone" if key == "u" else "done again"
-    told = [Span(f"{word}: {action(entries, by_id, blocks)}"), *_change(freed)]
+    spans = [Span(f"{word}: {describe_action(entries, by_id, blocks)}"), *_change_span(freed)]
     if not then:
-        return [*told, Span(f" · nothing more to {'undo' if key == 'u' else 'do again'}", "dim")]
-    return [*told, Span(" · ", "dim"), Span(key, "accent bold"), Span(f" next: {action(then, by_id, blocks)}", "dim")]
+        return [*spans, Span(f" · nothing more to {'undo' if key == 'u' else 'do again'}", "dim")]
+    return [
+        *spans,
+        Span(" · ", "dim"),
+        Span(key, "accent bold"),
+        Span(f" next: {describe_action(then, by_id, blocks)}", "dim"),
+    ]
 
 
-def _change(freed: int | None) -> list[Span]:
+def _change_span(freed: int | None) -> list[Span]:
     return [Span(f"  {numbers.signed(-freed)}", "ink bold")] if freed else []
 
 
-def action(entries: Sequence[Edit], by_id: Mapping[str, Edit], blocks: Blocks) -> str:
+def describe_action(entries: Sequence[Edit], by_id: Mapping[str, Edit], blocks: Blocks) -> str:
     """An action of the log in a few words: ``drop of Read README.md``, ``apply of 2``, ``discard of 3``."""
     first = entries[0]
     if first.kind == APPLY:
         return f"apply of {len(first.params.get('ids') or ()):,}"
     if first.kind == REVERT:
-        meant = [by_id[entry.reverts] for entry in entries if entry.reverts in by_id]
+        reverted = [by_id[entry.reverts] for entry in entries if entry.reverts in by_id]
         why = str(first.params.get("as") or "")
-        if why == REDO or not meant:
+        if why == REDO or not reverted:
             return f"take-back of {len(entries):,}"
         verb = "discard" if why == DISCARD else "take-back"
-        return f"{verb} of {len(meant):,}" if len(meant) > 1 else f"{verb}: {action(meant, by_id, blocks)}"
+        return (
+            f"{verb} of {len(reverted):,}"
+            if len(reverted) > 1
+            else f"{verb}: {describe_action(reverted, by_id, blocks)}"
+        )
     author = "" if first.author == USER else f"{safe_text.one_line(first.author, 30)}: "
     kinds = {entry.kind for entry in entries}
-    what = kind_of(first.kind).label if len(kinds) == 1 else "edits"
-    return f"{author}{what} of {blocks.words(entries)}"
+    kind_name = kind_of(first.kind).label if len(kinds) == 1 else "edits"
+    return f"{author}{kind_name} of {blocks.describe(entries)}"
 
 
-def _done(made: Sequence[Edit]) -> str:
-    author = "" if made[0].author == USER else f"{safe_text.one_line(made[0].author, 30)}: "
-    first = made[0]
+def _past_participle(edits: Sequence[Edit]) -> str:
+    author = "" if edits[0].author == USER else f"{safe_text.one_line(edits[0].author, 30)}: "
+    first = edits[0]
     if first.kind == BREAKPOINT:
         lives = {"5m": "5 minutes", "1h": "an hour", "30m": "30 minutes", "12h": "12 hours", "": "5 minutes"}
         ttl = str(first.params.get("ttl") or "")
         return f"breakpoint of {lives.get(ttl, ttl)} behind" if first.params.get("on", True) else "no breakpoint behind"
-    done = {kind_of(edit.kind).done or edit.kind for edit in made}
-    return author + (done.pop() if len(done) == 1 else "changed")
+    verbs = {kind_of(edit.kind).done or edit.kind for edit in edits}
+    return author + (verbs.pop() if len(verbs) == 1 else "changed")

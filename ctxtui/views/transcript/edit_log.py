@@ -1,4 +1,4 @@
-"""The rows of the edit log: every action on a context, newest first, and what stands of it."""
+"""Rows of the edit log: every action on a context, newest first, with its state."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _UNTIL = {"": "they are applied", EXPIRY: "the cache expires", MISS: "a request 
 
 
 class EditRow(Struct, frozen=True):
-    """One entry of the log: what stands of it is ``staged``, ``waiting``, ``applied``, ``taken back``, or "" for
-    entries that apply others, let them wait or take them back."""
+    """One log entry: its state is ``staged``, ``waiting``, ``applied``, ``taken back``, or "" for entries that apply,
+    delay or revert others."""
 
     edit: Edit
     state: str
@@ -30,29 +30,28 @@ class EditRow(Struct, frozen=True):
 
 
 def rows(log: Sequence[Edit], label: Callable[[Target], str]) -> list[EditRow]:
-    """The rows of `log`, newest first; `label` says what a target is."""
+    """The rows of `log`, newest first; `label` describes a target."""
     applied, staged = ({edit.id for edit in part} for part in edits_in_force(log))
     waits = waiting_until(log)
     by_id = {edit.id: edit for edit in log}
-    found = []
+    edit_rows = []
     for edit in reversed(log):
         state = "applied" if edit.id in applied else "staged" if edit.id in staged else "taken back"
         state = "waiting" if edit.id in waits else state
         if edit.kind in (APPLY, WAIT, LEAVE, REVERT):
             state = ""
-        found.append(EditRow(edit, state, _about(edit, by_id, label)))
-    return found
+        edit_rows.append(EditRow(edit, state, _describe_target(edit, by_id, label)))
+    return edit_rows
 
 
 def detail(row: EditRow, room: int) -> list[Spans]:
-    """All that an entry says: of a context that left its command, where to type it, its file, what it went without, a
-    line each, cut nowhere."""
-    given = row.edit.params
+    """An entry in full: for an exported context its command, folder, file and losses, one per line, never cut."""
+    payload = row.edit.params
     said = [("", row.about)]
     if row.edit.kind == LEAVE:
-        lost = ", ".join(map(str, given.get("without") or ()))
+        lost = ", ".join(map(str, payload.get("without") or ()))
         parts = (("command", "command"), ("type it in", "folder"), ("file", "place"))
-        said = [*((name, str(given.get(key) or "")) for name, key in parts), ("without", lost)]
+        said = [*((name, str(payload.get(key) or "")) for name, key in parts), ("without", lost)]
     out: list[Spans] = []
     for name, text in said:
         for n, line in enumerate(safe_text.wrap(safe_text.one_line(text, 1000), max(8, room - 14))):
@@ -60,38 +59,49 @@ def detail(row: EditRow, room: int) -> list[Spans]:
     return out
 
 
-_LEAST: Final = 12
-"""Cells in which a folder or a command still says something."""
+MIN_CELLS: Final = 12
+"""Minimum cells for a folder or command."""
 
 
-def copied(what: str, folder: str, file: str, without: Sequence[str], room: int) -> list[Span]:
-    """What is said in `room` cells of a context that left by the command (or file) `what`, which was copied: the
-    `folder` in which to type it ("": any), the `file` that was written ("": none), what it went `without`. What there
-    is no room for stands in the edit log."""
-    where = f"type it in {folder}" if folder else ""
-    wrote = f"written to {file}" if file else ""
-    lost = f"without {', '.join(without)}" if without else ""
-    forms = ((what, where, wrote, lost), (what, where, "", lost), (what, where, "", ""))
+def copied_answer(command: str, folder: str, file: str, without: Sequence[str], room: int) -> list[Span]:
+    """The answer, in `room` cells, after a context was exported and its command (or file) `what` copied.
+
+    `folder` is where to type it ("": anywhere), `file` the written file ("": none), `without` its losses. Parts that do
+    not
+    fit are only in the edit log.
+    """
+    folder_text = f"type it in {folder}" if folder else ""
+    file_text = f"written to {file}" if file else ""
+    losses = f"without {', '.join(without)}" if without else ""
+    forms = (
+        (command, folder_text, file_text, losses),
+        (command, folder_text, "", losses),
+        (command, folder_text, "", ""),
+    )
     for form in forms if folder else forms[:1]:
         end = "keeps it" if form == forms[0] else "keeps the rest"
-        told = _copied(*form, end)
-        # Where it may be typed anywhere, the end of a line matters less than that it was copied.
-        if width(told) <= room or not folder:
-            return told
-    # The command comes first: it is what one looks for; its folder as far as there is room, its end above all.
-    left = room - width(_copied(what, "", "", "", "keeps all")) - 3
-    if left >= _LEAST:
-        return _copied(what, f"in …{cells.tail(safe_text.one_line(folder, 600), left - 4)}", "", "", "keeps all")
-    short = cells.fit(what, max(_LEAST, room - width(_copied("x", "", "", "", "keeps all")) + 1)).rstrip()
-    return _copied(short, "", "", "", "keeps all")
+        spans = _copied_spans(*form, end)
+        # Without a folder the line may be cut: the command works anywhere.
+        if width(spans) <= room or not folder:
+            return spans
+    # The command comes first, then as much of the folder's end as fits.
+    free = room - width(_copied_spans(command, "", "", "", "keeps all")) - 3
+    if free >= MIN_CELLS:
+        return _copied_spans(
+            command, f"in …{cells.tail(safe_text.one_line(folder, 600), free - 4)}", "", "", "keeps all"
+        )
+    short_command = cells.fit(
+        command, max(MIN_CELLS, room - width(_copied_spans("x", "", "", "", "keeps all")) + 1)
+    ).rstrip()
+    return _copied_spans(short_command, "", "", "", "keeps all")
 
 
-def _copied(what: str, where: str, wrote: str, lost: str, end: str) -> list[Span]:
+def _copied_spans(command: str, folder_text: str, file_text: str, losses: str, end: str) -> list[Span]:
     parts = [
-        Span(f"copied: {what}" if what else "copied", "ink bold"),
-        Span(safe_text.one_line(where, 600)),
-        Span(safe_text.one_line(wrote, 600), "dim"),
-        Span(safe_text.one_line(lost, 200), "warn"),
+        Span(f"copied: {command}" if command else "copied", "ink bold"),
+        Span(safe_text.one_line(folder_text, 600)),
+        Span(safe_text.one_line(file_text, 600), "dim"),
+        Span(safe_text.one_line(losses, 200), "warn"),
     ]
     out = [Span("✓ ", "ok")]
     for part in parts:
@@ -99,15 +109,15 @@ def _copied(what: str, where: str, wrote: str, lost: str, end: str) -> list[Span
     return [*out, Span("E", "accent bold"), Span(f" {end}")]
 
 
-def _about(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target], str]) -> str:
+def _describe_target(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target], str]) -> str:
     if edit.kind == REVERT:
         other = by_id.get(edit.reverts)
-        return "" if other is None else f"{_word(other)}: {_about(other, by_id, label)}"
+        return "" if other is None else f"{_describe_kind(other)}: {_describe_target(other, by_id, label)}"
     if edit.kind == LEAVE:
         command, folder, place = (str(edit.params.get(key) or "") for key in ("command", "folder", "place"))
         lost = ", ".join(map(str, edit.params.get("without") or ()))
-        told = (command, f"in {folder}" if folder else "", place, f"without {lost}" if lost else "")
-        return " · ".join(filter(None, told))
+        parts = (command, f"in {folder}" if folder else "", place, f"without {lost}" if lost else "")
+        return " · ".join(filter(None, parts))
     if edit.kind in (APPLY, WAIT):
         count = len(edit.params.get("ids") or ())
         until = f" until {_UNTIL.get(str(edit.params.get('until') or ''), 'later')}" if edit.kind == WAIT else ""
@@ -117,28 +127,30 @@ def _about(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target], str]) -
     if edit.kind == BREAKPOINT:
         return f"{edit.params.get('ttl') or '5m' if edit.params.get('on', True) else 'none'} behind {first}"
     if edit.kind == ANNOTATE:
-        said = " ".join(safe_text.one_line(str(edit.params.get(key) or ""), 200) for key in ("rating", "text"))
-        return f"{said.strip()} · {first}"
+        annotation = " ".join(safe_text.one_line(str(edit.params.get(key) or ""), 200) for key in ("rating", "text"))
+        return f"{annotation.strip()} · {first}"
     by = edit.params.get("by")
     return first + more + (f" · by {safe_text.one_line(str(by), 60)}" if by else "")
 
 
-def _word(edit: Edit) -> str:
+def _describe_kind(edit: Edit) -> str:
     return _WORDS.get(edit.kind, edit.spec.label)
 
 
 def table(zone: Callable[[float], datetime]) -> Table[EditRow]:
-    """The table of the log; `zone` tells the local time of Unix seconds."""
+    """The table of the log; `zone` converts Unix seconds to local time."""
 
     def mark(row: EditRow, room: int) -> Span:
         sign = MARK[row.edit.spec.mark]
-        return Span(sign.glyph, "faint" if _gone(row) or not row.state else sign.style)
+        return Span(sign.glyph, "faint" if _is_reverted(row) or not row.state else sign.style)
 
     def state(row: EditRow, room: int) -> Span:
-        return Span(row.state, "faint" if _gone(row) else "accent" if row.state in ("staged", "waiting") else "ok")
+        return Span(
+            row.state, "faint" if _is_reverted(row) else "accent" if row.state in ("staged", "waiting") else "ok"
+        )
 
     def about(row: EditRow, room: int) -> list[Span]:
-        return [Span(cells.fit(safe_text.one_line(row.about), room), "faint strike" if _gone(row) else "dim")]
+        return [Span(cells.fit(safe_text.one_line(row.about), room), "faint strike" if _is_reverted(row) else "dim")]
 
     return Table(
         (
@@ -146,7 +158,13 @@ def table(zone: Callable[[float], datetime]) -> Table[EditRow]:
                 "", 9, lambda row, _: Span(numbers.clock(zone(row.edit.at)) if row.edit.at else "", "faint"), "left"
             ),
             Column("", 1, mark),
-            Column("", 13, lambda row, _: Span(_word(row.edit), "faint" if _gone(row) else "ink"), "left", gap=1),
+            Column(
+                "",
+                13,
+                lambda row, _: Span(_describe_kind(row.edit), "faint" if _is_reverted(row) else "ink"),
+                "left",
+                gap=1,
+            ),
             Column("", 12, lambda row, _: Span(safe_text.one_line(row.edit.author), "dim"), "left"),
             Column("", 11, state, "left"),
             Column("", 0, about, "left", least=0),
@@ -156,5 +174,5 @@ def table(zone: Callable[[float], datetime]) -> Table[EditRow]:
     )
 
 
-def _gone(row: EditRow) -> bool:
+def _is_reverted(row: EditRow) -> bool:
     return row.state == "taken back"

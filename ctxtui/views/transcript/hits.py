@@ -1,4 +1,4 @@
-"""Hits of a search: marked in lines, counted over the rows, told in a sentence."""
+"""Search hits: highlighted in lines, counted over rows, and summarized."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from ctxtui.analysis.content.search import Find
 from ctxtui.core.tree import Tree
 from ctxtui.views.text.span import Span, Spans, plain
 
-STYLE: Final = "accent-ink on-accent"
-HERE: Final = "accent-ink on-warn bold underline"
-"""The style of the hit at which the search stands."""
+HIT_STYLE: Final = "accent-ink on-accent"
+CURRENT_HIT_STYLE: Final = "accent-ink on-warn bold underline"
+"""Style of the current hit."""
 
 Spots = Sequence[tuple[int, int]]
-"""The hits of one text: (first character, character behind the last)."""
+"""The hits of a text as (first character, character after the last)."""
 
 
 class HitAt(NamedTuple):
-    """One hit: the `nth` (from 0) of the block of `node`, whose text has it at character `start`."""
+    """One hit: the `nth` (from 0) in `node`'s block, at character `start` of its text."""
 
     node: int
     nth: int
     start: int
 
 
-def marked(spans: Spans, find: Find, here: int | None = None) -> Spans:
-    """`spans` of one line with their hits in `STYLE`, the one with number `here` in `HERE`."""
-    return styled(spans, list(find(plain(spans))), here)
+def highlight(spans: Spans, find: Find, here: int | None = None) -> Spans:
+    """Highlight the hits in `spans` of one line; number `here` in `HERE`."""
+    return highlight_ranges(spans, list(find(plain(spans))), here)
 
 
-def styled(spans: Spans, spots: Spots, here: int | None = None) -> Spans:
-    """`spans` with the characters of `spots` (from left to right) in `STYLE`, those of number `here` in `HERE`."""
+def highlight_ranges(spans: Spans, spots: Spots, here: int | None = None) -> Spans:
+    """Highlight the characters `spots` (left to right) in `spans`; number `here` in `HERE`."""
     if not spots:
         return spans
     out: list[Span] = []
@@ -44,7 +44,10 @@ def styled(spans: Spans, spots: Spots, here: int | None = None) -> Spans:
             first, last = max(start - at, done), min(end - at, len(text))
             if first >= last:
                 continue
-            out += [Span(text[done:first], style), Span(text[first:last], HERE if number == here else STYLE)]
+            out += [
+                Span(text[done:first], style),
+                Span(text[first:last], CURRENT_HIT_STYLE if number == here else HIT_STYLE),
+            ]
             done = last
         out.append(Span(text[done:], style))
         at += len(text)
@@ -52,8 +55,10 @@ def styled(spans: Spans, spots: Spots, here: int | None = None) -> Spans:
 
 
 class HitList(Sequence[HitAt]):
-    """The hits of the blocks at `nodes` (in the order of their rows) of `tree`, given the `spots` of each block by
-    digest. Made in one pass over the nodes, however many hits there are."""
+    """The hits of the blocks at `nodes` (in row order) of `tree`, from the `spots` of each block by digest.
+
+    Built in one pass over the nodes.
+    """
 
     def __init__(self, tree: Tree, nodes: Iterable[int], spots: Mapping[str, Spots]) -> None:
         self._spots = spots
@@ -70,7 +75,7 @@ class HitList(Sequence[HitAt]):
     def __getitem__(self, at: slice) -> list[HitAt]: ...
     def __getitem__(self, at: int | slice) -> HitAt | list[HitAt]:
         if isinstance(at, slice):
-            return [self[one] for one in range(*at.indices(len(self)))]
+            return [self[index] for index in range(*at.indices(len(self)))]
         if not 0 <= at < len(self):
             raise IndexError(at)
         block = bisect_right(self._ends, at)
@@ -79,28 +84,28 @@ class HitList(Sequence[HitAt]):
 
     @property
     def blocks(self) -> int:
-        """How many different blocks have hits."""
+        """Number of different blocks with hits."""
         return len(set(self._digests))
 
-    def place_of(self, hit: HitAt) -> int | None:
-        """The place of `hit` in the list, None where it is not in it."""
+    def index_of(self, hit: HitAt) -> int | None:
+        """Index of `hit` in the list; None if it is not in it."""
         block = next((at for at, node in enumerate(self._nodes) if node == hit.node), None)
         if block is None or hit.nth >= len(self._spots[self._digests[block]]):
             return None
         return (self._ends[block - 1] if block else 0) + hit.nth
 
     def first_from(self, row: int, row_of: Callable[[int], int]) -> int:
-        """The place of the first hit at or below `row` (`row_of` gives a node's); 0 where there is none."""
+        """Index of the first hit at or below `row` (`row_of` maps nodes to rows); 0 if there is none."""
         block = bisect_left(self._nodes, row, key=row_of)
         return 0 if block == len(self._nodes) or not block else self._ends[block - 1]
 
 
-def told(at: int | None, count: int, elsewhere: int, done: bool, capped: bool) -> str:
-    """How far the search is: hit `at` (from 0) of `count`, and how many blocks `elsewhere` in the session have any."""
+def describe_progress(at: int | None, count: int, elsewhere: int, done: bool, capped: bool) -> str:
+    """Search status: hit `at` (from 0) of `count`, and the number of blocks with hits `elsewhere` in the session."""
     more = "+" if capped else ""
     if count:
-        here = f"{at + 1:,} of {count:,}{more}" if at is not None else f"{count:,}{more} hits"
+        position = f"{at + 1:,} of {count:,}{more}" if at is not None else f"{count:,}{more} hits"
     else:
-        here = "no hit here" if elsewhere or not done else "no hit"
+        position = "no hit here" if elsewhere or not done else "no hit"
     blocks = f", {elsewhere:,} block{'s' if elsewhere != 1 else ''} in other calls or hidden" if elsewhere else ""
-    return here + blocks + ("" if done else " ·")
+    return position + blocks + ("" if done else " ·")

@@ -1,4 +1,4 @@
-"""The transcript of a chat: the rows of the record, and below them the answer that comes in (look book, live tail)."""
+"""The transcript of a chat: recorded rows, then the streaming answer (look book, live tail)."""
 
 from __future__ import annotations
 
@@ -23,104 +23,104 @@ if TYPE_CHECKING:
 _GUTTER: Final = Span("┊", "faint")
 _THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _CALLS: Final = ("_use", "_call", "tool_call")
-WHOLE: Final = 1 << 30
-"""Lines of an answer that is opened whole."""
+ALL_LINES: Final = 1 << 30
+"""Lines of a fully opened answer."""
 
 
 def category_of(kind: str) -> int:
-    """The category of a block that is coming in, by its kind."""
+    """The category of a streaming block, by its kind."""
     if kind in _THINKING:
         return INDEX["thinking"]
     return INDEX["tool_call"] if kind.endswith(_CALLS) else INDEX["assistant"]
 
 
 class LiveBlock(Struct):
-    """One block of the answer so far."""
+    """One block of the streaming answer."""
 
     kind: str
     body: LiveText
     tokens: int | None = None
-    """Its tokens as counted last."""
+    """Its last counted tokens."""
 
     @property
     def category(self) -> int:
-        """Its category's index."""
+        """Its category index."""
         return category_of(self.kind)
 
 
 class LiveAnswer(Struct):
-    """The answer that is coming in, block by block; `note` says what is waited for where nothing came yet."""
+    """The streaming answer, block by block; `note` says what is awaited before the first block."""
 
     blocks: dict[int, LiveBlock] = field(default_factory=dict)
     note: str = ""
 
     def feed(self, block: int, kind: str, text: str, room: int) -> None:
-        """More of block number `block`."""
-        found = self.blocks.get(block)
-        if found is None:
-            # Imported here: most sessions have no answer that comes in.
+        """Append text to block number `block`."""
+        live_block = self.blocks.get(block)
+        if live_block is None:
+            # Late import: most sessions have no streaming answer.
             from ctxtui.views.blocks.live_text import LiveText
 
             voice = "dim italic" if kind in _THINKING else "ink"
-            found = self.blocks[block] = LiveBlock(kind, LiveText(voice, room))
-        found.body.feed(text)
+            live_block = self.blocks[block] = LiveBlock(kind, LiveText(voice, room))
+        live_block.body.feed(text)
 
     @property
     def text(self) -> str:
-        """All words so far."""
+        """The text so far."""
         return "".join(block.body.text for block in self.blocks.values())
 
 
 class LiveRows(ContextRows):
-    """`ContextRows` with the rows of `answer`, if there is one, at the end; each of them is open and whole."""
+    """`ContextRows` followed by the rows of `answer`, if there is one, fully opened."""
 
     answer: LiveAnswer | None = None
     unseen: frozenset[int] = frozenset()
-    """Nodes that the server cut away and never read."""
+    """Nodes that the server cut off and never read."""
 
     @property
     def live(self) -> list[LiveBlock]:
-        """The blocks that are coming in."""
+        """The streaming blocks."""
         return list(self.answer.blocks.values()) if self.answer is not None else []
 
     @property
     def recorded(self) -> int:
-        """How many rows are on record; the others follow."""
+        """Number of recorded rows; streaming rows follow."""
         return len(self._listed)
 
     @property
     def count(self) -> int:
-        """How many rows there are: a line says that an answer is awaited until its first block comes."""
+        """Number of rows, with one row for an awaited answer before its first block."""
         if self.answer is None:
             return self.recorded
         return self.recorded + max(1, len(self.answer.blocks))
 
     def entry(self, index: int) -> int:
-        """As for the record; a live row stands for the end of it."""
+        """Like the base class; a streaming row has the last recorded node."""
         if index >= self.recorded:
             return self.scene.tip if self.scene is not None else 0
         return super().entry(index)
 
-    def is_open(self, index: int) -> OpenBlock | None:
-        """A live row is open and whole."""
-        return OpenBlock(WHOLE) if index >= self.recorded else super().is_open(index)
+    def open_state(self, index: int) -> OpenBlock | None:
+        """Streaming rows are always fully open."""
+        return OpenBlock(ALL_LINES) if index >= self.recorded else super().open_state(index)
 
     @property
-    def coming_in(self) -> range:
-        """The rows below the record."""
+    def streaming_rows(self) -> range:
+        """The rows after the recorded ones."""
         return range(self.recorded, self.count) if self.live else range(0)
 
     def toggle(self, index: int, *, raw: bool | None = None) -> None:
-        """Open or fold a row of the record."""
+        """Open or fold a recorded row."""
         if index < self.recorded:
             super().toggle(index, raw=raw)
 
-    def asks(self, index: int) -> bool:
+    def is_user_row(self, index: int) -> bool:
         """Whether row `index` is a user's."""
-        return index < self.recorded and super().asks(index)
+        return index < self.recorded and super().is_user_row(index)
 
     def turn_row(self, index: int) -> int | None:
-        """The row with which the turn of row `index` begins."""
+        """The first row of the turn of row `index`."""
         return super().turn_row(min(index, self.recorded - 1)) if self.recorded else None
 
     def height(self, index: int, grid: Grid) -> int:
@@ -136,13 +136,13 @@ class LiveRows(ContextRows):
 
     def row(self, index: int, *, history: bool = True) -> TranscriptRow | RuleRow:
         """Row `index` of the record."""
-        found = super().row(min(index, self.recorded - 1), history=history)
-        if self.unseen and isinstance(found, TranscriptRow) and self.entry(index) in self.unseen:
-            words = tuple(Span(span.text, "faint strike") for span in found.words)
-            return replace(found, gutter=Span("✗", "crit"), words=words)
-        if self.answer is not None and isinstance(found, RuleRow) and found.kind == "since":
-            return found._replace(text="being answered")
-        return found
+        base_row = super().row(min(index, self.recorded - 1), history=history)
+        if self.unseen and isinstance(base_row, TranscriptRow) and self.entry(index) in self.unseen:
+            words = tuple(Span(span.text, "faint strike") for span in base_row.words)
+            return replace(base_row, gutter=Span("✗", "crit"), words=words)
+        if self.answer is not None and isinstance(base_row, RuleRow) and base_row.kind == "since":
+            return base_row._replace(text="being answered")
+        return base_row
 
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
         """Line `line` of row `index`."""
@@ -161,7 +161,7 @@ class LiveRows(ContextRows):
 
 
 def _head(block: LiveBlock, grid: Grid, cursor: str) -> list[Span]:
-    """The first line of a block that is coming in: its sign and name, its tokens so far."""
+    """The first line of a streaming block: sign, name, tokens so far."""
     sign = CATEGORY[block.category]
     name = Span(sign.name, sign.style + (" bold" if sign.name == "tool call" else ""))
     left = [_GUTTER, Span(cursor, "accent"), Span("   "), sign.span, Span(" "), name]

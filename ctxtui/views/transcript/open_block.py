@@ -1,4 +1,4 @@
-"""Opened blocks: how each is open, its lines, and how they are drawn under its row."""
+"""Opened blocks: their state, lines, and drawing."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from ctxtui.analysis.money.ledger import CostLedger
     from ctxtui.views.blocks.body import Body, HitInLine
     from ctxtui.views.blocks.content import Content
-    from ctxtui.views.model.staging import New
+    from ctxtui.views.model.staging import InsertedBlock
 
 
-MORE: Final = 8
-"""By how much more of an opened block is shown each time more is asked for."""
+EXTENSION_FACTOR: Final = 8
+"""Factor by which `e` extends an opened block."""
 
 
 class OpenBlock(Struct, frozen=True):
-    """How a block is open: at most `lines` of it, as JSON where `raw`; its text from character `start` on where that is
+    """The open state of a block: at most `lines` lines, as JSON if `raw`; its text from character `start` on if that is
     not None."""
 
     lines: int
@@ -40,72 +40,72 @@ class OpenBlock(Struct, frozen=True):
 
 
 class Bodies:
-    """The bodies of opened blocks, kept while they are looked at."""
+    """Cache of the bodies of opened blocks."""
 
     def __init__(self, readings: Readings, highlight: Highlight | None) -> None:
         self._readings = readings
         self.highlight = highlight
-        self._kept: Recent[Body] = Recent(256)
+        self._cache: Recent[Body] = Recent(256)
         self._find: Find | None = None
 
-    def look_for(self, find: Find | None) -> None:
-        """Mark these hits from now on; None marks nothing."""
+    def set_find(self, find: Find | None) -> None:
+        """Set the hits to highlight; None for no highlighting."""
         self._find = find
-        self.forget()
+        self.clear()
 
     def body(self, scene: Scene, ledger: CostLedger | None, entry: int, how: OpenBlock, room: int) -> Body:
-        """The lines of the block of node `entry` in `room` cells."""
+        """The lines of node `entry`'s block in `room` cells."""
         key = (entry, how.raw, how.start, room)
-        found = self._kept.get(key)
-        if found is None:
-            got = self._content(scene, ledger, entry, how, room)
-            found = self._kept.put(key, got.body(room, self._find))
-        return found
+        body = self._cache.get(key)
+        if body is None:
+            content = self._content(scene, ledger, entry, how, room)
+            body = self._cache.put(key, content.body(room, self._find))
+        return body
 
-    def put_in(self, new: New, how: OpenBlock, room: int) -> Body:
-        """The lines of a block that an edit puts in."""
+    def insert_body(self, new: InsertedBlock, how: OpenBlock, room: int) -> Body:
+        """The lines of an inserted block."""
         key = (new.item.block.digest, how.raw, room)
-        found = self._kept.get(key)
-        if found is None:
+        body = self._cache.get(key)
+        if body is None:
             from ctxtui.views.blocks import content
 
             block = new.item.block
-            got = content.raw(block) if how.raw else content.content(new.category, read(block), block.value())
-            found = self._kept.put(key, got.body(room, self._find))
-        return found
+            block_content = content.raw(block) if how.raw else content.content(new.category, read(block), block.value())
+            body = self._cache.put(key, block_content.body(room, self._find))
+        return body
 
-    def forget(self) -> None:
-        """The blocks' facts changed."""
-        self._kept.clear()
+    def clear(self) -> None:
+        """Clear the cache after facts of the blocks changed."""
+        self._cache.clear()
 
     def _content(self, scene: Scene, ledger: CostLedger | None, entry: int, how: OpenBlock, room: int) -> Content:
-        # Imported here: nothing is open on the first screen.
+        # Late import: nothing is open on the first screen.
         from ctxtui.analysis.figures import missing_block
         from ctxtui.analysis.labels.labelling import searched_text
         from ctxtui.views.blocks import content
-        from ctxtui.views.blocks.content import facts
+        from ctxtui.views.blocks.content import media_facts
 
         if entry == MISSING:
             figure = missing_block(scene.book, scene.call, scene.figures.not_recorded or 0)
-            told = "" if scene.call.fidelity == Fidelity.TRANSCRIPT else searched_text(read(figure.block))
-            return content.missing(figure.tokens, figure.lo, figure.hi, scene.figures.attached, told)
+            description = "" if scene.call.fidelity == Fidelity.TRANSCRIPT else searched_text(read(figure.block))
+            return content.describe_unrecorded(figure.tokens, figure.lo, figure.hi, scene.figures.attached, description)
         node = scene.session.tree[entry]
         if how.raw:
             return content.raw(node.block)
         if not self._readings.ready(entry):
-            return content.coming()
+            return content.loading()
         if how.start is not None:
             return content.excerpt(self._readings.words(entry), how.start)
-        value, got = self._readings.decoded(entry)
+        value, block_content = self._readings.decoded(entry)
         body = content.content(
             node.category,
-            got,
+            block_content,
             value,
-            call=self._readings.call_of(node, got),
+            call=self._readings.call_of(node, block_content),
             highlight=self.highlight,
-            facts=facts(got, scene, entry, ledger) if got.media else (),
+            facts=media_facts(block_content, scene, entry, ledger) if block_content.media else (),
         )
-        return content.under(segment_lines(scene, entry, searched_text(got), room), body)
+        return content.prepend(segment_lines(scene, entry, searched_text(block_content), room), body)
 
 
 def body_line(
@@ -118,71 +118,75 @@ def body_line(
     money: str = "",
     details: Sequence[Spans] = (),
 ) -> Spans:
-    """Line `line` (from 1) under the row of an opened block: its body behind ``│``, its `details`, then the line that
-    closes it. `here` is the hit at which a search stands, `money` what the block costs."""
+    """Line `line` (from 1) under an opened block's row: its body after ``│``, its `details`, then the closing line.
+
+    `here` is the current search hit, `money` the block's cost.
+    """
     gutter = gutter if gutter.text in "┃╏┊" else Span(" ")
     shown = body.height(how.lines)
     if line <= shown:
-        spots = body.spots(line - 1)
+        spots = body.hits_in(line - 1)
         if not spots:
             return [gutter, Span("     "), Span("│ ", style), *(body.line(line - 1) or ())]
-        # Imported here: there is nothing to mark without a search.
-        from ctxtui.views.transcript.hits import styled
+        # Late import: only needed for a search.
+        from ctxtui.views.transcript.hits import highlight_ranges
 
         at = spots.index((here.start, here.end)) if here is not None and here.line == line - 1 else None
-        return [gutter, Span("     "), Span("│ ", style), *styled(body.line(line - 1) or (), spots, at)]
+        return [gutter, Span("     "), Span("│ ", style), *highlight_ranges(body.line(line - 1) or (), spots, at)]
     if line <= shown + len(details):
         return [gutter, Span("     "), Span("│ ", style), *details[line - shown - 1]]
-    return [gutter, Span("     "), Span("╰ ", style), *closing(body.more(shown), how, money)]
+    return [gutter, Span("     "), Span("╰ ", style), *closing_line(body.count_hidden(shown), how, money)]
 
 
-def closing(more: int | None, how: OpenBlock, money: str = "") -> list[Span]:
-    """The line under an open block: how much of it is not shown, what it costs, and the keys that act on it."""
-    left = "" if more == 0 else "more lines  " if more is None else f"{more:,} more line{'s' if more != 1 else ''}  "
+def closing_line(more: int | None, how: OpenBlock, money: str = "") -> list[Span]:
+    """The line under an open block: number of hidden lines, cost, and keys."""
+    hidden = "" if more == 0 else "more lines  " if more is None else f"{more:,} more line{'s' if more != 1 else ''}  "
     keys = (
         "⏎ fold  " + ("e more  " if more != 0 else "") + "o pager  y copy  " + ("r read" if how.raw else "r raw JSON")
     )
-    return [Span(left + (f"{money}  " if money else ""), "dim"), Span(keys, "faint")]
+    return [Span(hidden + (f"{money}  " if money else ""), "dim"), Span(keys, "faint")]
 
 
-ONE_BY_ONE: Final = 8
-"""Up to so many labelled segments are listed one by one; more of them label by label."""
+MAX_LISTED_SEGMENTS: Final = 8
+"""Maximum number of labelled segments listed individually; more are summed by label."""
 _NAME: Final = 24
 _BAR: Final = 12
 _FIGURES: Final = _NAME + _BAR + 10
 
 
 def segment_lines(scene: Scene, node: int, text: str, room: int) -> list[Spans]:
-    """The segments of the block of `node` with `text` in `room` cells, then a rule; nothing where no rule splits it, or
-    while its tokens are not counted."""
+    """Labelled segments of `node`'s block with `text` in `room` cells, then a rule; empty if no label rule splits it,
+    or while it is not counted."""
     if not scene.book.is_counted(scene.call.model, node):
         return []
     segments = segment_figures(scene.book, scene.call.model, node)
-    labelled = [one for one in segments if one.label]
+    labelled = [segment for segment in segments if segment.label]
     if not labelled:
         return []
-    rest = sum(one.tokens for one in segments if not one.label)
-    told = _each(labelled, text, rest) if len(labelled) <= ONE_BY_ONE else _summed(labelled, rest)
-    return [cropped(row, room) for row in (*told, [Span("┄" * _FIGURES, "hair")])]
+    rest = sum(segment.tokens for segment in segments if not segment.label)
+    rows = _list_segments(labelled, text, rest) if len(labelled) <= MAX_LISTED_SEGMENTS else _sum_labels(labelled, rest)
+    return [cropped(row, room) for row in (*rows, [Span("┄" * _FIGURES, "hair")])]
 
 
-def _each(labelled: Sequence[SegmentFigure], text: str, rest: int) -> list[Spans]:
-    most = max([rest, *(one.tokens for one in labelled)])
-    told: list[Spans] = []
-    for one in labelled:
-        words = safe_text.one_line(first_words(text[one.start : one.end]))
-        told.append([*_row(one.category, one.label, one.tokens, most), Span(f" {words}", "dim")])
-    return [*told, *_unlabelled(rest, most)]
+def _list_segments(labelled: Sequence[SegmentFigure], text: str, rest: int) -> list[Spans]:
+    most = max([rest, *(segment.tokens for segment in labelled)])
+    rows: list[Spans] = []
+    for segment in labelled:
+        words = safe_text.one_line(first_words(text[segment.start : segment.end]))
+        rows.append([*_row(segment.category, segment.label, segment.tokens, most), Span(f" {words}", "dim")])
+    return [*rows, *_unlabelled_row(rest, most)]
 
 
-def _summed(labelled: Sequence[SegmentFigure], rest: int) -> list[Spans]:
+def _sum_labels(labelled: Sequence[SegmentFigure], rest: int) -> list[Spans]:
     sums = label_figures(labelled)
-    most = max([rest, *(one.tokens for one in sums)])
-    rows = [_row(one.category, f"{numbers.exact(one.count)} × {one.label}", one.tokens, most) for one in sums]
-    return [*rows, *_unlabelled(rest, most)]
+    most = max([rest, *(figure.tokens for figure in sums)])
+    rows = [
+        _row(figure.category, f"{numbers.exact(figure.count)} × {figure.label}", figure.tokens, most) for figure in sums
+    ]
+    return [*rows, *_unlabelled_row(rest, most)]
 
 
-def _unlabelled(rest: int, most: int) -> list[Spans]:
+def _unlabelled_row(rest: int, most: int) -> list[Spans]:
     return [_row("", "", rest, most)] if rest else []
 
 

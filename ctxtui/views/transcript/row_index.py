@@ -1,4 +1,4 @@
-"""The rows of a context, as an array of small integers that grows with the calls and is never built per key."""
+"""The rows of a context as an integer array that is extended call by call and not rebuilt on key presses."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ctxtui.core.tree import ROOT, Tree
 
 _THINKING: Final = INDEX["thinking"]
 MISSING: Final = ROOT
-"""The entry of what is not recorded: the row before the first block."""
+"""The entry of unrecorded content: the row before the first block."""
 
 
 class RuleRow(NamedTuple):
-    """A row that is no block: where an epoch begins, where the answer begins. It stands before the node `before`."""
+    """A row that is no block, such as the start of an epoch or of the answer, before the node `before`."""
 
     kind: str
     text: str
@@ -27,19 +27,19 @@ class RuleRow(NamedTuple):
 
 
 class Boundaries:
-    """Where the epochs of a thread begin, by the first node that is new to them."""
+    """Starts of a thread's epochs, by their first new node."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._taken = 0
+        self._processed = 0
         self.at: dict[int, list[RuleRow]] = {}
 
     def extend(self, calls: Sequence[Call]) -> None:
-        """Take in the calls that came since; `calls` are all calls of the thread."""
-        for before, call in zip(calls[max(0, self._taken - 1) :], calls[max(1, self._taken) :], strict=False):
+        """Process new calls; `calls` are all calls of the thread."""
+        for before, call in zip(calls[max(0, self._processed - 1) :], calls[max(1, self._processed) :], strict=False):
             if before.epoch.number != call.epoch.number:
                 self._begin(before, call)
-        self._taken = len(calls)
+        self._processed = len(calls)
 
     def _begin(self, before: Call, call: Call) -> None:
         tree, node = self._tree, call.sent_head
@@ -51,14 +51,14 @@ class Boundaries:
 
 
 class PathNodes:
-    """The nodes of the context shown, in prompt order; what two contexts share is kept from one to the next."""
+    """Nodes of the context shown, in prompt order; the shared prefix of two contexts is reused."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self.nodes = array("i")
 
     def show(self, head: int) -> Sequence[int]:
-        """The path to `head`; the same sequence, changed in place."""
+        """The path to `head`: the same sequence object, changed in place."""
         nodes, tree = self.nodes, self._tree
         shared = tree.common(nodes[-1] if nodes else ROOT, head)
         del nodes[tree[shared].depth :]
@@ -67,10 +67,11 @@ class PathNodes:
 
 
 class RowIndex:
-    """The entries of the shown context, in prompt order.
+    """The entries of the context shown, in prompt order.
 
-    An entry is the id of a node, `MISSING` for what is not recorded, or a negative number for a `RuleRow`. `show` keeps
-    what the new context shares with the old one, so that going to the next call costs its new blocks only.
+    An entry is a node id, `MISSING` for unrecorded content, or a negative number for a `RuleRow`. `show` reuses the
+    prefix
+    shared with the previous context, so that going to the next call costs only its new blocks.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -83,12 +84,12 @@ class RowIndex:
         self._missing = False
         self._partial = False
         self.withheld = array("i")
-        """The nodes of reasoning that only its provider can read: the first has a row, which stands for all."""
+        """Nodes of encrypted reasoning; the first has a row for all of them."""
         self._sealed: dict[int, bool] = {}
         self._added = 0
-        """By how much the context shown is longer than the one that what follows it goes on from."""
+        """Extra depth of the context shown compared with the one that the tails continue."""
         self._tails: Sequence[tuple[RuleRow, int]] = ()
-        """What follows the context, and how many rules stood before blocks when it was put there."""
+        """Tails after the context; `_known_rules` counts the rules before blocks when they were added."""
         self._known_rules = 0
 
     def __len__(self) -> int:
@@ -99,21 +100,21 @@ class RowIndex:
 
     @property
     def entries(self) -> Sequence[int]:
-        """All entries; not to be changed."""
+        """All entries; read-only."""
         return self._entries
 
     @property
     def rules(self) -> Sequence[RuleRow]:
-        """All rules; not to be changed."""
+        """All rules; read-only."""
         return self._rules
 
     @property
     def context_rows(self) -> int:
-        """How many rows belong to the context; the answer and what came after it follow."""
+        """Number of rows of the context, without the tails after it."""
         return self._shared
 
     def rule(self, entry: int) -> RuleRow:
-        """The rule that a negative `entry` stands for."""
+        """The rule of a negative `entry`."""
         return self._rules[-1 - entry]
 
     def show(
@@ -127,27 +128,28 @@ class RowIndex:
         missing: bool = False,
         partial: bool = False,
     ) -> None:
-        """Show the context `head`, then each tail: a rule and the blocks from the end before it up to a further node.
+        """Show the context `head`, then each tail: a rule, and the blocks from the previous end up to a further node.
 
-        `boundaries` are rules by the node they precede, `hidden` category indices that are left out (`elsewhere` names
-        nodes that are shown in another category than their own), `missing` puts the row of what is not recorded in
-        front. Where the context is the end of a longer one (`partial`), reasoning that only its provider can read has
-        its row further up.
+        `boundaries` are rules by the node they precede; `hidden` are category indices to leave out (`elsewhere` maps
+        nodes to
+        another category in which they are shown); `missing` adds the row of unrecorded content. If the context is the
+        end of a
+        longer one (`partial`), the row of encrypted reasoning is further up.
         """
-        moved, at, tails = elsewhere or {}, boundaries or {}, list(tails)
-        known = (hidden, len(moved) if hidden else 0)
-        as_before = (known, missing, partial, head) == (self._hidden, self._missing, self._partial, self._head)
-        rules = sum(map(len, at.values()))
-        if as_before and rules == self._known_rules and self._goes_on(tails, at):
+        categories, rules_by_node, tails = elsewhere or {}, boundaries or {}, list(tails)
+        filters = (hidden, len(categories) if hidden else 0)
+        is_unchanged = (filters, missing, partial, head) == (self._hidden, self._missing, self._partial, self._head)
+        rules = sum(map(len, rules_by_node.values()))
+        if is_unchanged and rules == self._known_rules and self._extends_tails(tails, rules_by_node):
             if tails:
-                self._grow(tails[-1][1], at, moved)
+                self._grow(tails[-1][1], rules_by_node, categories)
             self._tails = tails
             return
         self._tails, self._known_rules, self._added = (), rules, 0
-        if known != self._hidden or missing != self._missing:
+        if filters != self._hidden or missing != self._missing:
             self._cut(0)
             del self.withheld[:]
-            self._head, self._hidden, self._missing = ROOT, known, missing
+            self._head, self._hidden, self._missing = ROOT, filters, missing
             if missing:
                 self._entries.append(MISSING)
         else:
@@ -156,17 +158,17 @@ class RowIndex:
             while self.withheld and self._tree[self.withheld[-1]].depth > self._tree[self._head].depth:
                 self.withheld.pop()
         self._partial = partial
-        self._add(self._tree.path(head, self._head), at, moved)
+        self._add(self._tree.path(head, self._head), rules_by_node, categories)
         self._head, self._shared = head, len(self._entries)
         self._tails = tails
         self._added = max(0, self._tree[head].depth + 1 - self._tree[tails[0][0].before].depth) if tails else 0
         for rule, node in tails:
             self._put(rule)
-            # Where the context left under edits, its answer goes on from another one.
-            self._add(self._tree.path(node, self._tree[rule.before].parent), at, moved)
+            # A context sent under edits has its answer on another path.
+            self._add(self._tree.path(node, self._tree[rule.before].parent), rules_by_node, categories)
 
-    def _goes_on(self, tails: Sequence[tuple[RuleRow, int]], boundaries: Mapping[int, list[RuleRow]]) -> bool:
-        """Whether `tails` are those that are shown, but for the last one, which may have more."""
+    def _extends_tails(self, tails: Sequence[tuple[RuleRow, int]], boundaries: Mapping[int, list[RuleRow]]) -> bool:
+        """Whether `tails` are the current ones, except that the last may be longer."""
         before = self._tails
         if not before or not tails:
             return not before and not tails
@@ -180,11 +182,11 @@ class RowIndex:
         )
 
     def _grow(self, node: int, boundaries: Mapping[int, list[RuleRow]], moved: Mapping[int, int]) -> None:
-        """Let the last tail end with `node`."""
+        """Extend the last tail to `node`."""
         last = self._tails[-1][1]
         if node == last:
             return
-        # A message that had no content yet has no row once it does.
+        # A message header has a row only while the message has no content.
         if self._tree[last].kind == HEADER:
             if self._entries[-1] == last:
                 self._cut(len(self._entries) - 1)
@@ -192,21 +194,21 @@ class RowIndex:
         self._add(self._tree.path(node, last), boundaries, moved)
 
     def _cut(self, length: int) -> None:
-        gone = self._entries[length:]
+        removed = self._entries[length:]
         del self._entries[length:]
-        lost = sum(entry < 0 for entry in gone)
-        if lost:
-            del self._rules[-lost:]
+        removed_rules = sum(entry < 0 for entry in removed)
+        if removed_rules:
+            del self._rules[-removed_rules:]
 
     def _back_to(self, node: int) -> int:
-        """Keep the rows of the context `node`; of a shorter one where its last message may still get content."""
-        self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self.place))
+        """Keep the rows of the context `node`, or of a shorter one if its last message may still get content."""
+        self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self.sort_position))
         last = next((entry for entry in reversed(self._entries) if entry >= 0), ROOT)
         if self._tree[last].kind == HEADER:
             node = last
         if self._tree[node].kind == HEADER:
             node = self._tree[node].parent
-        self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self.place))
+        self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self.sort_position))
         return node
 
     def _put(self, rule: RuleRow) -> None:
@@ -231,28 +233,27 @@ class RowIndex:
             add(node)
 
     def _is_sealed(self, node: int) -> bool:
-        found = self._sealed.get(node)
-        if found is None:
-            found = self._sealed[node] = is_sealed(self._tree[node].block)
-        return found
+        sealed = self._sealed.get(node)
+        if sealed is None:
+            sealed = self._sealed[node] = is_sealed(self._tree[node].block)
+        return sealed
 
-    def is_behind(self, node: int) -> bool:
-        """Whether `node` is in what follows the context."""
+    def is_in_tail(self, node: int) -> bool:
+        """Whether `node` is in a tail."""
         tree, depth = self._tree, self._tree[node].depth
         return any(depth >= tree[rule.before].depth and tree.holds(end, node) for rule, end in self._tails)
 
     def depth(self, node: int) -> int:
-        """How far down `node` stands. What follows a context to which edits added blocks stands below it all the same,
-        as if it went on from there."""
+        """Depth of `node`; nodes in the tails of a context with inserts are counted as if they continued it."""
         depth = self._tree[node].depth
-        return depth + self._added if self._added and self.is_behind(node) else depth
+        return depth + self._added if self._added and self.is_in_tail(node) else depth
 
-    def place(self, entry: int) -> int:
-        """Where an entry stands: twice the depth of its block, so that a rule stands between two of them."""
+    def sort_position(self, entry: int) -> int:
+        """Sort position of an entry: twice the depth of its block, so that rules fit between blocks."""
         if entry >= 0:
             return 2 * self.depth(entry)
         return 2 * self.depth(self.rule(entry).before) - 1
 
     def index_of(self, node: int) -> int:
-        """The row of `node`, or the nearest one above it that is shown; at least 0."""
-        return max(0, bisect_right(self._entries, 2 * self.depth(node), key=self.place) - 1)
+        """The row of `node`, or the nearest visible one above it; at least 0."""
+        return max(0, bisect_right(self._entries, 2 * self.depth(node), key=self.sort_position) - 1)

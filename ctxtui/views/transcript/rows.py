@@ -1,4 +1,4 @@
-"""The transcript's rows: one block, or one rule, as a frozen view-model and as a line of spans."""
+"""Rows of the transcript, blocks and rules, as frozen view models and as lines of spans."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ctxtui.views.text.span import Span, width
 from ctxtui.views.transcript.row_index import RuleRow
 
 BAR_STEP: Final = 350
-"""Tokens that one cell of a row's bar stands for: the same in every session, so that rows can be compared."""
+"""Tokens per cell of a row's bar: the same in every session, so that rows can be compared."""
 
-NOTHING: Final = Span("")
-BLANK: Final = Span(" ")
+EMPTY_SPAN: Final = Span("")
+BLANK_SPAN: Final = Span(" ")
 
 _USER: Final = INDEX["user"]
 _CALL: Final = INDEX["tool_call"]
-_COMPACTED: Final = (
+COMPACTION_HINT: Final = (
     Span("╌ ", "hair"),
     Span("⏎", "accent bold"),
     Span(" what it lost ", "faint"),
@@ -47,9 +47,10 @@ _WORD_OF_RULE: Final = {"model": "", "resume": "resumed", "client": "client chan
 class TranscriptRow(Struct, frozen=True, kw_only=True):
     """One block of the transcript, ready to draw.
 
-    `words` are label and text, cut to the room there is; `weight` (tokens) is what the bar shows; `call` is the number
-    of the call that brought the block, `cost` what it has cost since, `note` the mark of a note or bookmark, `mark`
-    that of content that stands elsewhere too.
+    `words` are label and text, cut to the width; `weight` (tokens) is the length of the bar; `call` is the number of
+    the
+    call that brought the block, `cost` its cost since then, `note` the sign of a note or bookmark, `mark` that of a
+    duplicate.
     """
 
     gutter: Span
@@ -60,52 +61,55 @@ class TranscriptRow(Struct, frozen=True, kw_only=True):
     weight: float
     style: str
     call: str = ""
-    cost: Span = NOTHING
-    note: Span = BLANK
-    mark: Span = BLANK
+    cost: Span = EMPTY_SPAN
+    note: Span = BLANK_SPAN
+    mark: Span = BLANK_SPAN
 
 
 def block_row(
-    scene: Scene, node: Node, says: Preview, charge: Charge | None, *, call: str = "", cost: Span = NOTHING
+    scene: Scene, node: Node, preview: Preview, charge: Charge | None, *, call: str = "", cost: Span = EMPTY_SPAN
 ) -> TranscriptRow:
-    """The row of a block. One behind the context shown (its answer, what came since) is neither charged nor unread."""
+    """The row of a block. A block after the context shown (answer, unsent blocks) is neither charged nor unread."""
     tree = scene.session.tree
     sent = node.depth <= tree[scene.head].depth
     read = not sent or scene.running.is_read(scene.head, node.id)
     sign = CATEGORY[scene.running.category(node.id)]
     glyph = MARK["warning"].span if node.block.kind == UNREADABLE else sign.span if read else _faint(sign)
     counted = scene.running.is_counted(node.id) and node.block.kind not in (HEADER, UNREADABLE)
-    own = scene.running.block_tokens(node.id) if counted else 0
-    if says.asked and _follows_its_call(tree, node):
-        says = says._replace(asked="")
+    tokens = scene.running.block_tokens(node.id) if counted else 0
+    if preview.asked and _follows_its_call(tree, node):
+        preview = preview._replace(asked="")
     return TranscriptRow(
         gutter=_gutter(charge, node, sent and read),
         turn=str(scene.turns.number_of(node.id)) if node.opens_turn and not scene.partial else "",
         sign=glyph,
-        words=(*_gone(scene, node), *_words(says, sign.style, read=read, asks=asks(node))),
-        tokens=_tokens(own, counted=counted, read=read),
-        weight=own if read else 0,
+        words=(
+            *_removal_label(scene, node),
+            *_preview_spans(preview, sign.style, read=read, is_user=is_user_text(node)),
+        ),
+        tokens=_tokens(tokens, counted=counted, read=read),
+        weight=tokens if read else 0,
         style=sign.style,
         call=call,
         cost=cost,
     )
 
 
-def _gone(scene: Scene, node: Node) -> tuple[Span, ...]:
-    """What is said of a block that a report shows to be gone."""
+def _removal_label(scene: Scene, node: Node) -> tuple[Span, ...]:
+    """Label of a block that was removed, according to a report."""
     if node.depth > scene.session.tree[scene.head].depth:
         return ()
-    found = scene.running.absence(scene.head, node.id)
-    return () if found is None else (Span(f"gone since call {found.since} ", "warn"),)
+    removal = scene.running.absence(scene.head, node.id)
+    return () if removal is None else (Span(f"gone since call {removal.since} ", "warn"),)
 
 
-def asks(node: Node) -> bool:
-    """Whether a block is a person's words: its row is bold, on a ground of its own."""
+def is_user_text(node: Node) -> bool:
+    """Whether a block is the user's text: its row is bold, on its own background."""
     return node.category == _USER and node.place.mark != "meta" and node.block.kind != UNREADABLE
 
 
 def withheld_row(row: TranscriptRow, scene: Scene, nodes: Sequence[int]) -> TranscriptRow:
-    """The row of the first block of reasoning that only its provider can read, for all such `nodes` of the context."""
+    """The row of the first encrypted reasoning block, for all such `nodes` of the context."""
     blocks = f"in {len(nodes):,} blocks, " if len(nodes) > 1 else ""
     words = (Span("encrypted reasoning ", "dim italic"), Span(f"{blocks}only its provider can read it", "faint"))
     counted = [node for node in nodes if scene.running.is_counted(node)]
@@ -117,18 +121,18 @@ def withheld_row(row: TranscriptRow, scene: Scene, nodes: Sequence[int]) -> Tran
 
 
 def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
-    """The row of what the recording lacks."""
-    told = "system prompt and tools"
+    """The row of unrecorded content."""
+    text = "system prompt and tools"
     if scene.call.fidelity != Fidelity.TRANSCRIPT:
-        # Imported here: on most first screens nothing of the kind stands.
+        # Late import: rarely needed on the first screen.
         from ctxtui.analysis.read.searches import describe_additions
 
-        told = describe_additions(scene.book.searches, scene.session.tree, scene.call) or told
-    told = f"{told}, inferred from the report"
+        text = describe_additions(scene.book.searches, scene.session.tree, scene.call) or text
+    text = f"{text}, inferred from the report"
     if scene.figures.attached:
-        told = f"{numbers.guessed(scene.figures.not_recorded or 0)} {told}; "
-        told += f"{numbers.guessed(scene.figures.attached)} re-attached after the compaction"
-    words = (Span("not recorded ", "faint"), Span(told, "faint"))
+        text = f"{numbers.guessed(scene.figures.not_recorded or 0)} {text}; "
+        text += f"{numbers.guessed(scene.figures.attached)} re-attached after the compaction"
+    words = (Span("not recorded ", "faint"), Span(text, "faint"))
     return TranscriptRow(
         gutter=GUTTER[charge.state_at(scene.missing / 2)].span if charge else Span(" "),
         turn="",
@@ -141,7 +145,7 @@ def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
 
 
 def _follows_its_call(tree: Tree, node: Node) -> bool:
-    """Whether the row above is the only call that `node` can answer: it says already what was asked."""
+    """Whether the row above is the only call that `node` can answer, so that its arguments need not be repeated."""
     above: list[int] = []
     at = node.parent
     while at != ROOT and len(above) < 2:
@@ -152,7 +156,7 @@ def _follows_its_call(tree: Tree, node: Node) -> bool:
 
 
 def _faint(sign: Sign) -> Span:
-    # The category stays the first word of the style: it tells which letter stands for the glyph in ASCII.
+    # The category stays the first word of the style: it selects the ASCII letter of the glyph.
     return Span(sign.glyph, f"{sign.style} faint")
 
 
@@ -164,14 +168,14 @@ def _gutter(charge: Charge | None, node: Node, charged: bool) -> Span:
     return GUTTER[charge.state(node.depth)].span
 
 
-def _words(says: Preview, style: str, *, read: bool, asks: bool) -> tuple[Span, ...]:
-    label, voice = style + (" bold" if says.loud else ""), says.voice
+def _preview_spans(preview: Preview, style: str, *, read: bool, is_user: bool) -> tuple[Span, ...]:
+    label, voice = style + (" bold" if preview.loud else ""), preview.voice
     if not read:
         label = "faint"
         voice = "faint italic" if "italic" in voice else "faint"
-    elif asks:
+    elif is_user:
         voice = "ink bold"
-    return tuple(one_line.words(says, label, voice))
+    return tuple(one_line.preview_spans(preview, label, voice))
 
 
 def _tokens(own: int, *, counted: bool, read: bool) -> Span:
@@ -183,16 +187,20 @@ def _tokens(own: int, *, counted: bool, read: bool) -> Span:
 
 
 def draw(row: TranscriptRow, grid: Grid, cursor: str = " ") -> list[Span]:
-    """A row on its grid; `cursor` is the mark in the second column (``▸``; ``↑`` for the turn that stays on top)."""
-    gap, wide = BLANK, len(row.turn) > 2
+    """Draw a row on its grid; `cursor` is the mark in the second column (``▸``, or ``↑`` for the turn on top)."""
+    gap, has_long_number = BLANK_SPAN, len(row.turn) > 2
     line = [
         row.gutter,
         Span(cursor, "accent" if cursor != "↑" else "dim"),
-        # From turn 100 on the number takes a cell more, and the text one less.
-        *([figure(row.turn, "cat-user bold", 3), gap] if wide else [figure(row.turn, "cat-user bold", 2), row.note]),
+        # From turn 100 on the number takes one more cell, and the text one less.
+        *(
+            [figure(row.turn, "cat-user bold", 3), gap]
+            if has_long_number
+            else [figure(row.turn, "cat-user bold", 2), row.note]
+        ),
         row.sign,
-        row.note if wide else gap,
-        *fitted(row.words, grid.text - wide),
+        row.note if has_long_number else gap,
+        *fitted(row.words, grid.text - has_long_number),
     ]
     if grid.call:
         line += [figure(row.call, "dim", grid.call), gap, figure(row.cost.text, row.cost.style, grid.cost)]
@@ -204,19 +212,19 @@ def draw(row: TranscriptRow, grid: Grid, cursor: str = " ") -> list[Span]:
 
 
 def draw_rule(rule: RuleRow, grid: Grid, cursor: str = " ") -> list[Span]:
-    """A row that is no block: ``Σ╌ compaction · 154.8k → 22.3k ╌╌╌``."""
+    """Draw a row that is no block: ``Σ╌ compaction · 154.8k → 22.3k ╌╌╌``."""
     sign = _SIGN_OF_RULE.get(rule.kind, Span("╌", "hair"))
     word = _WORD_OF_RULE.get(rule.kind, rule.kind)
     text = " · ".join(part for part in (word, rule.text) if part)
     spans = [Span(" "), Span(cursor, "accent"), Span("   "), sign, Span("╌ ", "hair"), Span(text + " ", "dim")]
     if rule.kind == "compaction":
-        if width(spans) + width(_COMPACTED) >= grid.width:
+        if width(spans) + width(COMPACTION_HINT) >= grid.width:
             spans[-1] = Span(text.partition(" · by ")[0] + " ", "dim")
-        hint = _COMPACTED if width(spans) + width(_COMPACTED) < grid.width else _COMPACTED[1:2]
+        hint = COMPACTION_HINT if width(spans) + width(COMPACTION_HINT) < grid.width else COMPACTION_HINT[1:2]
         spans += hint if width(spans) + width(hint) < grid.width else ()
     elif cursor.strip():
-        told = "opens its blocks" if rule.kind in ("answer", "since") else "the first call after it"
-        spans += [Span("⏎", "accent bold"), Span(f" {told} ", "faint")]
+        hint_text = "opens its blocks" if rule.kind in ("answer", "since") else "the first call after it"
+        spans += [Span("⏎", "accent bold"), Span(f" {hint_text} ", "faint")]
     room = grid.width - 1
     line = fitted(spans, room)
     fill = len(line[-1].text) if line[-1].text.isspace() else 0

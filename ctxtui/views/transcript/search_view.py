@@ -1,4 +1,4 @@
-"""A search in the transcript: it opens the block of a hit as far as needed, and leaves the folds as they were."""
+"""A search in the transcript: opens the block of a hit as far as needed, and restores the folds afterwards."""
 
 from __future__ import annotations
 
@@ -10,74 +10,74 @@ from ctxtui.views.transcript.context_rows import ContextRows
 from ctxtui.views.transcript.hits import HitAt
 from ctxtui.views.transcript.open_block import OpenBlock
 
-_NEAR: Final = 60
-"""Lines of a block that are laid out to find a hit in them; one further down is shown as an excerpt."""
-_BEFORE: Final = 400
+MAX_LINES_TO_HIT: Final = 60
+"""Lines of a block that are laid out to find a hit; a later hit is shown as an excerpt."""
+CHARS_BEFORE_HIT: Final = 400
 """Characters of a long line that an excerpt shows before a hit."""
 
 
-class Sought:
-    """A search in `rows`, from its beginning to `end`."""
+class TranscriptSearch:
+    """A search in `rows`, from its start to `end`."""
 
     def __init__(self, rows: ContextRows) -> None:
         self._rows = rows
         self._opened, self._folded = dict(rows.opened), set(rows.folded)
 
-    def look_for(self, find: Find | None) -> None:
-        """Mark the hits that `find` gives from now on; None marks nothing."""
+    def set_find(self, find: Find | None) -> None:
+        """Highlight the hits of `find`; None highlights nothing."""
         self._rows.find = find
-        self._rows.bodies.look_for(find)
+        self._rows.bodies.set_find(find)
         self._refold()
 
     def end(self) -> None:
-        """Mark nothing, fold and open as it was before."""
-        self.look_for(None)
+        """Remove the highlights, and restore open and folded blocks."""
+        self.set_find(None)
 
     def _refold(self) -> None:
         self._rows.opened, self._rows.folded = dict(self._opened), set(self._folded)
         self._rows.here = None
 
     def go(self, hit: HitAt, grid: Grid) -> int:
-        """Open the block of `hit` so far that the hit is in view, unless its row shows all of it; the line of its row
-        on which the hit is."""
+        """Open the block of `hit` so that the hit is in view, unless its row shows it; return the line of the hit in
+        its row."""
         rows = self._rows
         self._refold()
         if not rows.readings.ready(hit.node):
-            # A large block: what is shown first is where it begins, the hit when it is read.
+            # A large block is not decoded yet: show its start until it is.
             rows.opened[hit.node] = OpenBlock(rows.preview_lines, start=hit.start)
             return 1
         words = rows.readings.words(hit.node)
         if len(words) < grid.text // 2 and "\n" not in words and hit.node not in rows.opened:
             return 0
         rows.folded.discard(hit.node)
-        return self._laid_out(hit, words, grid) or self._excerpt(hit, words, grid)
+        return self._open_normally(hit, words, grid) or self._open_excerpt(hit, words, grid)
 
-    def _laid_out(self, hit: HitAt, words: str, grid: Grid) -> int:
-        """Open the block as it is always shown; 0 where the hit is too far down, or not among what is shown."""
+    def _open_normally(self, hit: HitAt, words: str, grid: Grid) -> int:
+        """Open the block as usual; 0 if the hit is too far down, or not in the displayed text."""
         rows = self._rows
-        if words.count("\n", 0, hit.start) >= _NEAR or hit.start > _NEAR * grid.body:
+        if words.count("\n", 0, hit.start) >= MAX_LINES_TO_HIT or hit.start > MAX_LINES_TO_HIT * grid.body:
             return 0
         before = rows.opened.get(hit.node)
-        how = OpenBlock(before.lines if before else rows.preview_lines)
-        rows.opened[hit.node] = how
-        spot = rows.body(rows.index_of(hit.node), how, grid.body).spot(hit.nth, 2 * _NEAR)
+        state = OpenBlock(before.lines if before else rows.preview_lines)
+        rows.opened[hit.node] = state
+        spot = rows.body(rows.index_of(hit.node), state, grid.body).hit(hit.nth, 2 * MAX_LINES_TO_HIT)
         if spot is None:
             return 0
-        rows.opened[hit.node] = OpenBlock(max(how.lines, spot.line + 2))
+        rows.opened[hit.node] = OpenBlock(max(state.lines, spot.line + 2))
         rows.here = hit.node, hit.nth
         return spot.line + 1
 
-    def _excerpt(self, hit: HitAt, words: str, grid: Grid) -> int:
+    def _open_excerpt(self, hit: HitAt, words: str, grid: Grid) -> int:
         """Open the block's plain text from a line before the hit on."""
         rows = self._rows
         line = words.rfind("\n", 0, hit.start) + 1
-        start = max(words.rfind("\n", 0, max(0, line - 1)) + 1, hit.start - _BEFORE)
+        start = max(words.rfind("\n", 0, max(0, line - 1)) + 1, hit.start - CHARS_BEFORE_HIT)
         assert rows.find is not None
         nth = sum(1 for _ in rows.find(words[start : hit.start]))
-        how = rows.opened[hit.node] = OpenBlock(rows.preview_lines, start=start)
-        spot = rows.body(rows.index_of(hit.node), how, grid.body).spot(nth, _NEAR)
+        state = rows.opened[hit.node] = OpenBlock(rows.preview_lines, start=start)
+        spot = rows.body(rows.index_of(hit.node), state, grid.body).hit(nth, MAX_LINES_TO_HIT)
         if spot is None:
             return 1
-        rows.opened[hit.node] = OpenBlock(max(how.lines, spot.line + 2), start=start)
+        rows.opened[hit.node] = OpenBlock(max(state.lines, spot.line + 2), start=start)
         rows.here = hit.node, nth
         return spot.line + 1

@@ -1,4 +1,4 @@
-"""The rows of a context under edits: all of them, with what edits put in, or only what edits touch, the rest folded."""
+"""Rows of a context under edits: all rows with inserts, or only those that edits touch, with the others folded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.edit import REPAIR, USER
 from ctxtui.core.edit_kinds import kind_of
 from ctxtui.views.model.fates import Fate
-from ctxtui.views.model.staging import New, Staging
+from ctxtui.views.model.staging import InsertedBlock, Staging
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.grid import Grid, figure, fitted
 from ctxtui.views.text.signs import CATEGORY, GUTTER, MARK
@@ -22,29 +22,31 @@ from ctxtui.views.transcript.rows import BAR_STEP, TranscriptRow
 FOLDED: Final = "folded"
 BREAK: Final = "break"
 NEW: Final = "new"
-"""Kinds of rules: unchanged rows, the place where the prefix ends, a block that an edit puts in."""
+"""Kinds of rules: unchanged rows, end of the cached prefix, inserted block."""
 
-AROUND: Final = 1
-"""Unchanged rows that stay in view on each side of what changed."""
-AHEAD: Final = 3
-"""Unchanged rows that stay in view before the first change."""
-_END: Final = 1 << 40
-"""Behind every block."""
+CONTEXT_ROWS: Final = 1
+"""Unchanged rows shown on each side of a change."""
+ROWS_BEFORE_FIRST: Final = 3
+"""Unchanged rows shown before the first change."""
+AFTER_ALL_BLOCKS: Final = 1 << 40
+"""Sort position after every block."""
 
 
 class StagedRows:
-    """The entries of the context of `staging`: those of `rows`, and between them negative numbers for what edits put in
-    and for the place where the prefix ends. With `only` these are those that changed, are pinned, carry a breakpoint or
-    are the nodes in `only`, and their neighbours; runs of others are a rule each. None shows all of them."""
+    """The entries of the context of `staging`: those of `rows`, negative numbers for inserts and for the prefix end.
+
+    With `only` the entries are those that are changed, pinned, have a breakpoint, or are nodes in `only`, and their
+    neighbours; each run of others is one rule. With None all rows are shown.
+    """
 
     def __init__(self, staging: Staging, rows: RowIndex, only: frozenset[int] | None) -> None:
         self._staging = staging
         self._base = rows
         self._first = -len(rows.rules)
-        # As those of `rows`: a key copies ten thousand of them, and makes none.
+        # An array like that of `rows`: one key press copies ten thousand entries without creating objects.
         self._entries = array("i")
         self._rules: list[RuleRow] = []
-        self._news: dict[int, New] = {}
+        self._inserts_by_entry: dict[int, InsertedBlock] = {}
         self._runs: dict[int, Sequence[int]] = {}
         self._build(only)
 
@@ -56,70 +58,70 @@ class StagedRows:
 
     @property
     def entries(self) -> Sequence[int]:
-        """All entries; not to be changed."""
+        """All entries; read-only."""
         return self._entries
 
     @property
     def context_rows(self) -> int:
-        """How many rows there are: all of them belong to the context that would be sent."""
+        """Number of rows; all belong to the context that would be sent."""
         return len(self._entries)
 
-    def own_rule(self, entry: int) -> bool:
-        """Whether a negative `entry` is there because of edits."""
+    def is_edit_rule(self, entry: int) -> bool:
+        """Whether a negative `entry` was added for edits."""
         return entry < self._first
 
     def rule(self, entry: int) -> RuleRow:
-        """The rule that a negative `entry` stands for."""
-        return self._rules[self._first - 1 - entry] if self.own_rule(entry) else self._base.rule(entry)
+        """The rule of a negative `entry`."""
+        return self._rules[self._first - 1 - entry] if self.is_edit_rule(entry) else self._base.rule(entry)
 
-    def new(self, entry: int) -> New | None:
-        """The block that an edit puts in at `entry`."""
-        return self._news.get(entry)
+    def insert_at(self, entry: int) -> InsertedBlock | None:
+        """The block that an edit inserts at `entry`."""
+        return self._inserts_by_entry.get(entry)
 
     @property
-    def news(self) -> list[tuple[int, New]]:
-        """The rows of what edits put in."""
-        return [(self._entries.index(entry), new) for entry, new in self._news.items()]
+    def inserts(self) -> list[tuple[int, InsertedBlock]]:
+        """The rows of inserts."""
+        return [(self._entries.index(entry), new) for entry, new in self._inserts_by_entry.items()]
 
-    def folded(self, entry: int) -> Sequence[int]:
-        """The nodes that the rule of a folded run stands for; none for another rule."""
+    def folded_nodes(self, entry: int) -> Sequence[int]:
+        """The nodes of a folded run; empty for other rules."""
         return self._runs.get(entry, ())
 
-    def new_before(self, at: int) -> int | None:
-        """The row of the first block that an edit puts in before the raw position `at`; None where none is."""
-        found = next((entry for entry, new in self._news.items() if new.at == at), None)
-        return None if found is None else self._entries.index(found)
+    def insert_before(self, at: int) -> int | None:
+        """The row of the first block inserted before the raw position `at`; None if there is none."""
+        entry_of_insert = next((entry for entry, new in self._inserts_by_entry.items() if new.at == at), None)
+        return None if entry_of_insert is None else self._entries.index(entry_of_insert)
 
     def index_of(self, node: int) -> int:
-        """The row of `node`, or the nearest one above it that is shown."""
-        return max(0, bisect_right(self._entries, 2 * self._base.depth(node), key=self._place) - 1)
+        """The row of `node`, or the nearest visible one above it."""
+        return max(0, bisect_right(self._entries, 2 * self._base.depth(node), key=self._sort_position) - 1)
 
-    def _place(self, entry: int) -> int:
-        if not self.own_rule(entry):
-            return self._base.place(entry)
+    def _sort_position(self, entry: int) -> int:
+        if not self.is_edit_rule(entry):
+            return self._base.sort_position(entry)
         before = self.rule(entry).before
-        return 2 * self._base.depth(before) - 1 if before >= 0 else _END
+        return 2 * self._base.depth(before) - 1 if before >= 0 else AFTER_ALL_BLOCKS
 
     def _row_at(self, position: int) -> int:
-        """The first row (of all) at a raw position or behind it."""
+        """The first of all rows at or after a raw position."""
         node = self._staging.first(position)
         if node is None:
             return len(self._base)
-        return bisect_left(self._base.entries, 2 * self._base.depth(node), key=self._base.place)
+        return bisect_left(self._base.entries, 2 * self._base.depth(node), key=self._base.sort_position)
 
-    def _kept(self, only: frozenset[int]) -> list[int]:
-        """The rows (of all) that stay in view where only what edits touch does."""
+    def _visible_rows(self, only: frozenset[int]) -> list[int]:
+        """The indices of rows that stay visible if only edited rows are shown."""
         staging, count = self._staging, len(self._base)
         applied = staging.applied
-        touched = {*applied.changes, *applied.marks, *applied.pinned, *(new.at for new in staging.coming)}
+        touched = {*applied.changes, *applied.marks, *applied.pinned, *(new.at for new in staging.unsent_inserts)}
         touched |= {staging.breaks_at} if staging.breaks_at is not None else set()
         first = self._row_at(min(touched)) if touched else 0
         touched |= {at for node in only if (at := staging.position(node)) is not None}
         if not touched:
             return list(range(count))
-        keep: set[int] = set(range(max(0, first - AHEAD), first))
+        keep: set[int] = set(range(max(0, first - ROWS_BEFORE_FIRST), first))
         for row in map(self._row_at, touched):
-            keep.update(range(max(0, row - AROUND), min(count, row + AROUND + 1)))
+            keep.update(range(max(0, row - CONTEXT_ROWS), min(count, row + CONTEXT_ROWS + 1)))
         if count and self._base[0] == MISSING:
             keep.add(0)
         return sorted(keep)
@@ -127,27 +129,30 @@ class StagedRows:
     def _build(self, only: frozenset[int] | None) -> None:
         staging = self._staging
         breaks = staging.breaks_at
-        stops = [(new.at, 1, new) for new in staging.coming]
-        rules: list[tuple[int, int, New | None]] = [*stops, *([(breaks, 0, None)] if breaks is not None else [])]
+        stops = [(new.at, 1, new) for new in staging.unsent_inserts]
+        rules: list[tuple[int, int, InsertedBlock | None]] = [
+            *stops,
+            *([(breaks, 0, None)] if breaks is not None else []),
+        ]
         rules.sort(key=lambda one: one[:2])
-        kept = None if only is None else self._kept(only)
+        visible = None if only is None else self._visible_rows(only)
         row = 0
         for at, _, new in rules:
-            row = self._rows(kept, row, self._row_at(at))
+            row = self._add_rows(visible, row, self._row_at(at))
             before = staging.first(at)
             self._put(NEW if new is not None else BREAK, "", -1 if before is None else before)
             if new is not None:
-                self._news[self._entries[-1]] = new
-        self._rows(kept, row, len(self._base))
+                self._inserts_by_entry[self._entries[-1]] = new
+        self._add_rows(visible, row, len(self._base))
 
-    def _rows(self, kept: Sequence[int] | None, start: int, stop: int) -> int:
-        """Enter the rows from `start` to `stop` (exclusive); runs of rows that are not kept are folded."""
+    def _add_rows(self, visible: Sequence[int] | None, start: int, stop: int) -> int:
+        """Add the rows `start` to `stop` (exclusive); runs of rows not in `kept` are folded."""
         rows = self._base.entries
-        if kept is None:
+        if visible is None:
             self._entries.extend(rows[start:stop])
             return max(start, stop)
         at = start
-        for row in kept[bisect_left(kept, start) : bisect_left(kept, stop)]:
+        for row in visible[bisect_left(visible, start) : bisect_left(visible, stop)]:
             self._fold(rows[at:row])
             self._entries.append(rows[row])
             at = row + 1
@@ -166,13 +171,13 @@ class StagedRows:
         self._entries.append(self._first - len(self._rules))
 
 
-def counts(rule: RuleRow) -> Iterable[int]:
-    """How many rows a folded run has, and their tokens."""
+def parse_counts(rule: RuleRow) -> Iterable[int]:
+    """Number of rows in a folded run, and their tokens."""
     return map(int, rule.text.split())
 
 
-_AUTHOR: Final = 17
-"""Cells that the name of a policy may take."""
+AUTHOR_CELLS: Final = 17
+"""Cells for the name of a policy."""
 
 
 def draw(
@@ -185,11 +190,13 @@ def draw(
     broken: bool,
     author: str = USER,
 ) -> list[Span]:
-    """A block's row. `fate` is what becomes of it, `mark` the name of another mark where nothing does (``pinned``,
-    ``marked``, ``breakpoint``, ""); `broken`: it lies behind the place where the cached prefix ends. `author` is who
-    put it in."""
+    """Draw a block's row.
+
+    `fate` is the effect of edits, `mark` the name of another mark of an unchanged block (``pinned``, ``marked``,
+    ``breakpoint``, ""); `broken` is whether it is after the end of the cached prefix; `author` inserted it.
+    """
     gutter = gutter_of(row.gutter, fate, broken=broken)
-    words = _struck(row.words, fate) if fate is not None and fate.out else row.words
+    words = _strike(row.words, fate) if fate is not None and fate.out else row.words
     if mark == "breakpoint":
         gutter, mark = MARK[mark].span, ""
     sign = _mark(fate) if fate is not None else MARK[mark].span if mark else Span(" ")
@@ -200,7 +207,7 @@ def draw(
         *_turn(row, fate),
         Span(row.sign.text, "faint") if fate is not None and fate.out else row.sign,
         Span(" "),
-        *_signed(words, grid.text, fate.author if fate is not None else author),
+        *_with_author(words, grid.text, fate.author if fate is not None else author),
         Span(" "),
         sign,
     ]
@@ -211,23 +218,22 @@ def draw(
 
 
 def gutter_of(gutter: Span, fate: Fate | None, *, broken: bool) -> Span:
-    """How a block will be charged that was charged as `gutter` says: what is out is not, what lies behind the cached
-    prefix is written."""
+    """The gutter of a block under edits: none if removed, written if after the end of the cached prefix."""
     if fate is not None and fate.out:
         return Span(" ")
     return GUTTER["write"].span if broken and gutter.text.strip() else gutter
 
 
 def _mark(fate: Fate) -> Span:
-    """The mark of a block that changes; dim where only a repair took it."""
+    """The mark of a changed block; dim if it changed only to keep the request valid."""
     sign = MARK[fate.mark]
     return Span(sign.glyph, "dim") if fate.repair else sign.span
 
 
-def _signed(words: Spans, room: int, author: str) -> list[Span]:
-    """The words, and at their end the policy that changed the block, where there is room for both."""
-    name = "" if author in (USER, REPAIR) else cells.fit(safe_text.one_line(author, 60), _AUTHOR)
-    if not name or room < 2 * _AUTHOR:
+def _with_author(words: Spans, room: int, author: str) -> list[Span]:
+    """The words, followed by the policy that changed the block if there is room."""
+    name = "" if author in (USER, REPAIR) else cells.fit(safe_text.one_line(author, 60), AUTHOR_CELLS)
+    if not name or room < 2 * AUTHOR_CELLS:
         return fitted(words, room)
     return [*fitted(words, room - cells.width(name) - 1), Span(f" {name}", "faint")]
 
@@ -237,23 +243,23 @@ def _turn(row: TranscriptRow, fate: Fate | None) -> list[Span]:
     return [figure(row.turn, style, 3)] if len(row.turn) > 2 else [figure(row.turn, style, 2), Span(" ")]
 
 
-def _struck(words: Spans, fate: Fate) -> list[Span]:
+def _strike(words: Spans, fate: Fate) -> list[Span]:
     style = "faint strike" if kind_of(fate.kind).replaces_blocks or fate.repair else "dim strike"
     return [Span(span.text, style) for span in words]
 
 
 def _figures(row: TranscriptRow, fate: Fate | None, grid: Grid) -> tuple[str, Span, list[Span]]:
-    """What the block had, what it will have, and the bar of both."""
+    """Size before and after, and the bar of both."""
     if fate is None:
         bar = bars.line(row.weight, BAR_STEP * grid.bar, grid.bar, tiny="")
         return "", row.tokens, [Span(bar.ljust(grid.bar), row.style)]
     if row.tokens.text == numbers.NONE:
         return "", row.tokens, [Span(" " * grid.bar)]
-    drawn = bars.staged(
+    staged_bar = bars.staged(
         fate.after or 0, max(0, fate.tokens - (fate.after or 0)), BAR_STEP * grid.bar, grid.bar, row.style
     )
-    room = grid.bar - sum(len(span.text) for span in drawn)
-    bar_spans = [*drawn, Span(" " * max(0, room))]
+    room = grid.bar - sum(len(span.text) for span in staged_bar)
+    bar_spans = [*staged_bar, Span(" " * max(0, room))]
     if fate.out:
         style = "faint" if fate.repair or not fate.tokens else "crit"
         return "", Span(numbers.signed(-fate.tokens) if fate.tokens else "0", style), bar_spans
@@ -263,15 +269,17 @@ def _figures(row: TranscriptRow, fate: Fate | None, grid: Grid) -> tuple[str, Sp
     return f"{numbers.tokens(fate.tokens)}→", Span(numbers.tokens(fate.after), style), bar_spans
 
 
-def new_row(new: New) -> TranscriptRow:
-    """The row of a block that an edit puts in."""
+def insert_row(new: InsertedBlock) -> TranscriptRow:
+    """The row of an inserted block."""
     sign = CATEGORY[new.category]
     mark = MARK[new.edit.spec.mark]
     text = read(new.item.block).text[:2000].strip().replace("\n", " ")
     label = f"{new.edit.spec.lead} " if new.edit.spec.lead else ""
     words = (Span(label, f"{mark.style} bold"), *safe_text.spans(text, "ink", "warn"))
-    known = new.tokens is not None
-    tokens = Span(numbers.signed(new.tokens or 0) if known else numbers.NONE, "ink bold" if known else "faint")
+    is_counted = new.tokens is not None
+    tokens = Span(
+        numbers.signed(new.tokens or 0) if is_counted else numbers.NONE, "ink bold" if is_counted else "faint"
+    )
     return TranscriptRow(
         gutter=GUTTER["write"].span,
         turn="",
@@ -283,33 +291,34 @@ def new_row(new: New) -> TranscriptRow:
     )
 
 
-def draw_new(new: New, grid: Grid, cursor: str) -> list[Span]:
-    """The line of a block that an edit puts in."""
-    return draw(new_row(new), grid, cursor, None, new.edit.spec.mark, broken=True, author=new.edit.author)
+def draw_insert(new: InsertedBlock, grid: Grid, cursor: str) -> list[Span]:
+    """The line of an inserted block."""
+    return draw(insert_row(new), grid, cursor, None, new.edit.spec.mark, broken=True, author=new.edit.author)
 
 
 def draw_rule(rule: RuleRow, grid: Grid, broken: int, cursor: str = " ") -> list[Span]:
-    """A folded run, or the place where the prefix ends; `broken` are the cached tokens that are not read any more."""
+    """Draw a folded run, or the end of the cached prefix; `broken` is the number of cached tokens that become
+    unreadable."""
     if rule.kind == BREAK:
-        lost = f"prefix ends here · breaks {numbers.tokens(broken)} cached"
-        text = f" {lost if broken else 'changed from here on, nothing cached is lost'} "
-        here = cursor.strip()
+        break_text = f"prefix ends here · breaks {numbers.tokens(broken)} cached"
+        text = f" {break_text if broken else 'changed from here on, nothing cached is lost'} "
+        cursor_mark = cursor.strip()
         lead = [
             Span(MARK["break"].glyph, "crit"),
-            Span(here or "╌", "accent" if here else "write"),
+            Span(cursor_mark or "╌", "accent" if cursor_mark else "write"),
             Span("╌╌╌", "write"),
             Span(text, "write bold"),
-            *([Span("⏎", "accent bold"), Span(" what that costs ", "faint")] if here else []),
+            *([Span("⏎", "accent bold"), Span(" what that costs ", "faint")] if cursor_mark else []),
         ]
         line = fitted(lead, grid.width - 1)
         fill = len(line[-1].text) if line[-1].text.isspace() else 0
         return [*line[:-1], Span("╌" * fill, "write"), Span(" ")] if fill else [*line, Span(" ")]
-    rows, tokens = counts(rule)
-    told = f"{rows:,} unchanged, {numbers.tokens(tokens)}" + ("  ⏎ unfolds" if cursor.strip() else "")
+    rows, tokens = parse_counts(rule)
+    text_of_run = f"{rows:,} unchanged, {numbers.tokens(tokens)}" + ("  ⏎ unfolds" if cursor.strip() else "")
     return [
         Span(" "),
         Span(cursor, "accent"),
         Span("     "),
         Span(MARK["folded"].glyph + " ", "faint"),
-        *fitted([Span(told, "faint")], grid.width - 10),
+        *fitted([Span(text_of_run, "faint")], grid.width - 10),
     ]

@@ -1,4 +1,4 @@
-"""What the transcript's rule says beside its title: what could not be read, how far work is, which filters are on."""
+"""Text in the transcript's rule: unreadable records, progress, and filters."""
 
 from __future__ import annotations
 
@@ -14,48 +14,49 @@ from ctxtui.views.transcript.context_rows import FULL, HIDDEN, ContextRows
 _BAR = 8
 
 
-def note(done: int, total: int, skipped: int, shown: Sequence[str]) -> list[Span]:
-    """`done` of `total` blocks are counted, `skipped` lines could not be read, each category is `shown` in its way."""
+def progress_note(done: int, total: int, skipped: int, shown: Sequence[str]) -> list[Span]:
+    """Progress of counting (`done` of `total` blocks), number of unreadable lines `skipped`, and display modes of
+    categories."""
     spans = [Span(f"▲ {skipped:,} skipped ", "warn")] if skipped else []
     if done < total:
         spans += [Span(f"counting {done:,} of {total:,} ", "dim"), *bars.progress(done, total, _BAR)]
     for word in (HIDDEN, FULL):
-        found = [sign for sign, one in zip(CATEGORY, shown, strict=False) if one == word]
-        if found:
-            spans += [Span(f" {word} ", "dim"), *(sign.span for sign in found)]
+        signs = [sign for sign, mode in zip(CATEGORY, shown, strict=False) if mode == word]
+        if signs:
+            spans += [Span(f" {word} ", "dim"), *(sign.span for sign in signs)]
     return spans
 
 
-def marked(scene: Scene, here: Collection[int], away: int) -> list[Span]:
-    """How many blocks are marked, and the tokens of those that are `here`, in the context shown; `away` are not."""
+def marked_note(scene: Scene, here: Collection[int], away: int) -> list[Span]:
+    """Number of marked blocks and tokens of those `here` in the context shown; `away` are in other calls."""
     if not here and not away:
         return []
-    known = all(scene.running.is_counted(node) for node in here)
-    tokens = numbers.tokens(sum(size(scene, node) for node in here)) if known else numbers.NONE
-    told = f"{MARK['marked'].glyph} {len(here) + away:,} marked · {tokens}"
-    return [Span(f"{told}, {away:,} not in this call  " if away else f"{told}  ", "accent bold")]
+    is_counted = all(scene.running.is_counted(node) for node in here)
+    tokens = numbers.tokens(sum(read_tokens(scene, node) for node in here)) if is_counted else numbers.NONE
+    text = f"{MARK['marked'].glyph} {len(here) + away:,} marked · {tokens}"
+    return [Span(f"{text}, {away:,} not in this call  " if away else f"{text}  ", "accent bold")]
 
 
-def size(scene: Scene, node: int) -> int:
+def read_tokens(scene: Scene, node: int) -> int:
     """Tokens of a block of the context shown, as far as the model reads it; 0 while it is being counted."""
     tree, running = scene.session.tree, scene.running
     if not running.is_counted(node):
         return 0
-    behind = tree[node].depth > tree[scene.head].depth
-    read = behind or running.is_read(scene.head, node)
+    is_in_tail = tree[node].depth > tree[scene.head].depth
+    read = is_in_tail or running.is_read(scene.head, node)
     return running.block_tokens(node) if read and tree[node].block.kind != HEADER else 0
 
 
-def shown_as(rows: ContextRows, room: int) -> list[Span]:
-    """How the rows are shown where that is not as a list of all, in a pane of `room` cells, with the key back."""
+def mode_note(rows: ContextRows, room: int) -> list[Span]:
+    """The active display mode of the rows, in a pane of `room` cells, with the key that ends it."""
     if rows.reading is not None:
         return [Span(" reading  "), Span(";", "accent bold"), Span(" back to all panes", "dim")]
-    if rows.folds and room >= 50:
+    if rows.is_folding and room >= 50:
         return [Span(" edits only  ", "warn"), Span("z", "accent bold"), Span(" all rows", "dim")]
     return []
 
 
-def reading(done: int, total: int) -> list[Span]:
-    """How much of a long recording is read, in bytes."""
+def reading_note(done: int, total: int) -> list[Span]:
+    """Progress of reading a long recording, in bytes."""
     words = f"reading {done / 1e6:,.0f} of {total / 1e6:,.0f} MB "
     return [Span(words, "dim"), *bars.progress(done, total, _BAR)]

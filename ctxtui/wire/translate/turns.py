@@ -117,7 +117,8 @@ def detect_dialect(items: Iterable[Item]) -> str:
         if _is_ollama_only(block):
             return OLLAMA
         if _is_google(block):
-            return GOOGLE
+            votes[GOOGLE] += 1
+            continue
         for name, kinds in _DIALECT_KINDS.items():
             votes[name] += block.kind in kinds
         if block.kind == "function_call" and b'"call_id"' not in block.body:

@@ -11,7 +11,7 @@ import pytest
 from ctxtui.core.session import MAIN
 from ctxtui.services.recordings.open import load
 from ctxtui.services.study.study import Study
-from ctxtui.views.lists.costs.heaviest_blocks import HeavyBlock, weighed
+from ctxtui.views.lists.costs.heaviest_blocks import HeavyBlock, weigh_blocks
 from tests.cases.scenes import study_of
 from tests.sampling import few
 
@@ -28,7 +28,7 @@ def weighed_at(sample: Path, index: int) -> dict[tuple[str, int], HeavyBlock]:
     of, seen = study(sample), defaultdict(int)
     known = of.thread(MAIN)
     found = {}
-    for row in weighed(of.scene(MAIN, index), known.stays, known.ledger):
+    for row in weigh_blocks(of.scene(MAIN, index), known.stays, known.ledger):
         digest = of.session.tree[row.weight.node].block.digest
         seen[digest] += 1
         found[digest, seen[digest]] = row

@@ -33,7 +33,7 @@ def test_what_a_project_names_is_shown_and_not_started(ctxtui: Run) -> None:
     Path(".mcp.json").write_text('{"mcpServers": {"theirs": {"command": "touch", "args": ["ran"]}}}')
     ran = ctxtui("mcp", "list", "--json")
     assert ran.json["servers"][0]["starts"] == "touch ran" and not ran.json["servers"][0]["allowed"]
-    assert "was not allowed yet: touch ran" in ctxtui("mcp", "size", "theirs").err and not Path("ran").exists()
+    assert "is not allowed yet: touch ran" in ctxtui("mcp", "size", "theirs").err and not Path("ran").exists()
     assert ctxtui("mcp", "allow", "theirs").code == 0
     assert ctxtui("mcp", "list", "--json").json["servers"][0]["allowed"]
 

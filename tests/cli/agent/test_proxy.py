@@ -32,7 +32,7 @@ def provider() -> Iterator[RunningProvider]:
 
 
 def test_several_clients_through_one_port_until_it_is_off(home: Path, provider: RunningProvider, ctxtui: Run) -> None:
-    assert ctxtui("proxy", "off").code == 5 and ctxtui("proxy", "status").out == "no relay stands\n"
+    assert ctxtui("proxy", "off").code == 5 and ctxtui("proxy", "status").out == "no relay is running\n"
     command = [*warm_ctxtui(), "proxy", "--port", "0", "--json"]
     command += ["--upstream", f"anthropic={provider.url}", "--upstream", f"gate={provider.openai_url}"]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)

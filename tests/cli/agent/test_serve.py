@@ -39,7 +39,7 @@ async def test_an_agent_asks_for_its_own_context(home: Path) -> None:
 
         assert "call 1" in (await told("composition", session="chat-1")).lower()
         assert await told("recall", name="{{REF:output-1.1}}") == "all of it"
-        assert "nothing is kept under 'x'" in await told("recall", name="x")
+        assert "nothing is stored under 'x'" in await told("recall", name="x")
         assert "no such file, session" in await told("pins", session="--help"), "a name is never an option"
     async with Client(server_for(Settings(), [RUN])) as client:
         offered = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -84,7 +84,7 @@ async def test_an_agent_proposes_edits_where_the_user_lets_it(home: Path, monkey
         answer = await told(client, STAGE, session="chat-1", drop=[name, "--json"])
         assert "no block '--json'" in answer and edits() == [], "a name is never an option"
         answer = await told(client, STAGE, session="chat-1", drop=[name])
-        assert "by agent" in answer and "frees" not in answer and "1 edit waits in the inspector" in answer
+        assert "by agent" in answer and "frees" not in answer and "1 edit staged: in the inspector" in answer
         assert [(edit.kind, edit.author) for edit in edits()] == [("drop", "agent")]
         assert "1 edits taken back" in await told(client, "unstage", session="chat-1") and edits() == []
 
@@ -92,7 +92,7 @@ async def test_an_agent_proposes_edits_where_the_user_lets_it(home: Path, monkey
 async def test_tasks_use_the_servers_that_the_user_lets_them_use(home: Path) -> None:
     async with Client(server_for(Settings(), [RUN], ["fi*"])) as client:
         answer = await told(client, RUN, task="x", servers=["github"])
-    assert "the user lets tasks use fi* only, not github" in answer
+    assert "tasks may use only fi*, not github" in answer
     async with Client(server_for(Settings(), [RUN])) as client:
         answer = await told(client, RUN, task="x", servers=["nobody"])
     assert "no MCP server 'nobody'" in answer
@@ -103,4 +103,4 @@ async def test_a_task_brings_no_file_along_from_outside(home: Path, name: str) -
     (home / "key.txt").write_text("xyzzy")
     Path("link.txt").symlink_to(home / "key.txt")
     async with Client(server_for(Settings(), [RUN])) as client:
-        assert "takes files of this directory along" in await told(client, RUN, task=f"say @{name}")
+        assert "may attach only files of this directory" in await told(client, RUN, task=f"say @{name}")

@@ -189,7 +189,7 @@ def test_it_is_put_into_the_settings_and_taken_out(home: Path, ctxtui: Run) -> N
         held["statusLine"]["command"], shell=True, input=json.dumps(SAID), capture_output=True, text=True, timeout=60
     )
     assert ran.returncode == 0 and "next ≈ " in ran.stdout, ran.stderr
-    assert "stands there already" in ctxtui("statusline", "install").err
+    assert "already installed" in ctxtui("statusline", "install").err
     assert ctxtui("statusline", "remove", "--json").json == {"schema_version": 1, "removed": [str(file)]}
     assert file.read_text() == text and ctxtui("statusline", "remove", "--json").json["removed"] == []
 

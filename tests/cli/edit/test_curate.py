@@ -70,7 +70,7 @@ def test_on_a_terminal_the_price_is_shown_and_the_request_only_where_it_is_asked
     policy = ("--policy", "truncate_results", "--set", "limit=500")
     ran = ctxtui("curate", request_file, *policy)
     assert "pays back" in ran.out and '"messages"' not in ran.out
-    assert re.search(r"the request has [\d,]+ bytes: -o FILE writes it", ran.err)
+    assert re.search(r"the request has [\d,]+ bytes: use -o FILE or a pipe to write it", ran.err)
     kept = ctxtui("curate", request_file, *policy, "-o", tmp_path / "out.json")
     assert kept.out == "" and json.loads((tmp_path / "out.json").read_text())["messages"]
     assert ctxtui("curate", request_file, *policy, "--json").json["request"]["messages"]

@@ -68,7 +68,7 @@ def test_what_is_asked_for_in_vain_is_told_before_anything_is_read(
     ran = ctxtui("export", "one.jsonl", "--to", "parquet", "-o", "out")
     assert ran.code in (5, 7) and "Traceback" not in ran.err
     for given in (["--since", "7d"], ["--cluster", "local"]):
-        assert "go with --to parquet" in ctxtui("export", "one.jsonl", *given).err
+        assert "need --to parquet" in ctxtui("export", "one.jsonl", *given).err
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pyarrow") is not None, reason="the extra parquet is installed")

@@ -78,7 +78,7 @@ def test_the_hook_is_shown_asked_for_and_prints_the_pins(ctxtui: Run, recording:
     assert "PWNED" not in printed.stdout
     assert "never touch the ledger" in printed.stdout
     again = ctxtui("edits", "pins", recording, "--hook", "--yes")
-    assert "there already" in again.err and json.loads(settings.read_text()) == made
+    assert "already installed" in again.err and json.loads(settings.read_text()) == made
 
 
 def test_the_folders_settings_are_shown_without_what_a_terminal_obeys(ctxtui: Run, recording: Path) -> None:

@@ -40,7 +40,7 @@ def test_a_sick_request_becomes_one_that_is_taken(ctxtui: Run, sick: Path) -> No
     ran = ctxtui("repair", sick)
     assert ran.code == 0 and validate.refusals(ran.json) == []
     assert "wrong: text must not be empty @ $.messages[0].content[1].text, block 4 (text)" in ran.err
-    assert "call 'toolu_1' has no result" in ran.err and "mend: drop 1 block" in ran.err
+    assert "call 'toolu_1' has no result" in ran.err and "fix: drop 1 block" in ran.err
 
 
 def test_json_names_faults_and_mends(ctxtui: Run, sick: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_recording_becomes_a_file_that_its_tool_resumes(
     assert recording.read_bytes() == before
     assert claude_code_faults(made.read_bytes(), before, made.stem) == []
     assert b'"tool_use"' not in made.read_bytes()
-    assert "nothing to mend" in ctxtui("repair", made).err
+    assert "nothing to fix" in ctxtui("repair", made).err
     copy, body = tmp_path / "copy.jsonl", tmp_path / "body.json"
     assert ctxtui("export", recording, "--to", "ctxtui", "-o", copy).code == 0
     assert ctxtui("repair", copy, "-o", body).code == 0
@@ -100,7 +100,7 @@ def test_the_error_that_a_recording_ends_with_is_taken_by_itself(ctxtui: Run, ho
 def test_a_sound_session_needs_nothing(ctxtui: Run, home: Path, tmp_path: Path) -> None:
     recording = plant(home, tmp_path, messages=40)
     ran = ctxtui("repair", recording)
-    assert (ran.code, ran.out) == (0, "") and "nothing to mend" in ran.err
+    assert (ran.code, ran.out) == (0, "") and "nothing to fix" in ran.err
 
 
 def test_what_a_client_encrypted_wrongly_is_refused_and_mended(ctxtui: Run, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_what_a_client_encrypted_wrongly_is_refused_and_mended(ctxtui: Run, tmp_
     refused = ctxtui("curate", path, "--to", "openai-responses")
     assert "encrypted content must be a string @ $.input[1].encrypted_content" in refused.err
     mended = ctxtui("repair", path)
-    assert mended.json["input"] == [say, say] and "mend: drop 1 block" in mended.err
+    assert mended.json["input"] == [say, say] and "fix: drop 1 block" in mended.err
 
 
 def test_a_half_of_a_pair_in_a_recording_is_replaced_where_its_tool_resumes_it(

@@ -99,7 +99,7 @@ def test_a_prompt_that_waits_is_left_out_and_named(ctxtui: Run, recording: Path)
 
 def test_who_asks_for_the_prompt_too_is_told_why_not(ctxtui: Run, recording: Path) -> None:
     ran = ctxtui("curate", recording, "--to", "claude-code", "--no-after")
-    assert ran.code == 2 and "ends behind an answer" in ran.err
+    assert ran.code == 2 and "must end after an answer" in ran.err
 
 
 def test_what_to_type_next_is_said(ctxtui: Run, recording: Path) -> None:

@@ -40,7 +40,7 @@ def test_a_drop_waits_with_its_price_and_who_asked_for_it(ctxtui: Run, recording
     result = blocks["tool_result Read"]
     assert overlay(recording).of("main").log == (), "looking stages nothing"
     ran = ctxtui("edits", "stage", recording, "--drop", result, "--author", "agent", "--json")
-    assert ran.code == 0 and ran.json["left"] == [] and "1 edit waits in the inspector" in ran.err
+    assert ran.code == 0 and ran.json["left"] == [] and "1 edit staged: in the inspector" in ran.err
     (edit,) = ran.json["edits"]
     assert (edit["kind"], edit["state"], edit["author"], edit["blocks"]) == ("drop", "staged", "agent", [result])
     assert ran.json["tokens"]["freed"] > 500 and ran.json["moments"][0]["per_call_usd"] < 0
@@ -54,8 +54,8 @@ def test_what_cannot_be_staged_says_why(ctxtui: Run, recording: Path) -> None:
     asked, result = blocks["user read"], blocks["tool_result Read"]
     assert ctxtui("edits", "stage", recording, "--pin", result).code == 0, "the user pins it"
     ran = ctxtui("edits", "stage", recording, "--drop", result, "--truncate", asked, "--author", "agent")
-    assert ran.code == 8 and f"{result} stays as it is: pinned" in ran.err
-    assert f"{asked} stays as it is: already short" in ran.err
+    assert ran.code == 8 and f"{result} is not changed: pinned" in ran.err
+    assert f"{asked} is not changed: already short" in ran.err
     assert [(one.kind, one.author) for one in overlay(recording).of("main").staged] == [("pin", "user")]
     assert ctxtui("edits", "stage", recording, "--drop", "ffffffff").code == 5
     assert ctxtui("edits", "stage", recording, "--drop", "f").code == 5
@@ -73,4 +73,4 @@ def test_what_the_user_took_back_stays_so_and_what_its_author_took_back_does_not
     edits.of("main").discard()
     edits.save()
     ran = ctxtui(*drop)
-    assert ran.code == 8 and "taken back by the user" in ran.err and not overlay(recording).of("main").in_force
+    assert ran.code == 8 and "reverted by the user" in ran.err and not overlay(recording).of("main").in_force

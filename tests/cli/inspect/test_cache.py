@@ -51,7 +51,7 @@ def test_other_markers_and_what_they_would_have_cost(ctxtui: Run, recording: Pat
     assert {tried["name"] for tried in one["strategies"]} >= {"none", "automatic", "anchored"}
     assert any(mark["paid"] for mark in one["markers"])
     out = ctxtui("cache", recording, "--markers").out
-    assert "least, pauses known" in out and "anchored *" in out and "as recorded" in out
+    assert "optimum" in out and "anchored *" in out and "as recorded" in out
 
 
 def test_the_next_call_goes_on_with_the_parameters_of_the_recorded_requests(ctxtui: Run, tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_a_folder_with_several_takes_the_newest_and_says_so(ctxtui: Run, tmp_pat
         path.write_bytes(claude_code(1, seed=age + 1, words=name))
         os.utime(path, (2_000 - age, 2_000 - age))
     ran = ctxtui("show", tmp_path / "rec", "--json")
-    assert "new.jsonl, the newest; one more recording" in ran.err
+    assert "new.jsonl, the newest; the folder has one more recording" in ran.err
     assert ran.json["session"]["id"].endswith("1")
 
 
@@ -190,7 +190,7 @@ def test_what_came_after_the_last_call_counts_in_every_figure(ctxtui: Run, tmp_p
     adds_up(after)
     assert last["call"] == 2 and after["call"] == 0 and len(after["blocks"]) == len(last["blocks"]) + 2
     told = ctxtui("show", path).out
-    assert f"{after['context_tokens']:,} tokens with them, --after" in told and "1 × code" in told
+    assert f"{after['context_tokens']:,} tokens in all; --after" in told and "1 × code" in told
     assert "answer" in told and "26 characters on record" in told and "sonnet-4-5" in told
     grown = ctxtui("growth", path, "--json", "--phase-rule", r"Generation \d+").json
     assert grown["since"]["context_tokens"] == after["context_tokens"] and len(grown["calls"]) == 2

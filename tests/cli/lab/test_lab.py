@@ -175,12 +175,12 @@ def test_the_solver_holds_each_session_out(ctxtui: Run, tmp_path: Path) -> None:
     assert len(told["policy"]["folds"]) == len(told["cache"]["folds"]) == 2
     assert told["policy"]["saves"] >= 0 and told["keep_warm"][0]["break_even_seconds"] == 3600.0
     out = ctxtui("lab", paths[0], "--solve").out
-    assert "best policy of" in out and "not known; name several" in out and "break-even" in out
+    assert "best policy of" in out and "unknown; give several" in out and "break-even" in out
     assert ctxtui("lab", paths[0], "--solve", "--cache", "5m").code == 2
     both = ctxtui("lab", *paths, "--solve").out
-    assert "held out: for each of the 2 sessions the best of the other one was taken" in both
-    assert "✦ nothing else is both cheaper" in both and "had each had its own best, that would save" in both
-    at = both.index("what is best")
+    assert "cross-validated: for each of the 2 sessions, the best variant of the other" in both
+    assert "✦ no other variant is both cheaper" in both and "own best variant each session" in both
+    at = both.index("best variants")
     assert all(cells.width(line) <= 100 for line in both[at:].splitlines())
 
 
@@ -215,9 +215,10 @@ def test_pauses_that_never_paid_save_nothing() -> None:
     for longer, cheaper, saved in ((2, 0, 0.0), (1, 1, 0.5), (3, 2, 0.5)):
         one = SolvedSession(lab, (warm,), (Pauses(longer, cheaper, saved),), True)
         told[longer] = list(solved_lines(BestCandidates((one,), None, None)))[-1].strip()
-    long = "2 pauses were longer than 5 minutes, so long that keeping it alive would have cost more than writing it"
+    kept = "keeping the entry alive would have"
+    long = f"2 pauses were longer than 5 minutes, but too long: {kept} cost more than writing it"
     assert told == {
         2: f"{long} again",
-        1: "1 pause was longer than 5 minutes; keeping it alive would have paid in it and saved $0.500",
-        3: "3 pauses were longer than 5 minutes; keeping it alive would have paid in 2 of them and saved $0.500",
+        1: f"1 pause was longer than 5 minutes; {kept} paid off in it and saved $0.500",
+        3: f"3 pauses were longer than 5 minutes; {kept} paid off in 2 of them and saved $0.500",
     }

@@ -12,7 +12,7 @@ from ctxtui.cli.all_sessions import known_sessions
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.summarize import spending_of_call
 from ctxtui.services.library.tables import table_rows
-from ctxtui.views.model.call_owners import owned
+from ctxtui.views.model.call_owners import split_owned
 from tests.cases.forks import FAMILIES
 from tests.cli.conftest import Run
 from tests.transcripts.reading import read
@@ -26,7 +26,7 @@ def test_each_call_of_a_family_counts_once(name: str, seed: int) -> None:
     sessions = [read(data, file) for file, data in family.files.items()]
     every = [[spending_of_call(call, None) for call in session.calls.values()] for session in sessions]
     for spent in (every, every[::-1]):
-        own = [call for calls in owned(spent) for call in calls]
+        own = [call for calls in split_owned(spent) for call in calls]
         assert sorted((call.input, call.tokens - call.input) for call in own) == sorted(family.made)
 
 

@@ -57,7 +57,7 @@ def test_a_change_is_told_with_both_sides(ctxtui: Run) -> None:
 def test_what_cannot_be_asked_is_told(ctxtui: Run) -> None:
     ran = ctxtui("stats", "--change", "yesterday")
     assert ran.code == 2 and "a day such as" in ran.err
-    assert "is no folder" in ctxtui("stats", "nowhere").err
+    assert "is not a folder" in ctxtui("stats", "nowhere").err
     assert ctxtui("stats", "--since", "soon").code == 2
 
 
@@ -87,7 +87,7 @@ def test_usage_alone_is_part_of_the_whole(ctxtui: Run) -> None:
     known = ctxtui("stats", "logs", "--by", "model", "--usage", "--json").json
     assert undated(known) == undated(whole), "it is known by now"
     for way in ("tool", "skill"):
-        assert "leave out --usage" in ctxtui("stats", "logs", "--by", way, "--usage").err
+        assert "remove --usage" in ctxtui("stats", "logs", "--by", way, "--usage").err
 
 
 def test_old_sessions_are_not_read_for_what_came_since(ctxtui: Run) -> None:
@@ -144,7 +144,7 @@ def test_what_codex_reports_of_quotas_is_told_with_its_moment(ctxtui: Run) -> No
         assert short["ours"]["calls"] == long["ours"]["calls"] == 2
         assert long["ours"]["tokens"] == 10_100 + 10_212
     told = ctxtui("stats", "logs").out
-    assert "as the providers reported it last" in told and "104 %" in told and "7 days" in told
+    assert "last reports of the providers" in told and "104 %" in told and "7 days" in told
     # Stored, it is told of without its file, too.
     assert ctxtui("import", "logs/rollout.jsonl").code == 0
     with Store.open(database()) as store:

@@ -137,7 +137,7 @@ def test_a_staged_block_has_the_tokens_that_its_row_has(kind: str) -> None:
     for node, fate in staging.fates.items():
         if table.study.session.tree[node].block.kind != "header":
             assert fate.tokens == table.scene.running.block_tokens(node)
-    rows = sum(fate.freed for fate in staging.fates.values()) - sum(new.tokens or 0 for new in staging.news)
+    rows = sum(fate.freed for fate in staging.fates.values()) - sum(new.tokens or 0 for new in staging.inserted)
     assert rows == pytest.approx(staging.gone, abs=2), "the rows add up to what the request loses"
 
 

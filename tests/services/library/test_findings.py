@@ -206,11 +206,11 @@ def test_kinds_have_names_of_their_own() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", corpus_params("claude_code") + corpus_params("codex"))
 def test_recordings_carry_it_too(path) -> None:  # type: ignore[no-untyped-def]
-    from ctxtui.cli.context import opened
+    from ctxtui.cli.context import open_recording
     from ctxtui.core.errors import NoContext
 
     try:
-        session = opened(str(path), Settings()).session
+        session = open_recording(str(path), Settings()).session
     except NoContext:
         pytest.skip("no model context in it")
     calls = len(session.thread_calls())

@@ -217,13 +217,13 @@ def test_of_each_window_the_newest_report_stands_beside_our_own_sum_of_it() -> N
 
 def test_a_quota_is_told_while_its_window_is_open() -> None:
     found = make_stats([reporting("a", REPORT)], AT)
-    assert "codex 5 hours 32 % used" in view.told(found, AT)[0].text
-    assert "used" not in view.told(found, REPORT.resets + 1.0)[0].text
-    total = view.told(found, AT)[0].text
+    assert "codex 5 hours 32 % used" in view.summary_line(found, AT)[0].text
+    assert "used" not in view.summary_line(found, REPORT.resets + 1.0)[0].text
+    total = view.summary_line(found, AT)[0].text
     # Calls and tokens, which the table's last row says too, go before it does; money stays longer than it.
-    less = view.told(found, AT, len(total) - 1)[0].text
+    less = view.summary_line(found, AT, len(total) - 1)[0].text
     assert "call" not in less and "used" in less and "list price" in less
-    least = view.told(found, AT, 75)[0].text
+    least = view.summary_line(found, AT, 75)[0].text
     assert "used" not in least and "list price" in least and len(least) <= 75
     table = view.quota_table(REPORT.resets + 1.0)
     words = "".join(span.text for span in table.draw(found.reported[0], 100))

@@ -44,7 +44,7 @@ def shown(study: Study) -> list[object]:
         calls = list(known.calls)
         out += [calls, list(known.events), known.spent, known.lacking, list(known.records), dict(known.repeated)]
         columns, sides = Columns(), Sides(study.session.tree)
-        out += [list(columns.show(known.calls, known.events, known.missed)), columns.top]
+        out += [list(columns.update(known.calls, known.events, known.missed)), columns.top]
         for index in sorted({0, len(calls) // 2, len(calls) - 1}):
             scene = study.scene(thread, index)
             out += [scene.figures, scene.tip, scene.running.token_reader(scene.tip)(scene.tip)]
@@ -172,4 +172,4 @@ def test_columns_that_grew_are_as_high_as_those_made_at_once() -> None:
         known = [*columns._calls[: max(0, min(len(columns._calls), count) - 4)]]
         now = [*known, *source[len(known) : count]]
         made = Columns()
-        assert columns.show(now, (), {}) == made.show(now, (), {}) and columns.top == made.top
+        assert columns.update(now, (), {}) == made.update(now, (), {}) and columns.top == made.top

@@ -40,7 +40,7 @@ def shown(scene: Scene) -> tuple[object, ...]:
     rows.show(scene, boundaries, None, rows.shown)
     told = header.header(scene, "reading", None, False)
     every = [(rows.entry(row), rows.row(row), rows.details(row, 80)) for row in range(rows.count)]
-    return told, [header.draw(told, room) for room in (80, 120, 200)], every
+    return told, [header.draw_header(told, room) for room in (80, 120, 200)], every
 
 
 @pytest.mark.parametrize("path", sample_paths(), ids=lambda path: path.name)

@@ -17,7 +17,7 @@ from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
 from ctxtui.views.lists import search_hits
-from ctxtui.views.lists.search_hits import Folded, FoundSession, Spotted
+from ctxtui.views.lists.search_hits import BlockHits, Folded, FoundSession
 from tests.services.search.test_search import write
 from tests.tui.inspector.test_inspector import until
 
@@ -66,8 +66,8 @@ async def test_a_hit_is_listed_and_opened(recorded: Path) -> None:
 
 
 def test_a_session_with_many_hits_hides_no_other() -> None:
-    def spotted(target: str, n: int) -> Spotted:
-        return Spotted(
+    def spotted(target: str, n: int) -> BlockHits:
+        return BlockHits(
             target=target, title=target, thread="main", call=n, digest=str(n), category="user", label="", hits=1,
             snippet="x", at=0, end=1,
         )  # fmt: skip
@@ -76,7 +76,7 @@ def test_a_session_with_many_hits_hides_no_other() -> None:
     few = FoundSession("b", "b", [spotted("b", n) for n in range(4)])
     listed = search_hits.rows([many, few])
     assert [type(row).__name__ for row in listed[:6]] == ["FoundSession", *["Spotted"] * 3, "Folded", "FoundSession"]
-    assert len(listed) == 10 and "37 more" in "".join(s.text for s in search_hits.more(Folded(many), here=False))
+    assert len(listed) == 10 and "37 more" in "".join(s.text for s in search_hits.folded_line(Folded(many), here=False))
     many.opened = True
     assert len(search_hits.rows([many, few])) == 46
     shell = replace(spotted("a", 1), category="tool_result", label="exec_command")

@@ -444,7 +444,7 @@ def test_a_feed_hands_out_the_front_first_and_each_session_once() -> None:
 async def test_a_file_that_grows_is_marked_live_and_read_again_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctxtui.tui.home.loader.TICK_SECONDS", 0.05)
     monkeypatch.setattr("ctxtui.tui.home.screen.TICK_SECONDS", 0.05)
-    monkeypatch.setattr("ctxtui.views.home.collection.AGAIN", 0.3)
+    monkeypatch.setattr("ctxtui.views.home.collection.RELOAD_INTERVAL", 0.3)
     shelf = a_few()
     app = HomeApp(shelf)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.cli.commands import OLDER
+from ctxtui.cli.commands import OLD_NAMES
 from ctxtui.tui.inspector.screen import RECORDED, InspectorScreen
 from ctxtui.tui.key_page import page
 from ctxtui.tui.widgets.keyline import keyline
@@ -20,7 +20,7 @@ DOC = Path(__file__).parents[3] / "docs" / "keys.md"
 
 
 def test_the_page_of_keys_is_made_from_the_commands() -> None:
-    assert DOC.read_text(encoding="utf-8") == page(OLDER)
+    assert DOC.read_text(encoding="utf-8") == page(OLD_NAMES)
 
 
 SILENT = {"escape"}

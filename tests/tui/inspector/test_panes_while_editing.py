@@ -108,7 +108,7 @@ async def test_the_forecast_stays_while_edits_are_staged_and_applied() -> None:
         assert any("frees" in row for row in pane(screen, "staged"))
         what = screen.panels.staged.what
         assert what is not None
-        behind = replace(what, staging=what.staging.breaking(Breakage(at=3, tokens=0, cached=90)))
+        behind = replace(what, staging=what.staging.with_breakage(Breakage(at=3, tokens=0, cached=90)))
         for room in (30, 60):
             rows = [plain(line) for line in staged_pane.lines(behind, room, 20)]
             assert any("breaks nothing" in row for row in rows) and not any(" 0 " in row for row in rows), rows

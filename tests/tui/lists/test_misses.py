@@ -151,6 +151,6 @@ async def test_without_misses_and_with_trouble(what: Misses | CtxtuiError, words
 
 
 def test_sums_that_lack_a_price_say_so() -> None:
-    whole = plain(misses.head(Misses(FOUND.misses[:2], usd=53.86)))
+    whole = plain(misses.heading(Misses(FOUND.misses[:2], usd=53.86)))
     assert "$3.37 lost of $53.86" in whole and "≥" not in whole
-    assert "≥ $3.37 lost of ≥ $53.86" in plain(misses.head(Misses(FOUND.misses, usd=53.86, unpriced=1)))
+    assert "≥ $3.37 lost of ≥ $53.86" in plain(misses.heading(Misses(FOUND.misses, usd=53.86, unpriced=1)))

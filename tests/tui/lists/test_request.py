@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from ctxtui.tui.lists.request import RequestScreen
-from ctxtui.views.blocks.request_text import difference, lines, wrapped
+from ctxtui.views.blocks.request_text import diff_lines, lines, wrap
 from ctxtui.views.text.span import plain, width
 from tests.tui.inspector.controllers.test_staging import at, session
 from tests.tui.inspector.test_inspector import opened
@@ -37,15 +37,15 @@ async def test_the_request_under_staged_edits_stands_there_whole_and_as_differen
 def test_only_what_differs_is_listed_with_what_stands_around_it() -> None:
     before = {"model": "m", "messages": [{"role": "user", "content": f"text {n} " * 20} for n in range(40)]}
     after = {**before, "messages": [*before["messages"][:20], *before["messages"][21:]]}
-    told = [plain(line) for line in difference(lines(json.dumps(before).encode()), lines(json.dumps(after).encode()))]
+    told = [plain(line) for line in diff_lines(lines(json.dumps(before).encode()), lines(json.dumps(after).encode()))]
     assert [line for line in told if line.startswith("- ") and "text 20 " in line] and len(told) < 20
     assert not [line for line in told if line.startswith("+ ")]
-    assert difference(lines(b'{"a":1}'), lines(b'{"a":1}')) == []
+    assert diff_lines(lines(b'{"a":1}'), lines(b'{"a":1}')) == []
 
 
 def test_a_long_text_is_broken_behind_its_newlines_and_fits() -> None:
     text = "first line\nsecond \\n not a break\n" + "word " * 60
     (line,) = [row for row in lines(json.dumps({"text": text}).encode()) if "first" in plain(row)]
-    rows = list(wrapped(line, 60))
+    rows = list(wrap(line, 60))
     assert plain(rows[0]).endswith("first line\\n") and plain(rows[1]).strip().startswith("second \\\\n not")
     assert all(width(row) <= 60 for row in rows)

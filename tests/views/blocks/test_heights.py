@@ -88,11 +88,11 @@ def test_the_lines_around_a_hit(text: str, at: int, room: int, most: int) -> Non
 @given(texts, rooms, st.integers(1, 12), st.integers(1, 4))
 def test_under_what_is_told_of_a_block(text: str, room: int, most: int, lead: int) -> None:
     head = [[Span("x" * min(room, 20))]] * lead
-    as_painted(lambda: content.under(list(head), said("user", text)), room, most)
+    as_painted(lambda: content.prepend(list(head), said("user", text)), room, most)
 
 
 def test_where_highlighting_ends_a_line_is_broken() -> None:
-    room, long = 33, "x = 1 # " + "é" * (code_text.STYLED - 40 - 8) + "登录 tail " * 20 + "\n" + "more\n"
+    room, long = 33, "x = 1 # " + "é" * (code_text.HIGHLIGHT_CHARS - 40 - 8) + "登录 tail " * 20 + "\n" + "more\n"
     one, other = (result(long, "src/a.py", coloured=True).body(room) for _ in range(2))
     other.line(1_000_000)
     assert one.height(1_000_000) == other.height(1_000_000)

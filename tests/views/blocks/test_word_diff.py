@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.analysis.content.word_diff import word_diff
-from ctxtui.views.blocks.word_diff import STYLE, counted, drawn, lines
+from ctxtui.views.blocks.word_diff import STYLE, count_words, lines, render
 from ctxtui.views.text.span import plain, width
 from tests.cases.sessions import HOSTILE
 
@@ -14,7 +14,7 @@ LONG = "\n".join(f"line {n} of it" for n in range(1, 31))
 
 
 def shown(before: str, after: str, room: int = 60, **how: bool) -> list[str]:
-    return [plain(line).rstrip() for line in drawn(word_diff(before, after), room, **how)]
+    return [plain(line).rstrip() for line in render(word_diff(before, after), room, **how)]
 
 
 def test_only_lines_near_a_change_are_shown() -> None:
@@ -33,7 +33,7 @@ def test_changes_are_told_apart_by_more_than_colour() -> None:
     ]
     assert "strike" in STYLE["removed"] and "bold" in STYLE["added"]
     assert shown("a cat sat", "a dog sat", spelled=True) == ["    1  a [-cat-]{+dog+} sat"]
-    assert counted(word_diff("a cat sat", "a big dog sat")) == (1, 2)
+    assert count_words(word_diff("a cat sat", "a big dog sat")) == (1, 2)
 
 
 texts = st.lists(st.sampled_from(["a ", "bb", "\n", "c d", HOSTILE, "\t", "漢字"]), max_size=12).map("".join)
@@ -41,7 +41,7 @@ texts = st.lists(st.sampled_from(["a ", "bb", "\n", "c d", HOSTILE, "\t", "漢�
 
 @given(texts, texts, st.integers(30, 80))
 def test_every_line_fits_and_nothing_unsafe_is_drawn(before: str, after: str, room: int) -> None:
-    for line in drawn(word_diff(before, after), room):
+    for line in render(word_diff(before, after), room):
         assert width(line) <= room
         assert not set(plain(line)) & {"\x1b", "\x07", "\x00", "\u202e", "\n", "\t"}
 

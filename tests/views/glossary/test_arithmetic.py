@@ -7,7 +7,7 @@ import re
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.core.category import INDEX
 from ctxtui.views.glossary import arithmetic
-from ctxtui.views.inspector.composition import CategoryPart, Composition, staged
+from ctxtui.views.inspector.composition import CategoryPart, Composition, with_staged_edits
 from ctxtui.views.inspector.header import Header
 from ctxtui.views.inspector.this_call import CallPart, ThisCall
 from ctxtui.views.text.signs import NOT_RECORDED
@@ -29,7 +29,7 @@ def test_a_report_is_the_sum_of_its_parts() -> None:
     what = Composition(
         total=122_441, reported=True, half_width=0.1, parts=parts, residual=12_796, says="since call 77, likely lists."
     )
-    said = arithmetic.of_context(what)
+    said = arithmetic.explain_context(what)
     assert said["residual"] == (
         "122,441 reported = 95,741 blocks ±10 % + 13,904 not recorded + 12,796 residual: since call 77, likely lists."
     )
@@ -50,7 +50,7 @@ def test_a_call_is_the_sum_of_what_was_read_written_and_fresh() -> None:
         )
     )
     call = ThisCall(reported=True, lines=lines, total=0.11, priced=True, uncached=0.55, facts=())
-    said = arithmetic.of_call(call)
+    said = arithmetic.explain_this_call(call)
     assert said["read"].startswith(
         "90,000 read + 10,000 write + 5 fresh = 100,005 tokens of input. This is 90.0 % of it."
     )
@@ -61,14 +61,14 @@ def test_a_call_is_the_sum_of_what_was_read_written_and_fresh() -> None:
 
 
 def test_the_forecast_says_how_often_forecasts_were_right() -> None:
-    said = arithmetic.of_next(WARM, Header(title="a", call=3, record=(9, 10)))
+    said = arithmetic.explain_next_call(WARM, Header(title="a", call=3, record=(9, 10)))
     assert said["forecast right"] == "9 of the 10 forecasts so far were right: 90 %."
-    assert "forecast right" not in arithmetic.of_next(WARM)
+    assert "forecast right" not in arithmetic.explain_next_call(WARM)
 
 
 def test_the_header_says_what_its_share_is_of() -> None:
     limits = ContextWindow(limit=200_000, usable=150_000, origin="client default")
-    said = arithmetic.of_header(Header(title="a", call=3, used=75_000, limits=limits, cost=1.5, priced=True))
+    said = arithmetic.explain_header(Header(title="a", call=3, used=75_000, limits=limits, cost=1.5, priced=True))
     assert said["usable"].startswith("75,000 of 150,000 = 50 %. 150,000 usable of 200,000 (the client's default)")
     assert said["cost"] == "$1.50 for calls 1 to 3 of the line of context that is shown."
 
@@ -77,9 +77,9 @@ def test_under_staged_edits_the_figures_are_those_of_the_pane() -> None:
     result = CategoryPart(category=INDEX["tool_result"], tokens=60_321, share=60_321 / 122_250)
     rest = CategoryPart(category=NOT_RECORDED, tokens=59_929, share=59_929 / 122_250)
     what = Composition(total=122_250, reported=True, half_width=0.1, parts=(result, rest), residual=2_000)
-    under = staged(what, {INDEX["tool_result"]: -21_000}, 122_250, 101_250)
+    under = with_staged_edits(what, {INDEX["tool_result"]: -21_000}, 122_250, 101_250)
     assert (under.total, under.after, under.residual) == (122_250, 101_250, 2_000)
-    said = arithmetic.of_context(under)
+    said = arithmetic.explain_context(under)
     assert said["tool result"].startswith("39,321 of 101,250 tokens = 38.8 % under the staged edits; without them ")
     assert "60,321 of 122,250 tokens = 49.3 %" in said["tool result"]
     assert under.parts[0].share == 39_321 / 101_250, "what the pane shows"
@@ -91,5 +91,5 @@ def test_under_staged_edits_the_figures_are_those_of_the_pane() -> None:
 def test_the_header_under_staged_edits_explains_the_share_that_it_shows() -> None:
     limits = ContextWindow(limit=200_000, usable=150_000, origin="client default")
     what = Header(title="a", call=3, used=122_250, after=101_250, limits=limits)
-    said = arithmetic.of_header(what)["usable"]
+    said = arithmetic.explain_header(what)["usable"]
     assert said.startswith("101,250 of 150,000 = 68 % under the staged edits") and not broken(said)

@@ -11,7 +11,7 @@ import pytest
 
 from ctxtui.services.config.package_data import glossary
 from ctxtui.views.glossary.entries import parse_glossary
-from ctxtui.views.glossary.page import page
+from ctxtui.views.glossary.page import render_page
 from ctxtui.views.inspector import composition
 from ctxtui.views.text import signs
 from ctxtui.views.text.span import plain
@@ -97,7 +97,7 @@ def test_each_entry_is_at_most_three_plain_sentences() -> None:
 
 
 def test_the_page_of_the_documents_is_written_from_it() -> None:
-    assert (REPO / "docs" / "signs.md").read_text(encoding="utf-8") == page(glossary()), "make glossary"
+    assert (REPO / "docs" / "signs.md").read_text(encoding="utf-8") == render_page(glossary()), "make glossary"
 
 
 def test_one_sign_means_what_its_pane_says() -> None:

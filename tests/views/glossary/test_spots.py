@@ -23,7 +23,7 @@ PANES = [
 
 
 def found() -> list[Spot]:
-    return spots.spots(SCREEN, PANES, glossary())
+    return spots.find_spots(SCREEN, PANES, glossary())
 
 
 def meant(pane: str, figures: bool = True) -> list[tuple[str, str]]:
@@ -54,20 +54,20 @@ def test_arrow_keys_reach_every_spot() -> None:
     every = found()
     here = every[0]
     for spot in every[1:]:
-        here = spots.towards(every, here, 1, 0)
+        here = spots.next_spot(every, here, 1, 0)
         assert here is spot
-    assert spots.towards(every, here, 1, 0) is here
-    above = spots.towards(every, here, 0, -1)
+    assert spots.next_spot(every, here, 1, 0) is here
+    above = spots.next_spot(every, here, 0, -1)
     assert above.y < here.y
-    assert spots.at(every, above.x, above.y) is above and spots.nearest(every, above.x, above.y) is above
+    assert spots.spot_at(every, above.x, above.y) is above and spots.nearest_spot(every, above.x, above.y) is above
 
 
 def test_a_note_fits_its_frame_and_leaves_in_view_what_it_is_about() -> None:
     lines = note.lines([Span("residual")], [("word " * 40, "ink"), ("", "dim"), ("1 = 1", "dim")], [Span("esc")], 80)
-    assert len({width(line) for line in lines}) == 1 and width(lines[0]) <= note.WIDEST
+    assert len({width(line) for line in lines}) == 1 and width(lines[0]) <= note.MAX_WIDTH
     assert plain(lines[0]).startswith("┌ residual ─") and plain(lines[-1]).endswith("─┘")
     for about in (Region(5, 0, 8, 1), Region(70, 23, 8, 1), Region(40, 12, 8, 1)):
-        x, y = note.place(about, (30, 8), (80, 24))
+        x, y = note.position_note(about, (30, 8), (80, 24))
         assert 0 <= x <= 50 and 0 <= y <= 16
         assert not (y <= about.y < y + 8 and x < about.x + about.width and about.x < x + 30)
 
@@ -79,7 +79,7 @@ def test_figures_of_home_stand_under_heads_in_a_pane_of_their_own() -> None:
         "▸ read 5 files cost $3    ctxtui   opus-4         29 192.4k    $2.25  68 %",
     ]
     panes = [("heads", Region(0, 0, 80, 1)), ("sessions", Region(0, 1, 80, 2))]
-    every = spots.spots(lines, panes, glossary())
+    every = spots.find_spots(lines, panes, glossary())
     assert [(spot.text, spot.entry.word) for spot in every if spot.figure] == [
         ("29", "call"), ("192.4k", "tokens"), ("$2.25", "cost"), ("68 %", "hit rate"),
     ]  # fmt: skip
@@ -93,7 +93,7 @@ def test_the_rules_between_rows_are_explained_by_their_words() -> None:
         "╳╌╌╌╌ prefix ends here · breaks 12.3k cached ╌╌╌",
         "     Σ╌ compaction · 180k → 20k ╌╌╌",
     ]
-    where = spots.spots(lines, [("transcript", Region(0, 0, 50, 3))], glossary())
+    where = spots.find_spots(lines, [("transcript", Region(0, 0, 50, 3))], glossary())
     assert [(spot.y, spot.entry.word) for spot in where if spot.y and not spot.figure] == [
         (1, "prefix ends here"),
         (2, "compaction"),

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ctxtui.views.home import collection, columns, preview, session_list, totals
 from ctxtui.views.home.collection import Collection
-from ctxtui.views.home.preview import KEYS, LINES, SHORT, welcome
+from ctxtui.views.home.preview import WELCOME_KEYS, WELCOME_LINES, WELCOME_SHORT, welcome
 from ctxtui.views.home.session_list import Group, ListOrder, arrange
 from ctxtui.views.home.totals import Totals
 from ctxtui.views.model.call_owners import CallOwners
@@ -162,7 +162,7 @@ def test_unknown_is_a_word_and_one_call_has_no_share() -> None:
     [(-5, "now"), (0, "now"), (59, "now"), (60, "1 m"), (3599, "59 m"), (3600, "1 h"), (86400, "1 d"), (1e8, "3 y")],
 )
 def test_ages_take_four_cells(seconds: float, text: str) -> None:
-    assert columns.age(seconds) == text
+    assert columns.format_age(seconds) == text
     assert len(text) <= 4
 
 
@@ -243,8 +243,8 @@ def test_sums_follow_the_filter_and_count_a_shared_call_once() -> None:
     ledger.put("a", (*spent("1"), *spent("2")))
     ledger.put("b", (*spent("2"), *spent("3")))
     ledger.put("c", (*spent("2"), *spent("4")))
-    assert (totals.totals(ledger.total, 3).tokens, totals.totals(ledger.among({"a"}), 1, 3).tokens) == (40, 20)
-    both = totals.totals(ledger.among({"b", "c"}), 2, 3)
+    assert (totals.totals(ledger.total, 3).tokens, totals.totals(ledger.sums_of({"a"}), 1, 3).tokens) == (40, 20)
+    both = totals.totals(ledger.sums_of({"b", "c"}), 2, 3)
     assert both.tokens == 30, "call 2 is the first session's own, and stands once among these two"
     assert "2 of 3 sessions" in plain(totals.header(120, "~", both))
 
@@ -335,9 +335,9 @@ def test_recorded_text_cannot_draw_outside_its_cells() -> None:
 
 def test_long_paths_lose_their_middle() -> None:
     path = "~/.claude/projects/-home-u-src-handy-cli/400429ba-1111-2222.jsonl"
-    short = preview.shortened(path, 40)
+    short = preview.shorten_path(path, 40)
     assert len(short) <= 40 and short.startswith("~/.claude") and short.endswith("400429ba-1111-2222.jsonl")
-    assert preview.shortened("/a/b", 40) == "/a/b"
+    assert preview.shorten_path("/a/b", 40) == "/a/b"
 
 
 # The collection
@@ -345,57 +345,57 @@ def test_long_paths_lose_their_middle() -> None:
 
 def test_figures_stay_when_a_file_grows_until_new_ones_come() -> None:
     c = Collection(HERE, "~")
-    c.see([one("a", known=False, size=10)])
-    c.put(one("a", size=10, calls=5), at=0.0)
-    c.see([one("a", known=False, size=20, mtime=NOW, live=True)])
+    c.update([one("a", known=False, size=10)])
+    c.add_figures(one("a", size=10, calls=5), at=0.0)
+    c.update([one("a", known=False, size=20, mtime=NOW, live=True)])
     now = c.sessions["a"]
     assert (now.calls, now.size, now.live, now.known) == (5, 20, True, True)
-    assert c.wanting(1.0) == []
-    assert c.wanting(collection.AGAIN) == ["a"]
-    c.put(one("a", size=20, mtime=NOW, calls=6), at=collection.AGAIN)
+    assert c.keys_to_read(1.0) == []
+    assert c.keys_to_read(collection.RELOAD_INTERVAL) == ["a"]
+    c.add_figures(one("a", size=20, mtime=NOW, calls=6), at=collection.RELOAD_INTERVAL)
     assert c.sessions["a"].calls == 6
-    assert c.wanting(1e9) == []
+    assert c.keys_to_read(1e9) == []
 
 
 def test_sessions_come_and_go() -> None:
     c = Collection(HERE, "~")
-    assert c.see([one("a", known=False), one("b", known=False)])
-    assert not c.see([one("a", known=False), one("b", known=False)])
-    c.put(one("a", spent=spent("x")))
+    assert c.update([one("a", known=False), one("b", known=False)])
+    assert not c.update([one("a", known=False), one("b", known=False)])
+    c.add_figures(one("a", spent=spent("x")))
     assert c.totals().tokens == 10 and c.progress() == (1, 2)
-    assert c.see([one("b", known=False)])
+    assert c.update([one("b", known=False)])
     assert c.totals() == Totals(sessions=1)
-    c.put(one("a"))
+    c.add_figures(one("a"))
     assert "a" not in c.sessions
 
 
 def test_a_title_of_the_users_own_comes_and_goes() -> None:
     c = Collection(HERE, "~")
-    c.see([one("a", known=False)])
-    c.put(one("a", title="recorded title"))
-    c.see([one("a", known=False, title="a.jsonl", stored="id", own_title="mine")])
-    assert c.sessions["a"].title == "mine" and c.wanting(1e9) == []
-    c.see([one("a", known=False, title="a.jsonl", stored="id", own_title="")])
-    assert c.wanting(1e9) == ["a"]
+    c.update([one("a", known=False)])
+    c.add_figures(one("a", title="recorded title"))
+    c.update([one("a", known=False, title="a.jsonl", stored="id", own_title="mine")])
+    assert c.sessions["a"].title == "mine" and c.keys_to_read(1e9) == []
+    c.update([one("a", known=False, title="a.jsonl", stored="id", own_title="")])
+    assert c.keys_to_read(1e9) == ["a"]
 
 
 def test_sessions_that_come_with_figures_count_at_once_and_once() -> None:
     c = Collection(HERE, "~")
     for _ in range(2):
-        c.see([one("a", spent=spent("x", "y"))])
+        c.update([one("a", spent=spent("x", "y"))])
     assert c.totals().tokens == 20
 
 
 def test_samples_are_not_the_users_money() -> None:
     c = Collection(HERE, "~")
-    c.see([one("s", group="samples", known=False), one("a", known=False)])
-    c.put(one("s", group="samples", spent=spent("x")))
+    c.update([one("s", group="samples", known=False), one("a", known=False)])
+    c.add_figures(one("s", group="samples", spent=spent("x")))
     assert c.totals() == Totals(sessions=1)
 
 
 def test_archived_sessions_are_listed_on_request() -> None:
     c = Collection(HERE, "~")
-    c.see([one("a"), one("z", archived=True)])
+    c.update([one("a"), one("z", archived=True)])
     assert "z" not in keys(c.entries(ListOrder()))
     c.archived = True
     assert "z" in keys(c.entries(ListOrder()))
@@ -405,18 +405,18 @@ def test_archived_sessions_are_listed_on_request() -> None:
 
 
 def test_status_shows_progress_only_while_reading() -> None:
-    assert plain(preview.status(41, 61, True, ListOrder())).startswith("reading 41 of 61 ━")
-    assert plain(preview.status(61, 61, True, ListOrder(1, False))) == "S sort: cost ↑ "
-    assert plain(preview.status(41, 61, False, ListOrder())) == "S sort: age ↓ "
+    assert plain(preview.status_line(41, 61, True, ListOrder())).startswith("reading 41 of 61 ━")
+    assert plain(preview.status_line(61, 61, True, ListOrder(1, False))) == "S sort: cost ↑ "
+    assert plain(preview.status_line(41, 61, False, ListOrder())) == "S sort: age ↓ "
 
 
 def test_an_empty_list_names_a_way_on() -> None:
-    assert "esc" in plain(preview.empty(True, "xyz"))
-    assert "ctxtui PATH" in plain(preview.empty(False, ""))
+    assert "esc" in plain(preview.empty_list_text(True, "xyz"))
+    assert "ctxtui PATH" in plain(preview.empty_list_text(False, ""))
 
 
 def test_the_welcome_has_three_lines_and_five_keys() -> None:
-    assert len(LINES) == len(SHORT) == 3 and len(KEYS) == 5
+    assert len(WELCOME_LINES) == len(WELCOME_SHORT) == 3 and len(WELCOME_KEYS) == 5
     for size in (80, 120):
         lines = welcome(size)
         assert all(width(line) <= size for line in lines)
@@ -427,7 +427,7 @@ def test_the_welcome_has_three_lines_and_five_keys() -> None:
     ("size", "height"), [((80, 24), 7), ((120, 40), 11), ((200, 60), 16), ((59, 40), 0), ((80, 15), 0)]
 )
 def test_the_preview_folds_away_on_small_screens(size: tuple[int, int], height: int) -> None:
-    assert preview.size(*size).height == height
+    assert preview.preview_size(*size).height == height
 
 
 def test_a_part_of_the_cost_does_not_look_like_the_whole() -> None:
@@ -436,8 +436,8 @@ def test_a_part_of_the_cost_does_not_look_like_the_whole() -> None:
     assert "≥$2.00" in plain(columns.row(part, 120, NOW))
     # Home keeps no calls of a session that it has counted.
     c = Collection(HERE, "~")
-    c.see([one("x", known=False)])
-    c.put(part)
+    c.update([one("x", known=False)])
+    c.add_figures(part)
     assert "≥$2.00" in plain(columns.row(c.sessions["x"], 120, NOW))
     assert sorted_by("cost", part, one("y", cost_usd=1.0)) == ["x", "y"]
     assert "unknown" in plain(columns.row(one("x", cost_usd=None, spent=spent[1:]), 120, NOW))

@@ -9,7 +9,7 @@ from ctxtui.core import block as blocks
 from ctxtui.core.block import Place
 from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX, category_of
-from ctxtui.views.blocks.one_line import words
+from ctxtui.views.blocks.one_line import preview_spans
 from ctxtui.views.model.preview import Preview, byte_size, preview, short_tool
 from tests.cases.sessions import CODE, HOSTILE, MOCHA, PNG, thinking, use
 
@@ -73,7 +73,7 @@ def test_a_result_says_what_its_call_asked_for() -> None:
     ):
         got = line(result("out"), "tool_result", call=call)
         assert (got.label, got.asked, got.text) == (label, asked, "out")
-        assert "".join(span.text for span in words(got, "ink")) == f"{label} {asked} · out"
+        assert "".join(span.text for span in preview_spans(got, "ink")) == f"{label} {asked} · out"
 
 
 CODEX = "Chunk ID: 6e43b6\nWall time: 0.05 seconds\nProcess exited with code {}\nOriginal token count: 9\nOutput:\n{}"

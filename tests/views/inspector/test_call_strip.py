@@ -98,10 +98,10 @@ def test_buckets_show_their_dearest_call_and_all_marks() -> None:
         StripColumn(5, usd=2, marks=("turn",)),
         StripColumn(7),
     ]
-    got = strip_columns.bucketed(calls, 2)
+    got = strip_columns.bucket_columns(calls, 2)
     assert [c.usd for c in got] == [9, 2]
     assert got[0].marks == ("miss",)
-    assert strip_columns.bucketed(calls, 9) == calls
+    assert strip_columns.bucket_columns(calls, 9) == calls
 
 
 def test_marks_by_rank() -> None:
@@ -125,8 +125,8 @@ def test_a_compaction_is_never_hidden() -> None:
 
 
 def test_ahead_shows_the_limit_and_the_projection_from_six_lines_on() -> None:
-    assert all(plain(row).strip() == "" for row in strip_columns.ahead(4, 10, 4, 160, 150, 10, 100))
-    got = strip_columns.ahead(4, 10, 8, 160, 150, 10, 100)
+    assert all(plain(row).strip() == "" for row in strip_columns.project(4, 10, 4, 160, 150, 10, 100))
+    got = strip_columns.project(4, 10, 8, 160, 150, 10, 100)
     assert plain(got[0]) == "┄┄┄··┄"
     assert [width(row) for row in got] == [6] * 8
 

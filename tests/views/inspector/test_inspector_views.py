@@ -21,7 +21,7 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN, CallSeen, Described
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost
-from ctxtui.views.glossary.arithmetic import of_call, of_context
+from ctxtui.views.glossary.arithmetic import explain_context, explain_this_call
 from ctxtui.views.inspector import call_strip, composition, header, this_call, threads
 from ctxtui.views.inspector.call_strip import Columns
 from ctxtui.views.inspector.composition import CategoryPart, fold
@@ -115,7 +115,7 @@ def test_an_opened_block_is_indented_and_closed() -> None:
     assert text[index + 1][6:].startswith("\u2502   1 import {Command}")
     assert "\u2570 17 more lines  $0.0" in text[index + 7]
     assert "this call \u00b7 $0.006 so far  \u23ce fold  e more  o pager  y copy  r raw JSON" in text[index + 7]
-    rows.more(index)
+    rows.show_more(index)
     assert len(text_of(rows)) == len(text) + 17
     rows.toggle(index, raw=True)
     assert '{"tool_use_id":"t2"' in "".join(text_of(rows)[index + 1 : index + 4])
@@ -142,7 +142,7 @@ def test_the_composition_adds_up(room: int) -> None:
         assert sum(part.tokens for part in what.parts) + what.residual == what.total == scene.figures.context_tokens
         lines = [plain(line) for line in composition.lines(what, room, 20)]
         assert all(len(line) <= room for line in lines)
-        assert len(lines) == composition.rows_wanted(what, room)
+        assert len(lines) == composition.unfolded_height(what, room)
 
 
 def test_small_categories_share_a_row() -> None:
@@ -157,7 +157,7 @@ def test_small_categories_share_a_row() -> None:
 def test_the_total_says_where_it_is_from() -> None:
     what = composition.composition(STUDY.scene(MAIN, 5))
     assert plain(composition.notes(what, 46)) == f"{what.total:,} reported"
-    assert f"blocks \u00b1{100 * what.half_width:.0f} %" in of_context(what)["reported"]
+    assert f"blocks \u00b1{100 * what.half_width:.0f} %" in explain_context(what)["reported"]
     unreported = composition.composition(study_of(troubled()).scene(MAIN, 1))
     assert "reported" not in plain(composition.notes(unreported, 46))
 
@@ -180,7 +180,7 @@ def test_pointing_and_showing_agree() -> None:
     scene = scene_of(every_category())
     path = scene.session.tree.path(scene.head)
     for node in path:
-        at = context_map.here_of(scene, node)
+        at = context_map.cursor_token(scene, node)
         if (
             at is not None
             and scene.running.block_tokens(node)
@@ -222,7 +222,7 @@ def test_an_answer_that_is_reported_in_part_is_the_least_and_so_is_its_call() ->
     assert cost is not None and cost.output > 0
     assert "≥40" in text[3] and f"≥{numbers.money(cost.output)}" in text[3]
     assert text[5].lstrip().startswith(f"≥ {numbers.money(cost.usd)}")
-    assert "at least 40 tokens of output" in of_call(what)["answer"]
+    assert "at least 40 tokens of output" in explain_this_call(what)["answer"]
 
 
 def test_this_call_adds_up_and_says_what_was_saved() -> None:
@@ -266,7 +266,7 @@ def test_a_call_without_report_says_so() -> None:
     ),
 )
 def test_the_header_fits_any_width(room: int, what: Header) -> None:
-    spans = header.draw(what, room)
+    spans = header.draw_header(what, room)
     assert width(spans) == room
     assert plain(spans).rstrip().endswith("unknown" if what.priced and what.cost is None else plain(spans).rstrip()[-1])
 
@@ -287,10 +287,10 @@ def test_the_header_says_once_that_no_cost_is_known(room: int) -> None:
         priced=True,
         totals=SessionTotals(main, others, 2),
     )
-    shown = plain(header.draw(what, room)).rstrip()
+    shown = plain(header.draw_header(what, room)).rstrip()
     assert shown.endswith(" unknown") and "unknown of" not in shown
     some = replace(what, cost=0.25, totals=SessionTotals(main._replace(usd=0.25), others, 2))
-    assert "$0.250 of " in plain(header.draw(some, room))
+    assert "$0.250 of " in plain(header.draw_header(some, room))
 
 
 @given(st.integers(1, 300), st.integers(1, 120), st.lists(st.integers(0, 299), min_size=1, max_size=20))
@@ -309,8 +309,8 @@ def test_the_window_of_calls_holds_the_cursor_and_moves_little(count: int, room:
 def test_columns_are_made_once() -> None:
     known = study_of(long_session(30)).thread(MAIN)
     columns = Columns()
-    first = list(columns.show(known.calls[:20], known.events, frozenset()))
-    more = columns.show(list(known.calls), known.events, frozenset())
+    first = list(columns.update(known.calls[:20], known.events, frozenset()))
+    more = columns.update(list(known.calls), known.events, frozenset())
     assert len(more) == 30 and all(a is b for a, b in zip(first[:20], more, strict=False))
 
 
@@ -320,8 +320,8 @@ def test_the_heaviest_are_the_same_whichever_way_one_came() -> None:
     for number in (0, 1, 2, 4, 1, 3, 2):
         scene = study.scene(MAIN, number)
         path = scene.session.tree.path(scene.head)
-        assert travelled.show(scene, path) == Heaviest().show(scene, path)
-        sizes = [scene.running.block_tokens(node) for node in travelled.show(scene, path)]
+        assert travelled.update(scene, path) == Heaviest().update(scene, path)
+        sizes = [scene.running.block_tokens(node) for node in travelled.update(scene, path)]
         assert sizes == sorted(sizes, reverse=True) and sizes
 
 
@@ -338,8 +338,11 @@ def _reported(call: Call) -> int | None:
 def test_which_limit_is_in_force_is_on_the_map_and_in_a_header_with_room() -> None:
     limits = ContextWindow(168_483, 150_000, COMPACTION, 200_000, 1_000_000)
     what = Header(title="a session", call=184, used=69_100, limits=limits, cost=12.57, priced=True)
-    assert "46 %  compacts at 168.5k" in plain(header.draw(what, 160)) and width(header.draw(what, 160)) == 160
-    assert "compacts" not in plain(header.draw(what, 80))
+    assert (
+        "46 %  compacts at 168.5k" in plain(header.draw_header(what, 160))
+        and width(header.draw_header(what, 160)) == 160
+    )
+    assert "compacts" not in plain(header.draw_header(what, 80))
     assert {bars.limit_short(replace(limits, origin=one)) for one in ORIGIN_TEXTS} == {
         "compacts at 168.5k", "168.5k as recorded", "168.5k by default", "168.5k as asked for", "168.5k was taken",
         "model takes 168.5k", "168.5k by setting",
@@ -431,7 +434,7 @@ def test_the_residual_opens_to_what_it_is_its_cause_and_its_first_call(room: int
     words = " ".join(" ".join(opened[len(folded) :]).split())
     assert "since call 5, likely text that the client added" in words
     assert "beyond the recorded blocks" in words or room < 40
-    assert len(opened) == composition.rows_wanted(what, room, opened=True)
+    assert len(opened) == composition.unfolded_height(what, room, opened=True)
     places = [composition.is_residual(what, room, 30, line, opened=True) for line in range(len(opened))]
     assert places == [False] * (len(folded) - 1) + [True] * (len(opened) - len(folded) + 1)
 
@@ -473,5 +476,5 @@ def test_a_session_of_which_nothing_is_reported_says_so_and_shows_no_zeros(room:
     scene = scene_of(story.session)
     told = " ".join(plain(line).strip() for line in this_call.lines(this_call.this_call(scene), room, 8))
     assert "No usage in this recording" in told and "money is not known" in told
-    head = plain(header.draw(header.header(scene, "recorded", 0.0, True), 120))
+    head = plain(header.draw_header(header.header(scene, "recorded", 0.0, True), 120))
     assert "no usage" in head and "$0.000" not in head

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.cache.next_call import NextCallForecast
-from ctxtui.views.inspector.next_call import lines, notes, sentence
+from ctxtui.views.inspector.next_call import lines, notes, plain_lines
 from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span, plain, width
 
@@ -42,7 +42,7 @@ def test_what_has_expired_saves_nothing_any_more() -> None:
         assert "saves 89 %" in warm and "expires in 4:41" in warm
         assert "saves" not in late and "saved 89 % then" in late and "expired" in late, late
         assert "nothing is cached" in told(THEN, room, replace(WARM, read=0, expires=None, uncached=0.1))
-    assert "saved 89 % then" in "".join(plain(line) for line in sentence(WARM, THEN + 9_999))
+    assert "saved 89 % then" in "".join(plain(line) for line in plain_lines(WARM, THEN + 9_999))
 
 
 def test_figures_of_a_context_that_has_grown_since_say_so() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from ctxtui.analysis.session_events import CallEvent
 from ctxtui.core.category import INDEX
-from ctxtui.views.inspector.prompt_commands import Go, Seek, Show, Wrong, asked, filtered, next_event
+from ctxtui.views.inspector.prompt_commands import Go, ParseError, Seek, Show, apply_filter, next_event, parse_command
 
 EVENTS = [
     CallEvent(1, "turn", "turn 1"),
@@ -52,18 +52,18 @@ def test_the_next_event(number: int, kind: str, step: int, expected: tuple[int, 
     ],
 )
 def test_what_a_text_asks_for(text: str, expected: object) -> None:
-    assert asked(text, 200) == expected
+    assert parse_command(text, 200) == expected
 
 
 @pytest.mark.parametrize("text", ["0", "201", "999999999999", "foo", "user foo", "-"])
 def test_what_cannot_be_understood_is_said(text: str) -> None:
-    wish = asked(text, 200)
-    assert isinstance(wish, Wrong) and wish.message
+    wish = parse_command(text, 200)
+    assert isinstance(wish, ParseError) and wish.message
 
 
 def test_filters() -> None:
-    only = filtered(Show(frozenset({3})), "line", "hidden")
+    only = apply_filter(Show(frozenset({3})), "line", "hidden")
     assert only[3] == "line" and set(only[:3] + only[4:]) == {"hidden"}
-    less = filtered(Show(frozenset({3}), hide=True), "line", "hidden")
+    less = apply_filter(Show(frozenset({3}), hide=True), "line", "hidden")
     assert less[3] == "hidden" and set(less[:3] + less[4:]) == {"line"}
-    assert set(filtered(Show(), "line", "hidden")) == {"line"}
+    assert set(apply_filter(Show(), "line", "hidden")) == {"line"}

@@ -26,7 +26,7 @@ WHAT = Header(
 
 @pytest.mark.parametrize("room", [200, 150, 120, 80, 40])
 def test_the_record_of_forecasts_stands_behind_the_explanation_alone(room: int) -> None:
-    drawn = header.draw(replace(WHAT, record=(97, 98)), room)
+    drawn = header.draw_header(replace(WHAT, record=(97, 98)), room)
     assert "97" not in plain(drawn) and width(drawn) == room
     assert "opus-4" in plain(drawn) or room < 120, "the model has the room that the record had"
 

@@ -86,9 +86,9 @@ def test_the_figures_are_those_of_the_composition_at_any_width() -> None:
     assert again.endswith(" · ! looking again"), "no figure of other edits"
     more = WhySoBig(what=what, cut=CUT, key="!", staged=29_000)
     assert "json −2.0k" in plain(why_so_big.line(more, 300)), "what is staged is in it already"
-    assert not broken(arithmetic.of_cut(more)["safe cut"])
+    assert not broken(arithmetic.explain_safe_cut(more)["safe cut"])
     assert "!" not in plain(why_so_big.line(WhySoBig(what=what, cut=CUT, key="!", staged=31_000), 300))
-    said = arithmetic.of_cut(WhySoBig(what=what, cut=CUT, key="!"))["safe cut"]
+    said = arithmetic.explain_safe_cut(WhySoBig(what=what, cut=CUT, key="!"))["safe cut"]
     assert list(claims(said)) and not broken(said) and said.endswith(" tokens, by clear tool results + compact json.")
 
 

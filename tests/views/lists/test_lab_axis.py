@@ -7,14 +7,14 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.views.lists.lab import axis_figures
+from ctxtui.views.lists.lab import axis_labels
 from ctxtui.views.text import scale
 
 
 @given(st.integers(2, 40), st.integers(1, 3_000_000))
 def test_the_axis_is_even_and_round(tall: int, most: int) -> None:
     top = scale.ceiling(most)
-    told = axis_figures(tall, top)
+    told = axis_labels(tall, top)
     rows = sorted(told, reverse=True)
     assert rows[0] == tall - 1 and told[tall - 1] == 0 and all(0 <= row < tall for row in rows)
     values = [told[row] for row in rows]

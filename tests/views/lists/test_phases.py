@@ -17,7 +17,7 @@ def test_of_two_phases_none_is_typical() -> None:
     assert plain(phases.summary([one, four])) == "2.0k sent in all", (
         "neither the first nor the one under way is typical"
     )
-    assert "median" not in phases.sum_of_summary([one, four])
+    assert "median" not in phases.explain_summary([one, four])
     assert plain(phases.summary([one, two, four])).startswith("~500 a phase, ~500 a call; 3.0k sent in all")
     assert plain(phases.summary([one, two, three, four])).startswith("~600 a phase")
-    assert "median" in phases.sum_of_summary([one, two, four])
+    assert "median" in phases.explain_summary([one, two, four])

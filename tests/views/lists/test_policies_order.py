@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from ctxtui.core.edit import make
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.views.lists.policies import TABLE, Proposed, ordered
+from ctxtui.views.lists.policies import TABLE, Proposed, sort_policies
 from ctxtui.views.text.span import plain
 
 
@@ -20,10 +20,10 @@ def test_what_frees_most_comes_first_and_nothing_is_offered_that_gains_nothing()
         Proposed("large", "", edits=edits, freed=900),
         Proposed("refused", "", why="no"),
     ]
-    assert [row.name for row in ordered(rows)] == ["large", "small", "stands", "compact_json", "idle", "refused"]
-    assert not rows[0].gains and replace(rows[0], per_call=-0.1).gains
+    assert [row.name for row in sort_policies(rows)] == ["large", "small", "stands", "compact_json", "idle", "refused"]
+    assert not rows[0].has_gain and replace(rows[0], per_call=-0.1).has_gain
     waiting = [*rows, Proposed("working", "")]
-    assert ordered(waiting) == waiting, "nothing jumps while they are worked out"
+    assert sort_policies(waiting) == waiting, "nothing jumps while they are worked out"
 
 
 def test_the_words_of_a_risk_are_whole_at_80_cells_and_at_120() -> None:

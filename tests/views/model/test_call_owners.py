@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.views.model.call_owners import CallOwners, CallSums, once
+from ctxtui.views.model.call_owners import CallOwners, CallSums, sessions_with_owned_calls
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
 NAMES = "abcd"
@@ -52,18 +52,22 @@ def test_the_fullest_report_counts_whatever_came_and_went(
             owners.put(key, spent(calls))
             now[key] = calls
     assert sums(owners.total) == pytest.approx(expected(list(now.values())))
-    assert sums(owners.among(some)) == pytest.approx(expected([calls for key, calls in now.items() if key in some]))
-    own = [call for key, calls in now.items() for call in owners.own(key, spent(calls))]
+    assert sums(owners.sums_of(some)) == pytest.approx(expected([calls for key, calls in now.items() if key in some]))
+    own = [call for key, calls in now.items() for call in owners.owned_calls(key, spent(calls))]
     assert sum(call.tokens for call in own) == owners.total.tokens and len(own) == owners.total.calls
 
 
 @given(st.lists(CALLS, max_size=4))
 def test_once_gives_each_call_to_one_session(sessions: list[dict[str, str]]) -> None:
-    found = [call for _, own in once(SessionSummary(key="k", spent=spent(one)) for one in sessions) for call in own]
+    found = [
+        call
+        for _, own in sessions_with_owned_calls(SessionSummary(key="k", spent=spent(one)) for one in sessions)
+        for call in own
+    ]
     assert (len(found), sum(call.tokens for call in found)) == expected(sessions)[:2]
     assert not any(call.copied for call in found)
 
 
 def test_of_two_equal_copies_the_first_one_counts() -> None:
     first, second = (SessionSummary(key=key, spent=spent({"a": "whole"})) for key in "xy")
-    assert [(one.key, len(own)) for one, own in once([first, second])] == [("x", 1), ("y", 0)]
+    assert [(one.key, len(own)) for one, own in sessions_with_owned_calls([first, second])] == [("x", 1), ("y", 0)]

@@ -28,5 +28,5 @@ def test_what_was_sent_already_is_not_coming() -> None:
         return Staging(cast(Any, scene), applied, lambda block: 1)
 
     before, after = staging(context.head), staging(sent)
-    assert [new.edit.id for new in before.coming] == [wanted.id] == [new.edit.id for new in before.news]
-    assert after.coming == () and [new.edit.id for new in after.news] == [wanted.id]
+    assert [new.edit.id for new in before.unsent_inserts] == [wanted.id] == [new.edit.id for new in before.inserted]
+    assert after.unsent_inserts == () and [new.edit.id for new in after.inserted] == [wanted.id]

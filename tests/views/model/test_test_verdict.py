@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.views.model.preview import verdict
+from ctxtui.views.model.preview import describe_test_run
 
 CASES = {
     "pytest": (
@@ -32,9 +32,9 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_what_a_run_says_of_itself(name: str) -> None:
     text, expected = CASES[name]
-    assert verdict("warning: something is deprecated\n" + text) == expected
+    assert describe_test_run("warning: something is deprecated\n" + text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "we are passing by", "all 3 tests were fine", "x" * 100_000, "pass " * 50_000])
 def test_other_text_has_none(text: str) -> None:
-    assert verdict(text) == ""
+    assert describe_test_run(text) == ""

@@ -66,9 +66,9 @@ def lines_about_tests() -> None:
 
 
 def test_a_line_without_end_comes_in_pieces() -> None:
-    size = 2 * safe_text.LONGEST + 5
-    assert [len(piece) for piece in safe_text.lines("x" * size + "\ny")] == [safe_text.LONGEST] * 2 + [5, 1]
-    assert [len(p) for p in safe_text.lines("x" * safe_text.LONGEST + "\ny")] == [safe_text.LONGEST, 1]
+    size = 2 * safe_text.MAX_LINE_CHARS + 5
+    assert [len(piece) for piece in safe_text.lines("x" * size + "\ny")] == [safe_text.MAX_LINE_CHARS] * 2 + [5, 1]
+    assert [len(p) for p in safe_text.lines("x" * safe_text.MAX_LINE_CHARS + "\ny")] == [safe_text.MAX_LINE_CHARS, 1]
 
 
 def test_only_the_beginning_is_read() -> None:
@@ -79,7 +79,7 @@ def test_only_the_beginning_is_read() -> None:
 
         def __getitem__(self, key: object) -> str:
             got = super().__getitem__(key)  # type: ignore[index]
-            assert len(got) <= safe_text.LONGEST
+            assert len(got) <= safe_text.MAX_LINE_CHARS
             return got
 
     huge = Cut("\x1bé" * 5_000_000)

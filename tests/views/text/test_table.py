@@ -37,8 +37,8 @@ def test_what_is_too_long_is_cut_and_the_cursor_has_its_mark() -> None:
 
 def test_rows_are_ordered_by_a_column_and_its_head_says_so() -> None:
     rows = [("a", 1), ("b", 3), ("c", 3), ("d", 2)]
-    assert [name for name, _ in TABLE.ordered(rows, "size")] == ["b", "c", "d", "a"]
-    assert TABLE.orders == ["size"]
+    assert [name for name, _ in TABLE.sort_rows(rows, "size")] == ["b", "c", "d", "a"]
+    assert TABLE.sortable_names == ["size"]
     heads = TABLE.heads(50, "size")
     assert "size ↓" in plain(heads) and next(s.style for s in heads if "size" in s.text) == "ink"
 

@@ -6,7 +6,7 @@ from ctxtui.analysis.content.duplicates import IDENTICAL, WORKSPACE, Duplicate
 from ctxtui.core.tree import Tree
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import plain
-from ctxtui.views.transcript.block_details import details, standing
+from ctxtui.views.transcript.block_details import details, if_on_path
 from tests.cases.scenes import rows_of, study_of, text_of
 from tests.cases.sessions import Story, long_session, use
 
@@ -70,7 +70,7 @@ def test_what_stands_for_a_block_must_stand_on_the_path() -> None:
     tree: Tree = session.tree
     path = tree.path(session.thread_calls()[-1].sent_head)
     other, gone = Duplicate(path[3], IDENTICAL, path[1]), Duplicate(path[3], IDENTICAL, len(tree) - 1)
-    assert standing(tree, path, other) == other and standing(tree, path[:2], other) == other
-    assert standing(tree, path, gone) is None and standing(tree, path, None) is None
+    assert if_on_path(tree, path, other) == other and if_on_path(tree, path[:2], other) == other
+    assert if_on_path(tree, path, gone) is None and if_on_path(tree, path, None) is None
     file = Duplicate(path[3], WORKSPACE, 0, path="a.py")
-    assert standing(tree, path, file) == file
+    assert if_on_path(tree, path, file) == file

@@ -6,7 +6,7 @@ from ctxtui.core.edit_kinds import SUMMARIZE
 from ctxtui.core.session import MAIN
 from ctxtui.views.model.block_cache import Readings
 from ctxtui.views.transcript.context_rows import HIDDEN, LINE, ContextRows
-from ctxtui.views.transcript.cursor_place import CursorPlace, place_on
+from ctxtui.views.transcript.cursor_place import CursorPlace, position_of_row
 from tests.cases.sessions import compacted, every_category
 from tests.services.editing.test_staging import Table
 from tests.views.transcript.test_kept_rows import shown
@@ -27,7 +27,7 @@ def test_every_row_is_found_where_it_is_and_in_every_later_call() -> None:
         of_call(table, call, rows)
         for row in range(rows.count):
             rule = rows.rule_at(row)
-            place = place_on(rows, row, rule)
+            place = position_of_row(rows, row, rule)
             assert place.row_in(rows) == row
             if place.node is not None and last.holds(place.node):
                 found = place.row_in(last)
@@ -35,15 +35,17 @@ def test_every_row_is_found_where_it_is_and_in_every_later_call() -> None:
 
 
 def test_nowhere_is_nowhere() -> None:
-    assert place_on(None, 3) == CursorPlace()
+    assert position_of_row(None, 3) == CursorPlace()
     table = Table(compacted())
     rows = ContextRows(Readings(table.study.session, table.study.book.names))
-    assert place_on(rows, 0) == CursorPlace()
+    assert position_of_row(rows, 0) == CursorPlace()
     of_call(table, 0, rows)
     assert CursorPlace().row_in(rows) is None
-    assert place_on(rows, rows.count + 5) == place_on(rows, rows.count - 1), "the last row where there are fewer"
+    assert position_of_row(rows, rows.count + 5) == position_of_row(rows, rows.count - 1), (
+        "the last row where there are fewer"
+    )
     last = len(table.study.thread(MAIN).calls) - 1
-    gone = [place_on(rows, row) for row in range(rows.count) if rows.entry(row) > 0]
+    gone = [position_of_row(rows, row) for row in range(rows.count) if rows.entry(row) > 0]
     of_call(table, last, rows)
     assert None in [place.row_in(rows) for place in gone], "a compaction took it"
 
@@ -56,24 +58,24 @@ def test_a_rule_that_came_under_the_cursor_is_not_where_anybody_went() -> None:
         ContextRows(Readings(table.study.session, table.study.book.names)),
     )
     at = next(row for row in range(rows.count) if rows.rule_at(row) is not None)
-    assert place_on(rows, at) == CursorPlace()
+    assert position_of_row(rows, at) == CursorPlace()
     rule = rows.rule_at(at)
-    assert place_on(rows, at, rule).rule == rule and place_on(rows, at + 1, rule).rule is None
+    assert position_of_row(rows, at, rule).rule == rule and position_of_row(rows, at + 1, rule).rule is None
 
 
 def test_a_rule_of_which_more_is_known_is_the_same_one() -> None:
     table = Table(every_category())
     rows = of_call(table, 0, ContextRows(Readings(table.study.session, table.study.book.names)))
     at, rule = next((row, rule) for row in range(rows.count) if (rule := rows.rule_at(row)) is not None)
-    assert rule.kind == "answer" and place_on(rows, at, rule._replace(text="54 tokens")).rule == rule
-    assert place_on(rows, at, rule).row_in(rows) == at, "what it stands before has no row of its own"
+    assert rule.kind == "answer" and position_of_row(rows, at, rule._replace(text="54 tokens")).rule == rule
+    assert position_of_row(rows, at, rule).row_in(rows) == at, "what it stands before has no row of its own"
 
 
 def test_a_hidden_block_is_the_nearest_row_above_it() -> None:
     table = Table(every_category())
     last = len(table.study.thread(MAIN).calls) - 1
     rows = of_call(table, last, ContextRows(Readings(table.study.session, table.study.book.names)))
-    places = [place_on(rows, row) for row in range(rows.count)]
+    places = [position_of_row(rows, row) for row in range(rows.count)]
     of_call(table, last, rows, (HIDDEN,) * 11)
     found = [place.row_in(rows) for place in places if place.node]
     assert found and all(row is not None and row < rows.count for row in found)
@@ -87,8 +89,8 @@ def test_what_an_edit_puts_in_no_more_is_the_block_in_its_place() -> None:
     table.stage(SUMMARIZE, node, text="short")
     table.work()
     shown(rows, table, frozenset())
-    at, new = rows.put_in[0]
-    place = place_on(rows, at)
+    at, new = rows.inserts[0]
+    place = position_of_row(rows, at)
     assert place.new == new and place.row_in(rows) == at
     rows.staging = None
     of_call(table, table.call, rows)

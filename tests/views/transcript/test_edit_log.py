@@ -6,7 +6,7 @@ import pytest
 
 from ctxtui.core.edit_log import Stamp, record_export
 from ctxtui.views.text.span import plain, width
-from ctxtui.views.transcript.edit_log import copied, detail, rows
+from ctxtui.views.transcript.edit_log import copied_answer, detail, rows
 
 COMMAND = "claude --resume 99f72ee7-3a00-4a00-8a00-0123456789ab"
 FILE = "/home/me/.claude/projects/-home-me-work-entire/99f72ee7-3a00-4a00-8a00-0123456789ab.jsonl"
@@ -15,7 +15,7 @@ FOLDER = "/home/me/work/entire"
 
 @pytest.mark.parametrize("room", [62, 76, 116, 156, 260])
 def test_the_command_comes_first_and_then_the_folder_in_which_it_is_typed(room: int) -> None:
-    told = copied(COMMAND, FOLDER, FILE, ("system prompt and tools",), room)
+    told = copied_answer(COMMAND, FOLDER, FILE, ("system prompt and tools",), room)
     said = plain(told)
     assert width(told) <= room and "copied: claude --resume 99f7" in said and "E keeps" in said
     assert room < 76 or COMMAND in said
@@ -24,9 +24,9 @@ def test_the_command_comes_first_and_then_the_folder_in_which_it_is_typed(room: 
 
 
 def test_a_folder_that_is_too_long_is_cut_and_no_folder_is_not_spoken_of() -> None:
-    long = copied(COMMAND, "/home/me/" + "deep/" * 40, FILE, (), 76)
+    long = copied_answer(COMMAND, "/home/me/" + "deep/" * 40, FILE, (), 76)
     assert width(long) <= 76 and plain(long).endswith("E keeps all")
-    assert plain(copied("curl request", "", "", (), 76)) == "✓ copied: curl request · E keeps it"
+    assert plain(copied_answer("curl request", "", "", (), 76)) == "✓ copied: curl request · E keeps it"
 
 
 def test_the_log_keeps_command_folder_and_file() -> None:

@@ -13,7 +13,7 @@ from ctxtui.core.block import Item, Place
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.text.span import Span, plain
-from ctxtui.views.transcript.hits import HERE, STYLE, HitAt, HitList, marked, told
+from ctxtui.views.transcript.hits import CURRENT_HIT_STYLE, HIT_STYLE, HitAt, HitList, describe_progress, highlight
 
 TEXT = st.text(st.sampled_from("ab 数\u0301"), max_size=60)
 
@@ -25,11 +25,11 @@ def find(text: str) -> Iterable[tuple[int, int]]:
 @given(st.lists(TEXT, max_size=5), st.integers(0, 3))
 def test_marking_changes_no_text(parts: list[str], here: int) -> None:
     spans = [Span(part, style) for part, style in zip(parts, ["ink", "dim"] * 3, strict=False)]
-    made = marked(spans, find, here)
+    made = highlight(spans, find, here)
     assert plain(made) == plain(spans)
     count = len(list(find(plain(spans))))
-    assert plain(span for span in made if span.style in (STYLE, HERE)) == "ab" * count
-    assert plain(span for span in made if span.style == HERE) == ("ab" if here < count else "")
+    assert plain(span for span in made if span.style in (HIT_STYLE, CURRENT_HIT_STYLE)) == "ab" * count
+    assert plain(span for span in made if span.style == CURRENT_HIT_STYLE) == ("ab" if here < count else "")
 
 
 @given(st.lists(TEXT, max_size=6), st.integers(1, 30), st.integers(0, 4))
@@ -38,11 +38,11 @@ def test_every_hit_of_a_body_is_on_its_wrapped_line(lines: list[str], room: int,
     count = sum(len(list(find(line))) for line in lines)
     shown = body.height(10_000)
     for nth in range(count):
-        spot = body.spot(nth, 10_000)
+        spot = body.hit(nth, 10_000)
         assert spot is not None and spot.line < shown
         assert plain(body.line(spot.line) or ())[spot.start : spot.end] in ("ab", "a", "b")
-    assert body.spot(count, 10_000) is None
-    letters = sum(end - start for line in range(shown) for start, end in body.spots(line))
+    assert body.hit(count, 10_000) is None
+    letters = sum(end - start for line in range(shown) for start, end in body.hits_in(line))
     assert letters == 2 * count
 
 
@@ -54,7 +54,7 @@ def test_a_far_hit_is_not_looked_for() -> None:
             taken.append(number)
             yield [Span("ab" if number == 9_000 else "x")]
 
-    assert Body(iter(source()), 20, find=find).spot(0, 50) is None
+    assert Body(iter(source()), 20, find=find).hit(0, 50) is None
     assert len(taken) <= 51
 
 
@@ -73,15 +73,15 @@ def test_the_list_is_all_hits_in_order(texts: list[str], row: int) -> None:
         for nth, (start, _) in enumerate(find(text))
     ]
     assert made[:] == wanted
-    assert [made.place_of(hit) for hit in wanted] == list(range(len(wanted)))
-    assert made.place_of(HitAt(999, 0, 0)) is None
+    assert [made.index_of(hit) for hit in wanted] == list(range(len(wanted)))
+    assert made.index_of(HitAt(999, 0, 0)) is None
     first = made.first_from(row, nodes.index)
     assert first == next((at for at, hit in enumerate(wanted) if nodes.index(hit.node) >= row), 0)
     assert made.blocks == len({text for text in texts if text != "none"})
 
 
 def test_what_is_told() -> None:
-    assert told(2, 17, 0, True, False) == "3 of 17"
-    assert told(None, 20_000, 3, False, True) == "20,000+ hits, 3 blocks in other calls or hidden ·"
-    assert told(None, 0, 1, True, False) == "no hit here, 1 block in other calls or hidden"
-    assert told(None, 0, 0, True, False) == "no hit"
+    assert describe_progress(2, 17, 0, True, False) == "3 of 17"
+    assert describe_progress(None, 20_000, 3, False, True) == "20,000+ hits, 3 blocks in other calls or hidden ·"
+    assert describe_progress(None, 0, 1, True, False) == "no hit here, 1 block in other calls or hidden"
+    assert describe_progress(None, 0, 0, True, False) == "no hit"

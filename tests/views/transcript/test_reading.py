@@ -87,7 +87,7 @@ def test_enter_folds_a_text_and_raw_json_is_still_there() -> None:
     rows = reading(talk())
     grid = Grid.of(100, 100)
     assert rows.reading is not None
-    [said] = [n for n in range(rows.count) if rows.reading.kind(n) == TEXT and rows.asks(n)]
+    [said] = [n for n in range(rows.count) if rows.reading.kind(n) == TEXT and rows.is_user_row(n)]
     rows.toggle(said)
     assert rows.height(said, grid) == 2 and "The second paragraph." not in "\n".join(text(rows))[:400].split("\n")[1:3]
     rows.toggle(said)
@@ -142,7 +142,7 @@ def test_encrypted_reasoning_has_one_row_that_stands_for_all_also_back_and_forth
 
 def test_the_words_of_an_open_text_stand_once() -> None:
     rows = rows_of(study_of(talk()))
-    [said] = [n for n in range(rows.count) if rows.asks(n)]
+    [said] = [n for n in range(rows.count) if rows.is_user_row(n)]
     rows.toggle(said)
     drawn = "\n".join(text(rows))
     assert drawn.count("Please fix it.") == 1 and "› user" in drawn

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, merge_rows
 from ctxtui.analysis.money.totals import NOTHING, SessionTotals, add_calls
 from ctxtui.analysis.money.usage_stats import UsageSums
-from ctxtui.views.model.call_owners import once
+from ctxtui.views.model.call_owners import sessions_with_owned_calls
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
 
 MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT = "model", "tool", "category", "thread", "day", "project"
@@ -35,7 +35,7 @@ def _day_of(quarter: int) -> str:
 def spending_rows(sessions: Iterable[SessionSummary], by: str = "") -> list[SpendingRow]:
     """Rows by one of `WAYS` ("": one row) for sessions with figures, most expensive first."""
     rows: list[SpendingRow] = []
-    for summary, own in once(sessions):
+    for summary, own in sessions_with_owned_calls(sessions):
         if by in (CATEGORY, TOOL):
             rows += _share_out(summary, own, summary.by_category if by == CATEGORY else summary.by_tool)
         else:
@@ -79,7 +79,7 @@ def with_sums(summary: SessionSummary) -> SessionSummary:
 def total_sessions(sessions: Iterable[SessionSummary]) -> SessionTotals:
     """The totals of all sessions, every call counted once."""
     totals = SessionTotals()
-    for _, own in once(sessions):
+    for _, own in sessions_with_owned_calls(sessions):
         totals = totals.plus(add_calls((call.side, _row(call, "")) for call in own))
     return totals
 

@@ -30,7 +30,7 @@ from ctxtui.services.library.totals.spending import (
     usage_of_calls,
 )
 from ctxtui.services.library.totals.stat_changes import VERSION, Change, OwnCalls, compare, find_changes
-from ctxtui.views.model.call_owners import once
+from ctxtui.views.model.call_owners import sessions_with_owned_calls
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
 SOURCE, SKILL, WEEK, FIVE_HOURS = "source", "skill", "week", "5-hours"
@@ -58,7 +58,7 @@ def make_stats(
     compare by are listed too. `told` are quota reports that are in no recording, each with its client.
     """
     known = list(sessions)
-    every = list(once(known))
+    every = list(sessions_with_owned_calls(known))
     own = [(one, [call for call in calls if (call.started or one.mtime) >= since]) for one, calls in every]
     own = [(one, calls) for one, calls in own if calls]
     used = [CallUse(call.started, call.tokens, call.cost, call.partial) for _, calls in own for call in calls]

@@ -29,7 +29,7 @@ from ctxtui.transcripts.formats.bodies.values import (
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.conversations import Conversation
 from ctxtui.transcripts.kit.fields import as_dict, as_str, as_time
-from ctxtui.transcripts.kit.http_exchange.decode import Decoded, count_response
+from ctxtui.transcripts.kit.http_exchange.decode import Decoded, asked_model, count_response
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import identify_sender, read_betas
 from ctxtui.transcripts.kit.http_exchange.shapes import (
@@ -46,14 +46,14 @@ from ctxtui.transcripts.reader import Reader
 from ctxtui.wire import sse
 from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.memo import Memo
-from ctxtui.wire.grammar import ANTHROPIC, CHAT, GRAMMARS, OLLAMA, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, GRAMMARS, OLLAMA, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 from ctxtui.wire.stream import error_text
 from ctxtui.wire.translate.turns import tool_dialect
 
 _PROVIDERS: Final = (("claude", "anthropic"), ("gpt-", "openai"), ("chatgpt", "openai"), ("deepseek", "deepseek"))
-_HOMES: Final = {ANTHROPIC: "anthropic", RESPONSES: "openai", OLLAMA: "ollama"}
+_HOMES: Final = {ANTHROPIC: "anthropic", RESPONSES: "openai", OLLAMA: "ollama", GOOGLE: "google"}
 
 
 class BodyDecoder:
@@ -69,7 +69,7 @@ class BodyDecoder:
         The context comes from a request, from messages, or only from the parts that the answer echoes.
         """
         if pair.request is not None:
-            decoded = self._request(pair.request, pair.sent)
+            decoded = self._request(pair.request, pair.sent, pair.path)
         elif pair.messages is None:
             decoded = self.start_context(echoed_items(pair.answer))
         else:
@@ -88,14 +88,15 @@ class BodyDecoder:
         section = next(s for s in GRAMMARS[self._source].sections if s.name == "messages")
         return [part.item for part in section.split(value, "$")]
 
-    def _request(self, text: JsonText, sent: bool) -> Decoded:
+    def _request(self, text: JsonText, sent: bool, path: str) -> Decoded:
         value = text.value()
         if not isinstance(value, dict) or text.members is None:
             raise Malformed("a request must be an object", place="$")
         spoken = detect_dialect(value, self._source)
         request = codec.decode_walked(text.text, text.members, 0, GRAMMARS[spoken], self._memo)
-        model = as_str(value.get("model"))
-        skeleton = request.skeleton if model and sent else None
+        # A request to Google names its model in the URL.
+        model = asked_model(path, value)
+        skeleton = request.skeleton if (model or spoken == GOOGLE) and sent else None
         return Decoded(spoken, request.items, model, request.params, Response(), skeleton)
 
 
@@ -113,7 +114,7 @@ def base_call(pair: Pair, decoded: Decoded, text: JsonText) -> Call:
         provider=provider,
         started=pair.started or as_time(created),
         ended=pair.ended,
-        fidelity=Fidelity.WIRE if decoded.model else Fidelity.TRANSCRIPT,
+        fidelity=Fidelity.WIRE if decoded.model or decoded.dialect == GOOGLE else Fidelity.TRANSCRIPT,
         line=text.line,
         extra=read_betas(pair.headers),
     )
@@ -166,6 +167,8 @@ def _stream_dialect(events: list[sse.ServerEvent]) -> str:
     for event in events:
         value = as_dict(event.value())
         kind = as_str(value.get("type"))
+        if "candidates" in value:
+            return GOOGLE
         if "choices" in value:
             return CHAT
         for prefix, name in _PREFIXES:
@@ -322,7 +325,7 @@ def is_record(text: str) -> bool:
     return record and not text[len(walked.text) :].strip()
 
 
-NAMES: Final = {ANTHROPIC: "anthropic", CHAT: "openai chat", RESPONSES: "openai responses"}
+NAMES: Final = {ANTHROPIC: "anthropic", CHAT: "openai chat", RESPONSES: "openai responses", GOOGLE: "google"}
 """Format name of each dialect."""
 
 

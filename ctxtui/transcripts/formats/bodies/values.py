@@ -21,7 +21,7 @@ from ctxtui.wire.codec.spans import Member, Value
 BLANK: Final = " \t\r\n\0\ufeff"
 """Characters allowed around a value: white space, NULs that a crash left, byte order marks."""
 
-INTO: Final = frozenset({"messages", "input", "tools", "functions", "system", "instructions"})
+INTO: Final = frozenset({"messages", "input", "contents", "tools", "functions", "system", "instructions"})
 """Members that are walked element by element, since they hold a request's context."""
 
 

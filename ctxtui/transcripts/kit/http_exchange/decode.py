@@ -34,6 +34,7 @@ _MODEL: Final = re.compile(
 _STREAMS: Final = re.compile(
     r":stream(?:GenerateContent|RawPredict)$|/(?:converse-stream|invoke-with-response-stream)$"
 )
+_CODE_ASSIST: Final = ("v1internal:generateContent", "v1internal:streamGenerateContent")
 _COUNT: Final = ("/count_tokens", "/count-tokens:rawPredict")
 
 
@@ -58,6 +59,10 @@ def decode(exchange: Exchange) -> Decoded | None:
     Raises `Malformed` if one was and the request cannot be read.
     """
     body = parse_body(exchange.request)
+    if isinstance(body, dict) and _is_wrapped(exchange.path, body):
+        inner = decode(_unwrapped(exchange, body))
+        # The body that was sent is another one.
+        return inner and inner._replace(model=as_str(body.get("model")) or inner.model, skeleton=None)
     dialect = detect_dialect(exchange, body) if isinstance(body, dict) else ""
     if not dialect:
         return None
@@ -69,6 +74,22 @@ def decode(exchange: Exchange) -> Decoded | None:
         # Bedrock prices its own ids, of which the answer has the maker's form.
         response = replace(response, model=model)
     return _request(dialect, exchange, body, model, response)
+
+
+def _is_wrapped(path: str, body: dict[str, Json]) -> bool:
+    """Whether a request is one of Google's inside another, as Gemini CLI with a login sends them (Code Assist)."""
+    return path.endswith(_CODE_ASSIST) and "contents" in as_dict(body.get("request"))
+
+
+def _unwrapped(exchange: Exchange, body: dict[str, Json]) -> Exchange:
+    """The exchange with the request and the answers that are wrapped in it."""
+    answer = exchange.response
+    if sse.is_stream(answer[:512].decode("utf-8", "replace")):
+        chunks: Json = [as_dict(event.value()).get("response", event.value()) for event in sse.parse_stream(answer)]
+        answer = canonical.dumps(chunks)
+    elif (whole := as_dict(parse_body(answer)).get("response")) is not None:
+        answer = canonical.dumps(whole)
+    return replace(exchange, request=canonical.dumps(body["request"]), response=answer)
 
 
 def asked_model(path: str, body: dict[str, Json]) -> str:

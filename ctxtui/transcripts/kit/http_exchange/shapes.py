@@ -9,7 +9,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str
-from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 
 MAX_EXAMINED: Final = 200
 """Maximum messages and tools examined to detect a dialect."""
@@ -78,6 +78,8 @@ def _are_messages(value: Json) -> bool:
 
 
 def _is_request(value: Mapping[str, Json]) -> bool:
+    if has_contents(value):
+        return True
     messages = value.get("messages")
     named = "model" in value
     if isinstance(messages, list):
@@ -94,6 +96,13 @@ def _is_request(value: Mapping[str, Json]) -> bool:
     return bool(evidence) or (value.keys() <= _PLAIN and not _NO_TALK.search(as_str(value["model"])))
 
 
+def has_contents(value: Mapping[str, Json]) -> bool:
+    """Whether `value` has the conversation of a request to Google's API."""
+    contents = value.get("contents")
+    looked = [contents] if isinstance(contents, dict) else as_list(contents)[:MAX_EXAMINED]
+    return any("parts" in as_dict(content) for content in looked)
+
+
 def is_message(value: Json) -> bool:
     """Whether `value` is a message, or an item of a Responses context."""
     if not isinstance(value, dict):
@@ -108,6 +117,9 @@ def is_message(value: Json) -> bool:
 
 def is_answer(value: Mapping[str, Json]) -> bool:
     """Whether `value` is a provider's non-streamed answer."""
+    candidates = as_list(value.get("candidates"))
+    if candidates and as_dict(candidates[0]).keys() & {"content", "finishReason"}:
+        return True
     choices = value.get("choices")
     if isinstance(choices, list) and (not choices or isinstance(as_dict(choices[0]).get("message"), dict)):
         return True
@@ -125,6 +137,8 @@ def is_count(value: Mapping[str, Json]) -> bool:
 
 def answer_dialect(value: Mapping[str, Json]) -> str:
     """Return the dialect of an answer."""
+    if "candidates" in value:
+        return GOOGLE
     if "choices" in value or "message" in value:
         return CHAT
     return RESPONSES if isinstance(value.get("output"), list) else ANTHROPIC
@@ -132,6 +146,8 @@ def answer_dialect(value: Mapping[str, Json]) -> str:
 
 def detect_dialect(value: Json, default: str = CHAT) -> str:
     """Detect the dialect of a request or of messages: the one with most features; `default` if there are none."""
+    if isinstance(value, dict) and has_contents(value):
+        return GOOGLE
     votes: dict[str, float] = dict.fromkeys((default, CHAT, ANTHROPIC, RESPONSES), 0.0)
     members: Mapping[str, Json] = value if isinstance(value, dict) else {}
     for name, features in _MEMBERS.items():

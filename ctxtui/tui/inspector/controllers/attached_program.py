@@ -78,7 +78,7 @@ class AttachedProgramController(Controller):
             except CtxtuiError as error:
                 self.access.deliver(partial(self.prompt.refuse, str(error)))
             else:
-                self.access.deliver(partial(self.say, held_lines.rules_told(on)))
+                self.access.deliver(partial(self.say, held_lines.confirm_rules(on)))
 
         self.access.work(do, "hold rules")
 

@@ -55,7 +55,7 @@ class BlocksController(Controller):
         """Switch between raw JSON and the readable form."""
         rows = self._rows
         if rows is not None:
-            open_block = rows.is_open(self._pane.cursor)
+            open_block = rows.open_state(self._pane.cursor)
             raw = not (open_block and open_block.raw)
             self._toggle(raw=raw)
             self.say([Span("raw JSON of the provider" if raw else "readable form", "dim")])
@@ -65,11 +65,11 @@ class BlocksController(Controller):
         rows = self._rows
         if rows is None:
             return
-        if rows.is_open(self._pane.cursor) is None:
+        if rows.open_state(self._pane.cursor) is None:
             self._toggle()
             return
         before = self._pane.viewport.heights.total
-        rows.more(self._pane.cursor)
+        rows.show_more(self._pane.cursor)
         self._pane.reopen()
         if self._pane.viewport.heights.total == before:
             self.say([Span("All lines are shown.", "dim")])
@@ -85,7 +85,7 @@ class BlocksController(Controller):
         tree = rows.scene.session.tree
         turn = tree[node].turn
         turn_rows = [i for i in range(rows.count) if (entry := rows.entry(i)) > 0 and tree[entry].turn == turn]
-        folded = [index for index in turn_rows if rows.is_open(index) is None]
+        folded = [index for index in turn_rows if rows.open_state(index) is None]
         for index in folded or turn_rows:
             rows.toggle(index)
         self._pane.reopen()
@@ -100,7 +100,7 @@ class BlocksController(Controller):
         if rows is None or rows.scene is None or not node:
             return ""
         block = rows.scene.session.tree[node].block
-        open_block = rows.is_open(self._pane.cursor)
+        open_block = rows.open_state(self._pane.cursor)
         if open_block and open_block.raw:
             return block.body.decode("utf-8", "replace")
         if not rows.readings.ready(node):

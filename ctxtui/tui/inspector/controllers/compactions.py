@@ -152,7 +152,7 @@ class CompactionsController(EditController):
     def _to_summary(self) -> None:
         """Move the cursor to the staged summary."""
         rows = self.panels.transcript.data
-        row = next((n for n in range(rows.count) if rows.new(n) is not None), None) if rows is not None else None
+        row = next((n for n in range(rows.count) if rows.insert_at(n) is not None), None) if rows is not None else None
         if row is not None:
             self.panels.transcript.move_to(row)
 

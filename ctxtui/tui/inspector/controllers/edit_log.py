@@ -86,7 +86,7 @@ class EditLogController(EditController):
         if rows is None or staging is None:
             return False
         ids = {edit.id for edit in ready if edit.spec.replaces_blocks}
-        unread = [new for new in staging.news if new.edit.id in ids and new.edit.id not in rows.read]
+        unread = [new for new in staging.inserted if new.edit.id in ids and new.edit.id not in rows.read]
         if not unread:
             return False
         self.state.to_inserted(unread[0].edit.id)
@@ -116,7 +116,7 @@ class EditLogController(EditController):
         elif overlay.is_earlier(last) and last[0].id not in self._asked_undo:
             self._asked_undo.add(last[0].id)
             by_id = {edit.id: edit for edit in overlay.log}
-            what = edit_answers.action(last, by_id, self.edits.answers.blocks())
+            what = edit_answers.describe_action(last, by_id, self.edits.answers.blocks())
             day = f" of {datetime.fromtimestamp(last[0].at).astimezone():%d %b %H:%M}" if last[0].at else ""
             message = [Span("? ", "warn bold"), Span(f"Made in an earlier run: {what}{day}; ")]
             self.say([*message, *_key("u", "again undoes it")])
@@ -141,7 +141,7 @@ class EditLogController(EditController):
         by_id = {edit.id: edit for edit in overlay.log}
         next_entries = overlay.last_done if key == "u" else overlay.last_undone
         freed, blocks = self.edits.freed_since(before), self.edits.answers.blocks()
-        self.say(edit_answers.undone(entries, by_id, blocks, freed, next_entries, key))
+        self.say(edit_answers.undo_answer(entries, by_id, blocks, freed, next_entries, key))
 
     def when(self) -> None:
         """Choose another moment."""

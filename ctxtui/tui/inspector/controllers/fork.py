@@ -22,7 +22,7 @@ from ctxtui.views.lists.forks import ForkRow
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.signs import failed
 from ctxtui.views.text.span import Span
-from ctxtui.views.transcript.edit_log import copied
+from ctxtui.views.transcript.edit_log import copied_answer
 
 if TYPE_CHECKING:
     from ctxtui.services.editing.edited_context import Ready
@@ -223,7 +223,7 @@ class ForkController(EditController):
         command = f"{handover.command} request" if handover.command == "curl" else handover.command or handover.place
         file = handover.place if handover.folder else ""
         width = self.prompt.edit.size.width - 4
-        self.say(copied(safe_text.one_line(command, 200), handover.folder, file, handover.without, width))
+        self.say(copied_answer(safe_text.one_line(command, 200), handover.folder, file, handover.without, width))
 
     def talk_here(self) -> None:
         """Start a chat from the call shown.

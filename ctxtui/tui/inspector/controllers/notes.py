@@ -255,7 +255,7 @@ class NotesController(Controller):
         from ctxtui.services.study.phase_rules import find_phases
         from ctxtui.tui.lists.growth import GrowthFigures
         from ctxtui.views.inspector.stacked_chart import StackedChart
-        from ctxtui.views.lists.phases import grown
+        from ctxtui.views.lists.phases import combine
 
         study, thread_study = (
             self.state.study,
@@ -279,7 +279,7 @@ class NotesController(Controller):
         window = scene.limits if scene is not None else ContextWindow()
         cuts = [call_growth.number - 1 for call_growth in every if call_growth.broken]
         chart = StackedChart([call_growth.parts for call_growth in every], window, self.state.index, cuts)
-        return GrowthFigures(chart, grown(rows, [grown_parts_in(every, row) for row in rows]))
+        return GrowthFigures(chart, combine(rows, [grown_parts_in(every, row) for row in rows]))
 
 
 class _NoteCommand(Command):

@@ -69,7 +69,7 @@ class OpeningController(Controller):
     def _on_read(self, message: Read) -> None:
         """Repaint a large block that was loaded."""
         if self.panels.transcript.data is not None:
-            self.panels.transcript.data.bodies.forget()
+            self.panels.transcript.data.bodies.clear()
         self.panels.transcript.reopen()
 
     def _on_failed(self, message: Failed) -> None:

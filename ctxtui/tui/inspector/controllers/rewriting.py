@@ -15,7 +15,7 @@ from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS, QUESTION, TOOLS
 from ctxtui.tui.inspector.context_edits import BlocksCommand, BlocksOrInsertsCommand, EditController
 from ctxtui.tui.lazy import later
-from ctxtui.views.blocks.editable import too_long
+from ctxtui.views.blocks.editable import is_too_long
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
@@ -115,7 +115,7 @@ class RewritingController(EditController):
             if new is not None:
                 take(new)
 
-        if too_long(text):
+        if is_too_long(text):
             self.prompt.refuse("This text is too long to edit here; R opens it in $EDITOR.")
         else:
             self.access.push(TextEditor(text, title, details), left)

@@ -35,7 +35,7 @@ class RulesController(Controller):
             if rows.entry(index) <= 0:
                 break
             below.append(index)
-        folded = [index for index in below if rows.is_open(index) is None]
+        folded = [index for index in below if rows.open_state(index) is None]
         for index in folded or below:
             rows.toggle(index)
         pane.reopen()

@@ -44,7 +44,7 @@ class SearchController(Controller):
         self.aim: Aim | None = None
         """Cursor position and query to restore once all is read."""
         self.regex = False
-        self.folding: search_view.Sought | None = None
+        self.folding: search_view.TranscriptSearch | None = None
         self._question: Question | None = None
         self._pattern: pattern.Pattern | None = None
         self._finder: session_search.SessionSearcher | None = None
@@ -97,7 +97,7 @@ class SearchController(Controller):
             self.say([Span("There is nothing to search yet.", "dim")])
             return
         if self.folding is None:
-            self.folding = search_view.Sought(rows)
+            self.folding = search_view.TranscriptSearch(rows)
             self._origin = transcript.cursor, transcript.viewport.top
             self._hits = self._hit_index = None
         self._question = Question(
@@ -163,7 +163,7 @@ class SearchController(Controller):
             return
         self._pattern, self._sightings = new_pattern, None
         if self.folding is not None:
-            self.folding.look_for(new_pattern.line_spans if new_pattern is not None else None)
+            self.folding.set_find(new_pattern.line_spans if new_pattern is not None else None)
         self._hits, self._hit_index, self._elsewhere = None, None, 0
         self._running_finder().search_for(new_pattern)
         if new_pattern is None:
@@ -213,7 +213,7 @@ class SearchController(Controller):
             self._running_finder().search_new()
         here = self._hits[self._hit_index] if self._hits and self._hit_index is not None else None
         self._count()
-        self._hit_index = self._hits.place_of(here) if self._hits and here is not None else None
+        self._hit_index = self._hits.index_of(here) if self._hits and here is not None else None
         self._show_count()
 
     def _count(self) -> None:
@@ -252,7 +252,9 @@ class SearchController(Controller):
         sightings = self._sightings
         words: list[Span] = []
         if sightings is not None and sightings.error is None:
-            count = hits.told(self._hit_index, len(self._hits or ()), self._elsewhere, sightings.done, sightings.capped)
+            count = hits.describe_progress(
+                self._hit_index, len(self._hits or ()), self._elsewhere, sightings.done, sightings.capped
+            )
             words = [Span(count + " ", "ink" if self._hits else "warn")]
         if self.is_typing:
             self._set_right(words)

@@ -90,8 +90,8 @@ class StagingController(EditController):
         scene = self.panels.scene
         assert scene is not None
         is_counted = why != manual_edits.OUT and all(scene.running.is_counted(node) for node in nodes)
-        own = sum(transcript_notes.size(scene, node) for node in nodes) if is_counted else None
-        message = edit_answers.refused(why, own, len(nodes))
+        own = sum(transcript_notes.read_tokens(scene, node) for node in nodes) if is_counted else None
+        message = edit_answers.refused_answer(why, own, len(nodes))
         if kind == "summarize":
             message += [Span("  ^s", "accent bold"), Span(" lets a model write it")]
         self.say(message)

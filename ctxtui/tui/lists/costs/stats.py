@@ -93,7 +93,7 @@ class ComparisonScreen(ListScreen[Metric, None]):
         """Return the figures that both sides have."""
         self._last = self._source.attempt(StatsMaker.make, "", self._age, self._change) or self._last
         comparison = self._last.stats.comparison if self._last is not None else None
-        return view.shown_metrics(comparison.metrics) if comparison is not None else ()
+        return view.available_metrics(comparison.metrics) if comparison is not None else ()
 
     def is_final(self, rows: Sequence[Metric]) -> bool:
         """Whether every session is read."""
@@ -114,7 +114,7 @@ class ComparisonScreen(ListScreen[Metric, None]):
         if comparison is None:
             return ()
         wide = self.size.width >= _WIDE_CELLS
-        return [Span(view.sides_of(comparison) if wide else view.sides_noted(comparison), "dim")]
+        return [Span(view.describe_sides(comparison) if wide else view.session_counts(comparison), "dim")]
 
 
 class StatsScreen(ListScreen[StatRow, WorstMiss]):
@@ -174,7 +174,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
 
     def table(self, rows: Sequence[StatRow]) -> Table[StatRow]:
         """Return the table of tools, of misses, or of the grouping."""
-        return view.table_of(rows, self.by.replace("-", " "), time.time())
+        return view.table_for_rows(rows, self.by.replace("-", " "), time.time())
 
     def title_suffix(self, rows: Sequence[StatRow]) -> Spans:
         """Return totals, the open window of five hours, and the week."""
@@ -182,7 +182,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
             return ()
         of_age = [Span(f"last {self.age // _DAY} d · ", "accent")] if self.age else []
         room = self.size.width - width([*of_age, *self.rule_notes(rows)]) - len(self.heading) - _RULE_CELLS
-        return [*of_age, *view.told(self._last.stats, time.time(), room)]
+        return [*of_age, *view.summary_line(self._last.stats, time.time(), room)]
 
     def on_resize(self) -> None:
         """Fit the rule to the width."""
@@ -242,7 +242,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """Return the arithmetic of the totals."""
-        return view.sums_of_told(self._last.stats) if self._last is not None else {}
+        return view.explain_summary(self._last.stats) if self._last is not None else {}
 
     def on_unmount(self) -> None:
         """Stop the worker."""

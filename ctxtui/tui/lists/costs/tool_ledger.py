@@ -48,7 +48,7 @@ class LedgerScreen(ListScreen[LedgerRow, None]):
 
     def _visible_rows(self) -> list[LedgerRow]:
         servers = self._last.ledger.servers if self._last is not None else []
-        return view.rows(servers if self._shows_all else view.of_mcp(servers))
+        return view.rows(servers if self._shows_all else view.mcp_servers(servers))
 
     def is_final(self, rows: Sequence[LedgerRow]) -> bool:
         """Whether every session is read."""
@@ -64,7 +64,11 @@ class LedgerScreen(ListScreen[LedgerRow, None]):
 
     def title_suffix(self, rows: Sequence[LedgerRow]) -> Spans:
         """Return the number of sessions."""
-        return view.told(self._last.ledger.sessions, self._last.ledger.unrecorded) if self._last is not None else ()
+        return (
+            view.coverage_note(self._last.ledger.sessions, self._last.ledger.unrecorded)
+            if self._last is not None
+            else ()
+        )
 
     def rule_notes(self, rows: Sequence[LedgerRow]) -> Spans:
         """Return how many sessions are not read yet."""

@@ -1,4 +1,4 @@
-"""The map pane: the shown context in prompt order, sampled pixel by pixel, with its cache track and scale."""
+"""The map pane: the context in prompt order as pixels, with cache track and scale."""
 
 from __future__ import annotations
 
@@ -17,10 +17,14 @@ from ctxtui.views.text.span import Span, Spans
 
 
 class ContextMap(Struct, frozen=True, kw_only=True):
-    """What the map draws: `shown` is the category at each pixel, `extent` the tokens that all pixels stand for,
-    `segments` and `marks` the track, `here` the token of the block under the cursor. With edits staged, `own` are the
-    places of their breakpoints and `break_at` is the token where the prefix ends. `limit` says which limit is in
-    force and how that is known."""
+    """Content of the map: `shown` is the category of each pixel, `extent` the tokens of all pixels.
+
+    `segments` and `marks` are the cache track, `here` the token of the block under the cursor. With staged edits, `own`
+    are
+    positions of their breakpoints and `break_at` the token where the prefix ends. `limit` describes the window limit
+    and
+    its origin.
+    """
 
     shown: tuple[int | None, ...]
     extent: float
@@ -32,49 +36,47 @@ class ContextMap(Struct, frozen=True, kw_only=True):
     limit: str = ""
 
 
-def extent_of(scene: Scene) -> float:
-    """Tokens that the map stands for: the usable limit, or the context where that is larger; the map grows to the
-    right through a session."""
+def map_extent(scene: Scene) -> float:
+    """Tokens represented by the map: the usable limit, or the context if that is larger."""
     return float(max(scene.limits.usable, scene.figures.context_tokens, 1))
 
 
 def context_map(
     scene: Scene, path: Sequence[int], charge: Charge | None, count: int, cursor: int | None = None
 ) -> ContextMap:
-    """The map of the shown context, whose nodes are `path`, in `count` pixels; `cursor` is the node under the
-    cursor."""
+    """The map of the context shown (nodes `path`) in `count` pixels; `cursor` is the node under the cursor."""
     if not scene.counted:
-        return ContextMap(shown=(None,) * count, extent=extent_of(scene), limit=bars.limit_short(scene.limits))
-    extent, stretch = extent_of(scene), scene.stretch
+        return ContextMap(shown=(None,) * count, extent=map_extent(scene), limit=bars.limit_short(scene.limits))
+    extent, stretch = map_extent(scene), scene.stretch
     total, missing, read = scene.position(scene.head), scene.missing, scene.running.token_reader(scene.head)
-    shown, at = list[int | None](), 0
+    pixels, at = list[int | None](), 0
     for pixel in range(count):
         token = (pixel + 0.5) * extent / count / stretch
         if token >= total:
             break
         if token < missing:
-            shown.append(NOT_RECORDED)
+            pixels.append(NOT_RECORDED)
             continue
         at = bisect_right(path, token - missing, lo=at, key=read)
-        shown.append(scene.running.category(path[min(at, len(path) - 1)]))
-    shown += [None] * (count - len(shown))
+        pixels.append(scene.running.category(path[min(at, len(path) - 1)]))
+    pixels += [None] * (count - len(pixels))
     marks: tuple[float, ...] = ()
     if charge:
         marks = tuple(scene.position(node) * stretch for node in (charge.read_node, charge.write_node) if node != ROOT)
     segments = tuple((state, tokens * stretch) for state, tokens in charge.segments()) if charge else ()
     return ContextMap(
-        shown=tuple(shown),
+        shown=tuple(pixels),
         extent=extent,
         segments=segments,
         marks=() if charge and charge.recorded else marks,
         own=marks if charge and charge.recorded else (),
-        here=here_of(scene, cursor),
+        here=cursor_token(scene, cursor),
         limit=bars.limit_short(scene.limits),
     )
 
 
-def here_of(scene: Scene, cursor: int | None) -> float | None:
-    """The token at the middle of the block under the cursor, None where that is not part of the context."""
+def cursor_token(scene: Scene, cursor: int | None) -> float | None:
+    """Token at the middle of the block under the cursor; None if it is not in the context."""
     tree = scene.session.tree
     if cursor is None or not scene.counted or not tree.holds(scene.head, cursor):
         return None
@@ -84,7 +86,7 @@ def here_of(scene: Scene, cursor: int | None) -> float | None:
 
 
 def node_at(scene: Scene, path: Sequence[int], token: float) -> int | None:
-    """The node whose block the map shows at `token`; ``ROOT`` for what is not recorded, None behind the context."""
+    """Node of the block at `token` of the map; ``ROOT`` for unrecorded tokens, None after the context."""
     if not scene.counted:
         return None
     token /= scene.stretch
@@ -96,14 +98,14 @@ def node_at(scene: Scene, path: Sequence[int], token: float) -> int | None:
 
 
 def lines(
-    what: ContextMap, width: int, height: int, *, scaled: bool, colour: bool = True, letters: bool = False
+    context_map: ContextMap, width: int, height: int, *, scaled: bool, colour: bool = True, letters: bool = False
 ) -> list[Spans]:
-    """The pane's body: `height` lines of raster, the track, and with `scaled` the line of figures."""
+    """The pane's body: `height` lines of raster, the track and, if `scaled`, the line of figures."""
     side = Span(" ")
-    body = raster.rows_of(what.shown, width, height, colour=colour, letters=letters)
-    marks = [*((token, True) for token in what.marks), *((token, False) for token in what.own)]
+    body = raster.rows_of(context_map.shown, width, height, colour=colour, letters=letters)
+    marks = [*((token, True) for token in context_map.marks), *((token, False) for token in context_map.own)]
     out: list[Spans] = [[side, *line] for line in body]
-    out.append([side, *raster.track(what.segments, width, what.extent, marks, what.break_at)])
+    out.append([side, *raster.track(context_map.segments, width, context_map.extent, marks, context_map.break_at)])
     if scaled:
-        out.append([side, *scale.line(width, what.extent, what.here)])
+        out.append([side, *scale.line(width, context_map.extent, context_map.here)])
     return out

@@ -1,4 +1,4 @@
-"""The map: a context as a raster of pixels in prompt order, its cache track and its scale."""
+"""Raster of the map: pixels in prompt order, cache track, and scale."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ctxtui.views.text.span import Span, merged
 
 
 class Cell(NamedTuple):
-    """One cell of the map: its glyph and the category indices of its upper and lower pixel, None where it is free."""
+    """One cell of the map: glyph and the category indices of its upper and lower pixel, None if free."""
 
     glyph: str
     fg: int | None
     bg: int | None
 
 
-_FREE: Final = Cell(" ", None, None)
+FREE_CELL: Final = Cell(" ", None, None)
 _RESULT, _CALL, _FIRST_WORD, _LAST_WORD = 7, 6, 3, 4
 
 
 def pixels(blocks: Sequence[tuple[int, float]], count: int, scale: float) -> list[int | None]:
-    """The category index at each of `count` pixels of equal size over `scale` tokens; None behind the last block.
+    """The category index at each of `count` equal pixels over `scale` tokens; None after the last block.
 
     `blocks` are (category index, tokens) in prompt order. Pixel i shows the block at token (i + ½)·scale/count.
     """
@@ -45,12 +45,13 @@ def pixels(blocks: Sequence[tuple[int, float]], count: int, scale: float) -> lis
 def cells(shown: Sequence[int | None], width: int, height: int, whole: bool = False) -> list[list[Cell]]:
     """The map as `height` rows of `width` cells, filled top to bottom, then left to right.
 
-    `shown` is the category index at each pixel, None where it is free: two pixels per cell, one over the other; with
-    `whole` one, drawn with a glyph, for terminals without colour.
+    `shown` is the category index at each pixel, None if free. A cell has two pixels, one above the other; if `whole`,
+    one,
+    drawn as a glyph for terminals without colour.
     """
     if whole:
         return [[*map(_whole, shown[row::height][:width])] for row in range(height)]
-    # Every second pixel is an upper one.
+    # Pixels alternate between upper and lower.
     halves = ((shown[2 * row :: 2 * height], shown[2 * row + 1 :: 2 * height]) for row in range(height))
     return [[*map(_half, tops[:width], bottoms[:width])] for tops, bottoms in halves]
 
@@ -58,7 +59,7 @@ def cells(shown: Sequence[int | None], width: int, height: int, whole: bool = Fa
 @lru_cache(maxsize=1000)
 def _half(top: int | None, bottom: int | None) -> Cell:
     if top is None:
-        return _FREE
+        return FREE_CELL
     if top == bottom:
         return Cell("░" if top == NOT_RECORDED else "█", top, bottom)
     return Cell("▀", top, bottom)
@@ -66,13 +67,13 @@ def _half(top: int | None, bottom: int | None) -> Cell:
 
 def _whole(category: int | None) -> Cell:
     if category is None:
-        return _FREE
+        return FREE_CELL
     glyph = {_RESULT: "░", _CALL: "▒"}.get(category, CATEGORY[category].glyph)
     return Cell(glyph, category, category)
 
 
 def _letter(category: int) -> str:
-    # Results and calls are nine tenths of most contexts: in small letters they stay quiet.
+    # Results and calls are nine tenths of most contexts, so their letters are small.
     letter = CATEGORY[category].letter
     return letter.lower() if category in (_RESULT, _CALL) else letter
 
@@ -90,7 +91,7 @@ def _style(cell: Cell, letters: bool, whole: bool) -> str:
 
 
 def pixel_count(width: int, height: int, *, colour: bool = True, letters: bool = False) -> int:
-    """How many pixels the map has that `rows_of` draws."""
+    """Number of pixels of the map drawn by `rows_of`."""
     return width * height * (1 if letters or not colour else 2)
 
 
@@ -103,9 +104,9 @@ def rows(
     colour: bool = True,
     letters: bool = False,
 ) -> list[list[Span]]:
-    """The map of `blocks` (category index, tokens), ready to paint: `pixels`, then `rows_of`.
+    """The map of `blocks` (category index, tokens) as spans: `pixels`, then `rows_of`.
 
-    `scale` is the tokens that the whole raster stands for: max(usable, context).
+    `scale` is the number of tokens of the whole raster: max(usable, context).
     """
     shown = pixels(blocks, pixel_count(width, height, colour=colour, letters=letters), scale)
     return rows_of(shown, width, height, colour=colour, letters=letters)
@@ -117,25 +118,25 @@ def rows_of(
     """The map as `height` lines of `width` cells from the category index at each pixel.
 
     Half blocks in two colours; without `colour` a glyph per cell (``░`` result, ``▒`` call, conversation bold); with
-    `letters` an ASCII letter per cell. Free room is blank but for dots in the last line (in every line of glyphs).
+    `letters` an ASCII letter per cell. Free cells are blank, with dots in the last line (in every line for glyphs).
     """
     whole = letters or not colour
     out = []
     for number, row in enumerate(cells(shown, width, height, whole)):
         free = " " if number < height - 1 and colour else "." if letters else "·"
-        out.append(merged([_drawn(cell, letters, whole, free) for cell in row]))
+        out.append(merged([_draw_cell(cell, letters, whole, free) for cell in row]))
     return out
 
 
 @lru_cache(maxsize=1000)
-def _drawn(cell: Cell, letters: bool, whole: bool, free: str) -> Span:
-    """How a cell is drawn; there are some hundred different ones."""
+def _draw_cell(cell: Cell, letters: bool, whole: bool, free: str) -> Span:
+    """Draw a cell; cached, since there are only some hundred different ones."""
     glyph = free if cell.fg is None else _letter(cell.fg) if letters else cell.glyph
     return Span(glyph, _style(cell, letters, whole))
 
 
 def token_at(column: int, row: float, width: int, height: int, scale: float) -> float:
-    """The token under a point of the map: `column` from 0, `row` from 0 in cells (½ is the middle of the first)."""
+    """The token at a point of the map: `column` from 0, `row` from 0 in cells (½ is the middle of the first)."""
     return (column * height + min(max(row, 0.0), float(height))) * scale / max(1, width * height)
 
 
@@ -151,10 +152,11 @@ def track(
     breakpoints: Sequence[tuple[float, bool]] = (),
     break_at: float | None = None,
 ) -> list[Span]:
-    """The line below the map: what of the context is read (``━``), written (``╍``) and fresh (``┄``), `width` cells.
+    """The cache track below the map in `width` cells: read (``━``), written (``╍``) and fresh (``┄``) tokens.
 
     `segments` are (``read`` | ``write`` | ``fresh`` | "", tokens) in prompt order. `breakpoints` are (token,
-    automatic): ``◆``, and ``◇`` where automatic or inferred. `break_at` is the token where the prefix ends: ``╳``.
+    automatic):
+    ``◆``, or ``◇`` if automatic or inferred. `break_at` is the token where the prefix ends: ``╳``.
     """
     ends = list(accumulate(tokens for _, tokens in segments))
     total = ends[-1] if ends else 0

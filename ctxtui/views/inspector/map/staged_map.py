@@ -1,6 +1,6 @@
-"""The map of a context with edits staged: what would be sent, in prompt order, and where the prefix ends.
+"""The map of a context with staged edits: the edited request in prompt order, and the end of the cached prefix.
 
-Only what edits change is walked; between changes the raw context stands, shifted by what came and went before it.
+Only edited stretches are walked; between them the raw context is used, shifted by the tokens added or removed before.
 """
 
 from __future__ import annotations
@@ -11,43 +11,47 @@ from math import inf
 from operator import itemgetter
 from typing import Final
 
-from ctxtui.views.inspector.map.context_map import ContextMap, extent_of
+from ctxtui.views.inspector.map.context_map import ContextMap, map_extent
 from ctxtui.views.model.fates import Step
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text.signs import NOT_RECORDED
 
 _Stretch = tuple[int, float, float, int | None]
-"""The raw position with which a stretch begins, the staged token at which it does, by how many tokens that stood
-earlier (negative) or later, and the category of its one block; None where the raw context stands."""
+"""Raw position and staged token where a stretch begins, its shift in tokens, and the category of its one block (None:
+raw context)."""
 _POSITION: Final = itemgetter(0)
-_NEAR: Final = 150
-"""Blocks within which the next pixel is looked for first."""
+NEARBY_BLOCKS: Final = 150
+"""Blocks within which the next pixel is searched first."""
 
 
 def staged_map(staging: Staging, count: int, cursor: int | None = None) -> ContextMap:
     """The map in `count` pixels; `cursor` is the node under the cursor."""
     scene = staging.scene
-    extent = max(extent_of(scene), float(max(staging.without, staging.after)))
+    extent = max(map_extent(scene), float(max(staging.without, staging.after)))
     if not staging.counted:
         return ContextMap(shown=(None,) * count, extent=extent)
-    found = _Walk(staging)
-    # As long as the provider will count it.
+    walk = _Walk(staging)
+    # Scaled to the provider's expected count.
     total = float(staging.after)
-    stretch = total / found.total if found.total and total else 1.0
+    stretch = total / walk.total if walk.total and total else 1.0
     pixels = [(pixel + 0.5) * extent / count / stretch for pixel in range(count)]
-    shown: list[int | None] = [*found.categories(pixels)]
+    shown: list[int | None] = [*walk.categories(pixels)]
     shown += [None] * (count - len(shown))
-    at = staging.breaks_at
-    broken = None if at is None else found.start(at) * stretch
+    break_position = staging.breaks_at
+    broken = None if break_position is None else walk.start(break_position) * stretch
     cached = min(staging.cached, total) if staging.breakage is None else min(staging.breakage.still_read, total)
     segments = (("read", float(cached)), ("write", float(max(0, total - cached))))
-    own = tuple(found.end(at) * stretch for at, edit in staging.applied.marks.items() if edit.params.get("on", True))
+    own = tuple(
+        walk.end(break_position) * stretch
+        for break_position, edit in staging.applied.marks.items()
+        if edit.params.get("on", True)
+    )
     return ContextMap(
         shown=tuple(shown),
         extent=extent,
         segments=segments,
         marks=(),
-        here=None if (here := found.middle(cursor)) is None else here * stretch,
+        here=None if (here := walk.middle(cursor)) is None else here * stretch,
         own=own,
         break_at=broken,
     )
@@ -60,40 +64,40 @@ class _Walk:
         self._staging = staging
         self._nodes = staging.applied.context.nodes
         self._read = staging.scene.running.read_along(staging.head, self._nodes)
-        """Raw tokens up to and with each block, less what is not recorded."""
+        """Raw tokens up to and including each block, without unrecorded ones."""
         self._stretches: list[_Stretch] = []
-        self.total = self._before(len(self._nodes)) + self._enter()
+        self.total = self._raw_tokens_before(len(self._nodes)) + self._build_stretches()
 
-    def _before(self, at: int) -> float:
+    def _raw_tokens_before(self, at: int) -> float:
         """Raw tokens before the raw position `at`."""
         last = min(at, len(self._read)) - 1
         return float(self._staging.scene.missing + (self._read[last] if last >= 0 else 0))
 
-    def _enter(self) -> float:
-        """Walk along what is changed; the shift at the end."""
+    def _build_stretches(self) -> float:
+        """Build the stretches; return the final shift."""
         staging, read, missing = self._staging, self._read, self._staging.scene.missing
-        found, done, shift = self._stretches, 0, 0.0
-        steps = staging.found.steps
-        if staging.news:
-            news = (Step(new.at, -(new.tokens or 0), new.category, 0) for new in staging.news)
+        stretches, done, shift = self._stretches, 0, 0.0
+        steps = staging.computed_fates.steps
+        if staging.inserted:
+            news = (Step(new.at, -(new.tokens or 0), new.category, 0) for new in staging.inserted)
             steps = sorted((*news, *steps), key=lambda step: (step.position, step.blocks))
         for at, freed, category, blocks in steps:
             if at > done:
-                found.append((done, missing + (read[done - 1] if done else 0) + shift, shift, None))
+                stretches.append((done, missing + (read[done - 1] if done else 0) + shift, shift, None))
             if category is not None:
-                found.append((at, missing + (read[at - 1] if at else 0) + shift, shift, category))
+                stretches.append((at, missing + (read[at - 1] if at else 0) + shift, shift, category))
             shift -= freed
             done = at + blocks
         if done < len(self._nodes):
-            found.append((done, missing + (read[done - 1] if done else 0) + shift, shift, None))
+            stretches.append((done, missing + (read[done - 1] if done else 0) + shift, shift, None))
         return shift
 
     def categories(self, tokens: Iterable[float]) -> list[int]:
-        """The category that stands at each of some staged tokens, which must ascend; it ends with the context."""
-        nodes, read, total, found = self._nodes, self._read, self.total, list[int]()
+        """The categories at ascending staged `tokens`; ends with the context."""
+        nodes, read, total, categories = self._nodes, self._read, self.total, list[int]()
         missing, category_of = self._staging.scene.missing, self._staging.scene.running.category
         stretches, number = self._stretches, 0
-        # Before the first stretch stands what is not recorded.
+        # Unrecorded tokens come before the first stretch.
         at, category, shift, until = 0, None, inf, stretches[0][1] if stretches else inf
         last, size = len(nodes) - 1, len(read)
         for token in tokens:
@@ -104,35 +108,35 @@ class _Walk:
                 number += 1
                 until = stretches[number][1] if number < len(stretches) else inf
             if category is not None:
-                found.append(category)
+                categories.append(category)
             elif token - shift < missing:
-                found.append(NOT_RECORDED)
+                categories.append(NOT_RECORDED)
             else:
-                raw, near = token - shift - missing, at + _NEAR
-                # The next pixel is most often a few blocks on: what lies far away need not be looked at.
+                raw, near = token - shift - missing, at + NEARBY_BLOCKS
+                # The next pixel is usually a few blocks further on, so a near range is searched first.
                 at = bisect_right(read, raw, at, near if near < size and read[near] > raw else size)
-                found.append(category_of(nodes[min(at, last)]))
-        return found
+                categories.append(category_of(nodes[min(at, last)]))
+        return categories
 
-    def _shifted(self, at: int) -> float:
-        found = bisect_right(self._stretches, at, key=_POSITION) - 1
-        return self._stretches[found][2] if found >= 0 else 0.0
+    def _shift_at(self, at: int) -> float:
+        index = bisect_right(self._stretches, at, key=_POSITION) - 1
+        return self._stretches[index][2] if index >= 0 else 0.0
 
     def start(self, at: int) -> float:
-        """The staged token at which the raw position `at` begins, or what is put in there."""
-        found = bisect_left(self._stretches, at, key=_POSITION)
-        there = self._stretches[found : found + 1]
-        return there[0][1] if there and there[0][0] == at else self._before(at)
+        """The staged token where raw position `at`, or an insert there, begins."""
+        index = bisect_left(self._stretches, at, key=_POSITION)
+        stretch = self._stretches[index : index + 1]
+        return stretch[0][1] if stretch and stretch[0][0] == at else self._raw_tokens_before(at)
 
     def end(self, at: int) -> float:
-        """The staged token just behind the raw position `at`."""
-        return self._before(at + 1) + self._shifted(at) if at < len(self._nodes) else self.total
+        """The staged token just after the raw position `at`."""
+        return self._raw_tokens_before(at + 1) + self._shift_at(at) if at < len(self._nodes) else self.total
 
     def middle(self, node: int | None) -> float | None:
-        """The staged token at the middle of the block of `node`; None where it is not in the context."""
+        """The staged token at the middle of `node`'s block; None if it is not in the context."""
         if not node:
             return None
         at = self._staging.position(node)
         if at is None:
             return None
-        return (self._before(at) + self._before(at + 1)) / 2 + self._shifted(at)
+        return (self._raw_tokens_before(at) + self._raw_tokens_before(at + 1)) / 2 + self._shift_at(at)

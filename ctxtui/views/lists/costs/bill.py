@@ -1,4 +1,4 @@
-"""The bill on a screen and as text: its sum in words, parts, rewrites, dearest blocks and tools, savings, times."""
+"""The bill on a screen and as text: sum, parts, rewrites, dearest blocks and tools, savings, call times."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, plain, width
 from ctxtui.views.text.table import Column, Table
 
-_MEANS: Final = {
+PART_MEANINGS: Final = {
     CARRY: "sent before and sent again",
     REWRITES: "lost by the cache: what that cost more than a read",
     FIRST: "sent for the first time",
@@ -43,7 +43,7 @@ _MEANS: Final = {
     OTHER: "web searches, the provider's own passes",
     RECORDED: "calls without a list price, as their record says",
 }
-_SHORTER: Final = {
+SHORT_MEANINGS: Final = {
     CARRY: ("sent again",),
     REWRITES: ("lost by the cache",),
     FIRST: ("sent first",),
@@ -51,20 +51,20 @@ _SHORTER: Final = {
     OTHER: ("web searches",),
     RECORDED: ("no list price",),
 }
-"""The same in fewer words."""
-_STYLE: Final = {CARRY: "read", REWRITES: "write", FIRST: "fresh", OUTPUT: "cat-assistant"}
+"""Shorter forms of `PART_MEANINGS`."""
+PART_STYLES: Final = {CARRY: "read", REWRITES: "write", FIRST: "fresh", OUTPUT: "cat-assistant"}
 
 
 class BillLine(NamedTuple):
-    """One line: its spans, and what its figures are made of."""
+    """One line: its spans, and the explanation of its figures."""
 
     spans: list[Span]
     sum: str = ""
 
 
-def part_lines(what: Statement, room: int) -> list[BillLine]:
-    """The parts as rows: tokens, share, bar, money, what it means."""
-    bill = what.bill
+def part_lines(statement: Statement, room: int) -> list[BillLine]:
+    """The parts as rows: tokens, share, bar, money, meaning."""
+    bill = statement.bill
     whole, most = bill.usd or 0.0, max((part.usd for part in bill.parts.values()), default=0.0)
     amounts, decimals = shown_amounts(bill) if bill.usd is not None else ({}, 0)
     wide = min(20, room - 84) if room >= 90 else 0
@@ -73,7 +73,7 @@ def part_lines(what: Statement, room: int) -> list[BillLine]:
         return Span(numbers.share(bill.parts[name].usd / whole) if whole else numbers.NOT_APPLICABLE, "dim")
 
     def bar(name: str, room: int) -> Span:
-        return Span(bars.line(amounts[name], most, room), _STYLE.get(name, "dim"))
+        return Span(bars.line(amounts[name], most, room), PART_STYLES.get(name, "dim"))
 
     def usd(name: str) -> str:
         least = "≥" if name == OUTPUT and bill.partial else ""
@@ -90,51 +90,55 @@ def part_lines(what: Statement, room: int) -> list[BillLine]:
         ),
         mark=0,
     )
-    found = [BillLine(table.draw(name, room), sum=_sum_of_part(name, bill)) for name in amounts]
+    bill_lines = [BillLine(table.draw(name, room), sum=_sum_of_part(name, bill)) for name in amounts]
     if bill.unpriced:
         models = ", ".join(safe_text.one_line(model) for model in bill.unpriced)
         calls = numbers.many(sum(bill.unpriced.values()), "call")
-        found.append(BillLine([Span(f" {'unknown':<13}", "warn"), Span(f"{calls} of {models}: no price", "dim")]))
-    return found
+        bill_lines.append(BillLine([Span(f" {'unknown':<13}", "warn"), Span(f"{calls} of {models}: no price", "dim")]))
+    return bill_lines
 
 
-def footnotes(what: Statement, room: int) -> list[BillLine]:
-    """What the residual comes to, and what answers that are not reported in full leave open."""
-    bill, found = what.bill, list[BillLine]()
-    if said := of_residual(bill):
-        fits = [words for words in said if cells.width(words) <= room - 15]
-        told = " ".join(_sum_of_residual(*one) for one in ((bill.beyond, "more"), (bill.short, "less")) if one[0].calls)
-        shown = [Span(f" {'residual':<13}"), Span(fits[0] if fits else said[-1], "dim")]
-        found.append(BillLine(shown, sum=told))
-    if said := in_part(bill):
-        fits = [words for words in said if cells.width(words) <= room - 15]
-        shown = [Span(f" {'≥':<13}", "warn"), Span(fits[0] if fits else said[-1], "dim")]
+def footnotes(statement: Statement, room: int) -> list[BillLine]:
+    """Lines about the residual, and about answers that are reported in part."""
+    bill, bill_lines = statement.bill, list[BillLine]()
+    if texts := residual_texts(bill):
+        fits = [words for words in texts if cells.width(words) <= room - 15]
+        explanation = " ".join(
+            _sum_of_residual(*residual)
+            for residual in ((bill.beyond, "more"), (bill.short, "less"))
+            if residual[0].calls
+        )
+        shown = [Span(f" {'residual':<13}"), Span(fits[0] if fits else texts[-1], "dim")]
+        bill_lines.append(BillLine(shown, sum=explanation))
+    if texts := partial_texts(bill):
+        fits = [words for words in texts if cells.width(words) <= room - 15]
+        shown = [Span(f" {'≥':<13}", "warn"), Span(fits[0] if fits else texts[-1], "dim")]
         likely = f"Their blocks come to {bill.likely.tokens:,} tokens more by our count."
-        found.append(BillLine(shown, sum=sums.rate(bill.likely.usd or None, bill.likely.tokens) or likely))
-    return found
+        bill_lines.append(BillLine(shown, sum=sums.rate(bill.likely.usd or None, bill.likely.tokens) or likely))
+    return bill_lines
 
 
 def _tokens(name: str, bill: Bill) -> str:
     return numbers.least_tokens(bill.parts[name].tokens, name == OUTPUT and bill.partial > 0)
 
 
-def _sum_of_residual(one: ResidualSum, words: str) -> str:
-    plain = f"{one.tokens:,} tokens {words} in {numbers.many(one.calls, 'call')}."
-    return sums.rate(one.usd or None, one.tokens, f"tokens {words}") or plain
+def _sum_of_residual(residual: ResidualSum, words: str) -> str:
+    plain = f"{residual.tokens:,} tokens {words} in {numbers.many(residual.calls, 'call')}."
+    return sums.rate(residual.usd or None, residual.tokens, f"tokens {words}") or plain
 
 
-def of_residual(bill: Bill) -> tuple[str, ...]:
-    """What of the input the reports have beyond what explains it, and the other way round, from the longest words to
-    the shortest; none where there is nothing of both."""
-    told = []
-    for found, sign in ((bill.beyond, 1), (bill.short, -1)):
-        if found.calls:
-            told.append(
-                f"{numbers.signed(sign * found.tokens)} in {numbers.many(found.calls, 'call')}, {_usd(found.usd, bill)}"
+def residual_texts(bill: Bill) -> tuple[str, ...]:
+    """Input in excess or short of our figures, from the longest text to the shortest; empty if there is none."""
+    parts = []
+    for residual, sign in ((bill.beyond, 1), (bill.short, -1)):
+        if residual.calls:
+            parts.append(
+                f"{numbers.signed(sign * residual.tokens)} in {numbers.many(residual.calls, 'call')}, "
+                f"{_usd(residual.usd, bill)}"
             )
-    if not told:
+    if not parts:
         return ()
-    sides = "; ".join(told)
+    sides = "; ".join(parts)
     return f"of the input, spread over all of it: {sides}", f"of the input: {sides}", sides, sides.partition(",")[0]
 
 
@@ -142,15 +146,15 @@ def _usd(usd: float, bill: Bill) -> str:
     return numbers.money(usd if bill.usd is not None else None)
 
 
-def in_part(bill: Bill) -> tuple[str, ...]:
-    """What it means that answers are not reported in full, longest words first; none where none is."""
+def partial_texts(bill: Bill) -> tuple[str, ...]:
+    """Text about answers that are reported in part, longest first; empty if there are none."""
     if not bill.partial:
         return ()
-    told = f"{numbers.many(bill.partial, 'answer')} not reported in full: what is known of them counts"
+    long = f"{numbers.many(bill.partial, 'answer')} not reported in full: what is known of them counts"
     likely = f"; by our count {numbers.tokens(bill.likely.tokens)} more"
     money = f", {numbers.money(bill.likely.usd)}" if bill.likely.usd else ""
     short = f"{numbers.many(bill.partial, 'answer')} in part"
-    return f"{told}{likely}{money}", f"{short}{likely}{money}", short
+    return f"{long}{likely}{money}", f"{short}{likely}{money}", short
 
 
 def _sum_of_part(name: str, bill: Bill) -> str:
@@ -161,17 +165,17 @@ def _sum_of_part(name: str, bill: Bill) -> str:
 
 
 def _meaning(name: str, bill: Bill, room: int) -> str:
-    """What a part is, in the words that fit."""
-    forms: list[str] = [_MEANS[name], *_SHORTER.get(name, ())]
+    """The meaning of a part, in the longest text that fits."""
+    forms: list[str] = [PART_MEANINGS[name], *SHORT_MEANINGS.get(name, ())]
     if name == CARRY and bill.in_full.usd >= 0.1 * bill.parts[CARRY].usd > 0:
         usd = numbers.money(bill.in_full.usd)
-        forms = [f"{_MEANS[name]}, {usd} of it not from a cache", f"sent again, {usd} not cached", *forms]
+        forms = [f"{PART_MEANINGS[name]}, {usd} of it not from a cache", f"sent again, {usd} not cached", *forms]
     fits = [words for words in forms if cells.width(words) <= room]
     return fits[0] if fits else forms[-1]
 
 
 def shown_amounts(bill: Bill) -> tuple[dict[str, float], int]:
-    """The parts that are not empty, in USD rounded so that they add up to the total that is shown; the decimals."""
+    """Non-empty parts in USD, rounded so that they add up to the displayed total; and the number of decimals."""
     shown = [name for name in PARTS if bill.parts[name].tokens or bill.parts[name].usd]
     decimals = 3 if (bill.usd or 0.0) < 0.9995 else 2
     return dict(zip(shown, round_to_sum([bill.parts[name].usd for name in shown], decimals), strict=True)), decimals
@@ -194,49 +198,52 @@ _CAUSES: Final = {
 }
 
 
-def rewrite_lines(what: Statement) -> list[BillLine]:
+def rewrite_lines(statement: Statement) -> list[BillLine]:
     """The dearest rewrites."""
-    found = sort_dearest(what.bill.rewrites)[:REWRITES_SHOWN]
-    return [BillLine(_rewrite(one), sum_of_rewrite(one)) for one in found]
+    misses = sort_dearest(statement.bill.rewrites)[:REWRITES_SHOWN]
+    return [BillLine(_rewrite(miss), explain_rewrite(miss)) for miss in misses]
 
 
-def sum_of_rewrite(one: CacheMiss) -> str:
-    """What a rewrite cost more than a read."""
-    return sums.lost(one.usd, one.paid)
+def explain_rewrite(miss: CacheMiss) -> str:
+    """Explain the extra cost of a rewrite."""
+    return sums.loss(miss.usd, miss.paid)
 
 
-def _sum_of_block(one: StatementBlock) -> str:
-    return f"{sums.times(one.tokens, one.calls)} {sums.rate(one.usd, one.tokens * one.calls, 'tokens carried')}"
+def _sum_of_block(block: StatementBlock) -> str:
+    rate = sums.rate(block.usd, block.tokens * block.calls, "tokens carried")
+    return f"{sums.product(block.tokens, block.calls)} {rate}"
 
 
-def _rewrite(one: CacheMiss) -> list[Span]:
-    why = _CAUSES.get(one.cause, one.cause)
-    if one.cause == TTL and one.pause is not None:
-        pause = format_duration(one.pause)
-        why = f"after {pause.replace('-', ' ')}{'' if pause.startswith('1-') else 's'}"
-    where = "" if one.thread == MAIN else f"  {safe_text.one_line(one.thread, 24)}"
+def _rewrite(miss: CacheMiss) -> list[Span]:
+    cause = _CAUSES.get(miss.cause, miss.cause)
+    if miss.cause == TTL and miss.pause is not None:
+        pause = format_duration(miss.pause)
+        cause = f"after {pause.replace('-', ' ')}{'' if pause.startswith('1-') else 's'}"
+    where = "" if miss.thread == MAIN else f"  {safe_text.one_line(miss.thread, 24)}"
     return [
-        Span(" ▼ ", "warn" if one.cause == TTL else "crit"),
-        Span(f"call {one.number:<5,}"),
-        Span(f"{numbers.tokens(one.tokens):>8}", "dim"),
-        Span(f"{numbers.money(one.usd):>10}  ", "ink bold" if (one.usd or 0) >= 1 else "ink"),
-        Span(why + where, "dim"),
+        Span(" ▼ ", "warn" if miss.cause == TTL else "crit"),
+        Span(f"call {miss.number:<5,}"),
+        Span(f"{numbers.tokens(miss.tokens):>8}", "dim"),
+        Span(f"{numbers.money(miss.usd):>10}  ", "ink bold" if (miss.usd or 0) >= 1 else "ink"),
+        Span(cause + where, "dim"),
     ]
 
 
-def block_lines(what: Statement, room: int) -> list[BillLine]:
+def block_lines(statement: Statement, room: int) -> list[BillLine]:
     """The dearest blocks."""
-    return [BillLine(_BLOCKS.draw(one, room), sum=_sum_of_block(one)) for one in what.heaviest[:BLOCKS_SHOWN]]
+    return [
+        BillLine(_BLOCKS.draw(block, room), sum=_sum_of_block(block)) for block in statement.heaviest[:BLOCKS_SHOWN]
+    ]
 
 
-def _about(one: StatementBlock, room: int) -> list[Span]:
-    style, label = CATEGORY[INDEX[one.category]].style, safe_text.one_line(one.label, 40)
+def _about(block: StatementBlock, room: int) -> list[Span]:
+    style, label = CATEGORY[INDEX[block.category]].style, safe_text.one_line(block.label, 40)
     lead = [Span(label + " ", f"{style} bold")] if label else []
-    if not one.gone_since:
-        return [*lead, Span(safe_text.one_line(one.about))]
-    gone = f" · gone since call {one.gone_since:,}"
+    if not block.gone_since:
+        return [*lead, Span(safe_text.one_line(block.about))]
+    gone = f" · gone since call {block.gone_since:,}"
     left = room - width(lead) - cells.width(gone)
-    about = safe_text.one_line(one.about)
+    about = safe_text.one_line(block.about)
     return [
         *lead,
         Span(about if cells.width(about) <= left else cells.fit(about, max(0, left))),
@@ -261,15 +268,15 @@ _BLOCKS: Final[Table[StatementBlock]] = Table(
 )
 
 
-def tool_lines(what: Statement, room: int) -> list[BillLine]:
+def tool_lines(statement: Statement, room: int) -> list[BillLine]:
     """The dearest tools: definitions, calls and results as input."""
-    rows = [row for row in what.tools if row.name not in _NO_TOOLS][:TOOLS_SHOWN]
-    table = spending_table(rows, what.bill.usd)
-    return [BillLine(table.draw(row, room), sums.share_of_money(row.usd, what.bill.usd)) for row in rows]
+    rows = [row for row in statement.tools if row.name not in _NO_TOOLS][:TOOLS_SHOWN]
+    table = spending_table(rows, statement.bill.usd)
+    return [BillLine(table.draw(row, room), sums.share_of_money(row.usd, statement.bill.usd)) for row in rows]
 
 
 def spending_table(rows: Sequence[SpendingRow], whole: float | None) -> Table[SpendingRow]:
-    """The table of what `rows` cost, of the `whole` bill."""
+    """The table of the costs `rows`, as shares of the `whole` bill."""
     most = max((row.usd or 0.0 for row in rows), default=0.0)
 
     def sign(row: SpendingRow) -> Span:
@@ -299,26 +306,26 @@ def spending_table(rows: Sequence[SpendingRow], whole: float | None) -> Table[Sp
     )
 
 
-def cure_lines(what: Statement) -> list[BillLine]:
-    """What would have been cheaper, had the same calls been made."""
-    found = [
+def cure_lines(statement: Statement) -> list[BillLine]:
+    """Changes that would have made the same calls cheaper."""
+    bill_lines = [
         BillLine(
-            [Span(" ✓ ", "ok"), Span(cure_words(cure))],
-            sums.share_of_money(cure.saves, what.bill.usd),
+            [Span(" ✓ ", "ok"), Span(describe_cure(cure))],
+            sums.share_of_money(cure.saves, statement.bill.usd),
         )
-        for cure in worthwhile(what)[:CURES_SHOWN]
+        for cure in select_cures(statement)[:CURES_SHOWN]
     ]
-    least = sums.share_of_money(WORTH * (what.bill.usd or 0.0), what.bill.usd)
+    least = sums.share_of_money(MIN_SAVINGS * (statement.bill.usd or 0.0), statement.bill.usd)
     none = Span(" Nothing found that would have saved more than 1 %.", "dim")
-    return found or [BillLine([none], sum=least)]
+    return bill_lines or [BillLine([none], sum=least)]
 
 
-def time_lines(what: Statement) -> list[BillLine]:
-    """Latency against the size of the context; nothing where no times are recorded."""
-    rows = what.times
+def time_lines(statement: Statement) -> list[BillLine]:
+    """Latency by context size; empty if no times are recorded."""
+    rows = statement.times
     if not rows:
         return []
-    columns = [one for one in _TIMES if one.name != _FIRST or any(row.first_token is not None for row in rows)]
+    columns = [column for column in _TIMES if column.name != _FIRST or any(row.first_token is not None for row in rows)]
     table = Table(tuple(columns), mark=0, tail=0, style="faint")
     return [
         BillLine(table.heads(0)),
@@ -345,113 +352,123 @@ _TIMES: Final[tuple[Column[Latency], ...]] = (
 )
 
 
-def sections(what: Statement, room: int, name: str = "") -> Iterator[tuple[str, str, list[BillLine]]]:
-    """(title, note, lines) of each section that has something to say, for rows of `room` cells. What would help is told
-    with its command line where the session's `name` is given."""
-    if parts := part_lines(what, room):
-        yield "the bill", "", [*parts, *footnotes(what, room)]
-    if what.bill.rewrites:
-        yield "rewrites", "dearest first", rewrite_lines(what)
-    if what.heaviest and what.bill.usd is not None:
-        yield "dearest blocks", "what carrying each has cost", block_lines(what, room)
-        if tools := tool_lines(what, room):
+def sections(statement: Statement, room: int, name: str = "") -> Iterator[tuple[str, str, list[BillLine]]]:
+    """(title, note, lines) of each non-empty section, for rows of `room` cells.
+
+    Advice has its command line if the session's `name` is given.
+    """
+    if parts := part_lines(statement, room):
+        yield "the bill", "", [*parts, *footnotes(statement, room)]
+    if statement.bill.rewrites:
+        yield "rewrites", "dearest first", rewrite_lines(statement)
+    if statement.heaviest and statement.bill.usd is not None:
+        yield "dearest blocks", "what carrying each has cost", block_lines(statement, room)
+        if tools := tool_lines(statement, room):
             yield "dearest tools", "definitions, calls and results as input", tools
-    if what.bill.usd is not None:
-        yield "cures", "had the same calls been made", cure_lines(what)
-    if what.ahead:
+    if statement.bill.usd is not None:
+        yield "cures", "had the same calls been made", cure_lines(statement)
+    if statement.ahead:
         yield (
             "from here on",
-            advice.note(what.ahead),
-            [BillLine(spans, sum=said) for spans, said in advice.lines(what.ahead, name)],
+            advice.note(statement.ahead),
+            [BillLine(spans, sum=explanation) for spans, explanation in advice.lines(statement.ahead, name)],
         )
-    if times := time_lines(what):
+    if times := time_lines(statement):
         yield "time", "medians", times
 
 
-LINES: Final[Table[BillLine]] = Table(
+LINE_TABLE: Final[Table[BillLine]] = Table(
     (Column("", 0, lambda row, _: row.spans, "left", sum=lambda row: row.sum),), mark=1, tail=0
 )
-"""Lines that are drawn already, as rows."""
+"""Table of lines that are drawn already."""
 
 
-def overview(what: Statement, room: int) -> list[BillLine]:
-    """The lines of the total: its parts, the dearest blocks, how long calls took."""
-    out = part_lines(what, room)
+def overview(statement: Statement, room: int) -> list[BillLine]:
+    """The lines of the total: parts, dearest blocks, call times."""
+    out = part_lines(statement, room)
     for title, note, lines in (
-        ("dearest blocks", "what carrying each has cost", block_lines(what, room) if what.bill.usd is not None else []),
-        ("time", "medians", time_lines(what)),
+        (
+            "dearest blocks",
+            "what carrying each has cost",
+            block_lines(statement, room) if statement.bill.usd is not None else [],
+        ),
+        ("time", "medians", time_lines(statement)),
     ):
         if lines:
             out += [BillLine([]), BillLine([Span(f" {title}", "accent bold"), Span(f"  {note}", "faint")]), *lines]
     return out
 
 
-def sum_of_overview(what: Statement) -> str:
-    """What the total is the sum of, with what its parts leave open."""
-    notes = [plain(line.spans).split(maxsplit=1) for line in footnotes(what, _WHOLE)]
-    told = [f"{'Residual' if sign == 'residual' else 'At least'}: {words}." for sign, words in notes]
-    return " ".join([f"{sum_of_all(what)}.", *told])
+def explain_total(statement: Statement) -> str:
+    """Explain the total as a sum, with its uncertainties."""
+    notes = [plain(line.spans).split(maxsplit=1) for line in footnotes(statement, UNLIMITED_WIDTH)]
+    sentences = [f"{'Residual' if sign == 'residual' else 'At least'}: {words}." for sign, words in notes]
+    return " ".join([f"{format_sum(statement)}.", *sentences])
 
 
-_WHOLE: Final = 1_000
-"""Cells of a line that is not shortened."""
+UNLIMITED_WIDTH: Final = 1_000
+"""Line width at which nothing is shortened."""
 LABEL: Final = "list price"
-WORTH: Final = 0.01
-"""Share of the bill below which a cure is not worth naming, and USD: a cent."""
+MIN_SAVINGS: Final = 0.01
+"""Smallest savings that are named, as a share of the bill and in USD."""
 
 
-def sentence(what: Statement) -> str:
+def sentence(statement: Statement) -> str:
     """The bill in one sentence: ``$41.20 = 26.10 carry + 7.40 rewrites (7; 5 after pauses > 5 min) + ...``."""
-    parts = [sum_of_all(what, often=True)]
-    if what.heaviest and what.bill.usd is not None:
-        parts.append(f"heaviest: {_named(what.heaviest[0])} {_carried(what.heaviest[0])}")
-    if what.bill.subagents >= 0.005:
-        parts.append(f"subagents {numbers.share(what.bill.subagents, 0)}")
-    if worth := worthwhile(what):
-        parts.append(f"cheapest cure: {cure_words(worth[0])}")
+    parts = [format_sum(statement, often=True)]
+    if statement.heaviest and statement.bill.usd is not None:
+        parts.append(f"heaviest: {_named(statement.heaviest[0])} {_carried(statement.heaviest[0])}")
+    if statement.bill.subagents >= 0.005:
+        parts.append(f"subagents {numbers.share(statement.bill.subagents, 0)}")
+    if cures := select_cures(statement):
+        parts.append(f"cheapest cure: {describe_cure(cures[0])}")
     return "; ".join(parts)
 
 
-def sum_of_all(what: Statement, *, often: bool = False) -> str:
-    """The sum of the parts, or why there is none; with how `often` was rewritten."""
-    bill = what.bill
+def format_sum(statement: Statement, *, often: bool = False) -> str:
+    """The sum of the parts, or why there is none; with the number of rewrites if `often`."""
+    bill = statement.bill
     if bill.usd is None:
         models = ", ".join(bill.unpriced)
         return f"cost unknown: no price for {safe_text.one_line(models)}" if models else "no usage recorded"
     amounts, decimals = shown_amounts(bill)
     total = sum(amounts.values())
-    words = [
+    terms = [
         f"{amounts[name]:,.{decimals}f} {name}{_often(bill) if often and name == REWRITES else ''}" for name in amounts
     ]
     more = "≥ " if bill.at_least else ""
-    return f"{more}${total:,.{decimals}f} = {' + '.join(words)}"
+    return f"{more}${total:,.{decimals}f} = {' + '.join(terms)}"
 
 
 def _often(bill: Bill) -> str:
-    paused = sum(one.cause == TTL for one in bill.rewrites)
-    return f" ({len(bill.rewrites)}{f'; {paused} after pauses > 5 min' if paused else ''})" if bill.rewrites else ""
+    after_pause = sum(one.cause == TTL for one in bill.rewrites)
+    return (
+        f" ({len(bill.rewrites)}{f'; {after_pause} after pauses > 5 min' if after_pause else ''})"
+        if bill.rewrites
+        else ""
+    )
 
 
-def _named(one: StatementBlock) -> str:
-    return cells.fit(safe_text.one_line(f"{one.label} {one.about}".strip()), 60).strip()
+def _named(block: StatementBlock) -> str:
+    return cells.fit(safe_text.one_line(f"{block.label} {block.about}".strip()), 60).strip()
 
 
-def _carried(one: StatementBlock) -> str:
-    return f"{numbers.money(one.usd)}, sent {numbers.many(one.calls, 'time')}"
+def _carried(block: StatementBlock) -> str:
+    return f"{numbers.money(block.usd)}, sent {numbers.many(block.calls, 'time')}"
 
 
-def worthwhile(what: Statement) -> list[Cure]:
-    """The cures that save a share of the bill worth naming, the best of each kind."""
-    least = max(WORTH, WORTH * (what.bill.usd or 0.0))
+def select_cures(statement: Statement) -> list[Cure]:
+    """The cures above `MIN_SAVINGS`, the best of each kind."""
+    least = max(MIN_SAVINGS, MIN_SAVINGS * (statement.bill.usd or 0.0))
     best: dict[str, Cure] = {}
-    for cure in what.cures:
+    for cure in statement.cures:
         if cure.saves >= least:
             best.setdefault(cure.kind, cure)
     return list(best.values())
 
 
-def cure_words(cure: Cure) -> str:
-    """What to do, and what it would have saved."""
+def describe_cure(cure: Cure) -> str:
+    """The change, and how much it would have saved."""
     at = "" if cure.thread in ("", MAIN) else f" of thread {safe_text.one_line(cure.thread, 40)}"
     tokens, saves = format_thousands(cure.tokens), f"saves {numbers.money(cure.saves)}"
     match cure.kind:
@@ -472,33 +489,33 @@ def cure_words(cure: Cure) -> str:
     return f"switch the prompt cache on{at}, {saves}"
 
 
-def spent_words(what: SessionTotals) -> str:
-    """What a session comes to, with its subagents and without."""
-    whole, main, others = what.total, what.main, what.others
-    told = f"{numbers.many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {LABEL}"
-    if not what.is_split:
-        return told
-    who = f"of {numbers.many(what.agents, 'subagent')}" if what.agents else "beside it"
+def describe_spending(totals: SessionTotals) -> str:
+    """Cost of a session, with and without subagents."""
+    whole, main, others = totals.total, totals.main, totals.others
+    text = f"{numbers.many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {LABEL}"
+    if not totals.is_split:
+        return text
+    source = f"of {numbers.many(totals.agents, 'subagent')}" if totals.agents else "beside it"
     return (
-        f"{told}: {main.calls:,} for {numbers.least(main.usd, main.at_least)} in the main thread,"
-        f" {others.calls or 'a sum'} for {numbers.least(others.usd, others.at_least)} {who}"
+        f"{text}: {main.calls:,} for {numbers.least(main.usd, main.at_least)} in the main thread,"
+        f" {others.calls or 'a sum'} for {numbers.least(others.usd, others.at_least)} {source}"
     )
 
 
-def head(what: Statement) -> list[Span]:
-    """What the statement is about: the money and whose price it is; for a subscription tokens and window lead."""
-    calls = f"{numbers.many(count_calls(what.calls), 'call')}"
-    more = f" · {numbers.many(what.sessions, 'session')}" if what.sessions > 1 else ""
-    copied = sum(call.is_copy for call in what.calls)
+def heading(statement: Statement) -> list[Span]:
+    """The statement's subject: money and kind of price; for a subscription tokens and window come first."""
+    calls = f"{numbers.many(count_calls(statement.calls), 'call')}"
+    more = f" · {numbers.many(statement.sessions, 'session')}" if statement.sessions > 1 else ""
+    copied = sum(call.is_copy for call in statement.calls)
     more += f" · {copied:,} copied by ctxtui from another session" if copied else ""
-    usd = numbers.least(what.bill.usd, what.bill.at_least)
-    if not what.subscription:
+    usd = numbers.least(statement.bill.usd, statement.bill.at_least)
+    if not statement.subscription:
         return [Span(" "), Span(usd, "ink bold"), Span(f" {LABEL} · {calls}{more}", "dim")]
-    tokens = sum(c.usage.input + c.output for c in what.calls if c.usage)
-    share = f" · peak {numbers.share(what.peak / what.window, 0)} of the window" if what.window else ""
+    tokens = sum(c.usage.input + c.output for c in statement.calls if c.usage)
+    share = f" · peak {numbers.share(statement.peak / statement.window, 0)} of the window" if statement.window else ""
     return [
         Span(" "),
-        Span(numbers.least_tokens(tokens, what.bill.partial > 0), "ink bold"),
+        Span(numbers.least_tokens(tokens, statement.bill.partial > 0), "ink bold"),
         Span(f" tokens{share}"),
         Span(f" · subscription; {usd} {LABEL} · {calls}{more}", "dim"),
     ]

@@ -1,7 +1,6 @@
-"""The list of blocks by weight: tokens, calls they stayed, what they carried, what they cost, how far a cache keeps
-them.
+"""The list of blocks by weight: tokens, calls, carried tokens, cost, and cacheability.
 
-The weights of the context shown: for a worker, since a long context takes longer than a frame.
+Computed in a worker, since a long context takes longer than a frame.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
-KEEP: Final = 500
-"""Blocks that the list shows: nobody reads further."""
+MAX_BLOCKS: Final = 500
+"""Maximum number of blocks in the list."""
 _WIDE: Final = 96
-"""Cells of a line from which it has every column."""
-_REASON: Final = 13
-"""Cells in which there is room for why a result is stale."""
+"""Line width from which all columns are shown."""
+REASON_CELLS: Final = 13
+"""Cells needed to say why a result is stale."""
 _STABLE: Final = {HIGH: "ok", MEDIUM: "warn", LOW: "crit", "": "faint"}
 
 
 class HeavyBlock(Struct, frozen=True):
-    """A block with its category; `usd` is what it has cost since it entered, None where that is not known; `context`
-    are the tokens of the context that it stands in, `stale` says why it is a stale result ("": it is none)."""
+    """A block with its category; `usd` is its cost since it entered (None: unknown), `context` the size of its context
+    in tokens, `stale` why it is a stale result ("": not stale)."""
 
     weight: BlockWeight
     category: int
@@ -45,61 +44,63 @@ class HeavyBlock(Struct, frozen=True):
 
 
 def total(rows: Sequence[HeavyBlock]) -> list[Span]:
-    """What all blocks carried, for the rule; how cacheable they are, where that is the same of all."""
+    """Carried tokens of all blocks, for the rule, and their cacheability if it is the same for all."""
     carried = sum(row.weight.carry for row in rows)
-    stable = _alike(rows)
+    stable = _common_stability(rows)
     alike = f", cacheable: {stable}" if stable else ""
     return [Span(numbers.tokens(carried)), Span(f" carried in all{alike}", "dim")]
 
 
-def sum_of_total(rows: Sequence[HeavyBlock]) -> str:
-    """What the figure on the rule is made of."""
+def explain_total(rows: Sequence[HeavyBlock]) -> str:
+    """Explain the figure in the rule."""
     carried = [row.weight.carry for row in rows]
-    return sums.added(sum(carried), "carried", carried, "blocks")
+    return sums.addition(sum(carried), "carried", carried, "blocks")
 
 
-def could_go(rows: Sequence[HeavyBlock]) -> list[Span]:
-    """What stale blocks take, for the rule."""
+def stale_tokens(rows: Sequence[HeavyBlock]) -> list[Span]:
+    """Tokens of stale blocks, for the rule."""
     tokens = sum(row.weight.tokens for row in rows)
     return [Span(numbers.tokens(tokens), "ink bold"), Span(" could go", "dim")] if rows else []
 
 
-def sum_of_tokens(rows: Sequence[HeavyBlock]) -> str:
-    """The same, as a sum."""
+def explain_stale_tokens(rows: Sequence[HeavyBlock]) -> str:
+    """Explain the tokens of stale blocks as a sum."""
     tokens = [row.weight.tokens for row in rows]
-    return sums.added(sum(tokens), "tokens", tokens, "blocks")
+    return sums.addition(sum(tokens), "tokens", tokens, "blocks")
 
 
-def _alike(rows: Sequence[HeavyBlock]) -> str | None:
-    """How cacheable all `rows` are ("": not known of any), None where they differ: a column that says the same in
-    every row says nothing."""
-    found = {row.weight.stability for row in rows}
-    return next(iter(found)) if len(found) == 1 else None
+def _common_stability(rows: Sequence[HeavyBlock]) -> str | None:
+    """The common cacheability of all `rows` ("": unknown), None if they differ. A constant column is not shown."""
+    stabilities = {row.weight.stability for row in rows}
+    return next(iter(stabilities)) if len(stabilities) == 1 else None
 
 
-def table(say: Callable[[int], Preview], rows: Sequence[HeavyBlock] = ()) -> Table[HeavyBlock]:
-    """The table; `say` gives a node's block in words. Columns that would say the same of all `rows` are left out."""
+def table(preview_of: Callable[[int], Preview], rows: Sequence[HeavyBlock] = ()) -> Table[HeavyBlock]:
+    """The table; `say` previews a node's block. Columns that are the same in all `rows` are left out."""
 
     def words(row: HeavyBlock, room: int) -> list[Span]:
-        sign, says = CATEGORY[row.category], say(row.weight.node)
-        return [sign.span, Span(" "), *one_line.words(says, sign.style, "ink" if says.loud else "dim")]
+        sign, says = CATEGORY[row.category], preview_of(row.weight.node)
+        return [sign.span, Span(" "), *one_line.preview_spans(says, sign.style, "ink" if says.loud else "dim")]
 
     left_out = {
         "stale" if not any(row.stale for row in rows) else "",
         "cost" if rows and all(row.usd is None for row in rows) else "",
-        "cacheable" if _alike(rows) is not None else "",
+        "cacheable" if _common_stability(rows) is not None else "",
     }
     figures = [column for column in _FIGURES if column.name not in left_out]
     return Table((Column("  block", 0, words, "left", least=6), *figures))
 
 
-def stale_table(say: Callable[[int], Preview], rows: Sequence[HeavyBlock]) -> Table[HeavyBlock]:
-    """The table of stale results: each with why it is one."""
-    made = table(say, rows)
-    kept = (one for one in made.columns if one.name in {"  block", "tokens", "calls", "stale"})
+def stale_table(preview_of: Callable[[int], Preview], rows: Sequence[HeavyBlock]) -> Table[HeavyBlock]:
+    """The table of stale results, with the reason of each."""
+    full_table = table(preview_of, rows)
+    columns = (column for column in full_table.columns if column.name in {"  block", "tokens", "calls", "stale"})
     return replace(
-        made,
-        columns=tuple(replace(one, width=_REASON, from_width=0) if one.name == "stale" else one for one in kept),
+        full_table,
+        columns=tuple(
+            replace(column, width=REASON_CELLS, from_width=0) if column.name == "stale" else column
+            for column in columns
+        ),
     )
 
 
@@ -107,15 +108,15 @@ def _tokens(count: int, bold: int) -> Span:
     return Span(numbers.tokens(count), "ink bold" if count >= bold else "ink")
 
 
-def _calls(one: BlockWeight) -> str:
-    """In which calls it stood."""
-    if not one.since:
+def _calls(weight: BlockWeight) -> str:
+    """The calls that contained the block."""
+    if not weight.since:
         return "No call has read it yet."
-    return f"It came with call {one.since:,}, and {one.calls:,} call{'' if one.calls == 1 else 's'} had it."
+    return f"It came with call {weight.since:,}, and {weight.calls:,} call{'' if weight.calls == 1 else 's'} had it."
 
 
 def _stale(row: HeavyBlock, room: int) -> Span:
-    return Span("" if not row.stale else row.stale if room >= _REASON else "stale", "warn")
+    return Span("" if not row.stale else row.stale if room >= REASON_CELLS else "stale", "warn")
 
 
 _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
@@ -132,7 +133,7 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
         9,
         lambda row, _: _tokens(row.weight.carry, 100_000),
         sort=lambda row: row.weight.carry,
-        sum=lambda row: sums.times(row.weight.tokens, row.weight.calls),
+        sum=lambda row: sums.product(row.weight.tokens, row.weight.calls),
     ),
     Column(
         "since",
@@ -155,8 +156,8 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
         _stale,
         "left",
         gap=2,
-        wider=((_WIDE, _REASON),),
-        # Those that are stale, the largest first.
+        wider=((_WIDE, REASON_CELLS),),
+        # Stale ones first, by size.
         sort=lambda row: row.weight.tokens if row.stale else -1,
         sum=lambda row: f"{row.stale[0].upper()}{row.stale[1:]}." if row.stale else "",
     ),
@@ -168,28 +169,28 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
 )
 
 
-def weighed(
+def weigh_blocks(
     scene: Scene, stays: BlockLifetimes, ledger: CostLedger | None, repeats: Iterable[Duplicate] = ()
 ) -> list[HeavyBlock]:
-    """Every block of the scene's context with what it carried and, as far as `ledger` knows, cost; `repeats` are those
-    of this context, as far as they are found."""
+    """All blocks of the scene's context with carried tokens and, if `ledger` has it, cost; `repeats` are duplicates in
+    this context that are found so far."""
     tree, running, number = scene.session.tree, scene.running, scene.number
     context = scene.figures.context_tokens
     if stays.done < number:
-        # The study's own is still on its way.
+        # The study has not computed them up to this call yet.
         stays = BlockLifetimes(tree)
         stays.advance(scene.calls)
     old = stale_results(tree, scene.head, scene.turns, repeats)
-    found = block_weights(
+    weight_list = block_weights(
         tree, scene.head, running.block_tokens, stays, number, strips_thinking=running.strips_thinking
     )
     return [
         HeavyBlock(
-            one,
-            running.category(one.node),
-            ledger.block_usd(one.node, one.tokens, number) if ledger else None,
+            weight,
+            running.category(weight.node),
+            ledger.block_usd(weight.node, weight.tokens, number) if ledger else None,
             context,
-            old.get(one.node, ""),
+            old.get(weight.node, ""),
         )
-        for one in found
+        for weight in weight_list
     ]

@@ -1,4 +1,4 @@
-"""Where tokens and money went over many sessions: the table of rows, tools, windows, and what changed."""
+"""Usage over many sessions: tables of rows, tools, quota windows and comparisons."""
 
 from __future__ import annotations
 
@@ -23,22 +23,25 @@ from ctxtui.views.text.table import Column, Table
 
 
 def quota_table(at: float, *, mark: int = 1) -> Table[ReportedWindow]:
-    """The table of what providers reported of quota windows, at the Unix time `at`."""
+    """The table of reported quota windows, at the Unix time `at`."""
 
     def resets(row: ReportedWindow, room: int) -> Span:
         report = row.report
         if not report.resets:
             return Span(numbers.NONE, "faint")
         over = report.resets <= at
-        return Span(f"{'over ' if over else ''}{_moment(report.resets, at)}", "faint" if over else "ink")
+        return Span(f"{'over ' if over else ''}{_format_time(report.resets, at)}", "faint" if over else "ink")
 
     def used(row: ReportedWindow, room: int) -> Span:
         report = row.report
-        gone = 0 < report.resets <= at
-        return Span(numbers.share(report.used, 0), "dim" if gone else "warn" if report.used >= _TIGHT else "ink bold")
+        is_over = 0 < report.resets <= at
+        return Span(
+            numbers.share(report.used, 0),
+            "dim" if is_over else "warn" if report.used >= WARN_FROM_SHARE else "ink bold",
+        )
 
     def reported(row: ReportedWindow, room: int) -> Span:
-        return Span(_moment(row.report.at, at) if row.report.at else numbers.NONE, "dim")
+        return Span(_format_time(row.report.at, at) if row.report.at else numbers.NONE, "dim")
 
     return Table(
         (
@@ -53,12 +56,12 @@ def quota_table(at: float, *, mark: int = 1) -> Table[ReportedWindow]:
     )
 
 
-_TIGHT: Final = 0.9
-"""Share from which on a quota is nearly gone."""
+WARN_FROM_SHARE: Final = 0.9
+"""Share of a quota from which it is shown as a warning."""
 
 
 def window_words(minutes: int) -> str:
-    """``5 hours``, ``7 days``; to within a minute, as some versions of a client are off by one."""
+    """``5 hours``, ``7 days``; tolerates one minute, since some client versions are off by one."""
     for size, noun in ((1440, "day"), (60, "hour")):
         count = round(minutes / size)
         if count and abs(minutes - count * size) <= 1:
@@ -71,11 +74,11 @@ def _limit(row: ReportedWindow, room: int) -> Span:
 
 
 def _our_sum(row: ReportedWindow, room: int) -> Span:
-    return Span(of_window(row.ours) if row.ours.calls else numbers.NONE, "dim")
+    return Span(format_window(row.ours) if row.ours.calls else numbers.NONE, "dim")
 
 
-def _moment(when: float, at: float) -> str:
-    """``11-23 14:05``, local time, seen at the Unix time `at`; the day alone, ``2025-06-26``, of half a year ago."""
+def _format_time(when: float, at: float) -> str:
+    """``11-23 14:05`` in local time; only the date, ``2025-06-26``, if half a year or more from the Unix time `at`."""
     near = abs(when - at) < _HALF_A_YEAR
     return f"{datetime.fromtimestamp(when).astimezone():{'%m-%d %H:%M' if near else '%Y-%m-%d'}}"
 
@@ -83,15 +86,15 @@ def _moment(when: float, at: float) -> str:
 _HALF_A_YEAR: Final = 180 * 86_400
 
 
-def of_window(window: QuotaWindow) -> str:
+def format_window(window: QuotaWindow) -> str:
     """``1.2M, $3.40``."""
     return f"{numbers.least_tokens(window.tokens, window.partial > 0)}, {numbers.least(window.usd, window.at_least)}"
 
 
-def reported_now(reported: Iterable[ReportedWindow], at: float) -> Iterator[str]:
-    """``codex 5 hours 32 % used``, of each window that is open."""
-    for one in reported:
-        report = one.report
+def open_quotas(windows: Iterable[ReportedWindow], at: float) -> Iterator[str]:
+    """Yield ``codex 5 hours 32 % used`` for each open window."""
+    for window in windows:
+        report = window.report
         if report.resets > at:
             words = f"{safe_text.one_line(report.limit, 30)} {window_words(report.minutes)}"
             yield f"{words} {numbers.share(report.used, 0)} used"
@@ -99,28 +102,28 @@ def reported_now(reported: Iterable[ReportedWindow], at: float) -> Iterator[str]
 
 StatRow = UsageSums | HeavyTool | WorstMiss | SeenChange | ReportedWindow
 
-CAUSE: Final = 17
+CAUSE_CELLS: Final = 17
 """Cells of a miss's cause."""
 PENDING: Final = Span("…", "faint")
-"""In place of a figure that takes sessions which are not counted yet."""
+"""Placeholder for a figure of sessions that are not counted yet."""
 _COUNTED: Final = frozenset({"misses", "overflows", "compactions"})
 
 
 def table(head: str, *, mark: int = 1) -> Table[UsageSums]:
-    """The table of rows by `head`: a project, a model, a week ..."""
+    """The table of rows grouped by `head`: a project, a model, a week ..."""
     return Table(
         (
             Column(head, 0, _name, "left", least=14, sort=lambda row: row.name),
             Column("sessions", 8, _count("sessions"), gap=1, from_width=90, sort=lambda row: row.sessions),
             Column("calls", 7, _count("calls"), gap=1, sort=lambda row: row.calls),
-            Column("input", 7, _input, gap=1, sum=sum_of_input, sort=lambda row: row.input),
-            Column("read", 5, _read, gap=1, sum=sum_of_read, sort=lambda row: row.read_share or 0.0),
+            Column("input", 7, _input, gap=1, sum=explain_input, sort=lambda row: row.input),
+            Column("read", 5, _read, gap=1, sum=explain_read, sort=lambda row: row.read_share or 0.0),
             Column("output", 7, _output, gap=1, from_width=90, sort=lambda row: row.output),
             Column("misses", 6, _count("misses", "warn"), gap=1, from_width=66, sort=lambda row: row.misses),
-            Column("lost", 8, _lost, gap=1, sum=sum_of_lost, sort=lambda row: row.lost or 0.0),
+            Column("lost", 8, _lost, gap=1, sum=explain_lost, sort=lambda row: row.lost or 0.0),
             Column("over", 5, _count("overflows", "warn"), gap=1, from_width=74, sort=lambda row: row.overflows),
             Column("comp.", 5, _count("compactions"), gap=1, from_width=74, sort=lambda row: row.compactions),
-            Column("cost", 9, _cost, gap=1, sum=sum_of_cost, sort=lambda row: row.usd or 0.0),
+            Column("cost", 9, _cost, gap=1, sum=explain_cost, sort=lambda row: row.usd or 0.0),
         ),
         mark=mark,
     )
@@ -140,11 +143,11 @@ def tools_table(*, mark: int = 1) -> Table[HeavyTool]:
 
 
 def misses_table(*, mark: int = 1) -> Table[WorstMiss]:
-    """The table of the worst misses."""
+    """The table of the most expensive misses."""
     return Table(
         (
             Column("lost", 8, lambda row, _: Span(numbers.money(row.lost), "warn"), sort=lambda row: row.lost),
-            Column("cause", CAUSE, lambda row, _: Span(row.cause or numbers.NONE), "left", gap=2, from_width=60),
+            Column("cause", CAUSE_CELLS, lambda row, _: Span(row.cause or numbers.NONE), "left", gap=2, from_width=60),
             Column("day", 10, _day, "left", gap=1, from_width=100, sort=lambda row: row.at),
             Column("call", 7, lambda row, _: Span(f"{row.call:,}"), gap=1, sort=lambda row: row.call),
             Column("title", 0, _session, "left", gap=2, least=20, sort=lambda row: row.title or row.key),
@@ -154,7 +157,7 @@ def misses_table(*, mark: int = 1) -> Table[WorstMiss]:
 
 
 def changes_table(*, mark: int = 1) -> Table[SeenChange]:
-    """The table of changes to compare by."""
+    """The table of changes that can be compared."""
     return Table(
         (
             Column("change", 0, _words, "left", least=20, sort=lambda row: row.words),
@@ -186,30 +189,30 @@ def _session(row: WorstMiss, room: int) -> Span:
     return Span(cells.ends(safe_text.one_line(row.title or row.key, 400), room))
 
 
-def table_of(rows: Sequence[StatRow], head: str, at: float) -> Table[StatRow]:
-    """The table of such rows, all of one kind, at the Unix time `at`; `head` names what they are made by."""
+def table_for_rows(rows: Sequence[StatRow], head: str, at: float) -> Table[StatRow]:
+    """The table for rows of one kind, at the Unix time `at`; `head` names the grouping."""
     if any(isinstance(row, WorstMiss) for row in rows):
         return cast(Table[StatRow], misses_table())
     if any(isinstance(row, SeenChange) for row in rows):
         return cast(Table[StatRow], changes_table())
     if any(isinstance(row, ReportedWindow) for row in rows):
         return cast(Table[StatRow], quota_table(at))
-    found = tools_table() if any(isinstance(row, HeavyTool) for row in rows) else table(head)
-    return cast(Table[StatRow], found)
+    chosen = tools_table() if any(isinstance(row, HeavyTool) for row in rows) else table(head)
+    return cast(Table[StatRow], chosen)
 
 
-def sums_of_told(found: Stats) -> dict[str, str]:
-    """The sums behind the figures of `told`, by the glossary's words."""
-    return {"list price": sum_of_cost(found.total)}
+def explain_summary(stats: Stats) -> dict[str, str]:
+    """Explanations of the figures in `told`, by glossary word."""
+    return {"list price": explain_cost(stats.total)}
 
 
 def _name(row: UsageSums, room: int) -> Span:
     words = safe_text.one_line(row.name, 400) or "all"
-    return Span(_shorter(words, room), "ink" if row.name else "ink bold")
+    return Span(_shorten_name(words, room), "ink" if row.name else "ink bold")
 
 
-def _shorter(words: str, room: int) -> str:
-    """A folder's end, which says most, or both ends of a model's name: rows with another name look otherwise."""
+def _shorten_name(words: str, room: int) -> str:
+    """The end of a path, or both ends of a model name, so that different rows differ."""
     if words.startswith(("/", "~")):
         return words if cells.width(words) <= room else f"…{cells.tail(words, room - 1)}"
     return words if cells.width(words) <= room else cells.ends(words.removeprefix("claude-"), room)
@@ -265,18 +268,18 @@ def _tool_cost(row: HeavyTool, room: int) -> Span:
     return Span(numbers.money(row.usd))
 
 
-def sum_of_input(row: UsageSums) -> str:
-    """Input by how it was paid."""
+def explain_input(row: UsageSums) -> str:
+    """Explain input tokens by cache state."""
     return f"{row.input:,} tokens = {row.read:,} read from the cache + {row.input - row.read:,} others."
 
 
-def sum_of_read(row: UsageSums) -> str:
-    """The share that the cache had."""
+def explain_read(row: UsageSums) -> str:
+    """Explain the share read from the cache."""
     return sums.share(row.read, row.input, " of input")
 
 
-def sum_of_lost(row: UsageSums) -> str:
-    """What misses cost, as a share of it all."""
+def explain_lost(row: UsageSums) -> str:
+    """Explain the cost of misses as a share of the total."""
     if row.uncounted:
         return f"{numbers.many(row.uncounted, 'session')} not counted yet."
     known = sums.share_of_money(row.lost, row.usd)
@@ -285,44 +288,46 @@ def sum_of_lost(row: UsageSums) -> str:
     return f"{known} The price of {numbers.many(row.unpriced_misses, 'miss', 'misses')} is not known.".strip()
 
 
-def sum_of_cost(row: UsageSums) -> str:
-    """Money for tokens."""
+def explain_cost(row: UsageSums) -> str:
+    """Explain the cost as a price per token."""
     least = f" {row.unpriced:,} calls have no price." if row.unpriced else ""
     least += f" {row.partial:,} answers are not reported in full." if row.partial else ""
     return sums.rate(row.usd, row.input + row.output) + least
 
 
 NONE_YET: Final = "No call of yours yet; samples do not count. Run an agent, or import with I."
-"""Where there is nothing to sum up: what is missing, and what to do about it."""
+"""Text for an empty summary: the reason, and a next step."""
 
 
-def told(found: Stats, at: float, room: int | None = None) -> list[Span]:
-    """The whole in a line, at the Unix time `at`: sessions, tokens, money, the window that is open and the week. Where
-    there is less `room` (cells), what the table's last row says too goes first."""
-    total = found.total
+def summary_line(stats: Stats, at: float, room: int | None = None) -> list[Span]:
+    """Summary line at the Unix time `at`: sessions, tokens, money, open window and week.
+
+    To fit in `room` cells, parts that the table's last row repeats are left out first.
+    """
+    total = stats.total
     parts = [
         numbers.many(total.sessions, "session"),
         numbers.many(total.calls, "call"),
         f"{numbers.least_tokens(total.tokens, total.partial > 0)} tokens",
         f"{numbers.least(total.usd, total.at_least)} list price" if total.calls else "",
-        *(f"5 hours {of_window(window)}" for window in found.windows if window.is_open_at(at)),
-        f"7 days {of_window(found.week)}" if found.week.calls else "",
-        ", ".join(reported_now(found.reported, at)),
+        *(f"5 hours {format_window(window)}" for window in stats.windows if window.is_open_at(at)),
+        f"7 days {format_window(stats.week)}" if stats.week.calls else "",
+        ", ".join(open_quotas(stats.reported, at)),
     ]
-    reported = parts.pop()
+    quota_text = parts.pop()
     line = ""
-    for without in _LEFT_OUT:
-        kept = [part for n, part in enumerate(parts) if n not in without]
-        line = _BETWEEN.join(filter(None, [*kept, "" if _REPORTS in without else reported]))
+    for without in OMITTED_PARTS:
+        remaining = [part for n, part in enumerate(parts) if n not in without]
+        line = SEPARATOR.join(filter(None, [*remaining, "" if _REPORTS in without else quota_text]))
         if room is None or len(line) <= room:
             break
     return [Span(line, "dim")]
 
 
-_BETWEEN: Final = " · "
+SEPARATOR: Final = " · "
 _REPORTS: Final = -1
 _CALLS, _TOKENS, _MONEY, _SESSIONS = 1, 2, 3, 0
-_LEFT_OUT: Final = (
+OMITTED_PARTS: Final = (
     (),
     (_CALLS,),
     (_CALLS, _TOKENS),
@@ -332,7 +337,7 @@ _LEFT_OUT: Final = (
     (_REPORTS, _CALLS, _TOKENS, _MONEY),
     (_REPORTS, _CALLS, _TOKENS, _MONEY, _SESSIONS),
 )
-"""The parts of `told` that are left out until the rest has room."""
+"""Parts left out of the summary line, step by step, until the rest fits."""
 
 
 _UNITS: Final[dict[str, Callable[[float], str]]] = {
@@ -343,31 +348,36 @@ _UNITS: Final[dict[str, Callable[[float], str]]] = {
 }
 
 
-def sides_of(found: Comparison) -> str:
+def describe_sides(comparison: Comparison) -> str:
     """``9 sessions, 120 calls → 4 sessions, 31 calls``."""
-    each = (found.before, found.after)
-    return " → ".join(f"{numbers.many(one.sessions, 'session')}, {numbers.many(one.calls, 'call')}" for one in each)
+    sides = (comparison.before, comparison.after)
+    return " → ".join(f"{numbers.many(side.sessions, 'session')}, {numbers.many(side.calls, 'call')}" for side in sides)
 
 
-def one_sided(found: Stats, what: str) -> str:
-    """Why nothing can be compared, where a side of `what` has no call; and what can be, if possible of its kind."""
-    kind = what.partition("=")[0] + "="
-    there = [safe_text.one_line(one.words, 60) for one in found.changes]
-    there = [words for words in there if words.startswith(kind)] or there
-    named = f" Sessions tell of: {', '.join(there[:_NAMED])}{', ...' if len(there) > _NAMED else ''}." if there else ""
+def explain_missing_side(stats: Stats, change: str) -> str:
+    """Explain why `what` cannot be compared (one side has no call), and name comparable changes, preferably of its
+    kind."""
+    kind = change.partition("=")[0] + "="
+    available = [safe_text.one_line(seen.words, 60) for seen in stats.changes]
+    available = [words for words in available if words.startswith(kind)] or available
+    named = (
+        f" Known: {', '.join(available[:MAX_NAMED_CHANGES])}{', ...' if len(available) > MAX_NAMED_CHANGES else ''}."
+        if available
+        else ""
+    )
     return f"No call on one of the two sides, so there is nothing to compare.{named}"
 
 
-_NAMED: Final = 6
+MAX_NAMED_CHANGES: Final = 6
 
 
-def sides_noted(found: Comparison) -> str:
+def session_counts(comparison: Comparison) -> str:
     """``9 → 4 sessions``."""
-    return f"{found.before.sessions:,} → {found.after.sessions:,} sessions"
+    return f"{comparison.before.sessions:,} → {comparison.after.sessions:,} sessions"
 
 
 def metrics_table(*, mark: int = 0) -> Table[Metric]:
-    """What changed: each figure before and after, and the difference with its 95 % interval."""
+    """Each figure before and after a change, and the difference with its 95 % interval."""
     return Table(
         (
             Column("figure", 25, lambda row, _: Span(row.name), "left"),
@@ -380,8 +390,8 @@ def metrics_table(*, mark: int = 0) -> Table[Metric]:
     )
 
 
-def _value(row: Metric, found: Estimate | None) -> str:
-    return numbers.NONE if found is None else _in_unit(row.unit, found.value)
+def _value(row: Metric, estimate: Estimate | None) -> str:
+    return numbers.NONE if estimate is None else _in_unit(row.unit, estimate.value)
 
 
 def _in_unit(unit: str, value: float) -> str:
@@ -399,21 +409,21 @@ def _tone(row: Metric) -> str:
     return "accent bold" if row.shown else "dim"
 
 
-_CHANCE: Final = ("  no difference shown", "  chance")
-"""What stands behind an interval that holds 0, as much as fits."""
+CHANCE_NOTES: Final = ("  no difference shown", "  chance")
+"""Texts after an interval that contains 0; the first one that fits is used."""
 
 
 def _range(row: Metric, room: int) -> Span:
-    found = row.difference
-    if found is None or found.low is None or found.high is None:
+    difference = row.difference
+    if difference is None or difference.low is None or difference.high is None:
         return Span("too few sessions", "faint")
-    words = f"{_in_unit(row.unit, found.low)} … {_in_unit(row.unit, found.high)}"
+    words = f"{_in_unit(row.unit, difference.low)} … {_in_unit(row.unit, difference.high)}"
     if row.shown:
         return Span(words)
-    told = next((one for one in _CHANCE if len(words) + len(one) <= room), "")
-    return Span(words + told, "dim")
+    note = next((one for one in CHANCE_NOTES if len(words) + len(one) <= room), "")
+    return Span(words + note, "dim")
 
 
-def shown_metrics(metrics: Iterable[Metric]) -> list[Metric]:
-    """Those that either side has."""
-    return [one for one in metrics if one.before is not None or one.after is not None]
+def available_metrics(metrics: Iterable[Metric]) -> list[Metric]:
+    """The metrics that have a value on either side."""
+    return [metric for metric in metrics if metric.before is not None or metric.after is not None]

@@ -143,7 +143,7 @@ def test_a_file_of_one_body_is_exported_byte_for_byte(dialect: str, data: st.Dat
 @pytest.mark.parametrize("dialect", few(sorted(WRITERS)))
 @given(events=EVENTS, seed=st.integers(0, 99))
 def test_requests_that_grow_are_one_path(dialect: str, events: list[tuple[str, ...]], seed: int) -> None:
-    key = "input" if dialect == "openai_responses" else "messages"
+    key = {"openai_responses": "input", "google": "contents"}.get(dialect, "messages")
     whole = WRITERS[dialect]([("user", "start"), *events])
     first = next(n for n, message in enumerate(whole[key], 1) if message["role"] == "user")
     lines = [json.dumps({**whole, key: whole[key][:n]}) for n in range(first, len(whole[key]) + 1)]

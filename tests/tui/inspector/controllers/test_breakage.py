@@ -60,7 +60,7 @@ async def test_every_pane_and_the_command_line_tell_the_same(tmp_path: Path, ctx
         begins = staging.scene.reported_position(staging.scene.session.tree[nodes[at]].parent)
         assert drawn.break_at == pytest.approx(begins, rel=0.01) and drawn.segments[0][1] == staging.breakage.still_read
         assert staging.breakage.still_read <= begins + 1
-        behind = [staging.behind(node) for node in nodes]
+        behind = [staging.is_behind_break(node) for node in nodes]
         assert all(behind[at:]) and behind == sorted(behind)
         first = staging.scene.session.tree[nodes[behind.index(True)]].parent
         assert behind.index(True) == at or staging.scene.reported_position(first) >= staging.breakage.still_read

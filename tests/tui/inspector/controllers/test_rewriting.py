@@ -146,7 +146,7 @@ async def test_a_summary_and_a_note_are_edited_in_place() -> None:
         await pilot.press(*"mind", "enter")
         rows = screen.panels.transcript.data
         assert rows is not None
-        note = next(n for n in range(rows.count) if (new := rows.new(n)) is not None and new.edit.kind == "note")
+        note = next(n for n in range(rows.count) if (new := rows.insert_at(n)) is not None and new.edit.kind == "note")
         screen.panels.transcript.move_to(note)
         await do(pilot, "EditInPlace")
         (await editor(pilot)).area.text = "mind the gap"
@@ -182,7 +182,7 @@ async def test_the_static_part_is_offered_and_hoisted() -> None:
         (edit,) = staged(screen)
         assert (edit.kind, dict(edit.params)) == ("hoist", {"text": RULES, "to": "system"})
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
-        assert screen.panels.staging is not None and len(screen.panels.staging.news) == 1
+        assert screen.panels.staging is not None and len(screen.panels.staging.inserted) == 1
 
 
 async def test_marked_messages_give_up_what_they_share_and_one_alone_is_cut_down() -> None:
@@ -260,7 +260,7 @@ async def test_a_block_is_moved_to_three_places_and_back() -> None:
             await pilot.pause()
         assert [edit.params["to"] for edit in staged(screen)] == ["start", "system", "end"]
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
-        assert screen.panels.staging is not None and len(screen.panels.staging.news) == 1, "it stands once"
+        assert screen.panels.staging is not None and len(screen.panels.staging.inserted) == 1, "it stands once"
         at(screen, "second task")
         screen.owner(RewritingController).move("end")
         assert [edit.params["to"] for edit in staged(screen)] == ["start", "system"]

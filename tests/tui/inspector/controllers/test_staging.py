@@ -314,7 +314,7 @@ def to_summary(screen: InspectorScreen) -> None:
     """Put the cursor on the summary that an edit puts in."""
     rows = screen.panels.transcript.data
     assert rows is not None
-    screen.panels.transcript.move_to(next(index for index in range(rows.count) if rows.new(index) is not None))
+    screen.panels.transcript.move_to(next(index for index in range(rows.count) if rows.insert_at(index) is not None))
     assert screen.panels.transcript.place.new is not None
 
 
@@ -346,7 +346,7 @@ async def test_a_summary_is_reached_by_the_cursor_and_edited(monkeypatch: pytest
         assert overlay.in_force[-1].params["text"] == "what I say of it"
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
         staging = screen.panels.staging
-        assert staging is not None and len(staging.news) == 1 and "what I say of it" in text(screen)
+        assert staging is not None and len(staging.inserted) == 1 and "what I say of it" in text(screen)
         new = screen.panels.transcript.place.new
         assert new is not None and new.edit == overlay.in_force[-1], "the cursor stays on it"
         await pilot.press("z")
@@ -406,7 +406,7 @@ async def test_the_price_comes_by_itself_also_where_a_repair_puts_a_message_in()
         at(screen, "first question")
         await pilot.press("d")
         await until(pilot, lambda: screen.panels.staged.what is not None and bool(screen.panels.staged.what.moments))
-        assert screen.panels.staging is not None and screen.panels.staging.news
+        assert screen.panels.staging is not None and screen.panels.staging.inserted
 
 
 async def test_figures_that_come_before_the_recording_is_placed_do_not_hold_the_view() -> None:
@@ -467,13 +467,13 @@ async def test_a_summary_is_read_before_it_is_applied_and_what_another_run_did_i
         at(screen, "The cart is fine")
         await pilot.press("v", "s")
         row = screen.panels.transcript.cursor
-        assert screen.panels.transcript.place.new is not None and rows.is_open(row) is not None
+        assert screen.panels.transcript.place.new is not None and rows.open_state(row) is not None
         assert "Files read" in text(screen), "it is open"
         await pilot.press("enter")
-        assert rows.is_open(row) is None
+        assert rows.open_state(row) is None
         rows.read.clear()
         await pilot.press("a")
-        assert not overlay.applied and rows.is_open(row) is not None and "Read the summary" in text(screen)
+        assert not overlay.applied and rows.open_state(row) is not None and "Read the summary" in text(screen)
         await pilot.press("a")
         assert len(overlay.applied) == 1
         overlay._earlier = {entry.id for entry in overlay.log}

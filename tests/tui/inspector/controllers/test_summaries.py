@@ -47,7 +47,7 @@ async def test_it_is_asked_before_anything_leaves_and_staged_when_it_is_there() 
         (edit,) = overlay.staged
         assert edit.kind == SUMMARIZE and edit.params["by"] == "offline" and "no model" in str(edit.params["text"])
         assert "wrote it" in said(screen)
-        assert screen.panels.staging is not None and screen.panels.staging.news
+        assert screen.panels.staging is not None and screen.panels.staging.inserted
 
 
 async def test_no_means_no() -> None:

@@ -1,4 +1,4 @@
-"""Bedrock's event streams, and Claude at Vertex AI: read, priced, and named by the model in their paths."""
+"""Models at other addresses: Bedrock's event streams, Claude at Vertex AI, Gemini with a login."""
 
 from __future__ import annotations
 
@@ -86,6 +86,23 @@ def test_claude_elsewhere_is_claude(url: str, model: str) -> None:
     assert read_block(found.response.items[-1].block).text == "hello"
     (call,) = calls(read(recorded(url, CLAUDE, stream), "a.har"))
     assert price_call(call, price_table()).usd > 0 and call.skeleton is not None
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_what_gemini_cli_asks_with_a_login_is_googles_inside(streamed: bool) -> None:
+    _, request, _, answer = cases.google()
+    wrapped = {"model": "gemini-9-pro", "project": "p", "user_prompt_id": "u", "request": request}
+    told = cases.body({"response": answer, "traceId": "t"}).encode()
+    method = "streamGenerateContent?alt=sse" if streamed else "generateContent"
+    url = f"https://cloudcode-pa.googleapis.com/v1internal:{method}"
+    raw = b"data: " + told + b"\n\n" if streamed else told
+    found = decode(Exchange(cases.body(wrapped).encode(), raw, url=url, status=200))
+    plain = decode(
+        Exchange(cases.body(request).encode(), cases.body(answer).encode(), url=cases.GOOGLE_URL, status=200)
+    )
+    assert found is not None and plain is not None
+    assert (found.items, found.response, found.params) == (plain.items, plain.response, plain.params)
+    assert found.model == "gemini-9-pro" and found.skeleton is None
 
 
 def test_vertex_counts_tokens_at_a_path_of_its_own() -> None:
