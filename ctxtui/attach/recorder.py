@@ -76,8 +76,8 @@ class _RecordedExchange(Struct, kw_only=True):
 class Tapes:
     """The files of a run. Lines made by `record` are in them after the next `flush`.
 
-    Callers of `record`, `drop` or `can_append` hold `lock`; only one thread calls `flush` and `close`, which write
-    without it.
+    Callers of `record`, `discard`, `drop` or `can_append` hold `lock`; only one thread calls `flush` and `close`, which
+    write without it.
     """
 
     def __init__(self, run: RecordedRun) -> None:

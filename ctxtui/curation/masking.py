@@ -407,7 +407,7 @@ class Masker:
         return self.mask_id(name) if self.level == Level.TEXT else self._without_finds(name)
 
     def _media(self, words: str) -> str:
-        """Mask an image or a file in base64; unchanged at level `secrets` if it contains none."""
+        """Mask an image or a file in base64; unchanged at level `SECRETS` if it contains none."""
         if self.level == Level.SECRETS and not any(self._holds(text) for text in (words, *_texts_in(words))):
             return words
         self._count("image or file")

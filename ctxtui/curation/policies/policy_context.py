@@ -258,7 +258,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
     def may_remove(self, position: int, author: str) -> bool:
         """Whether the policy `author` may remove the block at `position`.
 
-        Like `free`, also for blocks that another policy has only shortened.
+        Like `may_change`, also for blocks that another policy has only shortened.
         """
         change = self.applied.changes.get(position)
         is_fixed = change is not None and (change.after is None or change.is_repair or change.edit.author == USER)

@@ -90,7 +90,7 @@ def _search(here: PolicyContext, policies: Iterable[Policy], work: int) -> Itera
 
 
 def complete(policy_context: PolicyContext, remedy: Remedy) -> Remedy:
-    """Extend `found` as the command line does: each policy is run until it adds nothing, then the next."""
+    """Extend `remedy` as the command line does: each policy is run until it adds nothing, then the next."""
     alone = len(remedy.steps) == 1
     begun = remedy.edits if alone else ()
     more = run_all(remedy.steps, policy_context.under(begun))

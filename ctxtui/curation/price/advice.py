@@ -99,7 +99,7 @@ def find_advice(
     horizon: int,
     stopped: Callable[[], bool] = lambda: False,
 ) -> list[Advice]:
-    """The best of `found` in `policy_context`, by risk, then by savings over `horizon` calls.
+    """The best of `remedies` in `policy_context`, by risk, then by savings over `horizon` calls.
 
     `price` returns None if an edit cannot be priced. Nothing that is quoted later is removed. Computing ends once
     `stopped` returns True.

@@ -154,10 +154,10 @@ SIGNAL_EXIT_BASE: Final = 128
 
 @dataclass(slots=True, kw_only=True)
 class RelayedProgram:
-    """A program, and the relay that runs around it. `given` are the upstreams that the user named, `folder` receives
-    the recordings, `database` holds the edits, `hold` decides which requests are held. With `forward` the program is
-    routed by a proxy and certificates of this run instead of base URLs. `say` prints a message once the program has
-    ended.
+    """A program, and the relay that runs around it. `named_upstreams` are the upstreams that the user named, `folder`
+    receives the recordings, `database` holds the edits, `hold` decides which requests are held. With `forward` the
+    program is routed by a proxy and certificates of this run instead of base URLs. `say` prints a message once the
+    program has ended.
     """
 
     command: Sequence[str]
@@ -225,7 +225,7 @@ class RelayedProgram:
         return self.recorder.files if hasattr(self, "recorder") else []
 
     def upstreams(self) -> list[Upstream]:
-        """The providers that the program uses by itself, overridden by `given`. Raises `BadConfig`."""
+        """The providers that the program uses by itself, overridden by `named_upstreams`. Raises `BadConfig`."""
         urls = dict(self.program.upstreams(self.env, self.cwd)) | dict(self.named_upstreams)
         return [Upstream(name, url) for name, url in urls.items()]
 

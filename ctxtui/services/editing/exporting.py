@@ -302,7 +302,7 @@ def resume_info(form: str, result: Written, output: Path | None) -> dict[str, st
 
 
 def copy_own_transcript(loaded: Loaded, chosen: ChosenCall, form: str) -> Written:
-    """As `resumable`; if the tool's own transcript is joined with ctxtui's recording and has the call, copy that."""
+    """Like `copy_session`; if the tool's own transcript is joined with ctxtui's recording and has the call, copy it."""
     if loaded.transcript is not None:
         own, thread = load(loaded.transcript, own=""), chosen.thread
         numbered = enumerate(own.session.thread_calls(thread), 1)

@@ -75,7 +75,7 @@ class AdviceSearch(Struct, frozen=True, kw_only=True):
 
 
 def subtract_staged(tag: PriceTag, staged: PriceTag | None) -> PriceTag:
-    """`found` minus what the `staged` edits cost anyway."""
+    """`tag` minus what the `staged` edits cost anyway."""
     staged_moments = {moment.name: moment for moment in staged.moments} if staged is not None else {}
     moments = (
         _difference(moment, staged_moments[moment.name]) if moment.name in staged_moments else moment
@@ -205,7 +205,7 @@ class Proposals:
 
     def advice(self, horizon: int, stopped: Callable[[], bool] = lambda: False) -> list[Advice]:
         """Advice beyond the edits in force, the largest savings over `horizon` calls first. For a worker, which sets
-        `stopped`. The search ends after `_ENOUGH` seconds of processor time.
+        `stopped`. The search ends after `MAX_SEARCH_SECONDS` seconds of processor time.
         """
         found, staged = self.begun()
         policies = [policy for policy in self._policies if policy.name != budget.NAME]

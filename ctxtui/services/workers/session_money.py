@@ -50,7 +50,7 @@ _BLOCK_GROUPINGS: Final = frozenset({CATEGORY, TOOL})
 
 
 class CostRequest(NamedTuple):
-    """A request for the cost of a session, by one of the `WAYS` of `totals.spending`.
+    """A request for the cost of a session, by one of `totals.spending.WAYS`.
 
     "" is one row. `own` are the paid ids of the calls to count (None: all).
     """

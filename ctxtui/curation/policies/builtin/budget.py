@@ -155,11 +155,11 @@ class _Level(_EditSets):
         return [wish for wish in proposals if wish.risk == self._risk]
 
     def proposals(self, most: Risk, vain: _IsUseless) -> list[list[Edit]]:
-        """See `_Given`."""
+        """The proposed sets of edits."""
         return [[*wish.edits] for wish in self._wishes(most, vain)]
 
     def options(self, most: Risk, vain: _IsUseless) -> list[list[Edit]]:
-        """See `_Given`."""
+        """The sets of edits that were tried, the most freeing first."""
         remedies = filter(None, map(self._tried.remedy, self._wishes(most, vain)))
         return [[*remedy.edits] for remedy in sorted(remedies, key=lambda one: -one.freed)]
 
