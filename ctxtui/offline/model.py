@@ -123,7 +123,7 @@ def parse_intents(text: str) -> list[Intent]:
         sentence_intents = list(_sentence(_PARALLEL.sub(" ", sentence.strip()[:_MAX_SENTENCE_CHARS]).strip()))
         for intent in sentence_intents:
             step += intent.has_reference and any(w.step == step for w in intents)
-            intents.append(replace(intent, step=step, what=restore(intent.subject), where=restore(intent.place)))
+            intents.append(replace(intent, step=step, subject=restore(intent.subject), place=restore(intent.place)))
         step += bool(sentence_intents)
     files = dict.fromkeys(_FILE.findall(text[:_MAX_SENTENCE_CHARS])) if "?" in text else ()
     return intents or [Intent("read", "read", path) for path in files]
@@ -547,9 +547,9 @@ def _resolve(intent: Intent, talk: ScriptTask) -> Intent:
         list(dict.fromkeys(path for text in texts for path in _PATH.findall(text)))
         for texts in ([outcome.text for outcome in talk.outcomes], [outcome.arguments for outcome in talk.outcomes])
     )
-    what = returned_paths[0] if returned_paths and _PRONOUN.match(intent.subject) else intent.subject
-    where = (requested_paths or returned_paths or [intent.place])[-1] if _PRONOUN.match(intent.place) else intent.place
-    return replace(intent, what=what, where=where)
+    subject = returned_paths[0] if returned_paths and _PRONOUN.match(intent.subject) else intent.subject
+    place = (requested_paths or returned_paths or [intent.place])[-1] if _PRONOUN.match(intent.place) else intent.place
+    return replace(intent, subject=subject, place=place)
 
 
 def _answer_text(talk: ScriptTask, options: AnswerOptions, intents: Sequence[Intent]) -> str:

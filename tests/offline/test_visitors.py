@@ -274,7 +274,7 @@ def test_it_ends_on_a_signal_with_many_streams_open_and_more_waiting(tmp_path: P
         running.send_signal(number)
         assert running.wait(30) == 0
         assert time.monotonic() - began < 20
-        assert running.stderr is not None and b"offline provider ended" in running.stderr.read()
+        assert running.stderr is not None and b"offline provider stopped" in running.stderr.read()
         clients.join(30)
         assert not clients.is_alive()
     (log,) = (tmp_path / "log").iterdir()
