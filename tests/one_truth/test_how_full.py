@@ -128,7 +128,7 @@ async def agrees(path: Path, kind: str, number: int = 0) -> tuple[int, int]:
         await pilot.pause()
         assert f"next call {numbers.tokens(after)} → " in "".join(map(plain, advice.board.draw(100, 6)))
         policies = await listed(screen, pilot, "L", PoliciesScreen)
-        row = next(one for one in policies.pane.rows if one.gains)
+        row = next(one for one in policies.pane.rows if one.has_gain)
         assert row.share == pytest.approx((after - row.freed) / pane.usable)
         return without, after
 
