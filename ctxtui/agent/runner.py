@@ -311,7 +311,7 @@ def _is_transient(error: str) -> bool:
 
 
 class BodySender(Protocol):
-    """Sends a body and yields the bytes of the answer (`providers.sdk_client.SdkLine`)."""
+    """Sends a body and yields the bytes of the answer (`providers.sdk_client.SdkClient`)."""
 
     def send(self, body: bytes) -> AsyncIterator[bytes]:
         """Yield the bytes of the answer to `body` as they arrive. Raises `ProviderError`."""

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from ctxtui.attach.gate import Gate
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import SWITCH_INTERVAL, Relay
-from ctxtui.attach.run import RecordedRun, new_run
+from ctxtui.attach.run import RecordedRun, new_run_name
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.attach.control import Control
@@ -169,7 +169,7 @@ class RelayedProgram:
     named_upstreams: Mapping[str, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     say: Callable[[str], None] = lambda text: None
-    run: str = field(default_factory=new_run)
+    run: str = field(default_factory=new_run_name)
     recorder: Recorder = field(init=False)
     urls: dict[str, str] = field(default_factory=dict)
     """The base URLs given to the program, by provider; empty with `forward`."""
