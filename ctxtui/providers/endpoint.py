@@ -108,5 +108,5 @@ def _from_keyring(provider: str) -> str:
     try:
         return str(keyring.get_password(SERVICE, provider) or "")
     except (errors.KeyringError, RuntimeError):
-        # Without a desktop there is often no keyring to ask.
+        # Without a desktop there is often no keyring.
         return ""

@@ -28,7 +28,7 @@ from ctxtui.providers.endpoint import (
     sends_key_in_plain,
 )
 from ctxtui.providers.local_servers import LocalServer, ServedModel, find_servers, identify_server
-from ctxtui.providers.sdk_client import SdkLine
+from ctxtui.providers.sdk_client import SdkClient
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice, stays_on_machine
 from ctxtui.services.chat.context_window import with_window
 from ctxtui.services.config.config import Config
@@ -221,7 +221,7 @@ def _offline(model: str) -> ChatModel:
     return ChatModel(Endpoint(OFFLINE, ANTHROPIC, kind=OFFLINE, local=True), model or OFFLINE, why="asked for")
 
 
-async def add_listed_details(chat_model: ChatModel, line: SdkLine, config: Config) -> ChatModel:
+async def add_listed_details(chat_model: ChatModel, line: SdkClient, config: Config) -> ChatModel:
     """Add details from the provider's model list: ids, and for Anthropic window and answer limit. Unchanged if the
     provider does not answer.
     """

@@ -20,7 +20,7 @@ from ctxtui.curation.context import Context, is_call
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.request_check import RequestRefused
 from ctxtui.curation.summary_request import SYSTEM, external_request, request_in_context
-from ctxtui.providers.sdk_client import SdkLine
+from ctxtui.providers.sdk_client import SdkClient
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.model_choice import NAMES, choose_model, params_for, providers_of
 from ctxtui.services.chat.offline_provider import start_offline
@@ -98,7 +98,7 @@ async def write_summary(chat_model: ChatModel, body: bytes) -> Summary:
     close_offline = None
     if chat_model.is_offline:
         chat_model, close_offline = await start_offline(chat_model)
-    line = SdkLine(chat_model.endpoint)
+    line = SdkClient(chat_model.endpoint)
     try:
         response = await send_once(line, chat_model.endpoint.dialect, body)
     finally:

@@ -32,7 +32,7 @@ from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.tool_results import CLEARED
 from ctxtui.pricing.price import PriceTable
 from ctxtui.pricing.rates import find_rates
-from ctxtui.providers.sdk_client import SdkLine
+from ctxtui.providers.sdk_client import SdkClient
 from ctxtui.services.chat.chat_model import ChatModel, stays_on_machine
 from ctxtui.services.chat.model_choice import params_for
 from ctxtui.services.chat.offline_provider import start_offline
@@ -304,7 +304,7 @@ async def send_plan(
     close_offline: Callable[[], Awaitable[None]] | None = None
     if chat_model.is_offline:
         chat_model, close_offline = await start_offline(chat_model)
-    line, trials = SdkLine(chat_model.endpoint), []
+    line, trials = SdkClient(chat_model.endpoint), []
     try:
         for resend in plan:
             trial = Trial(variant=resend.variant, number=resend.number, recorded=resend.recorded)

@@ -150,7 +150,7 @@ def charge_of(call: Call, chat_model: ChatModel, price: Price) -> tuple[float | 
 
 
 def with_answer_limit(draft: Draft, limit: int) -> Draft:
-    """`draft` with an answer limit of `most` tokens and no other change."""
+    """`draft` with an answer limit of `limit` tokens and no other change."""
     body = loads(draft.body)
     if draft.skeleton.dialect == GOOGLE:
         body["generationConfig"] = {**body.get("generationConfig", {}), "maxOutputTokens": limit}

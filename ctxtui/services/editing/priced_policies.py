@@ -9,7 +9,7 @@ from ctxtui.core.edit_log import MISS, unapplied_ids
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.policies.policy import Step, run_all
-from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.services.editing.overlay import ThreadEdits
 
@@ -18,7 +18,7 @@ Price = Callable[["Applied"], "PriceTag"]
 
 
 def act_at_price(
-    steps: Sequence[Step], situation: PolicyContext, overlay: ThreadEdits, price: Price, horizon: int
+    steps: Sequence[Step], policy_context: PolicyContext, overlay: ThreadEdits, price: Price, horizon: int
 ) -> str:
     """Run the policies of `steps` for the next request, and apply their edits if the price allows it.
 
@@ -26,15 +26,15 @@ def act_at_price(
     staged and postponed until the next cache miss. Edits that the user reverted stay reverted. Returns a message, ""
     without edits.
 
-    `situation` is the context of that request, with the log of `overlay`.
+    `policy_context` is the context of that request, with the log of `overlay`.
     """
     names = {step.policy.name for step in steps}
-    overlay.stage_all(run_all(steps, situation))
+    overlay.stage_all(run_all(steps, policy_context))
     reverted_ids = unapplied_ids(overlay.log)
     policy_edits = [edit for edit in overlay.staged if edit.author in names and edit.id not in reverted_ids]
     if not policy_edits:
         return ""
-    after = apply(situation.context, _edits_to_apply(overlay, policy_edits), situation.rules)
+    after = apply(policy_context.context, _edits_to_apply(overlay, policy_edits), policy_context.rules)
     if after.refused:
         return _postpone(overlay, policy_edits, f"the provider would refuse them: {after.refused}")
     tag = price(after)

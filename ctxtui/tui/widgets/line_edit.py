@@ -175,7 +175,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 _HELP = "?"
 _MIN_TYPING_CELLS = 12
-"""Fewest cells for typing next to `brief`."""
+"""Fewest cells for typing next to `short_right`."""
 
 
 class LineEdit(Still, can_focus=True):
