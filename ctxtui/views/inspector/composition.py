@@ -291,9 +291,9 @@ def unfolded_height(what: Composition, room: int, *, opened: bool = False) -> in
 
 def part_at(what: Composition, room: int, height: int, line: int, *, opened: bool = False) -> CategoryPart | None:
     """The category in body line `line`, for a click."""
-    kept, _ = fold(what.parts, height - (room >= HEADS_FROM) - _residual_height(what, room, opened))
+    shown_parts, _ = fold(what.parts, height - (room >= HEADS_FROM) - _residual_height(what, room, opened))
     line -= room >= HEADS_FROM
-    return kept[line] if 0 <= line < len(kept) else None
+    return shown_parts[line] if 0 <= line < len(shown_parts) else None
 
 
 def is_residual(what: Composition, room: int, height: int, line: int, *, opened: bool = False) -> bool:

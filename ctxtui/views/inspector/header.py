@@ -131,13 +131,13 @@ def _state(content: Header, room: int) -> tuple[list[Span], list[Span]]:
         return [Span("  "), MARK["following"].span, Span(" following", "accent bold")], []
     sign = MARK[content.state]
     if content.behind:
-        held = [
+        state_spans = [
             Span("  "),
             sign.span,
             Span(f" {content.state}", sign.style),
             Span(f" +{content.behind:,}", "warn bold"),
         ]
-        return held, []
+        return state_spans, []
     if content.state == "held" and content.auto_release_s is not None:
         left = f" {content.auto_release_s // 60}:{content.auto_release_s % 60:02}"
         return [Span("  "), sign.span, Span(f" {content.state}", sign.style), Span(left, sign.style)], []

@@ -25,7 +25,7 @@ OUTCOMES: Final[Mapping[str, Spans]] = {
     "apply": (Span("● ", "ok"), Span("it left under the edits that are applied", "dim")),
     "answer": (Span("● ", "ok"), Span("your answer went to the program; the request never left", "dim")),
     "more": (Span("‖ ", "warn"), Span("ten minutes more: its program is kept waiting by pings", "dim")),
-    "refuse": (Span("✗ ", "crit"), Span("the program was told 403; the request never left", "dim")),
+    "refuse": (Span("✗ ", "crit"), Span("the program got 403; the request was not sent", "dim")),
 }
 """Confirmation of each way to release a held request."""
 
@@ -42,7 +42,7 @@ def rules_text(rules: Sequence[str]) -> str:
 def confirm_rules(rules: Sequence[str]) -> Spans:
     """Confirmation after rules were set."""
     if not rules:
-        return (Span("● ", "ok"), Span("requests leave as they come; no rule holds them", "dim"))
+        return (Span("● ", "ok"), Span("requests are sent at once; no rule holds them", "dim"))
     return (Span("‖ ", "warn"), Span(f"held from now on: {rules_text(rules)}"))
 
 

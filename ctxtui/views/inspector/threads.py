@@ -155,9 +155,9 @@ def table(current: str) -> Table[ThreadNode]:
     def name(row: ThreadNode, room: int) -> list[Span]:
         shown = row.id == current
         branch = "  " * (row.depth - 1) + ("└ " if row.last else "├ ") if row.depth else ""
-        told = safe_text.one_line(row.label, 200) or (row.id if row.depth else "main")
+        label = safe_text.one_line(row.label, 200) or (row.id if row.depth else "main")
         folds = f"  Σ {row.folds}" if row.folds else ""
-        fit = cells.fit(told, max(4, room - len(branch) - 2 - len(folds)))
+        fit = cells.fit(label, max(4, room - len(branch) - 2 - len(folds)))
         lead = [Span(branch, "hair"), _dot(shown), Span(" ")]
         return [*lead, Span(fit, "ink bold" if shown else "ink"), Span(folds, "cat-summary")]
 

@@ -142,9 +142,9 @@ def summary(diff: Diff) -> Iterator[list[Span]]:
     shared += [Span(numbers.tokens(diff.shared_tokens), "bold"), Span(" tokens", "dim")]
     unrecorded = diff.token - diff.shared_tokens
     if unrecorded > 0:
-        shared.append(Span(f", behind {numbers.tokens(unrecorded)} that are not recorded", "dim"))
+        shared.append(Span(f", after {numbers.tokens(unrecorded)} that are not recorded", "dim"))
     if diff.kept:
-        text = f"; {_blocks(diff.kept)} behind the first difference, {numbers.tokens(diff.kept_tokens)}, are the same"
+        text = f"; {_blocks(diff.kept)} after the first difference, {numbers.tokens(diff.kept_tokens)}, are the same"
         shared.append(Span(text, "dim"))
     shared += [Span("; they differ from token ", "dim"), Span(numbers.exact(diff.token), "bold")]
     yield [*shared, Span(" on.", "dim")]

@@ -142,7 +142,7 @@ def _parts(parts: Sequence[GrownPart], figure: Callable[[GrownPart], str]) -> Sp
 def _again(grown: Growth) -> Iterator[GrowthSentence]:
     share = grown.again.share
     if share is not None and len(grown.calls) > 1:
-        twice = f"; {numbers.tokens(grown.again.twice)} of the last context stand there twice" * bool(grown.again.twice)
+        twice = f"; {numbers.tokens(grown.again.twice)} of the last context are in it twice" * bool(grown.again.twice)
         yield GrowthSentence(7, "again", [Span(f"{numbers.share(share)} of all input had been sent before{twice}")])
 
 

@@ -94,7 +94,7 @@ def explain_count(row: Row) -> str:
     """Explain the count in a row."""
     if isinstance(row, BlockHits):
         times = "once" if row.hits == 1 else f"{row.hits:,} times"
-        return f"The text stands {times} in this block" + (
+        return f"The text occurs {times} in this block" + (
             f", which call {row.call:,} read first." if row.call else "."
         )
     session = row.session if isinstance(row, Folded) else row

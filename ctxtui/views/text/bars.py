@@ -73,7 +73,7 @@ def limit_words(window: ContextWindow) -> list[Span]:
     """The window limit and its origin; empty without a limit."""
     if not window.limit:
         return []
-    model_window = f"; the model takes {numbers.tokens(window.model)}" if window.model > window.limit else ""
+    model_window = f"; the model's window is {numbers.tokens(window.model)}" if window.model > window.limit else ""
     return [Span(numbers.tokens(window.limit)), Span(f" {window.origin_text}{model_window}", "dim")]
 
 

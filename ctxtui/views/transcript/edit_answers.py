@@ -47,56 +47,56 @@ class StagedEdits(Struct, frozen=True, kw_only=True):
     reason `why`. `keyed`: a model for summaries is available.
     """
 
-    made: Sequence[Edit]
+    edits: Sequence[Edit]
     before: int
     gained: int | None
     repairs: int = 0
-    left: int = 0
-    why: str = ""
+    unchanged: int = 0
+    reason: str = ""
     keyed: bool = False
 
     @property
     def is_needless(self) -> bool:
         """Whether it frees nothing, although its kind is meant to."""
-        free = any(edit.kind in NOT_SHRINKING or edit.kind == "drop" or edit.author != USER for edit in self.made)
+        free = any(edit.kind in NOT_SHRINKING or edit.kind == "drop" or edit.author != USER for edit in self.edits)
         return not free and self.gained is not None and self.gained <= 0
 
 
 def staged_answer(result: StagedEdits, blocks: Blocks) -> list[Span]:
     """``✓ truncated: Read README.md 2.8k → 400``."""
-    verb = _past_participle(result.made)
-    spans = [Span(MARK["ok"].glyph + " ", "ok"), Span(f"{verb}: {blocks.describe(result.made)}")]
-    if any(edit.kind not in NOT_SHRINKING or edit.kind in (NOTE, REPLACE, HOIST) for edit in result.made):
+    verb = _past_participle(result.edits)
+    spans = [Span(MARK["ok"].glyph + " ", "ok"), Span(f"{verb}: {blocks.describe(result.edits)}")]
+    if any(edit.kind not in NOT_SHRINKING or edit.kind in (NOTE, REPLACE, HOIST) for edit in result.edits):
         spans.append(Span("  " + _gain(result), "ink bold"))
     if result.repairs:
-        spans.append(Span(f", {result.repairs:,} more with {'it' if len(result.made) == 1 else 'them'}", "dim"))
-    if result.left:
-        spans.append(Span(f"; {result.left:,} left: {result.why}", "dim"))
-    if all(edit.kind == SUMMARIZE and "by" not in edit.params for edit in result.made):
+        spans.append(Span(f", {result.repairs:,} more with {'it' if len(result.edits) == 1 else 'them'}", "dim"))
+    if result.unchanged:
+        spans.append(Span(f"; {result.unchanged:,} left: {result.reason}", "dim"))
+    if all(edit.kind == SUMMARIZE and "by" not in edit.params for edit in result.edits):
         spans += [Span("  ^s", "accent bold"), Span(" has a model write it", "dim")] if result.keyed else []
         spans += [Span("  no model; ", "dim"), Span("s", "accent bold"), Span(" sets its length", "dim")]
     return spans
 
 
 def explain_no_change(edits: Sequence[Edit], in_force: EditsInForce) -> str:
-    """Why staging `edits` had no effect: ``already staged: a applies it, u takes it back``."""
+    """Explain why staging `edits` had no effect: ``already staged: a applies it, u takes it back``."""
 
     def among(edits_in_force: Sequence[Edit]) -> bool:
-        known = {(edit.kind, edit.targets, edit.payload) for edit in edits_in_force}
-        return all((edit.kind, edit.targets, edit.payload) in known for edit in edits)
+        keys = {(edit.kind, edit.targets, edit.payload) for edit in edits_in_force}
+        return all((edit.kind, edit.targets, edit.payload) in keys for edit in edits)
 
     pronoun = "it" if len(edits) == 1 else "them"
     if among(in_force.staged):
         return f"already staged: a applies {pronoun}, u takes {pronoun} back"
     if among((*in_force.applied, *in_force.staged)):
         return f"already applied: u takes {pronoun} back"
-    return "these edits stand already, or were taken back: u and E have them"
+    return "these edits are active already, or were reverted: u reverts, E lists them"
 
 
 def _gain(result: StagedEdits) -> str:
     if result.gained is None:
         return numbers.NONE
-    if not result.gained and all(edit.kind == "drop" for edit in result.made):
+    if not result.gained and all(edit.kind == "drop" for edit in result.edits):
         return "frees nothing in this request"  # an answer, which is sent with the next one
     after = result.before - result.gained
     if after <= 0 or not result.before:
@@ -108,7 +108,7 @@ def needless_answer(result: StagedEdits, blocks: Blocks) -> list[Span]:
     """Why it was not done: ``✗ not externalized: "lets go" 3 → 14, nothing is gained``."""
     assert result.gained is not None
     after = result.before - result.gained
-    text = f"not {_past_participle(result.made)}: {blocks.describe(result.made)} "
+    text = f"not {_past_participle(result.edits)}: {blocks.describe(result.edits)} "
     text += f"{numbers.tokens(result.before)} → {numbers.tokens(after)}, nothing is gained"
     return [Span(MARK["error"].glyph + " ", "crit"), Span(text, "crit")]
 
@@ -129,7 +129,7 @@ def external_change_answer(new: Sequence[Edit], blocks: Blocks) -> list[Span]:
     """Edits by another program: ``agent staged drop of Read README.md · a applies, E lists``."""
     content_edits = [edit for edit in new if edit.kind in KINDS]
     if not content_edits:
-        return [Span("another program changed which edits stand · "), Span("E", "accent bold"), _LISTS]
+        return [Span("another program changed which edits are active · "), Span("E", "accent bold"), _LISTS]
     author = "another program" if content_edits[0].author == USER else safe_text.one_line(content_edits[0].author, 30)
     kinds = {edit.kind for edit in content_edits}
     kind_name = kind_of(content_edits[0].kind).label if len(kinds) == 1 else "edits"
@@ -193,6 +193,6 @@ def _past_participle(edits: Sequence[Edit]) -> str:
     if first.kind == BREAKPOINT:
         lives = {"5m": "5 minutes", "1h": "an hour", "30m": "30 minutes", "12h": "12 hours", "": "5 minutes"}
         ttl = str(first.params.get("ttl") or "")
-        return f"breakpoint of {lives.get(ttl, ttl)} behind" if first.params.get("on", True) else "no breakpoint behind"
+        return f"breakpoint of {lives.get(ttl, ttl)} after" if first.params.get("on", True) else "no breakpoint after"
     verbs = {kind_of(edit.kind).done or edit.kind for edit in edits}
     return author + (verbs.pop() if len(verbs) == 1 else "changed")

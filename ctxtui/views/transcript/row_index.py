@@ -169,11 +169,11 @@ class RowIndex:
         before = self._tails
         if not before or not tails:
             return not before and not tails
-        (rule, old), (other, new) = before[-1], tails[-1]
+        (rule, old), (new_rule, new) = before[-1], tails[-1]
         return (
             len(before) == len(tails)
             and before[:-1] == tails[:-1]
-            and rule == other
+            and rule == new_rule
             and old not in boundaries
             and self._tree.holds(new, old)
         )

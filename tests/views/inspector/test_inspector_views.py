@@ -47,7 +47,7 @@ SIZES = [(49, 80), (73, 120), (111, 200)]
 @pytest.mark.parametrize("make", [every_category, compacted, hostile, troubled])
 def test_every_row_is_exactly_as_wide_as_its_pane(make, pane: int, screen: int) -> None:  # type: ignore[no-untyped-def]
     study = study_of(make())
-    grid = Grid.of(pane, screen)
+    grid = Grid.for_pane(pane, screen)
     for number in range(len(study.thread(MAIN).calls)):
         rows = rows_of(study, number)
         for index in range(rows.count):

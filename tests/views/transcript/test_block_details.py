@@ -35,16 +35,18 @@ def test_a_row_is_marked_where_both_blocks_stand_in_the_context() -> None:
 def test_an_open_block_says_how_long_it_stayed_and_what_stands_for_it() -> None:
     for pane, screen in ((49, 80), (73, 120)):
         rows = shown(read_twice())
-        index = next(i for i in range(rows.count) if "Read line 0" in plain(rows.line(i, 0, Grid.of(73, 120), " ")))
+        index = next(
+            i for i in range(rows.count) if "Read line 0" in plain(rows.line(i, 0, Grid.for_pane(73, 120), " "))
+        )
         before = len(text_of(rows, pane, screen))
         rows.toggle(index)
         lines = text_of(rows, pane, screen)
-        height = rows.height(index, Grid.of(pane, screen))
+        height = rows.height(index, Grid.for_pane(pane, screen))
         assert len(lines) == before + height - 1
         told = " ".join(" ".join(lines[index + 1 : index + height]).replace("│", " ").split())
         assert "since call 2, in 2 calls:" in told and "carried" in told and "cacheable: not known yet" in told
         assert "↓ a.py was read again later" in told or "↓ /w/a.py was read again later" in told
-        grid = Grid.of(pane, screen)
+        grid = Grid.for_pane(pane, screen)
         assert all(len(plain(line)) <= grid.body for line in rows.details(index, grid.body))
 
 
@@ -54,7 +56,7 @@ def test_nothing_of_a_block_is_said_of_a_row_that_is_none() -> None:
     # What came since is not counted yet: the tree has more nodes than there are totals.
     story.user("more").call("done").user("and more").call("done")
     assert rows.scene is not None
-    assert not any(details(rows.scene, entry, rows.stays, None, 80) for entry in (-1, -2, -3))
+    assert not any(details(rows.scene, entry, rows.lifetimes, None, 80) for entry in (-1, -2, -3))
 
 
 def test_stability_is_told_in_words() -> None:
