@@ -34,7 +34,7 @@ MAIN_COMMANDS: Final = {
         CommandEntry("exec", "agent.exec:exec_", "Run an agent through a relay that records its requests."),
     ),
     "Change": (
-        CommandEntry("curate", "edit.curate:curate", "Print a request under edits and policies, with its price."),
+        CommandEntry("curate", "edit.curate:curate", "Print a request with edits and policies applied, and its price."),
         CommandEntry("export", "edit.export:export", "Write one context as a request body, or a session as JSONL."),
         CommandEntry("share", "edit.share:share", "Write one call as an HTML page to share, secrets masked."),
     ),
@@ -51,7 +51,7 @@ OTHER_COMMANDS: Final = {
         CommandEntry(
             "compactions",
             "inspect.compactions:compactions",
-            "Show what compactions kept and lost, and what came back at what cost.",
+            "Show what compactions kept and lost, and the cost of what came back.",
         ),
         CommandEntry("audit", "inspect.audit:audit_", "Compare forecasts of every call's input with its report."),
         CommandEntry("findings", "money.findings:findings", "List problems and fixes, ranked by risk and savings."),

@@ -87,7 +87,7 @@ def _placeholder(row: Proposed) -> Spans:
         return ()
     if row.stands:
         count = len(row.stands)
-        return [Span(f"  {count:,} edit{'' if count == 1 else 's'} of it active", "ok")]
+        return [Span(f"  {count:,} active edit{'' if count == 1 else 's'}", "ok")]
     return [Span("  its edits would free nothing here" if row.edits else "  nothing to do here", "faint")]
 
 

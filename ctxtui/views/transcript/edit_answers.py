@@ -40,11 +40,13 @@ class Blocks(NamedTuple):
 
 
 class StagedEdits(Struct, frozen=True, kw_only=True):
-    """Result of a staging key: the edits `made`, the tokens of their blocks `before`, and the reduction of the request
-    (`gained`; None while it is being counted).
+    """Result of a staging key.
 
-    `repairs` are further blocks removed to keep the request valid, `left` the number of unchanged blocks, with the
-    reason `why`. `keyed`: a model for summaries is available.
+    `before`: tokens of the blocks before the `edits`.
+    `gained`: tokens by which the request is smaller; None while it is being counted.
+    `repairs`: number of further blocks removed to keep the request valid.
+    `unchanged`: number of blocks that were not changed, for this `reason`.
+    `keyed`: a model for summaries is available.
     """
 
     edits: Sequence[Edit]
