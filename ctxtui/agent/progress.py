@@ -123,6 +123,6 @@ class TurnEnded(Struct, frozen=True):
 
 
 ProgressEvent = (
-    UserMessageAdded | ToolResultsAdded | RequestDrafted | DraftHeld | RequestSent | CallBegan | PieceReceived | CallEnded |
-    CallFailed | ToolWaits | ToolBegan | ToolEnded | PermissionRequested | RetryWaits | Notice | TurnEnded
+    UserMessageAdded | ToolResultsAdded | RequestDrafted | DraftHeld | RequestSent | CallBegan | PieceReceived |
+    CallEnded | CallFailed | ToolWaits | ToolBegan | ToolEnded | PermissionRequested | RetryWaits | Notice | TurnEnded
 )  # fmt: skip

@@ -14,7 +14,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Epoch
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Session, TipMoved
 from ctxtui.services.chat.chat_model import ChatModel
-from ctxtui.store.writer import CallEnded, InFlight, Work
+from ctxtui.store.writer import InFlight, StoredCall, Work
 from ctxtui.wire.registry import DIALECTS
 
 MAX_TITLE_CHARS = 80
@@ -82,7 +82,7 @@ class ChatRecorder:
                 self._put_in_flight("heard", data)
             case progress.CallEnded(call, head, _):
                 self._last = call.id
-                self._put(CallEnded(call, head))
+                self._put(StoredCall(call, head))
                 return [CallSeen(call), TipMoved(self._thread, head)]
             case progress.CallFailed(message, call):
                 return self._record_failure(message, call)
@@ -131,7 +131,7 @@ class ChatRecorder:
             return []
         self._last = call.id
         # The partial answer is stored with the call; the context does not include it.
-        self._put(CallEnded(call, call.raw_head))
+        self._put(StoredCall(call, call.raw_head))
         return [CallSeen(call), TipMoved(self._thread, call.raw_head)]
 
 
