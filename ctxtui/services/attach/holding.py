@@ -285,7 +285,7 @@ def _preparation_record(prepared: PreparedRequest) -> dict[str, Json]:
 
 
 def _add_record(verdict: RequestVerdict, record: dict[str, Json]) -> RequestVerdict:
-    """Add `told` to the record of `verdict`."""
+    """Add `record` to the report of `verdict`."""
     return replace(verdict, report={**verdict.report, **record}) if record else verdict
 
 
