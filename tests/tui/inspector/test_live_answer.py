@@ -118,7 +118,7 @@ async def test_words_are_on_screen_before_the_answer_ends(
             assert agent.poll() is None and not screen.state.study.session.calls
             go[1].set()
             await until(pilot, lambda: len(screen.state.study.session.calls) == 1)
-            await until(pilot, lambda: screen.panels.transcript.data.add_answer is None)
+            await until(pilot, lambda: screen.panels.transcript.data.answer is None)
             await until(pilot, lambda: "tokens reported" in text(screen))
             assert text(screen).count("the first half,") == 1
         out, _ = await asyncio.to_thread(agent.communicate, None, 60)

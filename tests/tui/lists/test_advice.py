@@ -106,7 +106,7 @@ async def test_findings_and_policies_stand_in_two_groups_and_none_twice() -> Non
         assert all(row.freed > 0 or row.finding is not None for row in rows), "only what applies"
         policies = [row.finding.finding.policy for row in rows if row.finding is not None]
         assert not {(name,) for name in policies} & {row.advice.names for row in rows if row.advice is not None}
-        assert "safe  no text goes" in seen(pilot) and "loses text  what later" in seen(pilot)
+        assert "safe  removes no text" in seen(pilot) and "loses text  keeps what later" in seen(pilot)
         assert "what" in seen(pilot) and "frees  costs once  per call after  risk" in seen(pilot)
 
 
