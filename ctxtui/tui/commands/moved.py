@@ -85,7 +85,7 @@ MOVED: Final[tuple[tuple[str, str, str], ...]] = (
     ("s", "order by size or place (diff)", "`S`"),
     ("v", "show the other one (duplicates)", "`o`"),
     ("s", "settings of policy (policies)", "`i`"),
-    ("a", "stage all fixes (findings)", "`!` advice, `A` all that is safe"),
+    ("a", "stage all cures (findings)", "`!` advice, `A` all that is safe"),
     ("n", "next miss (misses)", "`]`"),
     ("N", "previous miss (misses)", "`[`"),
     (".", "next miss (misses)", "`]`"),
