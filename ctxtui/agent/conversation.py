@@ -10,7 +10,7 @@ from msgspec import Struct
 from ctxtui.agent.memory_place import MemoryPlace, breakpoint_positions, with_memory
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Item
-from ctxtui.core.block_content import arguments_value, read
+from ctxtui.core.block_content import FUNCTION_CALL, arguments_value, read
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json, dumps
 from ctxtui.core.category import INDEX
@@ -101,6 +101,8 @@ def _own_id(id_: str, used: set[str]) -> str:
 
 def _with_id(item: Item, id_: str) -> Item:
     value = item.block.value()
+    if member := next((key for key in FUNCTION_CALL if isinstance(value.get(key), dict)), ""):
+        return Item(blocks.make(item.block.kind, {**value, member: {**value[member], "id": id_}}), item.place)
     key = (
         "call_id"
         if "call_id" in value or (item.block.kind.endswith("_call") and item.block.kind != "tool_call")
@@ -274,9 +276,14 @@ def _with_marks(sent: Sequence[Item], own: Sequence[Item]) -> list[Item]:
     return marked_items[::-1]
 
 
+def _model_name(params: Mapping[str, Json]) -> str:
+    """The model that parameters name; Google's name a resource."""
+    return str(params.get("model", "")).removeprefix("models/")
+
+
 def begin(tree: Tree, opening: ConversationStart, shape: Shape | None = None) -> Conversation:
     """Start a conversation with `opening`; earlier messages are translated to the dialect."""
-    model = str(opening.params.get("model", ""))
+    model = _model_name(opening.params)
     # A body needs a message: the probe is removed again, so that the context ends with the earlier messages.
     items_with_probe = [*_opening_items(opening), *opening.before, *user_message(opening.dialect, _PROBE)]
     body, lost = encode.build_body(opening.dialect, items_with_probe, model=model, params=opening.params)
@@ -293,7 +300,7 @@ def begin(tree: Tree, opening: ConversationStart, shape: Shape | None = None) ->
 def resume(tree: Tree, head: int, dialect: str, params: Mapping[str, Json], shape: Shape | None = None) -> Conversation:
     """Continue a conversation from the context `head`, which is in `dialect` already and stays unchanged."""
     skeleton = skeleton_for(dialect, params, tree.items(head))
-    return Conversation(tree, dialect, str(params.get("model", "")), skeleton, head, shape)
+    return Conversation(tree, dialect, _model_name(params), skeleton, head, shape)
 
 
 def with_tools(talk: Conversation, tools: Sequence[Json]) -> Conversation:

@@ -158,7 +158,7 @@ class Wait(Struct, frozen=True):
 
 
 class StopListening(Struct, frozen=True):
-    """Stop reading the answer and keep the received part; then `Answered` with `cut`."""
+    """Stop reading the answer and keep the received part; then `Answered` follows, as cut."""
 
 
 class StopWaiting(Struct, frozen=True):

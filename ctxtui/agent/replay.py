@@ -23,7 +23,7 @@ OPENED: Final = "opened"
 
 
 class FlightEvent(Protocol):
-    """One event as the store holds it (`store.in_flight.InFlightEvent`)."""
+    """One event as the store holds it (`store.sessions.in_flight.InFlightEvent`)."""
 
     @property
     def at(self) -> float: ...
@@ -83,7 +83,7 @@ class Replay:
             self.queue = self.queue[1:]
 
     def _add_with_attachments(self, about: dict[str, Json]) -> None:
-        """Append a message with its attachments (see `Recording`)."""
+        """Append a message with its attachments (see `services.chat.recorder`)."""
         path = self.talk.tree.path(self.talk.head)[: about["keep"]]
         items = [
             Item(block.make(kind, canonical.loads(body)), Place(section, role, mark))

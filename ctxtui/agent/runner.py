@@ -1,7 +1,7 @@
 """The runner: executes the commands of the turn machine, as requests, pauses and tools of an event loop.
 
 Everything happens in one event loop; how tools run is up to `Tools`. Nothing here depends on a provider, a database or
-a screen. `answered` sends one request without a turn: it is neither retried nor recorded.
+a screen. `send_once` sends one request without a turn: it is neither retried nor recorded.
 """
 
 from __future__ import annotations
@@ -301,7 +301,7 @@ class Runner:
 
 _REPORT_WAIT_S = 1.0
 """Seconds after which a waiting tool is reported."""
-_LIMIT_REASONS = frozenset({"max_tokens", "length", "max_output_tokens", "model_context_window_exceeded"})
+_LIMIT_REASONS = frozenset({"max_tokens", "length", "max_output_tokens", "MAX_TOKENS", "model_context_window_exceeded"})
 _TRANSIENT_ERRORS = ("overloaded", "api_error", "rate_limit", "server_error", "timeout", "internal")
 
 
@@ -311,7 +311,7 @@ def _is_transient(error: str) -> bool:
 
 
 class BodySender(Protocol):
-    """Sends a body and yields the bytes of the answer (`providers.sdk_client.SdkLine`)."""
+    """Sends a body and yields the bytes of the answer (`providers.sdk_client.SdkClient`)."""
 
     def send(self, body: bytes) -> AsyncIterator[bytes]:
         """Yield the bytes of the answer to `body` as they arrive. Raises `ProviderError`."""

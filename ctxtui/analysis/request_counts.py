@@ -132,7 +132,7 @@ class ReportedWeights(Struct, frozen=True):
 
 
 def weigh_as_reported(book: Book, model: str, head: int, request: NextRequest) -> Weigh:
-    """Weigher for blocks of the request `found`, whose context is `head`.
+    """Weigher for blocks of `request`, whose context is `head`.
 
     Blocks weigh what they count for in the session, so that an edit frees exactly their tokens. Reported tokens
     beyond the blocks belong to none of them: they stay when blocks are removed. If the blocks present count more

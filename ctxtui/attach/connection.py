@@ -89,7 +89,7 @@ _CHECK_INTERVAL_S: Final = 1.0
 class Connection(asyncio.Protocol):
     """A client's connection, which executes the commands of its passage.
 
-    With `guarded` the system tells its user, and only the user's own programs are served.
+    With `guarded` the system can identify the client's user, and only our own user's programs are served.
     """
 
     def __init__(
@@ -107,8 +107,8 @@ class Connection(asyncio.Protocol):
         self._passage = Passage(route, self)
         self._client: asyncio.Transport | None = None
         self._provider: ProviderConnection | None = None
-        self._waiting: asyncio.Task[None] | None = None
-        self._looking: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._check_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client connected."""
@@ -121,7 +121,7 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """The client sent data."""
         self._passage.client_data(data, self._clock())
-        self._hold_back()
+        self._pause_if_full()
 
     def eof_received(self) -> bool:
         """The client ended its half; it still gets its answer."""
@@ -130,11 +130,11 @@ class Connection(asyncio.Protocol):
         return True
 
     def _is_open(self) -> bool:
-        """Whether the client still has its end of the connection open, if the system tells."""
+        """Whether the client still has its end of the connection open; False if the system cannot say."""
         return self._client is not None and self._guarded and user_of(self._client.get_extra_info("socket")) is not None
 
     def _schedule_check(self) -> None:
-        self._looking = asyncio.get_running_loop().call_later(_CHECK_INTERVAL_S, self._check_client)
+        self._check_timer = asyncio.get_running_loop().call_later(_CHECK_INTERVAL_S, self._check_client)
 
     def _check_client(self) -> None:
         # No event reports that a client disconnects after it ended its half.
@@ -149,8 +149,8 @@ class Connection(asyncio.Protocol):
         self._passage.client_lost(self._clock())
         self._stop_waiting()
         self._abort_provider()
-        if self._looking is not None:
-            self._looking.cancel()
+        if self._check_timer is not None:
+            self._check_timer.cancel()
 
     def pause_writing(self) -> None:
         """The client's buffer is full."""
@@ -174,17 +174,17 @@ class Connection(asyncio.Protocol):
 
     def open(self, upstream: Upstream) -> None:
         """Connect to a provider, or keep the connection to it."""
-        known = self._provider
-        if known is not None and known.upstream is upstream:
+        provider = self._provider
+        if provider is not None and provider.upstream is upstream:
             self._passage.connected(self._clock())
             return
         self._close_provider()
-        self._wait(self._open(upstream))
+        self._start_task(self._open(upstream))
 
     def ask(self, waiting: WaitingRequest) -> None:
         """Submit a request to the gate."""
         assert self._gate is not None
-        self._wait(self._ask(self._gate, waiting))
+        self._start_task(self._ask(self._gate, waiting))
 
     def end(self, abort: bool = False) -> None:
         """Close both connections, after sending what is buffered; with `abort` the provider's at once."""
@@ -228,10 +228,10 @@ class Connection(asyncio.Protocol):
 
     def hold_back(self, paused: bool) -> None:
         """Pause or resume the client, by the provider's buffer."""
-        self._set_paused(paused or self._passage.full)
+        self._set_paused(paused or self._passage.is_full)
 
-    def _hold_back(self) -> None:
-        if self._passage.full:
+    def _pause_if_full(self) -> None:
+        if self._passage.is_full:
             self._set_paused(True)
 
     def _set_paused(self, paused: bool) -> None:
@@ -241,12 +241,12 @@ class Connection(asyncio.Protocol):
             else:
                 self._client.resume_reading()
 
-    def _wait(self, work: Any) -> None:
-        self._waiting = asyncio.get_running_loop().create_task(work)
+    def _start_task(self, work: Any) -> None:
+        self._task = asyncio.get_running_loop().create_task(work)
 
     def _stop_waiting(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
+        if self._task is not None:
+            self._task.cancel()
 
     def _abort_provider(self) -> None:
         if self._provider is not None:

@@ -50,10 +50,10 @@ class EarlyAnswer:
 
     def add_provider_data(self, data: bytes) -> bytes:
         """Add more of its body, taken from its chunks. Raises `Malformed`."""
-        told = self._unpacker.feed(data)
+        content = self._unpacker.feed(data)
         if self._streams:
-            return self.encode_piece(told)
-        self._body += told
+            return self.encode_piece(content)
+        self._body += content
         if len(self._body) > MAX_READ_AHEAD:
             raise Malformed("an answer that is no stream, and too large to be told in one")
         return b""

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from ctxtui.attach import http1
 from ctxtui.attach.early_answer import EarlyAnswer
-from ctxtui.attach.gate import Alive, RequestVerdict, WaitingRequest
+from ctxtui.attach.gate import KeepAlive, RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import BodyReader, Head
 from ctxtui.attach.news import ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes, RequestSent
 from ctxtui.attach.upstream import Upstream
@@ -26,7 +26,7 @@ CUT: Final = "the provider's connection broke off"
 
 
 class Exchange(Struct, kw_only=True):
-    """A request, from its head on. `x` is its name, `target` is sent to the provider, `tell` gets its events."""
+    """A request that passes a relay. `x` is its name, `target` is sent to the provider, `tell` gets its events."""
 
     x: str
     tell: Callable[[ExchangeEvent], None]
@@ -34,7 +34,7 @@ class Exchange(Struct, kw_only=True):
     head: Head
     method: str
     target: str
-    asked: str
+    client_target: str
     """The target as the client wrote it."""
     body: BodyReader
     gated: bool = False
@@ -43,13 +43,13 @@ class Exchange(Struct, kw_only=True):
     connected: bool = False
     waiting: list[bytes] = field(default_factory=list)
     """Data for the provider until it is connected; of a gated request the whole body."""
-    said: list[bytes] = field(default_factory=list)
+    gated_content: list[bytes] = field(default_factory=list)
     """A gated body, without its chunk framing."""
     size: int = 0
     """Its size in bytes."""
-    unread: bool = False
+    skipped_gate: bool = False
     """Whether it skipped the gate because it is too large."""
-    heads: int = 0
+    head_count: int = 0
     """Number of heads that the provider has sent."""
     ended: bool = False
     answer: BodyReader | None = None
@@ -74,15 +74,15 @@ class Exchange(Struct, kw_only=True):
         return max(self.body.length or 0, self.size) > MAX_BODY
 
     def let_pass(self) -> None:
-        """Do not wait until it is complete."""
-        self.gated, self.unread = False, True
+        """Send it on without the gate, because it is too large to hold."""
+        self.gated, self.skipped_gate = False, True
         self.waiting.insert(0, self.head_bytes())
-        self.said.clear()
+        self.gated_content.clear()
 
-    def tell_body(self, said: bytes, at: float) -> None:
+    def report_body(self, content: bytes, at: float) -> None:
         """Report more of its body."""
-        self.tell(RequestBytes(self.x, said, self.body.done))
-        if self.unread and self.body.done:
+        self.tell(RequestBytes(self.x, content, self.body.done))
+        if self.skipped_gate and self.body.done:
             self.tell(RequestSent(self.x, at, None, {"refused": {"": f"larger than {MAX_BODY >> 20} MiB"}}))
 
     def begin(self, at: float) -> None:
@@ -97,25 +97,25 @@ class Exchange(Struct, kw_only=True):
 
     def split_body(self, data: bytes) -> tuple[bytes, bytes, bytes]:
         """Split `data` into its body's bytes, the rest, and the body's content. Raises `Malformed`."""
-        taken, said = self.body.feed(data)
+        length, content = self.body.feed(data)
         if self.gated:
-            self.said.append(said)
-            self.size += len(said)
-        return (data, b"", said) if taken == len(data) else (data[:taken], data[taken:], said)
+            self.gated_content.append(content)
+            self.size += len(content)
+        return (data, b"", content) if length == len(data) else (data[:length], data[length:], content)
 
-    def to_waiting_request(self, alive: Alive | None) -> WaitingRequest:
-        """The gated request for the gate; `alive` sends a ping to its client."""
+    def to_waiting_request(self, alive: KeepAlive | None) -> WaitingRequest:
+        """Make the gate's view of the complete request; `alive` sends a ping to its client."""
         try:
-            body = make_unpacker(self.head.get("content-encoding")).feed(b"".join(self.said))
+            body = make_unpacker(self.head.get("content-encoding")).feed(b"".join(self.gated_content))
         except Malformed:
             # Unreadable, so nothing in it may be changed.
             body = b""
-        return WaitingRequest(x=self.x, url=self.url, head=self.head, body=body, alive=alive)
+        return WaitingRequest(x=self.x, url=self.url, head=self.head, body=body, keep_alive=alive)
 
     def apply_verdict(self, verdict: RequestVerdict, at: float) -> None:
         """Apply a verdict: send its own bytes, or others."""
-        if verdict.told or verdict.body is not None:
-            self.tell(RequestSent(self.x, at, verdict.body, verdict.told))
+        if verdict.report or verdict.body is not None:
+            self.tell(RequestSent(self.x, at, verdict.body, verdict.report))
         if verdict.body is not None:
             self.waiting = [http1.with_length(self.head_bytes(), len(verdict.body)), verdict.body]
         else:
@@ -129,14 +129,14 @@ class Exchange(Struct, kw_only=True):
     def head_bytes(self) -> bytes:
         """Its head as sent to the provider."""
         head = http1.with_field(self.head, "host", self.upstream.host_header)
-        return http1.with_target(head, self.asked, self.target) if self.asked != self.target else head
+        return http1.with_target(head, self.client_target, self.target) if self.client_target != self.target else head
 
     @property
     def may_continue(self) -> bool:
         """Whether another request may follow on the same connection."""
         if self.early is not None or self.answer is None or self.answer_head is None:
             return False
-        # Answered before the request was complete: its rest cannot be told from the next request.
+        # Answered before the request was complete: its rest would be read as the next request.
         if self.answer.length is None or not self.body.done or not http1.has_sure_length(self.answer_head):
             return False
         return http1.keeps_open(self.answer_head) and http1.keeps_open(self.head)

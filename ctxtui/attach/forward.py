@@ -53,7 +53,7 @@ class ForwardProxy(Struct):
     port: int = 0
     connections: set[Connection] = field(default_factory=set)
     _server: asyncio.Server | None = None
-    _visits: set[asyncio.Task[None]] = field(default_factory=set)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def start(self) -> None:
         """Start serving."""
@@ -66,7 +66,7 @@ class ForwardProxy(Struct):
             self._server.close()
         for connection in list(self.connections):
             connection.abort()
-        for visit in list(self._visits):
+        for visit in list(self._tasks):
             visit.cancel()
         await asyncio.sleep(0)
 
@@ -77,28 +77,35 @@ class ForwardProxy(Struct):
 
     def is_authorized(self, head: Head) -> bool:
         """Whether the head has the password."""
-        kind, _, word = head.get("proxy-authorization").partition(" ")
-        told = base64.b64encode(f"{_USER}:{self.password}".encode()).decode()
-        return kind.lower() == "basic" and hmac.compare_digest(word.strip(), told)
+        kind, _, given_credentials = head.get("proxy-authorization").partition(" ")
+        credentials = base64.b64encode(f"{_USER}:{self.password}".encode()).decode()
+        return kind.lower() == "basic" and hmac.compare_digest(given_credentials.strip(), credentials)
 
-    def visit(self, transport: asyncio.Transport, host: str, port: int) -> None:
+    def connect(self, transport: asyncio.Transport, host: str, port: int) -> None:
         """Terminate TLS for a host, or tunnel to it."""
-        asked = next((one for one in self.upstreams if one.host.lower() == host.lower() and one.port == port), None)
-        work = self._stand_in(transport, asked) if asked is not None else self._tunnel(transport, host, port)
+        upstream = next(
+            (
+                candidate
+                for candidate in self.upstreams
+                if candidate.host.lower() == host.lower() and candidate.port == port
+            ),
+            None,
+        )
+        work = self._intercept(transport, upstream) if upstream is not None else self._tunnel(transport, host, port)
         task = asyncio.get_running_loop().create_task(work)
-        self._visits.add(task)
-        task.add_done_callback(self._visits.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
-    async def _stand_in(self, transport: asyncio.Transport, upstream: Upstream) -> None:
+    async def _intercept(self, transport: asyncio.Transport, upstream: Upstream) -> None:
         wants = self.gate.wants if self.gate is not None else None
-        route = Route([upstream], self.tell, self.name, wants=wants, strangers=True, all_of_it=False)
+        route = Route([upstream], self.tell, self.name, wants=wants, allows_foreign=True, records_everything=False)
         connection = _SecuredConnection(route, self.gate, self.clock, self.connections, guarded=False)
         context = self.authority.context(upstream.host)
         transport.write(_OPEN)
         try:
             secured = await asyncio.get_running_loop().start_tls(transport, connection, context, server_side=True)
         except (OSError, ssl.SSLError):
-            # It does not trust us, or went away: TLS has told it.
+            # The program does not trust our certificate, or went away.
             transport.abort()
             return
         if secured is None:
@@ -128,7 +135,7 @@ class _Visitor(asyncio.Protocol):
 
     def __init__(self, proxy: ForwardProxy) -> None:
         self._proxy = proxy
-        self._came = b""
+        self._buffer = b""
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -138,25 +145,25 @@ class _Visitor(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """More of its request."""
         assert self._transport is not None
-        self._came += data
+        self._buffer += data
         try:
-            found = http1.next_head(self._came)
-            if found is None:
+            parsed = http1.next_head(self._buffer)
+            if parsed is None:
                 return
             self._transport.pause_reading()
-            head, rest = found
-            asked = http1.request_line(head)
+            head, rest = parsed
+            request = http1.request_line(head)
         except Malformed as error:
             self._refuse(400, str(error))
             return
         if not self._proxy.is_authorized(head):
             self._refuse(407, "this proxy serves one program, which knows its password")
             return
-        host, _, port = asked.target.rpartition(":")
-        if asked.method != "CONNECT" or not host or not port.isdigit() or rest:
+        host, _, port = request.target.rpartition(":")
+        if request.method != "CONNECT" or not host or not port.isdigit() or rest:
             self._refuse(400, "this proxy leads to hosts with TLS alone (CONNECT)")
             return
-        self._proxy.visit(self._transport, host.strip("[]"), int(port))
+        self._proxy.connect(self._transport, host.strip("[]"), int(port))
 
     def _refuse(self, status: int, why: str) -> None:
         assert self._transport is not None
@@ -179,7 +186,7 @@ class _Pipe(asyncio.Protocol):
         self.other: _Pipe | None = None
         self._transport: asyncio.Transport | None = None
         self._early: list[bytes] = []
-        self._over = False
+        self._ended = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection is open."""
@@ -203,8 +210,8 @@ class _Pipe(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """This half ended; the other may continue."""
-        self._over = True
-        if self.other is None or self.other._transport is None or self.other._over:
+        self._ended = True
+        if self.other is None or self.other._transport is None or self.other._ended:
             return False
         with suppress(OSError, RuntimeError):
             self.other._transport.write_eof()

@@ -54,12 +54,12 @@ class Deflate(Struct, frozen=True):
 
 def parse_extensions(extensions: str) -> Deflate:
     """Parse an answer's ``Sec-WebSocket-Extensions``."""
-    told = extensions.lower()
-    bits = _BITS.search(told)
+    lowered = extensions.lower()
+    bits = _BITS.search(lowered)
     return Deflate(
-        "permessage-deflate" in told,
-        "client_no_context_takeover" not in told,
-        "server_no_context_takeover" not in told,
+        "permessage-deflate" in lowered,
+        "client_no_context_takeover" not in lowered,
+        "server_no_context_takeover" not in lowered,
         min(15, int(bits[1])) if bits else 15,
     )
 
@@ -88,12 +88,12 @@ class FrameReader(Struct, kw_only=True):
     def feed(self, data: bytes) -> Iterator[str]:
         """Yield the text messages that `data` completes. Raises `Malformed`."""
         self.add(data)
-        while (frame := self.frame()) is not None:
-            text = self.message(frame)
+        while (frame := self.next_frame()) is not None:
+            text = self.add_frame(frame)
             if text is not None:
                 yield text
 
-    def message(self, frame: WireFrame) -> str | None:
+    def add_frame(self, frame: WireFrame) -> str | None:
         """The text message that `frame` completes, None if it completes none. Raises `Malformed`."""
         if frame.is_control:
             return None
@@ -107,21 +107,21 @@ class FrameReader(Struct, kw_only=True):
         whole = bytes(self._message)
         self._message.clear()
         if self.packed:
-            whole = self._inflated(whole)
+            whole = self._inflate(whole)
         return whole.decode("utf-8", "replace") if self._kind == _TEXT else None
 
-    def frame(self) -> WireFrame | None:
+    def next_frame(self) -> WireFrame | None:
         """The next frame; None until it is complete. Raises `Malformed`."""
         rest = self._rest
         if len(rest) < 2:
             return None
         size, at = rest[1] & 127, 2
         if size > 125:
-            wide = 2 if size == 126 else 8
-            if len(rest) < at + wide:
+            length_size = 2 if size == 126 else 8
+            if len(rest) < at + length_size:
                 return None
-            size = int.from_bytes(rest[at : at + wide], "big")
-            at += wide
+            size = int.from_bytes(rest[at : at + length_size], "big")
+            at += length_size
         if size > MAX_BODY:
             raise Malformed("a frame of a WebSocket that is too large to be recorded")
         masked = bool(rest[1] & 0x80)
@@ -130,22 +130,22 @@ class FrameReader(Struct, kw_only=True):
             return None
         key = bytes(rest[at : at + 4]) if masked else b""
         payload = bytes(rest[end - size : end])
-        found = WireFrame(bytes(rest[:end]), rest[0], key, _mask(payload, key))
+        complete_frame = WireFrame(bytes(rest[:end]), rest[0], key, _mask(payload, key))
         del rest[:end]
-        return found
+        return complete_frame
 
-    def _inflated(self, data: bytes) -> bytes:
+    def _inflate(self, data: bytes) -> bytes:
         if not self.deflate:
             raise Malformed("a packed message over a WebSocket where none was agreed on")
         try:
-            said = self._inflater.decompress(data + _TAIL, MAX_BODY + 1)
+            inflated = self._inflater.decompress(data + _TAIL, MAX_BODY + 1)
         except zlib.error as error:
             raise Malformed(f"a message over a WebSocket that cannot be unpacked: {error}") from None
-        if len(said) > MAX_BODY:
+        if len(inflated) > MAX_BODY:
             raise Malformed("a message over a WebSocket that unpacks to more than can be recorded")
         if not self.takeover:
             self._inflater = zlib.decompressobj(-15)
-        return said
+        return inflated
 
 
 def make_readers(deflate: Deflate) -> tuple[FrameReader, FrameReader]:
@@ -168,11 +168,11 @@ def encode_text_frame(text: bytes, mask: bytes = b"", *, packed: bool = False, b
         first |= _PACKED
     size = len(text)
     if size < 126:
-        told = bytes([size])
+        length_bytes = bytes([size])
     else:
-        told = b"\x7e" + size.to_bytes(2, "big") if size < 1 << 16 else b"\x7f" + size.to_bytes(8, "big")
-    second = told[0] | (0x80 if mask else 0)
-    return bytes([first, second]) + told[1:] + mask + _mask(text, mask)
+        length_bytes = b"\x7e" + size.to_bytes(2, "big") if size < 1 << 16 else b"\x7f" + size.to_bytes(8, "big")
+    second = length_bytes[0] | (0x80 if mask else 0)
+    return bytes([first, second]) + length_bytes[1:] + mask + _mask(text, mask)
 
 
 def _mask(data: bytes, key: bytes) -> bytes:

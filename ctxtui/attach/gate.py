@@ -11,35 +11,35 @@ from ctxtui.attach.early_answer import AsEvent
 from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
 
-Alive = Callable[[bytes, AsEvent, float], bool]
-"""Sends a ping, at a time (Unix seconds), to a client that waits for a stream.
+KeepAlive = Callable[[bytes, AsEvent, float], bool]
+"""Sends a ping to a client that waits for a stream; returns whether it could be sent.
 
-It begins the answer; later errors are sent as events, encoded by the function. Returns whether it could be sent.
+Its arguments: the ping, the encoder of errors as events (the answer has begun by then), the time in Unix seconds.
 """
 
 
 class WaitingRequest(Struct, frozen=True, kw_only=True):
     """A complete request that is held: `x` names the exchange, `body` is its unpacked body.
 
-    `alive` keeps its client waiting (None: impossible).
+    `keep_alive` sends a ping to its client (None: the client accepts none).
     """
 
     x: str
     url: str
     head: Head
     body: bytes
-    alive: Alive | None = None
+    keep_alive: KeepAlive | None = None
 
 
 class RequestVerdict(Struct, frozen=True, kw_only=True):
     """The decision on a request: send it unchanged, with another `body`, or answer it with the bytes `answer`.
 
-    `told` is recorded: applied, inactive and refused edits with reasons, and who released it.
+    `report` is for the recording: applied, inactive and refused edits with reasons, and who released the request.
     """
 
     body: bytes | None = None
     answer: bytes | None = None
-    told: Mapping[str, Json] = field(default_factory=dict)
+    report: Mapping[str, Json] = field(default_factory=dict)
 
 
 class Gate(Protocol):

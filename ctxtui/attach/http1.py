@@ -33,7 +33,7 @@ _MAX_LENGTH_DIGITS: Final = 15
 """Maximum digits of a length."""
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
 _CHUNK: Final = re.compile(rb"([0-9a-fA-F]{1,15})\r\n")
-_SIZE_LINE: Final = 4096
+_MAX_SIZE_LINE_BYTES: Final = 4096
 
 
 class Head(Struct, frozen=True):
@@ -54,8 +54,8 @@ class Head(Struct, frozen=True):
 
     def get(self, name: str) -> str:
         """The first of them; "" for none."""
-        found = self.values.get(name)
-        return found[0] if found else ""
+        values = self.values.get(name)
+        return values[0] if values else ""
 
     @property
     def last(self) -> dict[str, str]:
@@ -64,7 +64,7 @@ class Head(Struct, frozen=True):
 
     def holds(self, name: str, word: str) -> bool:
         """Whether the lower-case `word` is in the list in the headers `name`."""
-        return any(word == one.strip().lower() for value in self.all(name) for one in value.split(","))
+        return any(word == part.strip().lower() for value in self.all(name) for part in value.split(","))
 
 
 class RequestLine(Struct, frozen=True):
@@ -100,9 +100,9 @@ def _field(line: str) -> tuple[str, str]:
     return name, value.strip(" \t")
 
 
-def next_head(came: bytes) -> tuple[Head, bytes] | None:
-    """Parse the head at the start of `came`; also returns the rest. None until it is complete. Raises `Malformed`."""
-    raw, end, rest = came.partition(END)
+def next_head(data: bytes) -> tuple[Head, bytes] | None:
+    """Parse the head at the start of `data`; also returns the rest. None until it is complete. Raises `Malformed`."""
+    raw, end, rest = data.partition(END)
     if len(raw) > MAX_HEAD:
         raise Malformed(f"a head of more than {MAX_HEAD >> 10} KiB")
     if end:
@@ -122,24 +122,24 @@ def request_line(head: Head) -> RequestLine:
 
 def status_of(head: Head) -> int:
     """The status in an answer's first line. Raises `Malformed`."""
-    found = _STATUS_LINE.fullmatch(head.start)
-    if found is None:
+    match = _STATUS_LINE.fullmatch(head.start)
+    if match is None:
         raise Malformed(f"no answer of HTTP/1.1: {head.start[:80]!r}")
-    return int(found[1])
+    return int(match[1])
 
 
 def with_field(head: Head, name: str, value: str) -> bytes:
     """The bytes of `head` with another value of the header `name` (lower case), which is added if missing."""
     lines = head.raw[: -len(END)].split(b"\r\n")
-    meant, told = name.encode() + b":", b": " + value.encode("latin-1")
-    size = len(meant)
-    found = False
+    name_bytes, value_bytes = name.encode() + b":", b": " + value.encode("latin-1")
+    size = len(name_bytes)
+    is_present = False
     for n, line in enumerate(lines):
-        if line[:size].lower() == meant and n:
-            lines[n] = line[: size - 1] + told
-            found = True
-    if not found:
-        lines.append(name.title().encode() + told)
+        if line[:size].lower() == name_bytes and n:
+            lines[n] = line[: size - 1] + value_bytes
+            is_present = True
+    if not is_present:
+        lines.append(name.title().encode() + value_bytes)
     return b"\r\n".join(lines) + END
 
 
@@ -152,9 +152,9 @@ def with_target(head: bytes, old: str, new: str) -> bytes:
 def with_length(head: bytes, length: int) -> bytes:
     """The bytes of a head for a body of `length` bytes that is neither compressed nor chunked."""
     lines = head[: -len(END)].split(b"\r\n")
-    gone = (b"content-length", b"transfer-encoding", b"content-encoding")
-    kept = [line for line in lines[1:] if line.partition(b":")[0].strip().lower() not in gone]
-    return b"\r\n".join([lines[0], *kept, b"Content-Length: %d" % length]) + END
+    removed = (b"content-length", b"transfer-encoding", b"content-encoding")
+    fields = [line for line in lines[1:] if line.partition(b":")[0].strip().lower() not in removed]
+    return b"\r\n".join([lines[0], *fields, b"Content-Length: %d" % length]) + END
 
 
 def keeps_open(head: Head) -> bool:
@@ -174,7 +174,7 @@ class BodyReader(Struct):
     chunked: bool = False
     done: bool = False
     _left: int = 0
-    _held: bytes = b""
+    _partial_line: bytes = b""
     _state: str = "size"
     _trailer: int = 0
     """Bytes of the trailer fields."""
@@ -186,13 +186,13 @@ class BodyReader(Struct):
     def feed(self, data: bytes) -> tuple[int, bytes]:
         """The number of bytes of `data` that belong to the body, and their content. Raises `Malformed`."""
         if self.chunked:
-            return self._chunks(data)
+            return self._read_chunks(data)
         if self.length is None:
             return len(data), data
-        taken = min(len(data), self._left)
-        self._left -= taken
+        length = min(len(data), self._left)
+        self._left -= length
         self.done = not self._left
-        return taken, data[:taken]
+        return length, data[:length]
 
     def end(self) -> bool:
         """Handle the end of the connection; returns whether the body is complete."""
@@ -200,15 +200,15 @@ class BodyReader(Struct):
             self.done = True
         return self.done
 
-    def _chunks(self, data: bytes) -> tuple[int, bytes]:
-        said: list[bytes] = []
+    def _read_chunks(self, data: bytes) -> tuple[int, bytes]:
+        contents: list[bytes] = []
         at = 0
         while at < len(data) and not self.done:
-            if self._state == "size" and not self._held:
-                at = self._whole_chunks(data, at, said)
+            if self._state == "size" and not self._partial_line:
+                at = self._read_complete_chunks(data, at, contents)
             if self._state == "data":
                 piece = data[at : at + self._left]
-                said.append(piece)
+                contents.append(piece)
                 at += len(piece)
                 self._left -= len(piece)
                 if not self._left:
@@ -217,36 +217,36 @@ class BodyReader(Struct):
             stop = data.find(b"\n", at)
             piece = data[at : stop + 1] if stop >= 0 else data[at:]
             at += len(piece)
-            self._held += piece
-            if len(self._held) > _SIZE_LINE:
+            self._partial_line += piece
+            if len(self._partial_line) > _MAX_SIZE_LINE_BYTES:
                 raise Malformed("a chunk whose size has no end")
             if stop >= 0:
-                line, self._held = self._held, b""
+                line, self._partial_line = self._partial_line, b""
                 if not line.endswith(b"\r\n") or b"\r" in line[:-2]:
                     raise Malformed("a line of a body in chunks that ends otherwise than in CRLF")
-                self._line(line[:-2])
-        return at, b"".join(said)
+                self._read_line(line[:-2])
+        return at, b"".join(contents)
 
-    def _whole_chunks(self, data: bytes, at: int, said: list[bytes]) -> int:
+    def _read_complete_chunks(self, data: bytes, at: int, contents: list[bytes]) -> int:
         """Read complete chunks, the usual case, from `at` on; returns where they end."""
         head, size = b"", 0
         while True:
             # Many are as long as the previous one.
             if not (head and data.startswith(head, at)):
-                found = _CHUNK.match(data, at)
-                if found is None:
+                match = _CHUNK.match(data, at)
+                if match is None:
                     return at
-                head, size = found[0], int(found[1], 16)
+                head, size = match[0], int(match[1], 16)
             begin = at + len(head)
             end = begin + size
             if not size or data[end : end + 2] != b"\r\n":
                 return at
-            said.append(data[begin:end])
+            contents.append(data[begin:end])
             at = end + 2
 
-    def _line(self, line: bytes) -> None:
-        told = line.decode("latin-1")
-        if _CONTROL.search(told):
+    def _read_line(self, line: bytes) -> None:
+        text = line.decode("latin-1")
+        if _CONTROL.search(text):
             raise Malformed(f"a control character in a body in chunks: {line[:40]!r}")
         if self._state == "end":
             if line:
@@ -262,17 +262,17 @@ class BodyReader(Struct):
             self.done = True
         else:
             self._trailer += len(line)
-            if _field(told)[0].lower() in _FRAMING or self._trailer > MAX_HEAD:
+            if _field(text)[0].lower() in _FRAMING or self._trailer > MAX_HEAD:
                 raise Malformed(f"a field that cannot stand behind a body: {line[:40]!r}")
 
 
-def _length(head: Head) -> int | None:
-    told = head.all(_LENGTH)
-    if not told:
+def _declared_length(head: Head) -> int | None:
+    values = head.all(_LENGTH)
+    if not values:
         return None
-    if len(set(told)) > 1 or not told[0].isdecimal() or len(told[0]) > _MAX_LENGTH_DIGITS:
-        raise Malformed(f"no length of a body: {', '.join(told)[:40]!r}")
-    return int(told[0])
+    if len(set(values)) > 1 or not values[0].isdecimal() or len(values[0]) > _MAX_LENGTH_DIGITS:
+        raise Malformed(f"no length of a body: {', '.join(values)[:40]!r}")
+    return int(values[0])
 
 
 def request_body(head: Head) -> BodyReader:
@@ -280,7 +280,7 @@ def request_body(head: Head) -> BodyReader:
 
     Raises `Malformed`, also if its length or its host is ambiguous (RFC 9112 §3.2, §6.1, §6.3).
     """
-    coding, length, old = head.all(_CODING), _length(head), head.start.endswith("1.0")
+    coding, length, old = head.all(_CODING), _declared_length(head), head.start.endswith("1.0")
     hosts = len(head.all("host"))
     if hosts > 1 or not (hosts or old):
         raise Malformed(f"{hosts} hosts")
@@ -300,7 +300,7 @@ def answer_body(head: Head, status: int, method: str) -> BodyReader:
     coding = ",".join(head.all(_CODING))
     if coding.rpartition(",")[2].strip().lower() == "chunked":
         return BodyReader(0, chunked=True)
-    return BodyReader(None if coding else _length(head))
+    return BodyReader(None if coding else _declared_length(head))
 
 
 def has_sure_length(head: Head) -> bool:
@@ -338,8 +338,8 @@ def to_socket_messages(answer: bytes) -> list[str]:
     if events and status == 200:
         return [event for event in events if event != "[DONE]"]
     try:
-        told = json.loads(body)
+        value = json.loads(body)
     except ValueError:
-        told = {}
-    error: Json = told.get("error") if isinstance(told, dict) else None
+        value = {}
+    error: Json = value.get("error") if isinstance(value, dict) else None
     return [json.dumps({"type": "error", "status": status, "error": error or {"message": "refused"}})]

@@ -27,7 +27,7 @@ class WatchedExchange:
         self._tell = tell
         self._x = x
         self._fault = fault
-        self.over = False
+        self.is_over = False
         """Whether its end was reported."""
 
     def begin(self, request: Any, session: str, thread: str) -> None:
@@ -49,7 +49,7 @@ class WatchedExchange:
         except Exception as error:  # noqa: BLE001 - the program's call goes on, whatever becomes of its record
             self._fault(error)
 
-    def answered(self, response: Any) -> None:
+    def report_head(self, response: Any) -> None:
         """Report the head of the answer."""
         try:
             fields = [(name.decode("latin-1"), text.decode("latin-1")) for name, text in response.headers.raw]
@@ -57,7 +57,7 @@ class WatchedExchange:
         except Exception as error:  # noqa: BLE001 - as above
             self._fault(error)
 
-    def piece(self, data: bytes) -> None:
+    def report_piece(self, data: bytes) -> None:
         """Report a piece of the answer, as received."""
         try:
             self._tell(AnswerBytes(self._x, time.time(), data))
@@ -66,15 +66,15 @@ class WatchedExchange:
 
     def end(self, error: str = "") -> None:
         """Report the end."""
-        if not self.over:
-            self.over = True
+        if not self.is_over:
+            self.is_over = True
             try:
                 self._tell(ExchangeEnded(self._x, time.time(), error))
             except Exception as fault:  # noqa: BLE001 - as above
                 self._fault(fault)
 
     @contextmanager
-    def failing(self) -> Iterator[None]:
+    def reporting_failure(self) -> Iterator[None]:
         """Report an exception of the program's own call as the end, and raise it again."""
         try:
             yield
@@ -85,7 +85,7 @@ class WatchedExchange:
             raise
 
 
-Hear = Callable[[Any], WatchedExchange | None]
+StartWatching = Callable[[Any], WatchedExchange | None]
 """Starts watching a request; returns None to ignore it."""
 
 
@@ -95,39 +95,39 @@ def is_model_call(request: Any) -> bool:
 
 
 class Hook:
-    """Replaces `send` in every installed httpx, until `off`. `hear` is called with each request."""
+    """Replaces `send` in every installed httpx, until `remove`. `start_watching` is called with each request."""
 
-    def __init__(self, hear: Hear) -> None:
-        self._hear = hear
+    def __init__(self, start_watching: StartWatching) -> None:
+        self._start_watching = start_watching
         self._before: list[tuple[type, Any]] = []
 
-    def on(self) -> None:
+    def install(self) -> None:
         """Install the hook."""
         for name in _LIBRARIES:
             if find_spec(name) is None:
                 continue
             library = import_module(name)
-            for kind, made in ((library.Client, self._sync), (library.AsyncClient, self._async)):
+            for kind, wrap in ((library.Client, self._wrap_sync), (library.AsyncClient, self._wrap_async)):
                 before = kind.__dict__["send"]
                 self._before.append((kind, before))
-                kind.send = made(library, before)
+                kind.send = wrap(library, before)
 
-    def off(self) -> None:
+    def remove(self) -> None:
         """Restore the original methods."""
         for kind, before in reversed(self._before):
             kind.send = before
         self._before.clear()
 
-    def _sync(self, library: Any, before: Any) -> Any:
-        hear, told = self._hear, _make_stream_class(library)
+    def _wrap_sync(self, library: Any, before: Any) -> Any:
+        start_watching, stream_class = self._start_watching, _make_stream_class(library)
 
         def send(client: Any, request: Any, *, stream: bool = False, **more: Any) -> Any:
-            heard = hear(request)
-            if heard is None:
+            exchange = start_watching(request)
+            if exchange is None:
                 return before(client, request, stream=stream, **more)
-            with heard.failing():
+            with exchange.reporting_failure():
                 response = before(client, request, stream=True, **more)
-            _follow(response, heard, told)
+            _follow(response, exchange, stream_class)
             try:
                 if not stream:
                     response.read()
@@ -138,16 +138,16 @@ class Hook:
 
         return send
 
-    def _async(self, library: Any, before: Any) -> Any:
-        hear, told = self._hear, _make_async_stream_class(library)
+    def _wrap_async(self, library: Any, before: Any) -> Any:
+        start_watching, stream_class = self._start_watching, _make_async_stream_class(library)
 
         async def send(client: Any, request: Any, *, stream: bool = False, **more: Any) -> Any:
-            heard = hear(request)
-            if heard is None:
+            exchange = start_watching(request)
+            if exchange is None:
                 return await before(client, request, stream=stream, **more)
-            with heard.failing():
+            with exchange.reporting_failure():
                 response = await before(client, request, stream=True, **more)
-            _follow(response, heard, told)
+            _follow(response, exchange, stream_class)
             try:
                 if not stream:
                     await response.aread()
@@ -159,63 +159,63 @@ class Hook:
         return send
 
 
-def _follow(response: Any, heard: WatchedExchange, told: Any) -> None:
+def _follow(response: Any, exchange: WatchedExchange, stream_class: Any) -> None:
     """Watch the answer from its head on."""
-    heard.answered(response)
+    exchange.report_head(response)
     if response.is_stream_consumed:
         # A hook of the program has read it.
-        heard.piece(response.content)
-        heard.end()
+        exchange.report_piece(response.content)
+        exchange.end()
     else:
-        response.stream = told(response.stream, heard)
+        response.stream = stream_class(response.stream, exchange)
 
 
 def _make_stream_class(library: Any) -> Any:
     """Make a stream class that reports its data."""
 
-    class ToldStream(library.SyncByteStream):  # type: ignore[misc]
-        def __init__(self, inner: Any, heard: WatchedExchange) -> None:
+    class WatchedStream(library.SyncByteStream):  # type: ignore[misc]
+        def __init__(self, inner: Any, exchange: WatchedExchange) -> None:
             self._inner = inner
-            self._heard = heard
+            self._exchange = exchange
 
         def __iter__(self) -> Iterator[bytes]:
-            with self._heard.failing():
+            with self._exchange.reporting_failure():
                 for data in self._inner:
-                    self._heard.piece(data)
+                    self._exchange.report_piece(data)
                     yield data
-            self._heard.end()
+            self._exchange.end()
 
         def close(self) -> None:
             try:
                 self._inner.close()
             finally:
-                self._heard.end(LEFT)
+                self._exchange.end(LEFT)
 
-    return ToldStream
+    return WatchedStream
 
 
 def _make_async_stream_class(library: Any) -> Any:
-    """Like `_told`, for async streams."""
+    """Make a stream class that reports its data, for async streams."""
 
-    class ToldAsyncStream(library.AsyncByteStream):  # type: ignore[misc]
-        def __init__(self, inner: Any, heard: WatchedExchange) -> None:
+    class WatchedAsyncStream(library.AsyncByteStream):  # type: ignore[misc]
+        def __init__(self, inner: Any, exchange: WatchedExchange) -> None:
             self._inner = inner
-            self._heard = heard
+            self._exchange = exchange
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            with self._heard.failing():
+            with self._exchange.reporting_failure():
                 async for data in self._inner:
-                    self._heard.piece(data)
+                    self._exchange.report_piece(data)
                     yield data
-            self._heard.end()
+            self._exchange.end()
 
         async def aclose(self) -> None:
             try:
                 await self._inner.aclose()
             finally:
-                self._heard.end(LEFT)
+                self._exchange.end(LEFT)
 
-    return ToldAsyncStream
+    return WatchedAsyncStream
 
 
 def _error_text(error: BaseException) -> str:

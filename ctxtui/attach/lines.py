@@ -21,7 +21,7 @@ from ctxtui.wire.key_mask import KeyMask
 
 MASKED: Final = "<masked>"
 _SECRET: Final = re.compile(r"auth|key|secret|token|cookie|credential|password|signature|session-token", re.IGNORECASE)
-_OPEN: Final = re.compile(
+_NOT_SECRET: Final = re.compile(
     r"ratelimit|sec-websocket-(key|accept)$|idempotency-key$|max-tokens|authority$", re.IGNORECASE
 )
 """Headers whose names suggest secrets but whose values are none."""
@@ -35,7 +35,7 @@ Fields = Iterable[tuple[str, str]]
 
 def is_secret(name: str) -> bool:
     """Whether the values of a header `name` are kept out of every record."""
-    return bool(_SECRET.search(name)) and not _OPEN.search(name)
+    return bool(_SECRET.search(name)) and not _NOT_SECRET.search(name)
 
 
 def mask_fields(fields: Fields) -> list[tuple[str, str]]:
@@ -45,8 +45,8 @@ def mask_fields(fields: Fields) -> list[tuple[str, str]]:
 
 def mask_url(url: str) -> str:
     """A URL for the record: without user and password, and without keys in its query."""
-    scheme, found, rest = url.partition("://")
-    if found and "@" in rest.partition("/")[0]:
+    scheme, has_scheme, rest = url.partition("://")
+    if has_scheme and "@" in rest.partition("/")[0]:
         host, slash, path = rest.partition("/")
         url = f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
     return _QUERY.sub(rf"\1{MASKED}", url)
@@ -99,14 +99,14 @@ class Likeness(NamedTuple):
     tail: int
 
 
-def common_head(one: bytes, other: bytes) -> int:
+def common_head(a: bytes, b: bytes) -> int:
     """Number of common leading bytes."""
-    end = min(len(one), len(other))
+    end = min(len(a), len(b))
     at = 0
     step = _STEP
     while at < end:
         stop = min(end, at + step)
-        if one[at:stop] == other[at:stop]:
+        if a[at:stop] == b[at:stop]:
             at = stop
         elif stop - at == 1:
             return at
@@ -116,14 +116,14 @@ def common_head(one: bytes, other: bytes) -> int:
     return at
 
 
-def common_tail(one: bytes, other: bytes, most: int) -> int:
+def common_tail(a: bytes, b: bytes, limit: int) -> int:
     """Number of common trailing bytes, at most `most`."""
-    end = min(len(one), len(other), most)
+    end = min(len(a), len(b), limit)
     at = 0
     step = _STEP
     while at < end:
         stop = min(end, at + step)
-        if one[len(one) - stop : len(one) - at] == other[len(other) - stop : len(other) - at]:
+        if a[len(a) - stop : len(a) - at] == b[len(b) - stop : len(b) - at]:
             at = stop
         elif stop - at == 1:
             return at
@@ -132,17 +132,17 @@ def common_tail(one: bytes, other: bytes, most: int) -> int:
     return at
 
 
-def find_most_similar(body: bytes, before: Sequence[bytes]) -> Likeness | None:
+def find_most_similar(body: bytes, earlier_bodies: Sequence[bytes]) -> Likeness | None:
     """The body in `before` that saves most of `body`; None if none saves a third.
 
     Cuts are between UTF-8 characters.
     """
     best: Likeness | None = None
-    for number, other in enumerate(before):
-        head = common_head(body, other)
+    for number, earlier_body in enumerate(earlier_bodies):
+        head = common_head(body, earlier_body)
         while head and head < len(body) and body[head] & 0xC0 == 0x80:
             head -= 1
-        tail = common_tail(body, other, min(len(body), len(other)) - head)
+        tail = common_tail(body, earlier_body, min(len(body), len(earlier_body)) - head)
         while tail and body[len(body) - tail] & 0xC0 == 0x80:
             tail -= 1
         if best is None or head + tail > best.head + best.tail:
@@ -154,28 +154,35 @@ class RecordedBodies:
     """The bodies of one recording, each written as a difference."""
 
     def __init__(self) -> None:
-        self._before: OrderedDict[str, bytes] = OrderedDict()
+        self._earlier_bodies: OrderedDict[str, bytes] = OrderedDict()
 
-    def encode(self, name: str, said: bytes, wire: bytes, encoding: str) -> dict[str, Json]:
+    def encode(self, name: str, content: bytes, wire: bytes, encoding: str) -> dict[str, Json]:
         """Encode the body `said` of exchange `name`, sent as the bytes `wire`, packed as `encoding`."""
-        made: dict[str, Json] = {"size": len(wire), "sha256": digest(wire)}
+        encoded: dict[str, Json] = {"size": len(wire), "sha256": digest(wire)}
         if encoding:
-            made["encoding"] = encoding
-        names = list(reversed(self._before))
-        found = find_most_similar(said, [self._before[one] for one in names])
-        if found is None:
-            made |= encode_bytes(said)
+            encoded["encoding"] = encoding
+        names = list(reversed(self._earlier_bodies))
+        likeness = find_most_similar(content, [self._earlier_bodies[earlier_name] for earlier_name in names])
+        if likeness is None:
+            encoded |= encode_bytes(content)
         else:
-            own = said[found.head : len(said) - found.tail]
-            made |= {"like": names[found.number], "head": found.head, "tail": found.tail, **encode_bytes(own)}
+            own = content[likeness.head : len(content) - likeness.tail]
+            encoded |= {
+                "like": names[likeness.number],
+                "head": likeness.head,
+                "tail": likeness.tail,
+                **encode_bytes(own),
+            }
             # Later bodies extend the new one. Readers discard by the same rule.
-            del self._before[names[found.number]]
-        self._before[name] = said
-        while len(self._before) > MAX_REFERENCED_BODIES or (len(self._before) > 1 and self.size > _MAX_KEPT_BYTES):
-            self._before.popitem(last=False)
-        return made
+            del self._earlier_bodies[names[likeness.number]]
+        self._earlier_bodies[name] = content
+        while len(self._earlier_bodies) > MAX_REFERENCED_BODIES or (
+            len(self._earlier_bodies) > 1 and self.size > _MAX_KEPT_BYTES
+        ):
+            self._earlier_bodies.popitem(last=False)
+        return encoded
 
     @property
     def size(self) -> int:
         """Bytes kept for comparison."""
-        return sum(map(len, self._before.values()))
+        return sum(map(len, self._earlier_bodies.values()))

@@ -19,9 +19,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-_LIFE: Final = timedelta(days=7)
+_VALIDITY: Final = timedelta(days=7)
 """Validity of certificates: longer than any run."""
-_EARLIER: Final = timedelta(hours=1)
+_CLOCK_TOLERANCE: Final = timedelta(hours=1)
 """Start of validity before now, for clocks that are behind."""
 NAME: Final = "ctxtui, this run only"
 
@@ -45,16 +45,16 @@ class LocalAuthority:
             encipher_only=False,
             decipher_only=False,
         )
-        self._own = self._sign(builder.add_extension(usage, critical=True))
-        self.certificate = self._own.public_bytes(Encoding.PEM)
+        self._ca_certificate = self._sign(builder.add_extension(usage, critical=True))
+        self.certificate = self._ca_certificate.public_bytes(Encoding.PEM)
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     def context(self, host: str) -> ssl.SSLContext:
         """A server's TLS context for `host`."""
-        known = self._contexts.get(host)
-        if known is None:
-            known = self._contexts[host] = self._make_context(host)
-        return known
+        context = self._contexts.get(host)
+        if context is None:
+            context = self._contexts[host] = self._make_context(host)
+        return context
 
     def _make_context(self, host: str) -> ssl.SSLContext:
         key = ec.generate_private_key(ec.SECP256R1())
@@ -79,8 +79,8 @@ class LocalAuthority:
             .issuer_name(_common_name(self._name))
             .public_key(key)
             .serial_number(x509.random_serial_number())
-            .not_valid_before(now - _EARLIER)
-            .not_valid_after(now + _LIFE)
+            .not_valid_before(now - _CLOCK_TOLERANCE)
+            .not_valid_after(now + _VALIDITY)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
         )
 

@@ -65,12 +65,12 @@ class ExchangeEnded(Struct, frozen=True):
 
 
 class RequestSent(Struct, frozen=True):
-    """The decision on a request: the `body` sent instead of its own (None: its own), and the record in `told`."""
+    """The decision on a request: the `body` sent instead of its own (None: its own), and a `report` to record."""
 
     x: str
     at: float
     body: bytes | None
-    told: Mapping[str, Json]
+    report: Mapping[str, Json]
 
 
 class RequestHeld(Struct, frozen=True):

@@ -34,30 +34,30 @@ def _env_value(env: Mapping[str, str], name: str) -> str:
     return env.get(name) or env.get(name.upper(), "")
 
 
-def _bypasses_proxy(upstream: Upstream, told: str) -> bool:
+def _bypasses_proxy(upstream: Upstream, no_proxy: str) -> bool:
     host = upstream.host.lower()
     if host == "localhost" or host.startswith("127.") or host == "::1":
         return True
-    for one in (part.strip().lower() for part in told.split(",")):
-        name, _, port = one.partition(":")
+    for entry in (part.strip().lower() for part in no_proxy.split(",")):
+        name, _, port = entry.partition(":")
         name = name.lstrip("*").lstrip(".")
-        if one == "*" or (name and (host == name or host.endswith(f".{name}")) and port in ("", str(upstream.port))):
+        if entry == "*" or (name and (host == name or host.endswith(f".{name}")) and port in ("", str(upstream.port))):
             return True
     return False
 
 
-async def connect(upstream: Upstream, made: Callable[[], P], env: Mapping[str, str] = os.environ) -> P:
+async def connect(upstream: Upstream, make_protocol: Callable[[], P], env: Mapping[str, str] = os.environ) -> P:
     """Connect the protocol made by `made` to `upstream`. Raises `OSError`."""
     loop = asyncio.get_running_loop()
     name = upstream.host if upstream.tls else None
-    through = proxy_for(upstream, env)
-    if not through:
+    proxy_url = proxy_for(upstream, env)
+    if not proxy_url:
         _, protocol = await loop.create_connection(
-            made, upstream.host, upstream.port, ssl=upstream.context, server_hostname=name
+            make_protocol, upstream.host, upstream.port, ssl=upstream.context, server_hostname=name
         )
         return protocol
-    tunnel = await _tunnel(through, upstream.host, upstream.port)
-    protocol = made()
+    tunnel = await _tunnel(proxy_url, upstream.host, upstream.port)
+    protocol = make_protocol()
     if not upstream.tls:
         tunnel.set_protocol(protocol)
         protocol.connection_made(tunnel)
@@ -71,15 +71,15 @@ async def connect(upstream: Upstream, made: Callable[[], P], env: Mapping[str, s
     return protocol
 
 
-async def connect_raw(host: str, port: int, made: Callable[[], P], env: Mapping[str, str] = os.environ) -> P:
+async def connect_raw(host: str, port: int, make_protocol: Callable[[], P], env: Mapping[str, str] = os.environ) -> P:
     """Connect to `host` for TLS that passes through unseen. Raises `OSError`."""
     name = f"[{host}]" if ":" in host else host
-    through = proxy_for(Upstream("", f"https://{name}:{port}"), env)
-    if not through:
-        _, protocol = await asyncio.get_running_loop().create_connection(made, host, port)
+    proxy_url = proxy_for(Upstream("", f"https://{name}:{port}"), env)
+    if not proxy_url:
+        _, protocol = await asyncio.get_running_loop().create_connection(make_protocol, host, port)
         return protocol
-    tunnel = await _tunnel(through, host, port)
-    protocol = made()
+    tunnel = await _tunnel(proxy_url, host, port)
+    protocol = make_protocol()
     tunnel.set_protocol(protocol)
     protocol.connection_made(tunnel)
     tunnel.resume_reading()
@@ -99,11 +99,11 @@ async def _tunnel(url: str, host: str, port: int) -> asyncio.Transport:
         parts.port or (443 if tls else 80),
         ssl=ssl.create_default_context() if tls else None,
     )
-    there = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    head = f"CONNECT {there} HTTP/1.1\r\nHost: {there}\r\n"
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    head = f"CONNECT {address} HTTP/1.1\r\nHost: {address}\r\n"
     if parts.username is not None:
-        word = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
-        head += f"Proxy-Authorization: Basic {base64.b64encode(word).decode()}\r\n"
+        credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
+        head += f"Proxy-Authorization: Basic {base64.b64encode(credentials).decode()}\r\n"
     transport.write(f"{head}\r\n".encode())
     try:
         status = await waiting.status
@@ -120,7 +120,7 @@ class _ProxyHandshake(asyncio.Protocol):
 
     def __init__(self) -> None:
         self.status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._came = b""
+        self._buffer = b""
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -131,13 +131,13 @@ class _ProxyHandshake(asyncio.Protocol):
         """More of the answer's head."""
         if self.status.done():
             return
-        self._came += data
+        self._buffer += data
         try:
-            found = http1.next_head(self._came)
-            if found is not None:
+            parsed = http1.next_head(self._buffer)
+            if parsed is not None:
                 assert self._transport is not None
                 self._transport.pause_reading()
-                self.status.set_result(http1.status_of(found[0]))
+                self.status.set_result(http1.status_of(parsed[0]))
         except Malformed as error:
             self.status.set_exception(OSError(f"the proxy says no HTTP: {error.message}"))
 

@@ -31,7 +31,7 @@ from ctxtui.attach.news import (
     RequestSent,
     SocketMessage,
 )
-from ctxtui.attach.run import RecordedRun, new_run, session_of
+from ctxtui.attach.run import RecordedRun, new_run_name, session_of
 from ctxtui.attach.tape import Tape, file_name
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
@@ -53,46 +53,46 @@ _MAX_INLINE_WAITING_BYTES: Final = 1 << 20
 """Bytes of lines waiting for a file below which callers may add lines themselves."""
 
 
-class _Recorded(Struct, kw_only=True):
+class _RecordedExchange(Struct, kw_only=True):
     begun: RequestBegun
     mask: KeyMask
     headers: Mapping[str, str]
-    asked: bytearray = field(default_factory=bytearray)
+    request_body: bytearray = field(default_factory=bytearray)
     """The received part of the request's body, if kept."""
-    asked_size: int = 0
-    asked_wire: _Hash = field(default_factory=hashlib.sha256)
+    request_size: int = 0
+    request_hash: _Hash = field(default_factory=hashlib.sha256)
     """Digest of a body that is not kept."""
     session: str = ""
     tape: Tape | None = None
     unpacker: BodyUnpacker | None = None
-    packed: bool = False
+    is_packed: bool = False
     """Whether its answer cannot be unpacked and is kept as received."""
-    held: bytes = b""
-    size: int = 0
-    wire: _Hash = field(default_factory=hashlib.sha256)
+    pending: bytes = b""
+    answer_size: int = 0
+    answer_hash: _Hash = field(default_factory=hashlib.sha256)
     """Digest of the answer's bytes."""
 
 
 class Tapes:
-    """The files of a run. Lines made by `take` are in them after the next `flush`.
+    """The files of a run. Lines made by `record` are in them after the next `flush`.
 
-    Callers of `take`, `drop` or `has_room` hold the lock `hand`; only one thread calls `flush` and `close`, which write
-    without it.
+    Callers of `record`, `discard`, `drop` or `can_append` hold `lock`; only one thread calls `flush` and `close`, which
+    write without it.
     """
 
     def __init__(self, run: RecordedRun) -> None:
         self.exchanges = 0
         """Number of recorded exchanges so far."""
-        self.hand = threading.Lock()
+        self.lock = threading.Lock()
         """Held while lines are made and taken out, never while they are written."""
         self._run = run
-        self._ended_now = 0
-        self._open: dict[str, _Recorded] = {}
+        self._ended_count = 0
+        self._open: dict[str, _RecordedExchange] = {}
         self._tapes: dict[str, Tape] = {}
         self._in_use: OrderedDict[str, Tape] = OrderedDict()
-        """Those whose files may be open, the longest unused first."""
+        """The tapes whose files may be open, by session, the longest unused first."""
         self._waiting: dict[str, Tape] = {}
-        """Those with lines that wait, by their sessions."""
+        """The tapes with unwritten lines, by session."""
 
     @property
     def files(self) -> list[Path]:
@@ -108,14 +108,14 @@ class Tapes:
     def flush(self) -> None:
         """Write waiting lines."""
         while True:
-            with self.hand:
+            with self.lock:
                 tape = self._waiting.popitem()[1] if self._waiting else None
                 lines = tape.take_lines() if tape is not None else []
             if tape is None:
                 break
             tape.write(lines)
-        self.exchanges += self._ended_now
-        self._ended_now = 0
+        self.exchanges += self._ended_count
+        self._ended_count = 0
 
     def close(self) -> None:
         """Close all files."""
@@ -126,14 +126,14 @@ class Tapes:
         """Whether an exchange is open."""
         return x in self._open
 
-    def has_room(self, x: str) -> bool:
+    def can_append(self, x: str) -> bool:
         """Whether a line of an open exchange can be added to a file in use without side effects."""
-        one = self._open.get(x)
+        exchange = self._open.get(x)
         return (
-            one is not None
-            and one.tape is not None
-            and one.session in self._in_use
-            and one.tape.size < _MAX_INLINE_WAITING_BYTES
+            exchange is not None
+            and exchange.tape is not None
+            and exchange.session in self._in_use
+            and exchange.tape.size < _MAX_INLINE_WAITING_BYTES
         )
 
     def discard(self, x: str) -> None:
@@ -143,133 +143,147 @@ class Tapes:
     def drop(self) -> None:
         """Discard waiting lines whose state is unknown."""
         self._waiting.clear()
-        self._ended_now = 0
+        self._ended_count = 0
         for tape in self._in_use.values():
             tape.drop()
 
     def reset_after_fork(self) -> None:
         """Reset in a child process after a fork: waiting lines and the bodies belong to the parent."""
-        self.hand = threading.Lock()
+        self.lock = threading.Lock()
         self._open.clear()
         self.drop()
 
-    def record(self, news: ExchangeEvent) -> None:
+    def record(self, event: ExchangeEvent) -> None:
         """Record an event."""
-        if isinstance(news, RequestBegun):
-            headers = {name.lower(): text for name, text in news.fields}
-            self._open[news.x] = _Recorded(begun=news, mask=mask_for(news.fields), headers=headers)
+        if isinstance(event, RequestBegun):
+            headers = {name.lower(): text for name, text in event.fields}
+            self._open[event.x] = _RecordedExchange(begun=event, mask=mask_for(event.fields), headers=headers)
             return
-        one = self._open.get(news.x)
-        if one is None:
+        exchange = self._open.get(event.x)
+        if exchange is None:
             return
-        if isinstance(news, RequestBytes):
-            one.asked_size += len(news.data)
-            if one.asked_size <= MAX_BODY:
-                one.asked += news.data
+        if isinstance(event, RequestBytes):
+            exchange.request_size += len(event.data)
+            if exchange.request_size <= MAX_BODY:
+                exchange.request_body += event.data
             else:
-                one.asked_wire.update(one.asked)
-                one.asked_wire.update(news.data)
-                one.asked.clear()
-            if news.last:
-                self._asked(one)
+                exchange.request_hash.update(exchange.request_body)
+                exchange.request_hash.update(event.data)
+                exchange.request_body.clear()
+            if event.last:
+                self._write_request(exchange)
             return
-        if one.tape is None:
+        if exchange.tape is None:
             # Answered before the request was complete.
-            self._asked(one)
-        if isinstance(news, AnswerBegun):
-            self._answered(one, news)
-        elif isinstance(news, AnswerBytes):
-            self._said(one, news)
-        elif isinstance(news, RequestSent):
-            self._sent(one, news)
-        elif isinstance(news, RequestHeld):
-            self._write(one, encode_line(x=news.x, at=news.at, held=news.why, until=news.until))
-        elif isinstance(news, SocketMessage):
-            told = one.mask.mask_text(news.text)
-            self._write(one, encode_line(x=news.x, at=news.at, frame=told, by="client" if news.by_client else "server"))
+            self._write_request(exchange)
+        if isinstance(event, AnswerBegun):
+            self._write_answer_head(exchange, event)
+        elif isinstance(event, AnswerBytes):
+            self._write_piece(exchange, event)
+        elif isinstance(event, RequestSent):
+            self._write_sent(exchange, event)
+        elif isinstance(event, RequestHeld):
+            self._write(exchange, encode_line(x=event.x, at=event.at, held=event.why, until=event.until))
+        elif isinstance(event, SocketMessage):
+            masked = exchange.mask.mask_text(event.text)
+            self._write(
+                exchange,
+                encode_line(x=event.x, at=event.at, frame=masked, by="client" if event.by_client else "server"),
+            )
         else:
-            self._ended(one, news)
+            self._write_end(exchange, event)
 
-    def _asked(self, one: _Recorded) -> None:
-        left_out = one.asked_size > MAX_BODY
-        begun, wire = one.begun, b"" if left_out else bytes(one.asked)
-        one.asked.clear()
-        encoding = one.headers.get("content-encoding", "")
+    def _write_request(self, exchange: _RecordedExchange) -> None:
+        is_left_out = exchange.request_size > MAX_BODY
+        begun, wire = exchange.begun, b"" if is_left_out else bytes(exchange.request_body)
+        exchange.request_body.clear()
+        encoding = exchange.headers.get("content-encoding", "")
         try:
-            said = make_unpacker(encoding).feed(wire)
+            content = make_unpacker(encoding).feed(wire)
         except Malformed:
-            said = wire
-        sender = identify_sender(one.headers)
-        session = begun.session or sender.session or self._run.session or session_of(begun.url, said)
-        one.session, one.tape = session, self._tape(session, sender)
-        if left_out:
-            body: dict[str, Json] = {"size": one.asked_size, "sha256": one.asked_wire.hexdigest(), "left_out": True}
+            content = wire
+        sender = identify_sender(exchange.headers)
+        session = begun.session or sender.session or self._run.session or session_of(begun.url, content)
+        exchange.session, exchange.tape = session, self._find_tape(session, sender)
+        if is_left_out:
+            body: dict[str, Json] = {
+                "size": exchange.request_size,
+                "sha256": exchange.request_hash.hexdigest(),
+                "left_out": True,
+            }
         else:
-            body = one.tape.bodies.encode(begun.x, one.mask.mask_bytes(said), wire, encoding)
-        asked: dict[str, Json] = {
+            body = exchange.tape.bodies.encode(begun.x, exchange.mask.mask_bytes(content), wire, encoding)
+        request: dict[str, Json] = {
             "method": begun.method,
             "url": mask_url(begun.url),
             "headers": mask_fields(begun.fields),
         }
         if begun.thread:
-            asked["thread"] = begun.thread
-        self._write(one, encode_line(x=begun.x, at=begun.at, asked={**asked, "body": body}))
+            request["thread"] = begun.thread
+        self._write(exchange, encode_line(x=begun.x, at=begun.at, asked={**request, "body": body}))
 
-    def _sent(self, one: _Recorded, news: RequestSent) -> None:
-        told = dict(news.told)
-        if news.body is not None and one.tape is not None:
-            body = one.mask.mask_bytes(news.body)
-            told["body"] = one.tape.sent.encode(news.x, body, news.body, "")
-        self._write(one, encode_line(x=news.x, at=news.at, sent=told))
+    def _write_sent(self, exchange: _RecordedExchange, event: RequestSent) -> None:
+        report = dict(event.report)
+        if event.body is not None and exchange.tape is not None:
+            body = exchange.mask.mask_bytes(event.body)
+            report["body"] = exchange.tape.sent.encode(event.x, body, event.body, "")
+        self._write(exchange, encode_line(x=event.x, at=event.at, sent=report))
 
-    def _answered(self, one: _Recorded, news: AnswerBegun) -> None:
-        encoding = next((text for name, text in news.fields if name.lower() == "content-encoding"), "")
+    def _write_answer_head(self, exchange: _RecordedExchange, event: AnswerBegun) -> None:
+        encoding = next((text for name, text in event.fields if name.lower() == "content-encoding"), "")
         try:
-            one.unpacker = make_unpacker(encoding)
+            exchange.unpacker = make_unpacker(encoding)
         except Malformed:
-            one.packed = True
+            exchange.is_packed = True
         self._write(
-            one,
-            encode_line(x=news.x, at=news.at, answered={"status": news.status, "headers": mask_fields(news.fields)}),
+            exchange,
+            encode_line(
+                x=event.x, at=event.at, answered={"status": event.status, "headers": mask_fields(event.fields)}
+            ),
         )
 
-    def _said(self, one: _Recorded, news: AnswerBytes) -> None:
-        one.size += len(news.data)
-        one.wire.update(news.data)
-        data = news.data
-        if one.unpacker is not None and not one.packed:
+    def _write_piece(self, exchange: _RecordedExchange, event: AnswerBytes) -> None:
+        exchange.answer_size += len(event.data)
+        exchange.answer_hash.update(event.data)
+        data = event.data
+        if exchange.unpacker is not None and not exchange.is_packed:
             try:
-                data = one.unpacker.feed(data)
+                data = exchange.unpacker.feed(data)
             except Malformed:
-                one.packed = True
-        told, one.held = one.mask.split_safe(one.held + data)
-        told, rest = _whole_characters(told)
-        one.held = rest + one.held
-        if told:
-            self._write(one, encode_answer_line(news.x, news.at, told))
+                exchange.is_packed = True
+        safe, exchange.pending = exchange.mask.split_safe(exchange.pending + data)
+        safe, rest = _whole_characters(safe)
+        exchange.pending = rest + exchange.pending
+        if safe:
+            self._write(exchange, encode_answer_line(event.x, event.at, safe))
 
-    def _ended(self, one: _Recorded, news: ExchangeEnded) -> None:
-        if one.held:
-            self._write(one, encode_answer_line(news.x, news.at, one.mask.mask_bytes(one.held)))
-        size = {"size": one.size, "sha256": one.wire.hexdigest()} if one.size else {}
-        self._write(one, encode_line(x=news.x, at=news.at, ended=True, error=one.mask.mask_text(news.error), **size))
-        del self._open[news.x]
-        self._ended_now += 1
+    def _write_end(self, exchange: _RecordedExchange, event: ExchangeEnded) -> None:
+        if exchange.pending:
+            self._write(exchange, encode_answer_line(event.x, event.at, exchange.mask.mask_bytes(exchange.pending)))
+        size = (
+            {"size": exchange.answer_size, "sha256": exchange.answer_hash.hexdigest()} if exchange.answer_size else {}
+        )
+        self._write(
+            exchange,
+            encode_line(x=event.x, at=event.at, ended=True, error=exchange.mask.mask_text(event.error), **size),
+        )
+        del self._open[event.x]
+        self._ended_count += 1
 
-    def _write(self, one: _Recorded, data: bytes) -> None:
-        tape = one.tape
+    def _write(self, exchange: _RecordedExchange, data: bytes) -> None:
+        tape = exchange.tape
         if tape is not None:
-            if one.session not in self._in_use:
-                self._use(one.session, tape)
+            if exchange.session not in self._in_use:
+                self._mark_used(exchange.session, tape)
             tape.add(data)
             if tape.size > _MAX_WAITING_BYTES:
                 tape.flush()
             else:
-                self._waiting[one.session] = tape
+                self._waiting[exchange.session] = tape
 
-    def _tape(self, session: str, sender: Sender) -> Tape:
-        known = self._tapes.get(session)
-        if known is None:
+    def _find_tape(self, session: str, sender: Sender) -> Tape:
+        tape = self._tapes.get(session)
+        if tape is None:
             run = self._run
             head = encode_line(
                 **{MARK: VERSION},
@@ -283,19 +297,19 @@ class Tapes:
                 tags=list(run.tags),
                 upstreams=dict(run.upstreams),
             )
-            known = self._tapes[session] = Tape(run.folder / file_name(session), lambda: head)
-        self._use(session, known)
-        return known
+            tape = self._tapes[session] = Tape(run.folder / file_name(session), lambda: head)
+        self._mark_used(session, tape)
+        return tape
 
-    def _use(self, session: str, tape: Tape) -> None:
+    def _mark_used(self, session: str, tape: Tape) -> None:
         self._in_use[session] = tape
         self._in_use.move_to_end(session)
-        kept = sum(one.kept_bytes for one in self._in_use.values())
-        for one in self._in_use.values():
-            if kept <= _MAX_KEPT_BYTES:
+        kept_bytes = sum(used.kept_bytes for used in self._in_use.values())
+        for used in self._in_use.values():
+            if kept_bytes <= _MAX_KEPT_BYTES:
                 break
-            kept -= one.kept_bytes
-            one.forget_bodies()
+            kept_bytes -= used.kept_bytes
+            used.forget_bodies()
         if len(self._in_use) > _OPEN_FILES:
             # It opens again when needed.
             name, unused = self._in_use.popitem(last=False)
@@ -337,18 +351,20 @@ class Recorder:
         self._queue: deque[ExchangeEvent] = deque()
         self._wake = threading.Event()
         self._asleep = False
-        """Whether the thread has to be told that something came. It is not each time: to wake a thread takes longer
-        than all that is done about a piece of an answer."""
+        """Whether the thread sleeps until it is woken.
+
+        Waking it takes longer than recording a piece of an answer, so it polls while answers arrive.
+        """
         self._stop = False
-        self._in_hand: set[str] = set()
-        """Exchanges of which something was taken that waits to be written."""
+        self._pending: set[str] = set()
+        """Exchanges with recorded but unwritten lines."""
         self._writing: set[str] = set()
-        """Those of which something is being written."""
-        self._heard = 0.0
-        """When a piece of an answer came last (Unix seconds)."""
-        self._reviving = threading.Lock()
-        self._came = self._done = 0
-        """Bytes that were put, and those of them that have been taken."""
+        """Exchanges whose lines are being written."""
+        self._last_piece_at = 0.0
+        """Time of the last piece of an answer (Unix seconds)."""
+        self._restart_lock = threading.Lock()
+        self._bytes_put = self._bytes_taken = 0
+        """Bytes queued in all, and bytes recorded from the queue."""
         self._dropped: set[str] = set()
         self._faults: list[str] = []
         self._prefix = run.run
@@ -356,7 +372,7 @@ class Recorder:
         self.faults = 0
         """Exchanges that were lost to faults of the recorder."""
         self.closed = False
-        """Whether it was told to close."""
+        """Whether `close` was called."""
         self._begin()
 
     def _begin(self) -> None:
@@ -370,67 +386,67 @@ class Recorder:
     def reset_after_fork(self) -> None:
         """Reset in a child process after a fork: waiting events belong to the parent, whose thread is not here."""
         self._queue.clear()
-        self._in_hand, self._writing = set(), set()
-        self._wake, self._asleep, self._came, self._done = threading.Event(), False, 0, 0
-        self._prefix = new_run()
+        self._pending, self._writing = set(), set()
+        self._wake, self._asleep, self._bytes_put, self._bytes_taken = threading.Event(), False, 0, 0
+        self._prefix = new_run_name()
         self._tapes.reset_after_fork()
         self._begin()
 
-    def put(self, news: ExchangeEvent) -> None:
+    def put(self, event: ExchangeEvent) -> None:
         """Queue an event. Never raises, never waits."""
         if not self._thread.is_alive():
-            self._revive()
-        if not isinstance(news, AnswerBytes) or not self._record_inline(news):
-            size = _size(news)
-            if size and self._came - self._done > MAX_UNWRITTEN:
-                self._dropped.add(news.x)
+            self._restart_thread()
+        if not isinstance(event, AnswerBytes) or not self._record_inline(event):
+            size = _size(event)
+            if size and self._bytes_put - self._bytes_taken > MAX_UNWRITTEN:
+                self._dropped.add(event.x)
                 return
-            self._came += size
-            self._queue.append(news)
+            self._bytes_put += size
+            self._queue.append(event)
         # A head alone is no line yet, and the request is not sent.
-        if self._asleep and not isinstance(news, RequestBegun):
+        if self._asleep and not isinstance(event, RequestBegun):
             self._wake.set()
 
-    def _record_inline(self, news: AnswerBytes) -> bool:
+    def _record_inline(self, event: AnswerBytes) -> bool:
         """Make its line here if that is as fast as waking the thread; returns whether it was made."""
-        hand = self._tapes.hand
-        apart, self._heard = news.at - self._heard, news.at
-        if apart < _MIN_GAP_S or self._queue or len(news.data) > _MAX_INLINE_BYTES or not hand.acquire(blocking=False):
+        hand = self._tapes.lock
+        gap, self._last_piece_at = event.at - self._last_piece_at, event.at
+        if gap < _MIN_GAP_S or self._queue or len(event.data) > _MAX_INLINE_BYTES or not hand.acquire(blocking=False):
             return False
         try:
             # Another thread may have queued something meanwhile, and the recorder's thread takes nothing now.
-            found = not self._queue and self._tapes.has_room(news.x)
-            if found:
-                self._take(news)
-            return found
+            can_append = not self._queue and self._tapes.can_append(event.x)
+            if can_append:
+                self._record(event)
+            return can_append
         finally:
             hand.release()
 
-    def _take(self, news: ExchangeEvent) -> None:
+    def _record(self, event: ExchangeEvent) -> None:
         """Make lines of an event; the caller holds the lock."""
-        if isinstance(news, RequestBegun) or self._tapes.is_open(news.x):
-            self._in_hand.add(news.x)
+        if isinstance(event, RequestBegun) or self._tapes.is_open(event.x):
+            self._pending.add(event.x)
         try:
-            self._tapes.record(news)
+            self._tapes.record(event)
         except Exception as error:  # noqa: BLE001 - the boundary: a fault here must not reach a request
-            self._fault(news.x, error)
+            self._report_fault(event.x, error)
 
-    def _revive(self) -> None:
+    def _restart_thread(self) -> None:
         """Start another thread if the first one ended. Its current work is lost, and reported."""
-        with self._reviving:
+        with self._restart_lock:
             if self._thread.is_alive() or self._stop:
                 return
-            self._lose(RuntimeError("its thread ended"))
+            self._discard_work(RuntimeError("its thread ended"))
             self._begin()
 
-    def _lose(self, error: Exception) -> None:
+    def _discard_work(self, error: Exception) -> None:
         """Discard work in an unknown state."""
-        with self._tapes.hand:
-            lost = self._in_hand | self._writing
-            self._in_hand, self._writing = set(), set()
+        with self._tapes.lock:
+            lost = self._pending | self._writing
+            self._pending, self._writing = set(), set()
             self._tapes.drop()
             for x in lost:
-                self._fault(x, error)
+                self._report_fault(x, error)
 
     def close(self, seconds: float = 5.0) -> None:
         """Write what waits, for at most `seconds`."""
@@ -444,11 +460,11 @@ class Recorder:
         """Wait until everything is written; returns whether it was within `seconds`."""
         limit = time.monotonic() + seconds
         # In the order of processing: it is in none of them only when written.
-        while self._queue or self._in_hand or self._writing:
+        while self._queue or self._pending or self._writing:
             if time.monotonic() > limit:
                 return False
             if not self._thread.is_alive():
-                self._revive()
+                self._restart_thread()
             self._wake.set()
             time.sleep(0.002)
         return True
@@ -480,59 +496,59 @@ class Recorder:
         while True:
             self._wait_for_work()
             for _ in range(len(self._queue)):
-                with self._tapes.hand:
-                    news = self._queue[0]
-                    self._take(news)
-                    # Only once it is in hand: an empty queue means that everything is in hand or written.
+                with self._tapes.lock:
+                    event = self._queue[0]
+                    self._record(event)
+                    # Only after recording: `flush` takes an empty queue to mean that everything is recorded.
                     self._queue.popleft()
-                self._done += _size(news)
+                self._bytes_taken += _size(event)
             self._flush_tapes()
-            if not self._waits:
+            if not self._has_work:
                 # Several threads count: reset, so that errors do not accumulate.
-                self._done = self._came
+                self._bytes_taken = self._bytes_put
                 if self._stop:
                     break
         self._tapes.close()
 
     @property
-    def _waits(self) -> bool:
-        return bool(self._queue or self._in_hand)
+    def _has_work(self) -> bool:
+        return bool(self._queue or self._pending)
 
     def _wait_for_work(self) -> None:
         """Wait until there is something to write, and more has been gathered."""
-        looks = 0
+        empty_polls = 0
         while not self._stop:
-            self._asleep = looks > _MAX_EMPTY_POLLS
-            if self._asleep and not self._waits:
+            self._asleep = empty_polls > _MAX_EMPTY_POLLS
+            if self._asleep and not self._has_work:
                 self._wake.wait()
                 self._wake.clear()
             self._asleep = False
             self._wake.wait(_GATHER_S)
             self._wake.clear()
-            if self._waits:
+            if self._has_work:
                 break
-            looks += 1
+            empty_polls += 1
 
     def _flush_tapes(self) -> None:
-        with self._tapes.hand:
-            self._writing, self._in_hand = self._in_hand, set()
+        with self._tapes.lock:
+            self._writing, self._pending = self._pending, set()
         try:
             self._tapes.flush()
         except Exception as error:  # noqa: BLE001 - the boundary: a fault here must not reach a request
-            self._lose(error)
+            self._discard_work(error)
         self._writing = set()
 
-    def _fault(self, x: str, error: Exception) -> None:
+    def _report_fault(self, x: str, error: Exception) -> None:
         self._tapes.discard(x)
         self.faults += 1
         if self.faults <= _MAX_REPORTED_FAULTS:
             self._faults.append(f"a fault in ctxtui's recorder: {type(error).__name__}: {error}")
 
 
-def _size(news: ExchangeEvent) -> int:
+def _size(event: ExchangeEvent) -> int:
     """Size of an event's data in bytes, if it may be large."""
-    if isinstance(news, RequestBytes | AnswerBytes):
-        return len(news.data)
-    if isinstance(news, SocketMessage):
-        return len(news.text)
-    return len(news.body or b"") if isinstance(news, RequestSent) else 0
+    if isinstance(event, RequestBytes | AnswerBytes):
+        return len(event.data)
+    if isinstance(event, SocketMessage):
+        return len(event.text)
+    return len(event.body or b"") if isinstance(event, RequestSent) else 0

@@ -19,9 +19,9 @@ from ctxtui.core.errors import Malformed
 ONLY_HERE: Final = "only programs of this machine are served, under its own name"
 _NO_NAME: Final = frozenset("@/\\?# \t,")
 """Characters that are invalid in a host name: they make it ambiguous."""
-_HERE: Final = re.compile(r"(?:127\.0\.0\.1|localhost)(?::\d{1,5})?")
+_LOOPBACK_HOST: Final = re.compile(r"(?:127\.0\.0\.1|localhost)(?::\d{1,5})?")
 """The usual host names, matched first for speed."""
-_OWN: Final = ("", "none", "same-origin")
+_OWN_SITES: Final = ("", "none", "same-origin")
 """``Sec-Fetch-Site`` of a typed address and of its page's requests; programs send none.
 
 A browser requests another site's image, or its link, without an Origin.
@@ -31,17 +31,19 @@ A browser requests another site's image, or its link, without an Origin.
 def foreign_header(head: Head) -> str:
     """The header that shows that a request comes from elsewhere, with its value; "" for none."""
     for value in head.all("host"):
-        if not _HERE.fullmatch(value) and (_NO_NAME.intersection(value) or not _at_home(f"//{value}")):
+        if not _LOOPBACK_HOST.fullmatch(value) and (
+            _NO_NAME.intersection(value) or not _is_loopback_address(f"//{value}")
+        ):
             return f"Host: {value}"
     origins = head.all("origin")
     for value in origins:
-        if not _at_home(value):
+        if not _is_loopback_address(value):
             return f"Origin: {value}"
     site = head.get("sec-fetch-site")
-    return "" if origins or site in _OWN else f"Sec-Fetch-Site: {site}"
+    return "" if origins or site in _OWN_SITES else f"Sec-Fetch-Site: {site}"
 
 
-def _at_home(address: str) -> bool:
+def _is_loopback_address(address: str) -> bool:
     try:
         name = urlsplit(address).hostname or ""
         return name == "localhost" or ip_address(name).is_loopback
@@ -49,7 +51,7 @@ def _at_home(address: str) -> bool:
         return False
 
 
-_ASKS: Final = re.compile(
+_MODEL_PATHS: Final = re.compile(
     r"/(?:messages|messages/count_tokens|chat/completions|completions|responses|responses/input_tokens|responses/compact"
     r"|invoke|invoke-with-response-stream|converse|converse-stream)$|:(?:rawPredict|streamRawPredict|generateContent"
     r"|streamGenerateContent|countTokens)$|/cachedContents$|/api/(?:chat|generate)$"
@@ -64,8 +66,9 @@ class Route(Struct):
 
     With `named` the first step of a path names the provider, else there is one, and the first step is the `word`, if
     set. `tell` gets all events, each exchange under a unique `name`; `wants` decides whether a gate is asked.
-    `strangers` are let in if the connection was authorized already; `all_of_it`: other requests than model calls are
-    reported and gated too (a client with a base URL sends nothing else there).
+    `allows_foreign`: requests under other host names are accepted, as the connection was authorized already.
+    `records_everything`: requests other than model calls are reported and gated too (a client with a base URL sends
+    nothing else there).
     """
 
     upstreams: Sequence[Upstream]
@@ -74,17 +77,17 @@ class Route(Struct):
     named: bool = False
     word: str = ""
     wants: Wants | None = None
-    strangers: bool = False
-    all_of_it: bool = True
+    allows_foreign: bool = False
+    records_everything: bool = True
 
     def should_record(self, head: Head, target: str) -> bool:
         """Whether a request is recorded: it calls a model, or opens a WebSocket for that."""
-        if self.all_of_it:
+        if self.records_everything:
             return True
-        asks = is_model_path(target.partition("?")[0])
-        return asks and (head.raw.startswith(b"POST ") or "websocket" in head.get("upgrade").lower())
+        is_call = is_model_path(target.partition("?")[0])
+        return is_call and (head.raw.startswith(b"POST ") or "websocket" in head.get("upgrade").lower())
 
-    def upstream(self, target: str) -> tuple[Upstream, str]:
+    def find_upstream(self, target: str) -> tuple[Upstream, str]:
         """The provider for a target, and the target to send. Raises `Malformed` if there is none."""
         if target.startswith("/"):
             if not (self.named or self.word):
@@ -97,13 +100,13 @@ class Route(Struct):
                 if compare_digest(name, self.word):
                     return self.upstreams[0], f"/{rest}"
                 raise Malformed("this relay serves programs that were given its whole address")
-            found = next((one for one in self.upstreams if one.name == name), None)
-            if found is not None:
-                return found, f"/{rest}"
-        names = ", ".join(f"/{one.name}/" for one in self.upstreams)
+            upstream = next((candidate for candidate in self.upstreams if candidate.name == name), None)
+            if upstream is not None:
+                return upstream, f"/{rest}"
+        names = ", ".join(f"/{candidate.name}/" for candidate in self.upstreams)
         raise Malformed(f"{target[:80]!r} leads to no provider; paths begin with {names if self.named else '/'}")
 
 
 def is_model_path(path: str) -> bool:
     """Whether a path (without query) belongs to a model call."""
-    return bool(_ASKS.search(path))
+    return bool(_MODEL_PATHS.search(path))

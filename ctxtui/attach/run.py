@@ -36,18 +36,18 @@ class RecordedRun(Struct):
 
 def session_of(url: str, body: bytes) -> str:
     """The session of a request whose client names none: by the first user message, and the host."""
-    asked = parse_body(body)
-    said = asked.get("messages", asked.get("input")) if isinstance(asked, dict) else None
+    request = parse_body(body)
+    messages = request.get("messages", request.get("input")) if isinstance(request, dict) else None
     host = url.partition("://")[2].partition("/")[0]
-    if said is None:
+    if messages is None:
         return f"{OTHER}{host.replace(':', '-')}"
-    first = next((one for one in as_dicts(said) if one.get("role") == "user"), {"content": said})
+    first = next((message for message in as_dicts(messages) if message.get("role") == "user"), {"content": messages})
     content = first.get("content")
     # Cache breakpoints move from request to request: only the texts count.
-    words = content if isinstance(content, str) else [as_str(part.get("text")) for part in as_dicts(content)]
-    return f"{TALK}{digest(repr((host, words)).encode('utf-8', 'surrogatepass'))[:24]}"
+    texts = content if isinstance(content, str) else [as_str(part.get("text")) for part in as_dicts(content)]
+    return f"{TALK}{digest(repr((host, texts)).encode('utf-8', 'surrogatepass'))[:24]}"
 
 
-def new_run() -> str:
+def new_run_name() -> str:
     """A unique name for a run."""
     return os.urandom(4).hex()

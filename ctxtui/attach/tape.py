@@ -12,7 +12,7 @@ from typing import Final
 from ctxtui.attach.lines import RecordedBodies, encode_line
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-_PIECE: Final = 1 << 16
+_MIN_WRITE_BYTES: Final = 1 << 16
 """Minimum bytes of lines written together."""
 _NEWLINE: Final = 10
 
@@ -45,7 +45,7 @@ class Tape:
         """Whether the first line of this run is in the file."""
         self._cut = False
         """Whether the last line in the file has no end."""
-        self._unsaid = 0
+        self._unreported = 0
         self._lines: list[bytes] = []
 
     def add(self, data: bytes) -> None:
@@ -58,18 +58,18 @@ class Tape:
         self.write(self.take_lines())
 
     def write(self, lines: list[bytes]) -> None:
-        """Write lines from `taken`."""
+        """Write lines from `take_lines`; lines that cannot be written are counted."""
         if not lines:
             return
         left = len(lines)
         try:
             self._begin()
             for piece in _pieces(lines):
-                for written in self._written(piece):
+                for written in self._write_data(piece):
                     left -= written
         except OSError as error:
             self.lost += left
-            self._unsaid += left
+            self._unreported += left
             self.why = error.strerror or str(error)
             self.forget_bodies()
 
@@ -106,11 +106,11 @@ class Tape:
         if self._file < 0:
             self._open()
         if not self._begun:
-            self._put(self._head())
+            self._write_line(self._head())
             self._begun = True
-        if self._unsaid:
-            self._put(encode_line(lost=self._unsaid, why=self.why))
-            self._unsaid = 0
+        if self._unreported:
+            self._write_line(encode_line(lost=self._unreported, why=self.why))
+            self._unreported = 0
 
     def _open(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -122,11 +122,11 @@ class Tape:
                 file.seek(size - 1)
                 self._cut = file.read(1)[0] != _NEWLINE
 
-    def _put(self, data: bytes) -> None:
-        for _ in self._written(data):
+    def _write_line(self, data: bytes) -> None:
+        for _ in self._write_data(data):
             pass
 
-    def _written(self, data: bytes) -> Iterator[int]:
+    def _write_data(self, data: bytes) -> Iterator[int]:
         """Write complete lines; yields the number of lines written so far. Raises `OSError`."""
         if self._cut:
             os.write(self._file, b"\n")
@@ -143,10 +143,10 @@ def _pieces(lines: list[bytes]) -> Iterator[bytes]:
     """Join lines into pieces large enough for a write."""
     piece: list[bytes] = []
     size = 0
-    for one in lines:
-        piece.append(one)
-        size += len(one)
-        if size > _PIECE:
+    for line in lines:
+        piece.append(line)
+        size += len(line)
+        if size > _MIN_WRITE_BYTES:
             yield b"".join(piece)
             piece.clear()
             size = 0

@@ -48,7 +48,7 @@ def known_sessions(
 ) -> list[SessionSummary]:
     """The sessions, oldest first, without samples; those not cached are read now.
 
-    Unreadable ones have an `error`. Raises what listing `folder` raises. For `since` see `AllSessions`.
+    Unreadable ones have an error. Raises what listing `folder` raises. For `since` see `AllSessions`.
     """
     sessions = AllSessions(settings, folder, cluster, since)
     for _ in sessions.read():

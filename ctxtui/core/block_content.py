@@ -47,8 +47,8 @@ FUNCTION_RESPONSE: Final = ("functionResponse", "function_response")
 MEDIA_MEMBERS: Final = ("inlineData", "inline_data", "fileData", "file_data")
 MIME_TYPE: Final = ("mimeType", "mime_type")
 """Members of Google's parts, which take both spellings."""
-RESPONSE_TEXTS: Final = ("output", "error", "result")
-"""Members of a function's response that hold its text; Google names the first two."""
+RESPONSE_TEXTS: Final = ("output", "error", "result", "content")
+"""Members of a function's response that hold its text; Google names the first two, clients the others."""
 
 _Reader = Callable[[dict[str, Json]], BlockContent]
 
@@ -135,7 +135,8 @@ def response_text_key(response: Json) -> str:
     """The member of a function's response that is its text; "" where all of it is."""
     held = response if isinstance(response, dict) else {}
     found = [key for key in RESPONSE_TEXTS if isinstance(held.get(key), str)]
-    return found[0] if len(found) == 1 == len(held) else ""
+    # Some clients repeat the tool's name.
+    return found[0] if len(found) == 1 and held.keys() <= {found[0], "name"} else ""
 
 
 def _response(value: dict[str, Json]) -> BlockContent:

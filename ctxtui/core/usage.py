@@ -64,7 +64,7 @@ class Usage(Struct, frozen=True, gc=False):
 
 
 def subtract(total: Usage, part: Usage) -> Usage:
-    """Subtract `other` from `one` by kind of token, at least 0 each; the cost of the rest is unknown."""
+    """Subtract `part` from `total` by kind of token, at least 0 each; the cost of the rest is unknown."""
     rest = {name: max(0, getattr(total, name) - getattr(part, name)) for name in COUNTS}
     return Usage(**rest, output_final=total.output_final, has_cache=total.has_cache)
 

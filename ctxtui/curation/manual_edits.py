@@ -33,14 +33,14 @@ from ctxtui.curation.context import ASSISTANT, Context, is_result
 from ctxtui.curation.edits_from_selection import Keep, SummaryTerms, runs, summarize_run
 from ctxtui.curation.policies.builtin import compact_json, dedupe_reads, minimise_schemas
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.policies.tool_results import results
 from ctxtui.curation.record_summary import is_empty
 
 COMPACTING: Final[Policy] = replace(
     compact_json.POLICY, defaults={key: value for key, value in compact_json.POLICY.defaults.items() if key != "least"}
 )
-"""The rules of `compact`, as the policy spells them; the user alone decides whether it saves enough."""
+"""The rules of ``compact``, as the policy spells them; the user alone decides whether it saves enough."""
 
 NO_JSON: Final = "there is no JSON in it that could be made smaller"
 
@@ -55,16 +55,16 @@ class ManualEdits(NamedTuple):
 def deduplicate(applied: Applied, positions: Sequence[int]) -> ManualEdits:
     """Replace results by references if another result says the same or a later one makes them outdated."""
     context = applied.context
-    situation = PolicyContext(
+    policy_context = PolicyContext(
         context=context, log=(), tokens=lambda p: len(context.items[p].block.body), count=_size, known=applied
     )
-    all_results = frozenset(results(situation))
+    all_results = frozenset(results(policy_context))
     chosen = [p for p in positions if p in all_results]
     if not chosen:
         return ManualEdits(why="only results of tools are deduplicated")
-    if not any(map(situation.is_unchanged, chosen)):
+    if not any(map(policy_context.is_unchanged, chosen)):
         return ManualEdits(why="another edit has changed it already")
-    repeats = list(dedupe_reads.repeats(situation, 0, frozenset(chosen)))
+    repeats = list(dedupe_reads.repeats(policy_context, 0, frozenset(chosen)))
     if not repeats:
         return ManualEdits(why="no other result says the same, and no later one makes it outdated")
     shorter = [repeat for repeat in repeats if len(repeat.text) < len(context.reading(repeat.position).text)]
@@ -238,7 +238,7 @@ def _objection(applied: Applied, kind: str, at: int) -> str:
 
 
 def _why_no_gain(applied: Applied, kind: str, at: int, edits: Sequence[Edit]) -> str:
-    """Why the edits `made` for a position gain nothing there; "" if they do, or need not."""
+    """Why the `edits` for a position gain nothing there; "" if they do, or need not."""
     if kind in (PIN, DROP):
         return ""
     reasons = {TRUNCATE: SHORT, EXTERNALIZE: NO_TEXT, STRIP: NOTHING_TO_STRIP}

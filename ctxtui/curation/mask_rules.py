@@ -60,14 +60,14 @@ class MaskingRule(Struct, frozen=True, kw_only=True):
     is_key: bool = False
     """Whether it begins with one of `holds`, not after a letter or digit."""
     word: bool = False
-    """Whether a match is part of a word of at least `LONG_WORD` characters."""
+    """Whether a match is part of a word of at least `masking.MIN_KEY_CHARS` characters."""
     anywhere: re.Pattern[str]
     """`pattern`, also after a letter or digit."""
     source: str = ""
 
 
 class SecretMembers(Struct, frozen=True, kw_only=True):
-    """Members of JSON objects whose values are masked: `names` in lower case, with `_` between words.
+    """Members of JSON objects whose values are masked: `names` in lower case, with ``_`` between words.
 
     With `long`, only long texts with a digit.
     """
@@ -169,14 +169,14 @@ def _iban(text: str) -> bool:
 
 
 def is_random(text: str) -> bool:
-    """Whether no word of `found` looks written by a person; false for calls, paths and placeholders too."""
+    """Whether no word of `text` looks written by a person; false for calls, paths and placeholders too."""
     parts = [part for part in _PARTS.split(text) if part]
     words = all(PLAIN_PART.fullmatch(part) for part in parts) and not len(text) / 4 < len(parts) > 3
     return not words and not PLACEHOLDER.match(text)
 
 
 def _bits(text: str) -> float:
-    """Shannon entropy of the characters of `found`, in bits per character."""
+    """Shannon entropy of the characters of `text`, in bits per character."""
     return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values())
 
 
@@ -185,7 +185,7 @@ def _class(letter: str) -> int:
 
 
 def is_dense(text: str) -> bool:
-    """Whether `found` looks random: all three kinds of characters, frequent changes, and high entropy."""
+    """Whether `text` looks random: all three kinds of characters, frequent changes, and high entropy."""
     classes = [_class(c) for c in text.rstrip("=")]
     if not {0, 1, 2} <= set(classes) or classes.count(3) > len(classes) / 12:
         return False

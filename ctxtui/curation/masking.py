@@ -176,7 +176,7 @@ class Masker:
     # Secrets across adjacent texts.
 
     def follow(self, tail: tuple[str, ...], block_: Block) -> tuple[str, ...]:
-        """Learn the ids in `one`, the next block, and the secrets that begin in `tail` and end in it.
+        """Learn the ids in `block_`, the next block, and the secrets that begin in `tail` and end in it.
 
         Returns the tail for the block after it.
         """
@@ -407,7 +407,7 @@ class Masker:
         return self.mask_id(name) if self.level == Level.TEXT else self._without_finds(name)
 
     def _media(self, words: str) -> str:
-        """Mask an image or a file in base64; unchanged at level `secrets` if it contains none."""
+        """Mask an image or a file in base64; unchanged at level `SECRETS` if it contains none."""
         if self.level == Level.SECRETS and not any(self._holds(text) for text in (words, *_texts_in(words))):
             return words
         self._count("image or file")

@@ -32,7 +32,7 @@ class AnsweredCall(Struct, frozen=True):
     namespace: str = ""
 
     @property
-    def spelled(self) -> str:
+    def arguments_text(self) -> str:
         """The arguments as text: free text unchanged."""
         return self.arguments if isinstance(self.arguments, str) else dump_text(self.arguments)
 
@@ -64,30 +64,30 @@ class ModelAnswer(Struct, frozen=True):
 
 
 def limit_answer(
-    answer: ModelAnswer, stops: Sequence[str], most: int | None, count: Callable[[str], int]
+    answer: ModelAnswer, stops: Sequence[str], max_tokens: int | None, count: Callable[[str], int]
 ) -> ModelAnswer:
-    """Cut `answer` at the first of `stops` in its text, and at `most` tokens (None: no limit) by `count`."""
+    """Cut `answer` at the first of `stops` in its text, and at `max_tokens` by `count` (None: no limit)."""
     stopped = _cut_at_stops(answer, stops)
-    return stopped if most is None else _cut_at_tokens(stopped, most, count)
+    return stopped if max_tokens is None else _cut_at_tokens(stopped, max_tokens, count)
 
 
 def _cut_at_stops(answer: ModelAnswer, stops: Sequence[str]) -> ModelAnswer:
     parts: list[Part] = []
     for part in answer.parts:
         if isinstance(part, Words):
-            found = min(((part.text.find(stop), stop) for stop in stops if stop and stop in part.text), default=None)
-            if found is not None:
-                parts += [Words(part.text[: found[0]])] if found[0] else []
-                return ModelAnswer(tuple(parts), STOP, found[1])
+            match = min(((part.text.find(stop), stop) for stop in stops if stop and stop in part.text), default=None)
+            if match is not None:
+                parts += [Words(part.text[: match[0]])] if match[0] else []
+                return ModelAnswer(tuple(parts), STOP, match[1])
         parts.append(part)
     return answer
 
 
-def _cut_at_tokens(answer: ModelAnswer, most: int, count: Callable[[str], int]) -> ModelAnswer:
-    left = most
+def _cut_at_tokens(answer: ModelAnswer, max_tokens: int, count: Callable[[str], int]) -> ModelAnswer:
+    left = max_tokens
     parts: list[Part] = []
     for part in answer.parts:
-        text = part.spelled if isinstance(part, AnsweredCall) else part.text
+        text = part.arguments_text if isinstance(part, AnsweredCall) else part.text
         needed = count(text)
         if needed <= left:
             parts.append(part)
@@ -101,10 +101,10 @@ def _cut_at_tokens(answer: ModelAnswer, most: int, count: Callable[[str], int]) 
     return answer
 
 
-def _prefix(text: str, most: int, count: Callable[[str], int]) -> str:
-    """The longest prefix of `text` with at most `most` tokens, by bisection."""
+def _prefix(text: str, max_tokens: int, count: Callable[[str], int]) -> str:
+    """The longest prefix of `text` with at most `max_tokens`, by bisection."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if count(text[:middle]) <= most else (low, middle - 1)
+        low, high = (middle, high) if count(text[:middle]) <= max_tokens else (low, middle - 1)
     return text[:low]

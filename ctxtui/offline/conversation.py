@@ -45,33 +45,33 @@ class ToolOffer(Definition):
     image: bool = False
     named_only: bool = False
 
-    def call(self, given: Json) -> AnsweredCall:
-        """The call with the arguments `given`."""
+    def call(self, arguments: Json) -> AnsweredCall:
+        """The call with these `arguments`."""
         if not self.code:
-            return AnsweredCall(self.name, given, self.namespace)
+            return AnsweredCall(self.name, arguments, self.namespace)
         # A script's output is what it passes to `text` or `image`; a command's is in `output`.
         shown = "image(r.image_url)" if self.image else "text(r?.output ?? r)"
-        script = f"const r = await tools.{self.name}({json.dumps(given, ensure_ascii=False)});\n{shown};\n"
+        script = f"const r = await tools.{self.name}({json.dumps(arguments, ensure_ascii=False)});\n{shown};\n"
         return AnsweredCall(self.code, script, self.namespace)
 
 
-def find_namespace(made: AnsweredCall, tools: Iterable[Definition]) -> tuple[str, bool]:
+def find_namespace(call: AnsweredCall, tools: Iterable[Definition]) -> tuple[str, bool]:
     """The namespace of the called tool, and whether it takes free text; guessed from the call if it is not offered."""
     for tool in tools:
-        if tool.name == made.name and isinstance(tool, ToolOffer) and made.namespace in ("", tool.namespace):
+        if tool.name == call.name and isinstance(tool, ToolOffer) and call.namespace in ("", tool.namespace):
             return tool.namespace, tool.free
-    return made.namespace, isinstance(made.arguments, str)
+    return call.namespace, isinstance(call.arguments, str)
 
 
-def call(tool: Definition, given: Json) -> AnsweredCall:
-    """The call of `tool` with the arguments `given`."""
-    return tool.call(given) if isinstance(tool, ToolOffer) else AnsweredCall(tool.name, given)
+def make_call(tool: Definition, arguments: Json) -> AnsweredCall:
+    """The call of `tool` with these `arguments`."""
+    return tool.call(arguments) if isinstance(tool, ToolOffer) else AnsweredCall(tool.name, arguments)
 
 
 def unwrap_script(name: str, arguments: str) -> tuple[str, str]:
     """The tool and arguments called by a script of `ToolOffer.call`; else the call itself."""
-    found = _SCRIPT.match(arguments)
-    return (found[1], found[2]) if found else (name, arguments)
+    match = _SCRIPT.match(arguments)
+    return (match[1], match[2]) if match else (name, arguments)
 
 
 def tools_in(values: Iterable[Json], namespace: str = "") -> Iterator[Definition]:
@@ -82,17 +82,17 @@ def tools_in(values: Iterable[Json], namespace: str = "") -> Iterator[Definition
         if kind == "namespace" and not namespace:
             yield from tools_in(rows(here.get("tools")), str(name or ""))
         elif kind == "custom" and isinstance(name, str) and "input_schema" not in here:
-            yield from _custom(name, str(here.get("description") or ""), namespace)
-        elif (found := parse_definition(value)) is not None:
-            yield ToolOffer(found.name, found.description, found.schema, found.strict, namespace)
+            yield from _custom_tools(name, str(here.get("description") or ""), namespace)
+        elif (definition := parse_definition(value)) is not None:
+            yield ToolOffer(definition.name, definition.description, definition.schema, definition.strict, namespace)
         elif isinstance(name, str):
-            own = next((o for begin, o in _OWN_SCHEMAS.items() if kind.startswith(begin)), None)
-            if own is not None:
-                yield Definition(name, "", {"type": "object", "properties": own, "required": list(own)})
+            properties = next((o for begin, o in _OWN_SCHEMAS.items() if kind.startswith(begin)), None)
+            if properties is not None:
+                yield Definition(name, "", {"type": "object", "properties": properties, "required": list(properties)})
 
 
-def _custom(name: str, description: str, namespace: str) -> Iterator[Definition]:
-    inside = list(_declared(description, name, namespace))
+def _custom_tools(name: str, description: str, namespace: str) -> Iterator[Definition]:
+    inside = list(_declared_tools(description, name, namespace))
     yield from inside
     yield ToolOffer(name, description, {}, namespace=namespace, free=True, named_only=bool(inside))
 
@@ -106,41 +106,41 @@ _MAX_DECLARATIONS: Final = 500
 """Maximum declarations read from one description."""
 
 
-def _declared(description: str, code: str, namespace: str) -> Iterator[ToolOffer]:
+def _declared_tools(description: str, code: str, namespace: str) -> Iterator[ToolOffer]:
     """The tools that scripts for tool `code` can call, from the TypeScript in its `description` (facts §13.2)."""
     at = 0
     for n, block in enumerate(_BLOCK.finditer(description)):
         head = _HEAD.match(block[1])
-        told, at = description[at : block.start()], block.end()
+        heading, at = description[at : block.start()], block.end()
         if head is None or n >= _MAX_DECLARATIONS:
             continue
         free = head[2] != "{"
-        inner, _, gives = block[1][head.end() :].partition("}): Promise<")
-        image = "image_url: string" in gives and "output: string" not in gives
+        inner, _, result_type = block[1][head.end() :].partition("}): Promise<")
+        image = "image_url: string" in result_type and "output: string" not in result_type
         schema = {} if free else _schema(inner)
-        yield ToolOffer(head[1], _description(told), schema, None, namespace, free, code, image)
+        yield ToolOffer(head[1], _description(heading), schema, None, namespace, free, code, image)
 
 
-def _description(told: str) -> str:
+def _description(text: str) -> str:
     """The text of a tool between its heading and its declaration."""
-    lines = told.rpartition("### ")[2].splitlines()[1:]
+    lines = text.rpartition("### ")[2].splitlines()[1:]
     return "\n".join(line for line in lines if not line.endswith("declaration:")).strip()
 
 
 def _schema(inner: str) -> Json:
     """The members of a TypeScript object type as a JSON schema, for plain types."""
-    made: dict[str, tuple[dict[str, Json], bool]] = {}
+    properties: dict[str, tuple[dict[str, Json], bool]] = {}
     depth = 0
     for line in inner.splitlines():
-        told = line.partition("//")[0].strip()
-        found = _MEMBER.match(told) if not depth else None
-        if found is not None:
-            made[found[1]] = _type(found[3]), not found[2]
-        depth = max(0, depth + told.count("{") - told.count("}"))
+        code = line.partition("//")[0].strip()
+        match = _MEMBER.match(code) if not depth else None
+        if match is not None:
+            properties[match[1]] = _type(match[3]), not match[2]
+        depth = max(0, depth + code.count("{") - code.count("}"))
     return {
         "type": "object",
-        "properties": {name: schema for name, (schema, _) in made.items()},
-        "required": [name for name, (_, needed) in made.items() if needed],
+        "properties": {name: schema for name, (schema, _) in properties.items()},
+        "required": [name for name, (_, needed) in properties.items() if needed],
     }
 
 
@@ -164,7 +164,7 @@ _REMINDERS: Final = re.compile(
 _REPORTED: Final = re.compile(r"\A(?:Script |Chunk ID: )(?:[^\n]*\n){1,5}?Output:\n+")
 """Codex's report of a run before its output."""
 
-_BETWEEN: Final = ("input_text", "input_image", "encrypted_content")
+_AGENT_MESSAGE_PARTS: Final = ("input_text", "input_image", "encrypted_content")
 """Types of parts in messages between agents."""
 _PAYLOAD: Final = re.compile(r"\A(?:[\w ]+: .*\n)+?Payload:\n+")
 _FINAL: Final = re.compile(r"^Message Type: FINAL_ANSWER$", re.M)
@@ -180,17 +180,17 @@ class ToolOutcome(Struct, frozen=True):
 
 
 class ScriptTask(Struct, frozen=True):
-    """The conversation: `task` is the last user message, `heard` the results since then, `made` the number of calls
-    since then.
+    """The conversation: `task` is the last user message, `outcomes` and `call_count` are the results and the number
+    of calls since then.
 
-    `earlier` are all texts before, (source, text).
+    `earlier_texts` are all texts before it: (source, text).
     """
 
     tools: tuple[Definition, ...]
     task: str
-    heard: tuple[ToolOutcome, ...]
-    made: int
-    earlier: tuple[tuple[str, str], ...]
+    outcomes: tuple[ToolOutcome, ...]
+    call_count: int
+    earlier_texts: tuple[tuple[str, str], ...]
 
 
 def read_task(request: Request) -> ScriptTask:
@@ -198,23 +198,25 @@ def read_task(request: Request) -> ScriptTask:
     items = request.items
     tools = tuple(tools_in(item.block.value() for item in items if item.block.kind == TOOL))
     talk = _turns([item for item in items if item.place.section == "messages"])
-    at = max((n for n, turn in enumerate(talk) if _said(turn)), default=-1)
+    task_index = max((n for n, turn in enumerate(talk) if _user_text(turn)), default=-1)
     names = {part.id: part.reading for turn in talk for part in turn.parts if part.category == CALL}
-    heard: list[ToolOutcome] = []
+    outcomes: list[ToolOutcome] = []
     earlier: list[tuple[str, str]] = []
     for n, turn in enumerate(talk):
         for part in turn.parts:
             if part.category == RESULT:
-                asked = names.get(part.id)
-                name, arguments = unwrap_script(asked.name, asked.arguments) if asked else (part.reading.name, "")
-                told = _REPORTED.sub("", part.reading.text)
-                got = ToolOutcome(name or "a tool", arguments, told, part.reading.is_error)
+                reading = names.get(part.id)
+                name, arguments = unwrap_script(reading.name, reading.arguments) if reading else (part.reading.name, "")
+                output = _REPORTED.sub("", part.reading.text)
+                outcome = ToolOutcome(name or "a tool", arguments, output, part.reading.is_error)
                 # Results in the message of the task belong to earlier calls.
-                (heard.append(got) if n > at else earlier.append((got.name, got.text)))
-            elif part.category == TEXT and n < at:
+                (outcomes.append(outcome) if n > task_index else earlier.append((outcome.name, outcome.text)))
+            elif part.category == TEXT and n < task_index:
                 earlier.append((turn.role, strip_reminders(part.reading.text)))
-    made = sum(part.category == CALL for turn in talk[at + 1 :] for part in turn.parts)
-    return ScriptTask(tools, _said(talk[at]) if at >= 0 else "", tuple(heard), made, tuple(earlier))
+    call_count = sum(part.category == CALL for turn in talk[task_index + 1 :] for part in turn.parts)
+    return ScriptTask(
+        tools, _user_text(talk[task_index]) if task_index >= 0 else "", tuple(outcomes), call_count, tuple(earlier)
+    )
 
 
 def strip_reminders(text: str) -> str:
@@ -224,51 +226,51 @@ def strip_reminders(text: str) -> str:
 
 def _turns(items: Sequence[Item]) -> list[Turn]:
     """The turns, with messages between agents and compactions as separate turns."""
-    made: list[Turn] = []
+    turns: list[Turn] = []
     plain: list[Item] = []
-    said: tuple[dict[str, Json], list[Item]] | None = None
+    agent_message: tuple[dict[str, Json], list[Item]] | None = None
     for item in items:
         head = members(item.block.value()) if item.block.kind == HEADER else {}
-        if said is not None and item.block.kind in _BETWEEN:
-            said[1].append(item)
+        if agent_message is not None and item.block.kind in _AGENT_MESSAGE_PARTS:
+            agent_message[1].append(item)
             continue
-        made, said = made if said is None else [*made, _between(*said)], None
+        turns, agent_message = turns if agent_message is None else [*turns, _agent_message_turn(*agent_message)], None
         if head.get("type") == "agent_message" or item.block.kind == "compaction":
-            made, plain = [*made, *to_turns(plain)], []
+            turns, plain = [*turns, *to_turns(plain)], []
         if head.get("type") == "agent_message":
-            said = (head, [])
+            agent_message = (head, [])
         elif item.block.kind == "compaction":
-            made.append(_compacted(members(item.block.value())))
+            turns.append(_compaction_turn(members(item.block.value())))
         else:
             plain.append(item)
-    return [*made, *([_between(*said)] if said else to_turns(plain))]
+    return [*turns, *([_agent_message_turn(*agent_message)] if agent_message else to_turns(plain))]
 
 
-def _between(head: dict[str, Json], items: Sequence[Item]) -> Turn:
+def _agent_message_turn(head: dict[str, Json], items: Sequence[Item]) -> Turn:
     """A message from another agent: a task or a result.
 
     Encrypted parts are in plain text here, as this provider never encrypts.
     """
     values = [members(item.block.value()) for item in items]
     texts = [value.get("text") or value.get("encrypted_content") for value in values]
-    text = "".join(one for one in texts if isinstance(one, str))
-    said = _PAYLOAD.sub("", text)
+    text = "".join(part for part in texts if isinstance(part, str))
+    payload = _PAYLOAD.sub("", text)
     if _FINAL.search(text):
         author = str(head.get("author") or "an agent")
-        return Turn("tool", [TurnPart(RESULT, "agent_message", head, BlockContent(text=said, name=author))])
-    return Turn("user", [TurnPart(TEXT, "agent_message", head, BlockContent(text=said))])
+        return Turn("tool", [TurnPart(RESULT, "agent_message", head, BlockContent(text=payload, name=author))])
+    return Turn("user", [TurnPart(TEXT, "agent_message", head, BlockContent(text=payload))])
 
 
-def _compacted(value: dict[str, Json]) -> Turn:
+def _compaction_turn(value: dict[str, Json]) -> Turn:
     text = decrypt(str(value.get("encrypted_content") or ""))
     return Turn("compaction", [TurnPart(TEXT, "compaction", value, BlockContent(text=text))])
 
 
-def _said(turn: Turn) -> str:
-    return strip_reminders(_words(turn)) if turn.role == "user" else ""
+def _user_text(turn: Turn) -> str:
+    return strip_reminders(_turn_text(turn)) if turn.role == "user" else ""
 
 
-def _words(turn: Turn) -> str:
+def _turn_text(turn: Turn) -> str:
     return "\n".join(part.reading.text for part in turn.parts if part.category == TEXT)
 
 

@@ -53,7 +53,7 @@ def _refuse_halves(value: Json, text: str) -> None:
         raise NotJson(f"no low surrogate in string: line 1 column {at + 1} (char {at})")
 
 
-class KeptResponse(Struct):
+class StoredResponse(Struct):
     """A response stored by the server: all items including its answer, the response, and the request's size in
     bytes."""
 
@@ -95,13 +95,13 @@ def _stamp(at: float) -> str:
 class ApiRequest(Struct, frozen=True):
     """A request: its body's bytes and JSON value, and its headers by lower-case name.
 
-    `held` are the responses stored for its WebSocket (None: it came by HTTP).
+    `socket_responses` are those stored for its WebSocket (None: it came by HTTP).
     """
 
     raw: bytes
     body: dict[str, Json]
     headers: Mapping[str, str]
-    held: dict[str, KeptResponse] | None = None
+    socket_responses: dict[str, StoredResponse] | None = None
 
     @property
     def model(self) -> str:
@@ -111,7 +111,7 @@ class ApiRequest(Struct, frozen=True):
     @property
     def streams(self) -> bool:
         """Whether a stream is requested."""
-        return self.held is not None or self.body.get("stream") is True
+        return self.socket_responses is not None or self.body.get("stream") is True
 
 
 def _nothing() -> None:

@@ -57,12 +57,12 @@ def parse(spelled: Json) -> Fault:
     if isinstance(spelled, str):
         kind, *options = [part.strip() for part in spelled.split(";")]
         spelled = {"kind": kind, **dict(option.partition("=")[::2] for option in options)}
-    given = dict(spelled) if isinstance(spelled, dict) else {}
-    kind = str(given.pop("kind", ""))
+    options_by_name = dict(spelled) if isinstance(spelled, dict) else {}
+    kind = str(options_by_name.pop("kind", ""))
     if kind not in KINDS:
         raise BadConfig(f"no fault {kind!r}", way_out=f"there are {', '.join(KINDS)}")
     try:
-        numbers = {name: _number(name, value) for name, value in given.items()}
+        numbers = {name: _number(name, value) for name, value in options_by_name.items()}
         return replace(Fault(kind), **numbers)
     except (TypeError, ValueError, OverflowError) as error:
         raise BadConfig(f"fault {kind}: {error}", way_out="its options are share, times, after, seconds") from None

@@ -61,19 +61,19 @@ def fields(spec: str) -> dict[str, ShapeField]:
 
     Those marked ``!`` are required and not null.
     """
-    made: dict[str, ShapeField] = {}
-    for one in spec.split(","):
-        name, *rules = one.split()
-        told: dict[str, Json] = {"required": name.endswith("!"), "null": not name.endswith("!")}
+    shapes: dict[str, ShapeField] = {}
+    for member in spec.split(","):
+        name, *rules = member.split()
+        constraints: dict[str, Json] = {"required": name.endswith("!"), "null": not name.endswith("!")}
         for rule in rules:
             if rule.startswith("="):
-                told |= {"types": (STRING,), "choices": tuple(rule[1:].split("|"))}
+                constraints |= {"types": (STRING,), "choices": tuple(rule[1:].split("|"))}
             elif rule.startswith((">=", "<=")):
-                told["at_least" if rule.startswith(">") else "at_most"] = int(rule[2:])
+                constraints["at_least" if rule.startswith(">") else "at_most"] = int(rule[2:])
             else:
-                told["types"] = tuple(rule.split("|"))
-        made[name.rstrip("!")] = ShapeField(**told)
-    return made
+                constraints["types"] = tuple(rule.split("|"))
+        shapes[name.rstrip("!")] = ShapeField(**constraints)
+    return shapes
 
 
 def faults(value: Mapping[str, Json], fields: Fields, path: Path = ()) -> Iterator[ShapeFault]:
@@ -82,13 +82,13 @@ def faults(value: Mapping[str, Json], fields: Fields, path: Path = ()) -> Iterat
         if key not in value:
             if field.required:
                 yield ShapeFault("missing", (*path, key), field, None)
-        elif (kind := _wrong(field, value[key])) is not None:
+        elif (kind := _fault_kind(field, value[key])) is not None:
             yield ShapeFault(kind, (*path, key), field, value[key])
     for key in value.keys() - fields.keys():
         yield ShapeFault("extra", (*path, key), ShapeField(), value[key])
 
 
-def _wrong(field: ShapeField, value: Json) -> str | None:
+def _fault_kind(field: ShapeField, value: Json) -> str | None:
     if value is None:
         return None if field.null else "type"
     if field.types and not any(is_a(name, value) for name in field.types):
@@ -116,9 +116,9 @@ def type_of(value: Json) -> str:
     return next((name for name in _TYPES if is_a(name, value)), OBJECT)
 
 
-def clamp(value: Json, usual: int, least: int, most: int) -> int:
-    """`value` if it is a whole number, else `usual`; clamped to `least` and `most`."""
-    number = value if isinstance(value, int) and not isinstance(value, bool) else usual
+def clamp(value: Json, default: int, least: int, most: int) -> int:
+    """`value` if it is a whole number, else `default`; clamped to `least` and `most`."""
+    number = value if isinstance(value, int) and not isinstance(value, bool) else default
     return max(least, min(number, most))
 
 

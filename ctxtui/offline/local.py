@@ -20,7 +20,7 @@ from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
 from ctxtui.offline.http.routes import Serve, ServedRoute
 from ctxtui.offline.http.sending import json_response
 from ctxtui.offline.json_shape import clamp, members, rows
-from ctxtui.offline.model import Manner
+from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.openai.chat_api import MAX_OUTPUT_TOKENS, chunks, complete
 from ctxtui.offline.openai.models import Gpt
 from ctxtui.offline.provider import Provider
@@ -33,7 +33,7 @@ LM_STUDIO: Final = "lm studio"
 LLAMA_CPP: Final = "llama.cpp"
 VLLM: Final = "vllm"
 KINDS: Final = (OLLAMA, LM_STUDIO, LLAMA_CPP, VLLM)
-_CUTS: Final = (OLLAMA, LM_STUDIO)
+_TRUNCATING: Final = (OLLAMA, LM_STUDIO)
 
 
 class LocalModel(Struct, frozen=True):
@@ -52,33 +52,33 @@ class Local(Struct, frozen=True):
     models: tuple[LocalModel, ...] = (LocalModel(),)
 
     @property
-    def cuts(self) -> bool:
+    def truncates(self) -> bool:
         """Whether it silently drops the oldest messages of a prompt that is too long. The others refuse."""
-        return self.kind in _CUTS
+        return self.kind in _TRUNCATING
 
     def model(self, name: str) -> LocalModel | None:
         """The model named `name`; Ollama's ``:latest`` may be left out."""
         names = (name, f"{name}:latest")
-        return next((one for one in self.models if one.name in names), None)
+        return next((model for model in self.models if model.name in names), None)
 
 
-def find_refusals(local: Local, asked: ApiRequest) -> list[Refusal]:
+def find_refusals(local: Local, request: ApiRequest) -> list[Refusal]:
     """The reasons of a local server to refuse a request: it accepts nearly everything."""
-    name = asked.body.get("model")
+    name = request.body.get("model")
     if local.kind == OLLAMA and not isinstance(name, str):
         return [Refusal("model is required", rule="no model")]
     if local.model(str(name)) is None and local.kind not in (LLAMA_CPP, LM_STUDIO):
-        told = f"model '{name}' not found" if local.kind == OLLAMA else f"The model `{name}` does not exist."
-        return [Refusal(told, 404, "NotFoundError", rule="unknown model")]
-    messages = asked.body.get("messages")
+        message = f"model '{name}' not found" if local.kind == OLLAMA else f"The model `{name}` does not exist."
+        return [Refusal(message, 404, "NotFoundError", rule="unknown model")]
+    messages = request.body.get("messages")
     if not isinstance(messages, list) or not all(isinstance(members(one).get("role"), str) for one in messages):
         return [Refusal("messages: a list of objects with a role is required", rule="messages")]
     return []
 
 
-def find_model(local: Local, asked: ApiRequest) -> LocalModel:
+def find_model(local: Local, request: ApiRequest) -> LocalModel:
     """The model that answers: the named one, else the first (llama.cpp has only one)."""
-    return local.model(str(asked.body.get("model"))) or local.models[0]
+    return local.model(str(request.body.get("model"))) or local.models[0]
 
 
 def rules(model: LocalModel, window: int) -> Gpt:
@@ -107,38 +107,41 @@ def render_prompt(body: Mapping[str, Json]) -> str:
     """Render `body` with a template of our own: tools first, every message between marks, the answer's mark at the
     end."""
     tools = f"<|tools|>\n{dump_text(body['tools'])}<|end|>\n" if rows(body.get("tools")) else ""
-    told = "".join(f"<|{one.get('role')}|>\n{_said(one)}<|end|>\n" for one in map(members, rows(body.get("messages"))))
-    return f"{tools}{told}<|assistant|>\n"
+    messages = "".join(
+        f"<|{message.get('role')}|>\n{_message_text(message)}<|end|>\n"
+        for message in map(members, rows(body.get("messages")))
+    )
+    return f"{tools}{messages}<|assistant|>\n"
 
 
-def _said(message: Mapping[str, Json]) -> str:
+def _message_text(message: Mapping[str, Json]) -> str:
     content = message.get("content")
     texts = [str(members(part).get("text", "")) for part in content] if isinstance(content, list) else [content or ""]
     calls = [f"\n<|call|>{dump_text(members(call).get('function'))}" for call in rows(message.get("tool_calls"))]
     return "".join([*texts, *calls])
 
 
-def fit_window(asked: ApiRequest, window: int, weigh: Callable[[bytes], WeighedRequest]) -> WeighedRequest:
+def fit_window(request: ApiRequest, window: int, weigh: Callable[[bytes], WeighedRequest]) -> WeighedRequest:
     """The request as evaluated in `window` tokens: without the oldest messages.
 
     Every system message and the last message always stay.
     """
-    whole = weigh(asked.raw)
-    messages = rows(asked.body.get("messages"))
+    whole = weigh(request.raw)
+    messages = rows(request.body.get("messages"))
     if whole.tokens <= window or not messages:
         return whole
     low, high = 1, len(messages) - 1
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if weigh(_without(asked, middle)).tokens <= window else (middle + 1, high)
-    return weigh(_without(asked, low))
+        low, high = (low, middle) if weigh(_without_oldest(request, middle)).tokens <= window else (middle + 1, high)
+    return weigh(_without_oldest(request, low))
 
 
-def _without(asked: ApiRequest, first: int) -> bytes:
+def _without_oldest(request: ApiRequest, first: int) -> bytes:
     """The body without the messages before number `first`, except system messages."""
-    messages: list[Json] = rows(asked.body.get("messages"))
-    kept = [one for n, one in enumerate(messages) if n >= first or one.get("role") == "system"]
-    return canonical.dumps({**asked.body, "messages": kept})
+    messages: list[Json] = rows(request.body.get("messages"))
+    kept_messages = [message for n, message in enumerate(messages) if n >= first or message.get("role") == "system"]
+    return canonical.dumps({**request.body, "messages": kept_messages})
 
 
 Listing = Callable[[Local, dict[str, Json]], Json]
@@ -246,66 +249,66 @@ LISTINGS: Final[dict[str, dict[str, Listing]]] = {
 
 def add_listings(app: web.Application, local: Local) -> None:
     """Add the information endpoints."""
-    for place, told in LISTINGS[local.kind].items():
+    for place, listing in LISTINGS[local.kind].items():
         method, _, path = place.partition(" ")
-        app.router.add_route(method, path, partial(_tell, local, told))
+        app.router.add_route(method, path, partial(_answer_listing, local, listing))
 
 
-async def _tell(local: Local, told: Listing, request: web.Request) -> web.StreamResponse:
+async def _answer_listing(local: Local, listing: Listing, request: web.Request) -> web.StreamResponse:
     try:
         body = members(await request.json()) if request.method == "POST" else {}
     except ValueError as trouble:
         return json_response({"error": f"invalid JSON: {trouble}"}, 400)
-    found = told(local, body)
-    return json_response({"error": "model not found"}, 404) if found is None else json_response(found)
+    information = listing(local, body)
+    return json_response({"error": "model not found"}, 404) if information is None else json_response(information)
 
 
-def completions(local: Local, provider: Provider, asked: ApiRequest) -> Reply | Refusal:
+def completions(local: Local, provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply of a local server."""
-    model = find_model(local, asked)
+    model = find_model(local, request)
     # A server with one model answers with it, whatever is named.
-    asked = replace(asked, body={**asked.body, "model": model.name})
+    request = replace(request, body={**request.body, "model": model.name})
 
     def weigh(raw: bytes) -> WeighedRequest:
-        return provider.ledger.weigh(grammar.CHAT, raw, asked.model)
+        return provider.ledger.weigh(grammar.CHAT, raw, request.model)
 
-    weighed = fit_window(asked, model.window, weigh) if local.cuts else weigh(asked.raw)
-    if weighed.tokens > model.window and not local.cuts:
+    weighed = fit_window(request, model.window, weigh) if local.truncates else weigh(request.raw)
+    if weighed.tokens > model.window and not local.truncates:
         return _too_long(local, weighed.tokens, model.window)
-    reply = complete(provider, asked, weighed, rules(model, max(model.window, weighed.tokens)), local.kind)
+    reply = complete(provider, request, weighed, rules(model, max(model.window, weighed.tokens)), local.kind)
     body = _with_own_usage(local, reply.body)
-    told = members(asked.body.get("stream_options")).get("include_usage") is True
-    events = tuple(chunks(body, told)) if asked.streams else None
+    with_usage = members(request.body.get("stream_options")).get("include_usage") is True
+    events = tuple(chunks(body, with_usage)) if request.streams else None
     return replace(reply, body=body, events=events, headers={})
 
 
-def input_tokens(local: Local, provider: Provider, asked: ApiRequest) -> Reply:
+def input_tokens(local: Local, provider: Provider, request: ApiRequest) -> Reply:
     """llama.cpp's exact count."""
-    weighed = provider.ledger.weigh(grammar.CHAT, asked.raw, find_model(local, asked).name)
+    weighed = provider.ledger.weigh(grammar.CHAT, request.raw, find_model(local, request).name)
     return Reply(body={"input_tokens": weighed.tokens})
 
 
 def _too_long(local: Local, tokens: int, window: int) -> Refusal:
     if local.kind == LLAMA_CPP:
-        told = "the request exceeds the available context size, try increasing it"
-        return Refusal(told, 400, "exceed_context_size_error", rule="context window")
-    told = (
+        message = "the request exceeds the available context size, try increasing it"
+        return Refusal(message, 400, "exceed_context_size_error", rule="context window")
+    message = (
         f"This model's maximum context length is {window} tokens. However, your request has {tokens} input tokens. "
         "Please reduce the length of the input messages."
     )
-    return Refusal(told, 400, "BadRequestError", rule="context window")
+    return Refusal(message, 400, "BadRequestError", rule="context window")
 
 
 def _with_own_usage(local: Local, completion: dict[str, Json]) -> dict[str, Json]:
     """The completion with the usage figures that this kind of server reports."""
     usage = completion["usage"]
     cached = usage["prompt_tokens_details"]["cached_tokens"]
-    told = {key: usage[key] for key in ("prompt_tokens", "completion_tokens", "total_tokens")}
-    made = {key: value for key, value in completion.items() if key not in ("service_tier", "usage")}
-    made |= {"usage": told, "system_fingerprint": "fp_ollama" if local.kind == OLLAMA else None}
+    own_usage = {key: usage[key] for key in ("prompt_tokens", "completion_tokens", "total_tokens")}
+    result = {key: value for key, value in completion.items() if key not in ("service_tier", "usage")}
+    result |= {"usage": own_usage, "system_fingerprint": "fp_ollama" if local.kind == OLLAMA else None}
     if local.kind == LLAMA_CPP:
-        told["prompt_tokens_details"] = {"cached_tokens": cached}
-        made["timings"] = {
+        own_usage["prompt_tokens_details"] = {"cached_tokens": cached}
+        result["timings"] = {
             "cache_n": cached,
             "prompt_n": usage["prompt_tokens"] - cached,
             "prompt_ms": 1.0,
@@ -313,39 +316,39 @@ def _with_own_usage(local: Local, completion: dict[str, Json]) -> dict[str, Json
             "predicted_ms": 1.0,
         }
     elif local.kind == VLLM:
-        told["prompt_tokens_details"] = {"cached_tokens": cached}
+        own_usage["prompt_tokens_details"] = {"cached_tokens": cached}
     elif local.kind == LM_STUDIO:
-        made["stats"] = {}
-    return made
+        result["stats"] = {}
+    return result
 
 
 _LINES: Final = "application/x-ndjson"
 _NANOSECONDS: Final = 1_000_000
 
 
-def chat(local: Local, provider: Provider, asked: ApiRequest) -> Reply | Refusal:
+def chat(local: Local, provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply of ``/api/chat``: a stream unless disabled."""
-    model = find_model(local, asked)
-    options = members(asked.body.get("options"))
+    model = find_model(local, request)
+    options = members(request.body.get("options"))
     window = clamp(options.get("num_ctx") or model.window, model.window, 1, model.maximum)
 
     def weigh(raw: bytes) -> WeighedRequest:
-        return provider.ledger.weigh(grammar.OLLAMA, raw, asked.model)
+        return provider.ledger.weigh(grammar.OLLAMA, raw, request.model)
 
-    if asked.body.get("truncate") is False and weigh(asked.raw).tokens > window:
+    if request.body.get("truncate") is False and weigh(request.raw).tokens > window:
         return Refusal("input length exceeds the context length", 400, rule="context window")
-    weighed = fit_window(asked, window, weigh)
-    if asked.body.get("_debug_render_only") is True:
+    weighed = fit_window(request, window, weigh)
+    if request.body.get("_debug_render_only") is True:
         text = render_prompt(canonical.loads(encode_request(weighed.request)))
-        return Reply(body=_shell(provider, asked) | {"_debug_info": {"rendered_template": text}})
-    outcome = provider.ledger.ask(weighed, asked.model, provider.now(), provider=local.kind)
-    said = _answered(provider, asked, weighed, options)
-    message = _message(provider, said)
-    output = _output(asked, said, message)
-    whole = _shell(provider, asked) | {
+        return Reply(body=_reply_shell(provider, request) | {"_debug_info": {"rendered_template": text}})
+    outcome = provider.ledger.predict(weighed, request.model, provider.now(), provider=local.kind)
+    answer = _make_answer(provider, request, weighed, options)
+    message = _message(provider, answer)
+    output = _count_output(request, answer, message)
+    whole = _reply_shell(provider, request) | {
         "message": message,
         "done": True,
-        "done_reason": "length" if said.ended == LENGTH else "stop",
+        "done_reason": "length" if answer.ended == LENGTH else "stop",
         "total_duration": 3 * _NANOSECONDS,
         "load_duration": _NANOSECONDS,
         # Includes cached tokens, which are not reported separately.
@@ -354,62 +357,64 @@ def chat(local: Local, provider: Provider, asked: ApiRequest) -> Reply | Refusal
         "eval_count": output,
         "eval_duration": _NANOSECONDS,
     }
-    streams = asked.body.get("stream") is not False
+    streams = request.body.get("stream") is not False
     return Reply(
         body=whole,
         events=tuple(_lines(whole)) if streams else None,
-        begin=lambda: provider.ledger.begin(outcome, provider.now()),
+        begin=lambda: provider.ledger.record(outcome, provider.now()),
         broken=compact({"error": "an error was encountered while running the model"}) + b"\n",
         kind=_LINES,
         output=output,
     )
 
 
-def _shell(provider: Provider, asked: ApiRequest) -> dict[str, Json]:
+def _reply_shell(provider: Provider, request: ApiRequest) -> dict[str, Json]:
     now = datetime.datetime.fromtimestamp(provider.now(), datetime.UTC)
-    return {"model": asked.model, "created_at": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
+    return {"model": request.model, "created_at": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
 
 
-def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, options: dict[str, Json]) -> ModelAnswer:
-    form = asked.body.get("format")
-    manner = Manner(
-        thinks=asked.body.get("think") not in (None, False),
-        form=form if isinstance(form, dict) else {"type": "object"} if form == "json" else None,
+def _make_answer(
+    provider: Provider, request: ApiRequest, weighed: WeighedRequest, options: dict[str, Json]
+) -> ModelAnswer:
+    form = request.body.get("format")
+    answer_options = AnswerOptions(
+        thinks=request.body.get("think") not in (None, False),
+        schema=form if isinstance(form, dict) else {"type": "object"} if form == "json" else None,
     )
-    said = provider.say(weighed.request, read_task(weighed.request), manner)
+    answer = provider.make_answer(weighed.request, read_task(weighed.request), answer_options)
     most = options.get("num_predict")
     stops = [stop for stop in rows(options.get("stop")) if isinstance(stop, str)]
     room = most if isinstance(most, int) and 0 < most < MAX_OUTPUT_TOKENS else MAX_OUTPUT_TOKENS
-    return limit_answer(said, stops, room, text_counter(asked.model))
+    return limit_answer(answer, stops, room, text_counter(request.model))
 
 
-def _message(provider: Provider, said: ModelAnswer) -> dict[str, Json]:
-    message: dict[str, Json] = {"role": "assistant", "content": said.text}
-    thoughts = "".join(part.text for part in said.parts if isinstance(part, Thought))
+def _message(provider: Provider, answer: ModelAnswer) -> dict[str, Json]:
+    message: dict[str, Json] = {"role": "assistant", "content": answer.text}
+    thoughts = "".join(part.text for part in answer.parts if isinstance(part, Thought))
     if thoughts:
         message["thinking"] = thoughts
-    if said.calls:
+    if answer.calls:
         message["tool_calls"] = [
             {"id": provider.names.new("call_", 8), "function": {"index": n, "name": c.name, "arguments": c.arguments}}
-            for n, c in enumerate(said.calls)
+            for n, c in enumerate(answer.calls)
         ]
     return message
 
 
-def _output(asked: ApiRequest, said: ModelAnswer, message: dict[str, Json]) -> int:
-    count = text_counter(asked.model)
-    thought = sum(count(part.text) for part in said.parts if isinstance(part, Thought))
-    blocks = [from_part({"type": "text", "text": said.text})] if said.text else []
+def _count_output(request: ApiRequest, answer: ModelAnswer, message: dict[str, Json]) -> int:
+    count = text_counter(request.model)
+    thought = sum(count(part.text) for part in answer.parts if isinstance(part, Thought))
+    blocks = [from_part({"type": "text", "text": answer.text})] if answer.text else []
     blocks += [from_part({**call, "type": "tool_call"}) for call in message.get("tool_calls", ())]
-    return thought + output_tokens(asked.model, blocks)
+    return thought + output_tokens(request.model, blocks)
 
 
 def _lines(whole: dict[str, Json]) -> Iterator[bytes]:
     shell = {key: whole[key] for key in ("model", "created_at")}
     message = whole["message"]
 
-    def line(news: dict[str, Json]) -> bytes:
-        return compact({**shell, "message": {"role": "assistant", "content": "", **news}, "done": False}) + b"\n"
+    def line(delta: dict[str, Json]) -> bytes:
+        return compact({**shell, "message": {"role": "assistant", "content": "", **delta}, "done": False}) + b"\n"
 
     for key in ("thinking", "content"):
         for piece in pieces(message.get(key, "")):
@@ -421,12 +426,12 @@ def _lines(whole: dict[str, Json]) -> Iterator[bytes]:
 
 def local_routes(local: Local) -> dict[str, ServedRoute]:
     """The routes of a local server, by path."""
-    made = {"/v1/chat/completions": _make_route(local, partial(completions, local))}
+    routes = {"/v1/chat/completions": _make_route(local, partial(completions, local))}
     if local.kind == OLLAMA:
-        made["/api/chat"] = _make_route(local, partial(chat, local))
+        routes["/api/chat"] = _make_route(local, partial(chat, local))
     if local.kind == LLAMA_CPP:
-        made["/v1/chat/completions/input_tokens"] = _make_route(local, partial(input_tokens, local))
-    return made
+        routes["/v1/chat/completions/input_tokens"] = _make_route(local, partial(input_tokens, local))
+    return routes
 
 
 def _make_route(local: Local, serve: Serve) -> ServedRoute:

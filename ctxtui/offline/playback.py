@@ -39,13 +39,13 @@ class Playback:
 
 def message_contents(items: Sequence[Item]) -> MessageContents:
     """Content of messages, independent of the dialect: side, kind of part, text."""
-    told: list[tuple[str, str, str]] = []
+    contents: list[tuple[str, str, str]] = []
     for block, place in items:
         if place.section == "messages" and block.kind != HEADER:
             part = to_part(block)
             if part.category != THINKING:
-                told.append((place.role, part.category, part.reading.text + part.reading.arguments))
-    return tuple(told)
+                contents.append((place.role, part.category, part.reading.text + part.reading.arguments))
+    return tuple(contents)
 
 
 def _answers_in(items: Sequence[Item]) -> int:

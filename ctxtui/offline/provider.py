@@ -17,8 +17,8 @@ from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import ModelAnswer
 from ctxtui.offline.anthropic.message_threads import MessageThreads
 from ctxtui.offline.conversation import ScriptTask
-from ctxtui.offline.exchange import CachedContent, KeptResponse
-from ctxtui.offline.model import Manner, answer
+from ctxtui.offline.exchange import CachedContent, StoredResponse
+from ctxtui.offline.model import AnswerOptions, answer
 from ctxtui.offline.playback import Playback
 from ctxtui.offline.script import Script
 from ctxtui.offline.usage_ledger import UsageLedger
@@ -37,58 +37,61 @@ class RateLimits(Struct):
     input_tokens: int = 2_000_000
     output_tokens: int = 400_000
     enforced: bool = False
-    _seen: list[tuple[float, int, int]] = struct_field(default_factory=list)
+    _recent: list[tuple[float, int, int]] = struct_field(default_factory=list)
 
     def wait(self, now: float) -> float | None:
         """Seconds until the next request is accepted; None if it is now."""
         self._forget(now)
-        if not self.enforced or not self._seen:
+        if not self.enforced or not self._recent:
             return None
-        count, given, said = self._used()
-        if count < self.requests and given < self.input_tokens and said < self.output_tokens:
+        count, input_tokens, output_tokens = self._used()
+        if count < self.requests and input_tokens < self.input_tokens and output_tokens < self.output_tokens:
             return None
-        return max(1.0, self._seen[0][0] + MINUTE - now)
+        return max(1.0, self._recent[0][0] + MINUTE - now)
 
-    def note(self, now: float, fresh: int, output: int) -> None:
+    def count_request(self, now: float, fresh: int, output: int) -> None:
         """Count a served request: its input without cache reads, its output, in tokens."""
         self._forget(now)
-        self._seen.append((now, fresh, output))
+        self._recent.append((now, fresh, output))
 
     def _forget(self, now: float) -> None:
-        self._seen = [one for one in self._seen if one[0] > now - MINUTE]
+        self._recent = [use for use in self._recent if use[0] > now - MINUTE]
 
     def _used(self) -> tuple[int, int, int]:
-        return len(self._seen), sum(one[1] for one in self._seen), sum(one[2] for one in self._seen)
+        return len(self._recent), sum(use[1] for use in self._recent), sum(use[2] for use in self._recent)
 
-    def anthropic(self, now: float) -> dict[str, str]:
+    def anthropic_headers(self, now: float) -> dict[str, str]:
         """The headers of the Messages API; tokens are rounded to thousands."""
-        count, given, said = self._used()
+        count, input_tokens, output_tokens = self._used()
         reset = datetime.datetime.fromtimestamp(now + MINUTE, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         rows = {
             "requests": (self.requests, self.requests - count),
-            "tokens": (self.input_tokens + self.output_tokens, self.input_tokens + self.output_tokens - given - said),
-            "input-tokens": (self.input_tokens, self.input_tokens - given),
-            "output-tokens": (self.output_tokens, self.output_tokens - said),
+            "tokens": (
+                self.input_tokens + self.output_tokens,
+                self.input_tokens + self.output_tokens - input_tokens - output_tokens,
+            ),
+            "input-tokens": (self.input_tokens, self.input_tokens - input_tokens),
+            "output-tokens": (self.output_tokens, self.output_tokens - output_tokens),
         }
-        made: dict[str, str] = {}
+        headers: dict[str, str] = {}
         for name, (limit, left) in rows.items():
             shown = max(0, left) if name == "requests" else round(max(0, left), -3)
-            made |= {
+            headers |= {
                 f"anthropic-ratelimit-{name}-limit": str(limit),
                 f"anthropic-ratelimit-{name}-remaining": str(shown),
                 f"anthropic-ratelimit-{name}-reset": reset,
             }
-        return made
+        return headers
 
-    def openai(self, now: float) -> dict[str, str]:
+    def openai_headers(self, now: float) -> dict[str, str]:
         """The headers of OpenAI's APIs."""
-        count, given, said = self._used()
+        count, input_tokens, output_tokens = self._used()
         return {
             "x-ratelimit-limit-requests": str(self.requests),
             "x-ratelimit-remaining-requests": str(max(0, self.requests - count)),
             "x-ratelimit-reset-requests": f"{MINUTE / self.requests * 1000:.0f}ms",
             "x-ratelimit-limit-tokens": str(self.input_tokens),
-            "x-ratelimit-remaining-tokens": str(max(0, self.input_tokens - given - said)),
+            "x-ratelimit-remaining-tokens": str(max(0, self.input_tokens - input_tokens - output_tokens)),
             "x-ratelimit-reset-tokens": "1m0s",
         }
 
@@ -134,7 +137,7 @@ class SetClock:
 class Provider:
     """The state of one offline provider.
 
-    `clock` gives Unix seconds, and `ahead` are seconds added to it; `playback` has recorded or scripted answers,
+    `clock` gives Unix seconds, and `clock_shift` are seconds added to it; `playback` has recorded or scripted answers,
     `limits` the rate limits.
     """
 
@@ -143,12 +146,12 @@ class Provider:
     playback: Playback | Script | None = None
     limits: RateLimits = field(default_factory=RateLimits)
     ledger: UsageLedger = field(default_factory=UsageLedger)
-    kept: dict[str, KeptResponse] = field(default_factory=dict)
+    responses: dict[str, StoredResponse] = field(default_factory=dict)
     items: dict[str, dict[str, Json]] = field(default_factory=dict)
     threads: MessageThreads = field(default_factory=MessageThreads)
     cached: dict[str, CachedContent] = field(default_factory=dict)
     """Google's cached contents by name (see `google.cached_contents`)."""
-    ahead: float = 0.0
+    clock_shift: float = 0.0
     names: IdMaker = field(init=False)
 
     def __post_init__(self) -> None:
@@ -156,20 +159,20 @@ class Provider:
 
     def now(self) -> float:
         """The provider's time, in Unix seconds."""
-        return self.clock() + self.ahead
+        return self.clock() + self.clock_shift
 
-    def keep(self, id_: str, kept: KeptResponse) -> None:
+    def store_response(self, id_: str, response: StoredResponse) -> None:
         """Store a response with its items; the oldest ones are deleted if there are too many."""
-        self.kept[id_] = kept
-        self.items.update({item["id"]: item for item in kept.response["output"]})
-        room = MAX_KEPT_BYTES - sum(one.size for one in self.kept.values())
-        while room < 0 and len(self.kept) > 1:
-            gone = self.kept.pop(next(iter(self.kept)))
-            room += gone.size
-            for item in gone.response["output"]:
+        self.responses[id_] = response
+        self.items.update({item["id"]: item for item in response.response["output"]})
+        free_bytes = MAX_KEPT_BYTES - sum(stored.size for stored in self.responses.values())
+        while free_bytes < 0 and len(self.responses) > 1:
+            dropped = self.responses.pop(next(iter(self.responses)))
+            free_bytes += dropped.size
+            for item in dropped.response["output"]:
                 self.items.pop(item["id"], None)
 
-    def say(self, request: Request, talk: ScriptTask, manner: Manner) -> ModelAnswer:
+    def make_answer(self, request: Request, talk: ScriptTask, options: AnswerOptions) -> ModelAnswer:
         """The answer to `talk`: from a recording or script if it has one."""
         played = self.playback.answer(request) if self.playback is not None else None
-        return played or answer(talk, manner)
+        return played or answer(talk, options)

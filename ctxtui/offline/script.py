@@ -42,27 +42,27 @@ class Script:
     def answer(self, request: Request) -> ModelAnswer | None:
         """The answer to `request`; None if no remaining one matches."""
         talk = read_task(request)
-        for n, one in enumerate(self._left):
-            if one.when in talk.task:
-                if not one.again:
+        for n, scripted in enumerate(self._left):
+            if scripted.when in talk.task:
+                if not scripted.again:
                     del self._left[n]
-                return _spelled(one.answer, talk)
+                return _with_offered_names(scripted.answer, talk)
         return None
 
 
 def parse_script(text: str, place: str = "") -> Script:
     """Parse a script with one JSON answer per line; empty lines are ignored. Raises `BadConfig`."""
-    found: list[ScriptedAnswer] = []
+    answers: list[ScriptedAnswer] = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
-                found.append(_answer(json.loads(line)))
+                answers.append(_answer(json.loads(line)))
             except ValueError as error:
                 where = f"{place}:{number}" if place else f"line {number}"
                 raise BadConfig(f"no answer of a script: {error}", place=where, way_out=_WAY_OUT) from None
-    if not found:
+    if not answers:
         raise BadConfig("a script without an answer", place=place, way_out=_WAY_OUT)
-    return Script(found)
+    return Script(answers)
 
 
 def _answer(value: Json) -> ScriptedAnswer:
@@ -75,17 +75,17 @@ def _answer(value: Json) -> ScriptedAnswer:
     calls = rows(value.get("calls"))
     parts: list[Part] = [Thought(thinking)] if thinking else []
     parts += [Words(text)] if text else []
-    parts += [_call(one) for one in calls]
+    parts += [_call(call) for call in calls]
     if not text and not calls:
         raise ValueError("neither text nor calls")
     return ScriptedAnswer(ModelAnswer(tuple(parts), CALLS if calls else END), when, value.get("again") is True)
 
 
 def _text(value: dict[str, Json], name: str) -> str:
-    found = value.get(name, "")
-    if not isinstance(found, str):
+    text = value.get(name, "")
+    if not isinstance(text, str):
         raise ValueError(f"{name} is no text")
-    return found
+    return text
 
 
 def _call(value: Json) -> AnsweredCall:
@@ -96,7 +96,7 @@ def _call(value: Json) -> AnsweredCall:
     return AnsweredCall(name, here.get("input", {}))
 
 
-def _spelled(answer: ModelAnswer, talk: ScriptTask) -> ModelAnswer:
+def _with_offered_names(answer: ModelAnswer, talk: ScriptTask) -> ModelAnswer:
     """Rename the called tools to those that `talk` offers.
 
     A name that is not offered matches the one tool that ends with it (``read_graph`` for ``mcp__memory__read_graph``),
@@ -104,10 +104,10 @@ def _spelled(answer: ModelAnswer, talk: ScriptTask) -> ModelAnswer:
     """
     offered = [tool.name for tool in talk.tools]
 
-    def known(part: Part) -> Part:
+    def rename(part: Part) -> Part:
         if not isinstance(part, AnsweredCall) or part.name in offered:
             return part
         ends = [name for name in offered if name.endswith(f"__{part.name}")]
         return AnsweredCall(ends[0], part.arguments) if len(ends) == 1 else part
 
-    return ModelAnswer(tuple(map(known, answer.parts)), answer.ended, answer.stop)
+    return ModelAnswer(tuple(map(rename, answer.parts)), answer.ended, answer.stop)

@@ -54,15 +54,15 @@ def block_counter(model: str) -> Callable[[Block], int]:
     """A function that counts the whole tokens of a block as `model` reads it; cached by block."""
     facts = card(model)
     weights = prior_weights(facts)
-    known: dict[str, int] = {}
+    counts: dict[str, int] = {}
 
     def count(block: Block) -> int:
-        found = known.get(block.digest)
-        if found is None:
-            found = known[block.digest] = max(
+        size = counts.get(block.digest)
+        if size is None:
+            size = counts[block.digest] = max(
                 0, round(weigh(count_features(block, text_counter(model), facts), weights))
             )
-        return found
+        return size
 
     return count
 
@@ -85,7 +85,7 @@ def output_tokens(model: str, blocks: Iterable[Block]) -> int:
     return max(1, sum(map(block_counter(model), blocks)))
 
 
-_FORCED: Final = ("any", "tool", "required")
+_FORCED_CHOICES: Final = ("any", "tool", "required")
 
 
 @cache
@@ -114,9 +114,9 @@ class UsageLedger:
         """Decode `body` and count its input in tokens of `model`. Raises `Malformed`."""
         request = DIALECTS[dialect].decode_request(body, self._memos[dialect])
         count = block_counter(model)
-        return WeighedRequest(request, hidden(request, model) + sum(count(item.block) for item in request.items))
+        return WeighedRequest(request, hidden_tokens(request, model) + sum(count(item.block) for item in request.items))
 
-    def ask(
+    def predict(
         self, weighed: WeighedRequest, model: str, at: float, *, provider: str = "", betas: tuple[str, ...] = ()
     ) -> CacheOutcome:
         """The cache outcome of a request that starts `at` (Unix seconds), without writing.
@@ -124,9 +124,9 @@ class UsageLedger:
         `provider` is the one whose rules apply ("": the model's maker).
         """
         sums = self._sums.setdefault(model, SummedTokens(self._prefixes.tree, block_counter(model)))
-        extra = hidden(weighed.request, model)
+        extra = hidden_tokens(weighed.request, model)
         rules = cache_rules().for_model(card(model), provider)
-        made, _ = prompt_from_request(
+        prompt, _ = prompt_from_request(
             self._prefixes,
             weighed.request,
             rules,
@@ -135,17 +135,17 @@ class UsageLedger:
             betas=betas,
             total=weighed.tokens,
         )
-        return self._simulator.predict(made, at)
+        return self._simulator.predict(prompt, at)
 
-    def begin(self, outcome: CacheOutcome, at: float) -> None:
+    def record(self, outcome: CacheOutcome, at: float) -> None:
         """Record the writes of a started answer, which can be read from now on."""
         self._simulator.record(outcome, at)
 
 
-def hidden(request: Request, model: str) -> int:
+def hidden_tokens(request: Request, model: str) -> int:
     """Tokens that the provider adds for tools (facts §1)."""
     if not any(item.block.kind == TOOL for item in request.items):
         return 0
     facts, choice = card(model), request.params.get("tool_choice")
     kind = choice.get("type") if isinstance(choice, dict) else choice
-    return facts.tool_prompt_forced if kind in _FORCED else facts.tool_prompt
+    return facts.tool_prompt_forced if kind in _FORCED_CHOICES else facts.tool_prompt

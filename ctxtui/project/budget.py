@@ -13,20 +13,20 @@ PARTS: Final = ("system", "tools", "task")
 """The parts before the files."""
 BYTES_PER_TOKEN: Final = 4.0
 """Bytes per token assumed without a text to measure by."""
-_HEAVY: Final = 0.25
+_HEAVY_START_SHARE: Final = 0.25
 
 
-class Warn(NamedTuple):
+class BudgetWarning(NamedTuple):
     """A warning before the run: a short `code` for programs, and the text."""
 
     code: str
-    words: str
+    text: str
 
 
 class ContextBudget(Struct, frozen=True, kw_only=True):
     """A window of `window` tokens of which `usable` may be filled.
 
-    `system`, `tools` and `task` are tokens; `wants` are further requested parts by name; `answer` is the maximum
+    `system`, `tools` and `task` are tokens; `requests` are further requested parts by name; `answer` is the maximum
     answer; `origin` is the source of the window's size.
     """
 
@@ -38,7 +38,7 @@ class ContextBudget(Struct, frozen=True, kw_only=True):
     tools: int
     task: int
     answer: int
-    wants: tuple[tuple[str, int], ...] = ()
+    requests: tuple[tuple[str, int], ...] = ()
 
     @property
     def reserved(self) -> int:
@@ -51,67 +51,72 @@ class ContextBudget(Struct, frozen=True, kw_only=True):
         return max(0, self.usable - self.system - self.tools - self.task)
 
     @property
-    def over(self) -> int:
+    def excess(self) -> int:
         """Tokens by which the parts before the files exceed the usable window."""
         return max(0, self.system + self.tools + self.task - self.usable)
 
     @property
-    def wanted(self) -> int:
-        """Tokens of all `wants`."""
-        return sum(tokens for _, tokens in self.wants)
+    def requested(self) -> int:
+        """Tokens of all `requests`."""
+        return sum(tokens for _, tokens in self.requests)
 
     def share(self, tokens: int) -> float:
         """`tokens` as a share of the window."""
         return tokens / self.window
 
 
-def warnings(budget: ContextBudget, files: Selection | None) -> Iterator[Warn]:
+def warnings(budget: ContextBudget, files: Selection | None) -> Iterator[BudgetWarning]:
     """Yield the warnings before a run with `budget`; `files` are the selected ones."""
     fixed = budget.system + budget.tools
-    if fixed > budget.usable * _HEAVY:
+    if fixed > budget.usable * _HEAVY_START_SHARE:
         share = f"{fixed / budget.usable:.0%} of the usable window"
-        yield Warn("heavy_start", f"system prompt and tools take {share}: fewer tools, or shorter descriptions")
+        yield BudgetWarning(
+            "heavy_start", f"system prompt and tools take {share}: fewer tools, or shorter descriptions"
+        )
     if budget.answer > budget.reserved:
-        yield Warn(
+        yield BudgetWarning(
             "answer",
             f"an answer may take {budget.answer:,} tokens, only {budget.reserved:,} are kept: lower answer_tokens",
         )
-    if budget.wanted > budget.available:
-        over = budget.wanted - budget.available
-        names = ", ".join(f"{name} {tokens:,}" for name, tokens in budget.wants)
-        yield Warn("does_not_fit", f"{names}: {budget.wanted:,} tokens are {over:,} more than are available")
-    elif budget.wanted > 0.9 * budget.available:
-        yield Warn(
-            "tight", f"{budget.wanted:,} of {budget.available:,} available tokens are taken: several runs may be needed"
+    if budget.requested > budget.available:
+        over = budget.requested - budget.available
+        names = ", ".join(f"{name} {tokens:,}" for name, tokens in budget.requests)
+        yield BudgetWarning(
+            "does_not_fit", f"{names}: {budget.requested:,} tokens are {over:,} more than are available"
+        )
+    elif budget.requested > 0.9 * budget.available:
+        yield BudgetWarning(
+            "tight",
+            f"{budget.requested:,} of {budget.available:,} available tokens are taken: several runs may be needed",
         )
     if files is not None:
-        yield from _of_files(files)
+        yield from _file_warnings(files)
 
 
-def _of_files(files: Selection) -> Iterator[Warn]:
+def _file_warnings(files: Selection) -> Iterator[BudgetWarning]:
     if files.strategy == BY_TASK:
-        yield Warn("large_repository", f"the project is not loaded whole: {files.reason}")
+        yield BudgetWarning("large_repository", f"the project is not loaded whole: {files.reason}")
     elif files.strategy == SHORTENED:
-        short = sum(1 for one in files.chosen if one.form == SIGNATURES)
-        yield Warn("details_missing", f"{short:,} large files go in as signatures: details are missing")
-    cut = [one.path for one in files.chosen if one.form == SIGNATURES and one.why in (NAMED, RELATED)]
-    named_cut = [one.path for one in files.with_reason(NAMED) if one.form == SIGNATURES]
+        short = sum(1 for file in files.chosen if file.form == SIGNATURES)
+        yield BudgetWarning("details_missing", f"{short:,} large files go in as signatures: details are missing")
+    shortened = [file.path for file in files.chosen if file.form == SIGNATURES and file.why in (NAMED, RELATED)]
+    named_cut = [file.path for file in files.with_reason(NAMED) if file.form == SIGNATURES]
     if named_cut:
-        yield Warn("named_as_signatures", f"the task names {_some(named_cut)}, which do not fit whole")
-    elif len(cut) > len(files.with_reason(RELATED)) / 2 > 0:
-        yield Warn("tight", f"{len(cut):,} files that the task's files import fit as signatures only")
+        yield BudgetWarning("named_as_signatures", f"the task names {_join_some(named_cut)}, which do not fit whole")
+    elif len(shortened) > len(files.with_reason(RELATED)) / 2 > 0:
+        yield BudgetWarning("tight", f"{len(shortened):,} files that the task's files import fit as signatures only")
     if not files.chosen and files.total:
-        yield Warn("nothing_fits", "no file fits: choose a larger window or a smaller task")
+        yield BudgetWarning("nothing_fits", "no file fits: choose a larger window or a smaller task")
 
 
-def _some(paths: list[str]) -> str:
+def _join_some(paths: list[str]) -> str:
     more = f" and {len(paths) - 3:,} more" if len(paths) > 3 else ""
     return ", ".join(paths[:3]) + more
 
 
-def groups(files: Selection) -> Iterator[tuple[str, str, int, int]]:
+def group_files(files: Selection) -> Iterator[tuple[str, str, int, int]]:
     """(why, form, number of files, tokens) of the selected files, in the order of `REASONS`."""
     for why in REASONS:
-        for form in dict.fromkeys(one.form for one in files.with_reason(why)):
-            own = [one for one in files.with_reason(why) if one.form == form]
-            yield why, form, len(own), sum(one.tokens for one in own)
+        for form in dict.fromkeys(file.form for file in files.with_reason(why)):
+            matching = [file for file in files.with_reason(why) if file.form == form]
+            yield why, form, len(matching), sum(file.tokens for file in matching)

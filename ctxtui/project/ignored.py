@@ -25,11 +25,11 @@ class IgnoredPaths:
         if len(rules):
             self._rules.append((f"{folder}/" if folder else "", rules))
 
-    def leaves_out(self, path: str, *, is_folder: bool = False) -> bool:
+    def is_ignored(self, path: str, *, is_folder: bool = False) -> bool:
         """Whether the file or folder at `path` is ignored. Like git, do not check anything below an ignored folder."""
         for folder, rules in reversed(self._rules):
             if path.startswith(folder):
-                said = rules.check_file(path[len(folder) :] + ("/" if is_folder else "")).include
-                if said is not None:
-                    return bool(said)
+                is_ignored = rules.check_file(path[len(folder) :] + ("/" if is_folder else "")).include
+                if is_ignored is not None:
+                    return bool(is_ignored)
         return False

@@ -34,12 +34,12 @@ class Paths:
             self._named.setdefault(name, []).append(path)
             self._folders.setdefault(folder, []).append(path)
 
-    def ending(self, end: str) -> list[str]:
+    def ending_with(self, end: str) -> list[str]:
         """The paths that end with `end`, by whole names."""
-        found = self._named.get(end.rpartition("/")[2], [])
-        return [path for path in found if path == end or path.endswith(f"/{end}")]
+        candidates = self._named.get(end.rpartition("/")[2], [])
+        return [path for path in candidates if path == end or path.endswith(f"/{end}")]
 
-    def inside(self, folder: str) -> list[str]:
+    def in_folder(self, folder: str) -> list[str]:
         """The files in the folders whose paths end with `folder`."""
         places = [place for place in self._folders if place == folder or place.endswith(f"/{folder}")]
         return [path for place in places for path in self._folders[place]]
@@ -54,7 +54,7 @@ def find_imports(path: str, text: str, paths: Paths) -> list[str]:
     return list(imports)[:_MAX_IMPORTS]
 
 
-def _joined(folder: str, relative: str) -> str:
+def _resolve_path(folder: str, relative: str) -> str:
     parts: list[str] = [part for part in folder.split("/") if part]
     for part in relative.split("/"):
         if part == "..":
@@ -64,104 +64,106 @@ def _joined(folder: str, relative: str) -> str:
     return "/".join(parts)
 
 
-def _folder(path: str) -> str:
+def _folder_of(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _python(path: str, text: str, paths: Paths) -> Iterator[str]:
+def _python_imports(path: str, text: str, paths: Paths) -> Iterator[str]:
     for module, listed, line, plain in _PYTHON.findall(text):
         names = listed or line.partition("#")[0]
         if plain:
-            for one in plain.split(","):
-                yield from _module(one.split(" as ")[0].strip(), paths)
+            for imported in plain.split(","):
+                yield from _module_files(imported.split(" as ")[0].strip(), paths)
             continue
         dots = len(module) - len(module.lstrip("."))
         place = module.lstrip(".").replace(".", "/")
         if dots:
-            place = _joined(_folder(path), "../" * (dots - 1) + place)
+            place = _resolve_path(_folder_of(path), "../" * (dots - 1) + place)
         inner = [word for name in names.split(",") if (word := name.strip().split(" ")[0])]
-        found = [one for name in inner for one in _module(f"{place}/{name}" if place else name, paths)]
-        yield from found or _module(place, paths)
+        files = [imported for name in inner for imported in _module_files(f"{place}/{name}" if place else name, paths)]
+        yield from files or _module_files(place, paths)
 
 
-def _module(module: str, paths: Paths) -> list[str]:
+def _module_files(module: str, paths: Paths) -> list[str]:
     place = module.replace(".", "/")
     if not place:
         return []
-    exact = [one for one in (f"{place}.py", f"{place}/__init__.py") if one in paths.all]
+    exact = [path for path in (f"{place}.py", f"{place}/__init__.py") if path in paths.all]
     if exact or "/" not in place:
         return exact
-    return paths.ending(f"{place}.py") or paths.ending(f"{place}/__init__.py")
+    return paths.ending_with(f"{place}.py") or paths.ending_with(f"{place}/__init__.py")
 
 
-def _script(path: str, text: str, paths: Paths) -> Iterator[str]:
+def _script_imports(path: str, text: str, paths: Paths) -> Iterator[str]:
     for relative in _SCRIPT.findall(text):
-        place = _joined(_folder(path), relative)
+        place = _resolve_path(_folder_of(path), relative)
         bare = re.sub(r"\.[mc]?jsx?$", "", place)
         tried = [place, *(bare + end for end in _SCRIPT_ENDS), *(f"{place}/index{end}" for end in _SCRIPT_ENDS)]
-        yield from [one for one in tried if one in paths.all][:1]
+        yield from [candidate for candidate in tried if candidate in paths.all][:1]
 
 
-def _go(path: str, text: str, paths: Paths) -> Iterator[str]:
+def _go_imports(path: str, text: str, paths: Paths) -> Iterator[str]:
     for block, single in _GO_BLOCK.findall(text):
         for module in [single] if single else _QUOTED.findall(block):
             parts = module.split("/")
             # The module's own name precedes its folders; names without a folder here belong to other modules.
             for n in range(1, len(parts)):
-                inside = [one for one in paths.inside("/".join(parts[n:])) if one.endswith(".go")]
+                inside = [file for file in paths.in_folder("/".join(parts[n:])) if file.endswith(".go")]
                 if inside:
-                    yield from (one for one in inside if not one.endswith("_test.go"))
+                    yield from (file for file in inside if not file.endswith("_test.go"))
                     break
 
 
-def _rust(path: str, text: str, paths: Paths) -> Iterator[str]:
-    folder = _folder(path)
+def _rust_imports(path: str, text: str, paths: Paths) -> Iterator[str]:
+    folder = _folder_of(path)
     own = folder if path.endswith(("/mod.rs", "/lib.rs", "/main.rs")) else path.removesuffix(".rs")
     for used, module in _RUST.findall(text):
         if module:
             tried = [f"{place}/{module}{end}" for place in (own, folder) for end in (".rs", "/mod.rs")]
-            yield from [one for one in tried if one in paths.all][:1]
+            yield from [candidate for candidate in tried if candidate in paths.all][:1]
             continue
         names = used.split("::")[1:]
         for n in range(len(names), 0, -1):
             place = "/".join(names[:n])
-            near = paths.ending(f"{place}.rs") or paths.ending(f"{place}/mod.rs")
+            near = paths.ending_with(f"{place}.rs") or paths.ending_with(f"{place}/mod.rs")
             if near:
                 yield from near
                 break
 
 
-def _java(path: str, text: str, paths: Paths) -> Iterator[str]:
+def _java_imports(path: str, text: str, paths: Paths) -> Iterator[str]:
     for name in _JAVA.findall(text):
         place = name.rstrip(".").replace(".", "/")
-        yield from paths.ending(f"{place}.java") or paths.ending(f"{place.rpartition('/')[0]}.java")
+        yield from paths.ending_with(f"{place}.java") or paths.ending_with(f"{place.rpartition('/')[0]}.java")
 
 
-def _c(path: str, text: str, paths: Paths) -> Iterator[str]:
+def _c_imports(path: str, text: str, paths: Paths) -> Iterator[str]:
     for name in _C.findall(text):
-        beside = _joined(_folder(path), name)
-        found = [beside] if beside in paths.all else paths.ending(_joined("", name))
-        for one in found:
-            yield one
-            body = one.removesuffix(".h") + ".c"
-            if body != one and body in paths.all:
-                yield body
+        relative = _resolve_path(_folder_of(path), name)
+        files = [relative] if relative in paths.all else paths.ending_with(_resolve_path("", name))
+        for file in files:
+            yield file
+            implementation = file.removesuffix(".h") + ".c"
+            if implementation != file and implementation in paths.all:
+                yield implementation
 
 
 _READERS: Final = {
-    **dict.fromkeys((".py", ".pyi"), _python),
-    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte"), _script),
-    ".go": _go,
-    ".rs": _rust,
-    ".java": _java,
-    **dict.fromkeys((".c", ".h"), _c),
+    **dict.fromkeys((".py", ".pyi"), _python_imports),
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte"), _script_imports),
+    ".go": _go_imports,
+    ".rs": _rust_imports,
+    ".java": _java_imports,
+    **dict.fromkeys((".c", ".h"), _c_imports),
 }
 
 
-def find_importers(texts: Mapping[str, str], wanted: frozenset[str], paths: Paths) -> list[str]:
-    """The files of `texts` (by path) that import one of `wanted`."""
+def find_importers(texts: Mapping[str, str], targets: frozenset[str], paths: Paths) -> list[str]:
+    """The files of `texts` (by path) that import one of `targets`."""
     # A text without the name cannot import it: most files need no closer look.
-    stems = {PurePosixPath(one).stem for one in wanted} | {_folder(one).rpartition("/")[2] for one in wanted}
+    stems = {PurePosixPath(target).stem for target in targets} | {
+        _folder_of(target).rpartition("/")[2] for target in targets
+    }
     stems.discard("")
-    near = [path for path, text in texts.items() if path not in wanted and any(stem in text for stem in stems)]
-    return [path for path in near if wanted & set(find_imports(path, texts[path], paths))]
+    near = [path for path, text in texts.items() if path not in targets and any(stem in text for stem in stems)]
+    return [path for path in near if targets & set(find_imports(path, texts[path], paths))]

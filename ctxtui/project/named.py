@@ -17,7 +17,7 @@ _SYMBOL: Final = re.compile(
 _ENDS: Final = (".py", ".go", ".rs", ".ts", ".tsx", ".js", ".java", ".c", "/__init__.py")
 _MAX_SAME_NAME: Final = 3
 """A bare name that more files have identifies none."""
-_SHORT: Final = 3
+_MAX_SHORT_WORD_CHARS: Final = 3
 
 
 def find_named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
@@ -26,51 +26,56 @@ def find_named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
     By path (``core/tree.py``, ``core.tree``), by a name (``tree.py``, ``tree``) that few files have, and by what they
     define (``TurnState``, ``fold_events``). `texts` are the files' contents by path.
     """
-    found: dict[str, None] = {}
+    files: dict[str, None] = {}
     for match in _WORD.finditer(task):
-        begins = not task[: match.start()].strip() or task[: match.start()].rstrip().endswith((".", "!", "?", ":"))
-        found |= dict.fromkeys(_by_path(match[0], paths, begins))
+        is_sentence_start = not task[: match.start()].strip() or task[: match.start()].rstrip().endswith(
+            (".", "!", "?", ":")
+        )
+        files |= dict.fromkeys(_files_by_path(match[0], paths, is_sentence_start))
     for match in _SYMBOL.finditer(task):
-        found |= dict.fromkeys(_defining(match[1] or match[0], texts))
-    return list(found)
+        files |= dict.fromkeys(_files_defining(match[1] or match[0], texts))
+    return list(files)
 
 
-def _by_path(word: str, paths: Paths, begins: bool) -> list[str]:
+def _files_by_path(word: str, paths: Paths, is_sentence_start: bool) -> list[str]:
     """The files that one word names; a plain word that `begins` a sentence is taken for a verb."""
     spelled = word.removeprefix("./").strip("/")
     if "." in spelled or "/" in spelled:
-        exact = paths.ending(spelled)
+        exact = paths.ending_with(spelled)
         if exact:
             return exact if "/" in spelled or len(exact) <= _MAX_SAME_NAME else []
         place = spelled if "/" in spelled else spelled.replace(".", "/")
-        near = [one for end in _ENDS for one in paths.ending(place + end)]
+        near = [file for end in _ENDS for file in paths.ending_with(place + end)]
         return near if len(near) <= _MAX_SAME_NAME else []
-    if len(word) <= _SHORT or (begins and "_" not in word):
+    if len(word) <= _MAX_SHORT_WORD_CHARS or (is_sentence_start and "_" not in word):
         return []
     same = [path for path in sorted(paths.all) if PurePosixPath(path).stem == word]
     return same if len(same) <= _MAX_SAME_NAME else []
 
 
-def _defining(name: str, texts: Mapping[str, str]) -> list[str]:
+def _files_defining(name: str, texts: Mapping[str, str]) -> list[str]:
     defines = re.compile(
         rf"^[ \t]*(?:[\w()<>]+[ \t]+){{0,4}}(?:def|class|func(?:[ \t]*\([^)]*\))?|function|fn|struct|enum|trait|type|"
         rf"interface|const|let|var)[ \t]+{re.escape(name)}\b|^{re.escape(name)}\b[^=\n]*=[^=]",
         re.M,
     )
-    found = [path for path, text in texts.items() if name in text and defines.search(text)]
-    return found if len(found) <= _MAX_SAME_NAME else []
+    files = [path for path, text in texts.items() if name in text and defines.search(text)]
+    return files if len(files) <= _MAX_SAME_NAME else []
 
 
 # Mentions
 
 _MENTION: Final = re.compile(r"""(?<![\w@/.])@(?:"([^"\n]+)"|([^\s"'`,;]+))""")
-_AROUND: Final = ".:!?)]}>*_"
+_TRAILING_PUNCTUATION: Final = ".:!?)]}>*_"
 
 
 def find_mentions(text: str) -> list[tuple[str, ...]]:
     """For each file mentioned in `text`, its possible spellings: verbatim, then without trailing punctuation."""
-    found = dict.fromkeys(match[1] or match[2] for match in _MENTION.finditer(text))
-    return [tuple(dict.fromkeys(one for one in (name, name.rstrip(_AROUND)) if one)) for name in found]
+    mentions = dict.fromkeys(match[1] or match[2] for match in _MENTION.finditer(text))
+    return [
+        tuple(dict.fromkeys(spelling for spelling in (name, name.rstrip(_TRAILING_PUNCTUATION)) if spelling))
+        for name in mentions
+    ]
 
 
 def format_mention(path: str) -> str:
@@ -95,12 +100,12 @@ def find_relevant(texts: Mapping[str, str], message: str) -> list[str]:
     common = {
         word
         for word in message_words
-        if len(text_words) > 2 and sum(word in own for own in text_words.values()) > len(text_words) / 2
+        if len(text_words) > 2 and sum(word in words for words in text_words.values()) > len(text_words) / 2
     }
     return [
         name
-        for name, own in text_words.items()
-        if _long_words(name) & message_words or len(own & message_words - common) >= _MIN_COMMON_WORDS
+        for name, words in text_words.items()
+        if _long_words(name) & message_words or len(words & message_words - common) >= _MIN_COMMON_WORDS
     ]
 
 

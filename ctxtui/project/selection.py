@@ -57,24 +57,24 @@ class ChosenFile(Struct, frozen=True):
 class Selection(Struct, frozen=True):
     """The selection for `budget` tokens.
 
-    `total` are the tokens of all loadable files; `left` are those without room.
+    `total` are the tokens of all loadable files; `left_out` are those that do not fit.
     """
 
     strategy: str
     reason: str
     chosen: tuple[ChosenFile, ...]
-    left: tuple[str, ...]
+    left_out: tuple[str, ...]
     budget: int
     total: int
 
     @property
     def tokens(self) -> int:
         """Tokens of all selected files."""
-        return sum(one.tokens for one in self.chosen)
+        return sum(file.tokens for file in self.chosen)
 
     def with_reason(self, why: str) -> tuple[ChosenFile, ...]:
         """The files selected for one reason."""
-        return tuple(one for one in self.chosen if one.why == why)
+        return tuple(file for file in self.chosen if file.why == why)
 
 
 def format_file(path: str, text: str, form: str = WHOLE) -> str:
@@ -92,22 +92,24 @@ def select(
     files: Sequence[ProjectFile], task: str, budget: int, thresholds: Thresholds, measure: Callable[[str], int]
 ) -> Selection:
     """Select from `files` for `task` ("": unknown) up to `budget` tokens. `measure` counts a text."""
-    loaded = [one for one in files if is_loadable(one)]
-    total = sum(one.tokens for one in loaded)
+    loaded = [file for file in files if is_loadable(file)]
+    total = sum(file.tokens for file in loaded)
     filler = _Filler(budget, measure)
     ordered = list(_candidates(files, loaded, task))
     if total <= min(thresholds.small, budget) and filler.fill(ordered, whole=budget):
-        return filler.made(EVERYTHING, f"{total:,} tokens are at most {min(thresholds.small, budget):,}", total)
+        return filler.make_selection(
+            EVERYTHING, f"{total:,} tokens are at most {min(thresholds.small, budget):,}", total
+        )
     if total <= thresholds.medium:
         filler = _Filler(budget, measure)
         if filler.fill(ordered, whole=thresholds.whole):
-            return filler.made(SHORTENED, f"{total:,} tokens are at most {thresholds.medium:,}", total)
+            return filler.make_selection(SHORTENED, f"{total:,} tokens are at most {thresholds.medium:,}", total)
         reason = f"{total:,} tokens do not fit into {budget:,}, large files as signatures either"
     else:
         reason = f"{total:,} tokens are more than {thresholds.medium:,}"
     filler = _Filler(budget, measure)
     filler.fill_by_task(ordered, thresholds.whole)
-    return filler.made(BY_TASK, reason, total)
+    return filler.make_selection(BY_TASK, reason, total)
 
 
 class _Filler:
@@ -120,45 +122,45 @@ class _Filler:
         self._chosen: list[ChosenFile] = []
         self._left: list[str] = []
 
-    def made(self, strategy: str, reason: str, total: int) -> Selection:
+    def make_selection(self, strategy: str, reason: str, total: int) -> Selection:
         return Selection(strategy, reason, tuple(self._chosen), tuple(self._left), self._budget, total)
 
     def fill(self, ordered: Sequence[tuple[ProjectFile, str]], whole: int) -> bool:
         """Add all, files over `whole` tokens as signatures unless the task names them; returns whether all fit."""
         for file, why in ordered:
             shortened = file.tokens > whole and why != NAMED
-            if not (self._signatures(file, why) if shortened else self._whole(file, why)):
+            if not (self._add_signatures(file, why) if shortened else self._add_whole(file, why)):
                 return False
         return True
 
     def fill_by_task(self, ordered: Sequence[tuple[ProjectFile, str]], whole: int) -> None:
         """Add files that fit, in order: named ones and their imports whole, the rest as signatures."""
-        misses = 0
+        misfits = 0
         for file, why in ordered:
             may_whole = why in (NAMED, RELATED) or (why in (TESTS, DOCUMENTATION) and file.tokens <= whole)
-            taken = misses < _MAX_CONSECUTIVE_MISFITS and (
-                (may_whole and self._whole(file, why)) or self._signatures(file, why)
+            is_added = misfits < _MAX_CONSECUTIVE_MISFITS and (
+                (may_whole and self._add_whole(file, why)) or self._add_signatures(file, why)
             )
-            misses = 0 if taken else misses + 1
-            if not taken:
+            misfits = 0 if is_added else misfits + 1
+            if not is_added:
                 self._left.append(file.path)
 
-    def _whole(self, file: ProjectFile, why: str) -> bool:
+    def _add_whole(self, file: ProjectFile, why: str) -> bool:
         if file.tokens > self._free:
             return False
         tokens = file.tokens + self._measure(format_file(file.path, ""))
-        return self._take(file, why, WHOLE, tokens, file.text)
+        return self._add(file, why, WHOLE, tokens, file.text)
 
-    def _signatures(self, file: ProjectFile, why: str) -> bool:
+    def _add_signatures(self, file: ProjectFile, why: str) -> bool:
         if self._free <= 0:
             return False
         text = extract_signatures(file.path, file.text)
         tokens = self._measure(format_file(file.path, text, SIGNATURES)) if text else 0
         if not text or tokens >= file.tokens:
-            return self._whole(file, why)
-        return self._take(file, why, SIGNATURES, tokens, text)
+            return self._add_whole(file, why)
+        return self._add(file, why, SIGNATURES, tokens, text)
 
-    def _take(self, file: ProjectFile, why: str, form: str, tokens: int, text: str) -> bool:
+    def _add(self, file: ProjectFile, why: str, form: str, tokens: int, text: str) -> bool:
         if tokens > self._free:
             return False
         self._free -= tokens
@@ -170,66 +172,71 @@ def _candidates(
     files: Sequence[ProjectFile], loaded: Sequence[ProjectFile], task: str
 ) -> Iterator[tuple[ProjectFile, str]]:
     """The candidates with their reasons, the most important first; named files of any kind."""
-    by_path = {one.path: one for one in files}
-    paths, texts = Paths(by_path), {one.path: one.text for one in loaded}
-    spoken = [path for path in find_named(task, texts, paths) if path in by_path]
-    near = _distance(spoken)
-    nearest = sorted(texts, key=lambda one: (near(one), one.count("/"), one))
-    needed = [one for path in spoken for one in find_imports(path, texts.get(path, ""), paths)]
-    using = find_importers({path: texts[path] for path in nearest}, frozenset(spoken), paths) if spoken else []
+    by_path = {file_path.path: file_path for file_path in files}
+    paths, texts = Paths(by_path), {file_path.path: file_path.text for file_path in loaded}
+    named = [path for path in find_named(task, texts, paths) if path in by_path]
+    near = _make_distance(named)
+    nearest = sorted(texts, key=lambda path: (near(path), path.count("/"), path))
+    needed = [file_path for path in named for file_path in find_imports(path, texts.get(path, ""), paths)]
+    using = find_importers({path: texts[path] for path in nearest}, frozenset(named), paths) if named else []
     kinds = {path: by_path[path].kind for path in texts}
-    tests = [one for one in using if kinds[one] == file_kinds.TESTS]
-    tests += [one for one in nearest if kinds[one] == file_kinds.TESTS and _is_test_of(one, spoken)]
-    seen: set[str] = set()
+    tests = [file_path for file_path in using if kinds[file_path] == file_kinds.TESTS]
+    tests += [
+        file_path for file_path in nearest if kinds[file_path] == file_kinds.TESTS and _is_test_of(file_path, named)
+    ]
+    yielded: set[str] = set()
     for why, group in (
-        (NAMED, spoken),
+        (NAMED, named),
         (RELATED, needed),
-        (RELATED, [one for one in using if kinds[one] != file_kinds.TESTS][:_MAX_USERS]),
+        (RELATED, [file_path for file_path in using if kinds[file_path] != file_kinds.TESTS][:_MAX_USERS]),
         (TESTS, tests[:_MAX_USERS]),
         (
             DOCUMENTATION,
             [
-                one
-                for one in nearest
-                if kinds[one] == file_kinds.DOCUMENTATION and _is_relevant_document(one, texts, spoken)
+                file_path
+                for file_path in nearest
+                if kinds[file_path] == file_kinds.DOCUMENTATION and _is_relevant_document(file_path, texts, named)
             ],
         ),
         (REST, nearest),
     ):
         for path in group:
-            if path not in seen and (path in texts or why == NAMED):
-                seen.add(path)
+            if path not in yielded and (path in texts or why == NAMED):
+                yielded.add(path)
                 yield by_path[path], why
 
 
-def _is_test_of(test: str, spoken: Sequence[str]) -> bool:
+def _is_test_of(test: str, named: Sequence[str]) -> bool:
     stem = PurePosixPath(test).stem.lower()
-    return any((own := PurePosixPath(one).stem.lower()) and own in stem and len(own) > 2 for one in spoken)
+    return any(
+        (named_stem := PurePosixPath(path).stem.lower()) and named_stem in stem and len(named_stem) > 2
+        for path in named
+    )
 
 
-def _is_relevant_document(document: str, texts: Mapping[str, str], spoken: Sequence[str]) -> bool:
+def _is_relevant_document(document: str, texts: Mapping[str, str], named: Sequence[str]) -> bool:
     """Whether a document is about the project as a whole, or mentions a named file."""
     place = PurePosixPath(document)
-    if place.stem.lower() == "readme" and (len(place.parts) == 1 or any(str(place.parent) in one for one in spoken)):
+    if place.stem.lower() == "readme" and (len(place.parts) == 1 or any(str(place.parent) in path for path in named)):
         return True
-    words = {one.removesuffix(PurePosixPath(one).suffix) for one in spoken} | {
-        PurePosixPath(one).name for one in spoken
+    names = {path.removesuffix(PurePosixPath(path).suffix) for path in named} | {
+        PurePosixPath(path).name for path in named
     }
-    return any(word in texts[document] for word in words if len(word) > 2)
+    return any(word in texts[document] for word in names if len(word) > 2)
 
 
-def _distance(spoken: Sequence[str]) -> Callable[[str], int]:
+def _make_distance(named: Sequence[str]) -> Callable[[str], int]:
     """Distance of a file from the named ones, in folders."""
-    folders = [PurePosixPath(one).parent.parts for one in spoken]
+    folders = [PurePosixPath(named_path).parent.parts for named_path in named]
 
     def distance(path: str) -> int:
         own = PurePosixPath(path).parent.parts
-        return min((_apart(own, other) for other in folders), default=0)
+        return min((_folder_distance(own, other) for other in folders), default=0)
 
     return distance
 
 
-def _apart(a: Sequence[str], b: Sequence[str]) -> int:
+def _folder_distance(a: Sequence[str], b: Sequence[str]) -> int:
     same = 0
     for x, y in zip(a, b, strict=False):
         if x != y:

@@ -117,7 +117,7 @@ LEFT_OUT: Final = " …"
 
 
 def extract_signatures(path: str, text: str) -> str:
-    """The declarations in the file at `path` that show its use; "" if there are none."""
+    """The declarations in the file at `path`; its outline for other languages and files without declarations."""
     grammar = GRAMMARS.get(PurePosixPath(path).suffix.lower())
     if grammar is None:
         return make_outline(path, text)
@@ -154,8 +154,8 @@ def _node_lines(node: Node, start: int, source: bytes, grammar: CodeGrammar, dep
         yield _source_of(source, start, body.start_byte) + ("" if inside else LEFT_OUT)
         yield from inside
     elif node.type in grammar.wrappers:
-        for one in node.named_children:
-            yield from _node_lines(one, start if node.type in _PREFIXES else one.start_byte, source, grammar, depth)
+        for child in node.named_children:
+            yield from _node_lines(child, start if node.type in _PREFIXES else child.start_byte, source, grammar, depth)
     elif node.type in grammar.whole and not _is_detail(node, source, grammar, depth):
         yield _shorten(node, start, source)
 
@@ -204,14 +204,14 @@ _HEAD_LINES: Final = 20
 _HEADING: Final = re.compile(r"^(#{1,6} .+|[=~*-]{4,}$)")
 _SECTION: Final = re.compile(r"^(\[.+\]|[A-Za-z_][\w.-]*\s*[:=])")
 _KEY: Final = re.compile(r"""^ {0,4}"[^"]+"\s*:""")
-_DECLARES: Final = re.compile(
+_DECLARATION: Final = re.compile(
     r"^\s*(?:(?:pub|public|private|protected|internal|static|abstract|final|export|async|virtual|override|open|data|"
     r"sealed|local|default|inline|extern|const)\s+)*"
     r"(?:package|module|namespace|import|require|using|use|include|class|struct|enum|union|interface|trait|protocol|"
     r"object|record|type|typealias|def|defn|defmodule|func|fun|fn|function|sub|proc|procedure|let|val|var|const|macro|"
     r"impl|extension|CREATE|create|ALTER|service|rpc|message)\b.*"
 )
-_FORMS: Final = {
+_OUTLINE_PATTERNS: Final = {
     **dict.fromkeys((".md", ".rst", ".markdown"), _HEADING),
     **dict.fromkeys((".toml", ".ini", ".cfg", ".yaml", ".yml"), _SECTION),
     ".json": _KEY,
@@ -220,10 +220,10 @@ _FORMS: Final = {
 
 def make_outline(path: str, text: str) -> str:
     """The most informative lines of the file at `path`, at most 200; its first ones if there are none."""
-    form = _FORMS.get(PurePosixPath(path).suffix.lower(), _DECLARES)
+    pattern = _OUTLINE_PATTERNS.get(PurePosixPath(path).suffix.lower(), _DECLARATION)
     lines = text.splitlines()
-    found = [cut_lines(line.rstrip()) for line in lines if form.match(line)][:_MAX_OUTLINE_LINES]
-    return "\n".join(found or [cut_lines(line) for line in lines[:_HEAD_LINES]])
+    outline = [cut_lines(line.rstrip()) for line in lines if pattern.match(line)][:_MAX_OUTLINE_LINES]
+    return "\n".join(outline or [cut_lines(line) for line in lines[:_HEAD_LINES]])
 
 
 def cut_lines(text: str) -> str:

@@ -25,8 +25,8 @@ async def read_json(answer: ClientResponse) -> Json:
         body += piece
         if len(body) > MAX_BODY:
             raise ValueError(_TOO_LARGE)
-    found: Json = json.loads(body)
-    return found
+    value: Json = json.loads(body)
+    return value
 
 
 async def limit_response(response: Any) -> None:
@@ -40,10 +40,10 @@ async def limit_response(response: Any) -> None:
     except Malformed as error:
         raise ProviderError(error.message) from None
     response.headers.pop("content-encoding", None)
-    response.stream = _bounded(library)(response.stream, unpack)
+    response.stream = _make_bounded_stream(library)(response.stream, unpack)
 
 
-def _bounded(library: Any) -> Any:
+def _make_bounded_stream(library: Any) -> Any:
     class BoundedStream(library.AsyncByteStream):  # type: ignore[misc]
         def __init__(self, inner: Any, unpack: BodyUnpacker) -> None:
             self._inner = inner
@@ -53,13 +53,13 @@ def _bounded(library: Any) -> Any:
             left = MAX_BODY
             async for data in self._inner:
                 try:
-                    told = self._unpack.feed(data)
+                    unpacked = self._unpack.feed(data)
                 except Malformed as error:
                     raise ProviderError(error.message) from None
-                left -= len(told)
+                left -= len(unpacked)
                 if left < 0:
                     raise ProviderError(_TOO_LARGE)
-                yield told
+                yield unpacked
 
         async def aclose(self) -> None:
             await self._inner.aclose()

@@ -13,14 +13,16 @@ ANTHROPIC: Final = "anthropic"
 CHAT: Final = "openai_chat"
 RESPONSES: Final = "openai_responses"
 OLLAMA: Final = "ollama_chat"
+GOOGLE: Final = "google"
 
 PATHS: Final[Mapping[str, str]] = {
     ANTHROPIC: "/v1/messages",
     CHAT: "/chat/completions",
     RESPONSES: "/responses",
     OLLAMA: "/chat",
+    GOOGLE: "/v1beta/{model}:streamGenerateContent?alt=sse",
 }
-"""The path of each dialect's requests, below the base URL in its SDK's form."""
+"""The path of each dialect's requests, below the base URL in its SDK's form; ``{model}`` is what the body names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,17 @@ def sends_key_in_plain(url: str, *, key_over_http: bool) -> bool:
     return url.lower().startswith("http://") and not is_loopback(url) and not key_over_http
 
 
-KEYS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+KEYS: Final[Mapping[str, str]] = {
+    "anthropic": "ANTHROPIC_API_KEY",
+    "openai": "OPENAI_API_KEY",
+    "google": "GEMINI_API_KEY",
+}
 """The environment variable of each hosted provider's key."""
-ADDRESSES: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
+ADDRESSES: Final[Mapping[str, str]] = {
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "openai": "OPENAI_BASE_URL",
+    "google": "GOOGLE_GEMINI_BASE_URL",
+}
 """The environment variable of each provider's base URL in its SDK."""
 HEADERS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_CUSTOM_HEADERS", "openai": "OPENAI_CUSTOM_HEADERS"}
 """The environment variable of headers that a provider's SDK adds to all requests."""
@@ -98,5 +108,5 @@ def _from_keyring(provider: str) -> str:
     try:
         return str(keyring.get_password(SERVICE, provider) or "")
     except (errors.KeyringError, RuntimeError):
-        # Without a desktop there is often no keyring to ask.
+        # Without a desktop there is often no keyring.
         return ""

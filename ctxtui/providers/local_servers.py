@@ -44,7 +44,7 @@ class LocalServer(Struct, frozen=True):
     models: tuple[ServedModel, ...]
 
 
-def candidates(env: Mapping[str, str]) -> list[tuple[str, str]]:
+def candidate_servers(env: Mapping[str, str]) -> list[tuple[str, str]]:
     """(kind, root URL) of every possible server."""
     ollama = env.get("OLLAMA_HOST", "") or "127.0.0.1:11434"
     ollama = ollama if "//" in ollama else f"http://{ollama}"
@@ -66,9 +66,9 @@ async def find_servers(env: Mapping[str, str], places: list[tuple[str, str]] | N
     from aiohttp import ClientSession, ClientTimeout
 
     async with ClientSession(timeout=ClientTimeout(total=PORT_TIMEOUT_S)) as http:
-        wanted = candidates(env) if places is None else places
-        found = await asyncio.gather(*(_query(http, kind, root, env) for kind, root in wanted))
-    return [server for server in found if server is not None]
+        places_to_query = candidate_servers(env) if places is None else places
+        servers = await asyncio.gather(*(_query(http, kind, root, env) for kind, root in places_to_query))
+    return [server for server in servers if server is not None]
 
 
 async def identify_server(base_url: str, env: Mapping[str, str]) -> LocalServer | None:
@@ -77,19 +77,19 @@ async def identify_server(base_url: str, env: Mapping[str, str]) -> LocalServer 
 
     root = base_url.rstrip("/").removesuffix("/v1")
     async with ClientSession(timeout=ClientTimeout(total=PORT_TIMEOUT_S * 4)) as http:
-        kind = _kind(await _get(http, f"{root}/v1/models"), root)
+        kind = _server_kind(await _get(http, f"{root}/v1/models"), root)
         kind = kind or ("llama-cpp-python" if await _is_llama_cpp_python(http, root) else "")
         return await _query(http, kind, root, env) if kind else None
 
 
-def _kind(models: Json, root: str) -> str:
+def _server_kind(models: Json, root: str) -> str:
     """The kind of server that lists `models` like this."""
-    entries = [one for one in _list(models, "data") if isinstance(one, dict)]
-    for one in entries:
-        owner = one.get("owned_by")
-        if owner == "llamacpp" or "meta" in one:
+    entries = [entry for entry in _entries(models, "data") if isinstance(entry, dict)]
+    for entry in entries:
+        owner = entry.get("owned_by")
+        if owner == "llamacpp" or "meta" in entry:
             return "llama.cpp"
-        if owner == "vllm" or "max_model_len" in one:
+        if owner == "vllm" or "max_model_len" in entry:
             return "vllm"
         if owner == "library":
             return "ollama"
@@ -107,12 +107,12 @@ async def _query(http: ClientSession, kind: str, root: str, env: Mapping[str, st
     return LocalServer(Endpoint(kind, dialect, base, kind=kind, local=True), tuple(first))
 
 
-async def _ollama(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
+async def _query_ollama(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
     tags = await _get(http, f"{root}/api/tags")
     if not isinstance(tags, dict):
         return None
-    running = {one.get("name"): one for one in _list(await _get(http, f"{root}/api/ps"), "models")}
-    names = [str(one.get("name")) for one in _list(tags, "models")]
+    running = {entry.get("name"): entry for entry in _entries(await _get(http, f"{root}/api/ps"), "models")}
+    names = [str(entry.get("name")) for entry in _entries(tags, "models")]
     shown = await asyncio.gather(*(_get(http, f"{root}/api/show", {"model": name}) for name in names))
     return [ollama_model(name, show, running.get(name), env) for name, show in zip(names, shown, strict=True)]
 
@@ -133,7 +133,7 @@ def ollama_model(name: str, show: Json, running: Json, env: Mapping[str, str]) -
     return ServedModel(name, min(window, maximum or window), maximum, loaded=False)
 
 
-async def _lm_studio(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
+async def _query_lm_studio(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
     newest, older = await asyncio.gather(_get(http, f"{root}/api/v1/models"), _get(http, f"{root}/api/v0/models"))
     if not isinstance(newest, dict) and not isinstance(older, dict):
         return None
@@ -142,50 +142,50 @@ async def _lm_studio(http: ClientSession, root: str, env: Mapping[str, str]) -> 
 
 def lm_studio_models(newest: Json, older: Json) -> list[ServedModel]:
     """Decode the model list of LM Studio's REST v1, or its v0, without embedding models."""
-    found = []
-    for one in _list(newest, "models") or _list(older, "data"):
-        if str(one.get("type", "llm")).startswith("embedding"):
+    models = []
+    for entry in _entries(newest, "models") or _entries(older, "data"):
+        if str(entry.get("type", "llm")).startswith("embedding"):
             continue
-        instances = [i for i in _list(one, "loaded_instances") if isinstance(i, dict)]
+        instances = [i for i in _entries(entry, "loaded_instances") if isinstance(i, dict)]
         windows = [_int((i.get("config") or {}).get("context_length")) for i in instances]
         window = max(windows, default=0) or (
-            _int(one.get("loaded_context_length")) if one.get("state") == "loaded" else 0
+            _int(entry.get("loaded_context_length")) if entry.get("state") == "loaded" else 0
         )
-        name = str(one.get("key") or one.get("id") or "")
-        found.append(ServedModel(name, window, _int(one.get("max_context_length")), loaded=bool(window)))
-    return found
+        name = str(entry.get("key") or entry.get("id") or "")
+        models.append(ServedModel(name, window, _int(entry.get("max_context_length")), loaded=bool(window)))
+    return models
 
 
-async def _llama_cpp(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
+async def _query_llama_cpp(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
     props, models = await asyncio.gather(_get(http, f"{root}/props"), _get(http, f"{root}/v1/models"))
-    if not isinstance(props, dict) and _kind(models, "") != "llama.cpp":
+    if not isinstance(props, dict) and _server_kind(models, "") != "llama.cpp":
         return None
     defaults = props.get("default_generation_settings") if isinstance(props, dict) else None
     window = _int((defaults or {}).get("n_ctx"))
-    found = []
-    for one in _list(models, "data"):
-        meta = one.get("meta") if isinstance(one.get("meta"), dict) else {}
-        found.append(ServedModel(str(one.get("id", "")), window, _int((meta or {}).get("n_ctx_train")), loaded=True))
-    return found
+    served = []
+    for entry in _entries(models, "data"):
+        meta = entry.get("meta") if isinstance(entry.get("meta"), dict) else {}
+        served.append(ServedModel(str(entry.get("id", "")), window, _int((meta or {}).get("n_ctx_train")), loaded=True))
+    return served
 
 
-async def _vllm(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
+async def _query_vllm(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
     models = await _get(http, f"{root}/v1/models")
-    if _kind(models, "") != "vllm":
+    if _server_kind(models, "") != "vllm":
         return None
-    found = []
-    for one in _list(models, "data"):
-        window = _int(one.get("max_model_len"))
-        found.append(ServedModel(str(one.get("id", "")), window, window, loaded=True))
-    return found
+    served = []
+    for entry in _entries(models, "data"):
+        window = _int(entry.get("max_model_len"))
+        served.append(ServedModel(str(entry.get("id", "")), window, window, loaded=True))
+    return served
 
 
-async def _llama_cpp_python(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
+async def _query_llama_cpp_python(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
     """Models of llama-cpp-python's own server, which reports no window (0.3.36)."""
     if not await _is_llama_cpp_python(http, root):
         return None
-    listed = _list(await _get(http, f"{root}/v1/models"), "data")
-    return [ServedModel(str(one.get("id", "")), loaded=True) for one in listed]
+    listed = _entries(await _get(http, f"{root}/v1/models"), "data")
+    return [ServedModel(str(entry.get("id", "")), loaded=True) for entry in listed]
 
 
 async def _is_llama_cpp_python(http: ClientSession, root: str) -> bool:
@@ -195,11 +195,11 @@ async def _is_llama_cpp_python(http: ClientSession, root: str) -> bool:
 
 
 _QUERIES: Final = {
-    "ollama": _ollama,
-    "lm studio": _lm_studio,
-    "llama.cpp": _llama_cpp,
-    "llama-cpp-python": _llama_cpp_python,
-    "vllm": _vllm,
+    "ollama": _query_ollama,
+    "lm studio": _query_lm_studio,
+    "llama.cpp": _query_llama_cpp,
+    "llama-cpp-python": _query_llama_cpp_python,
+    "vllm": _query_vllm,
 }
 """The query for each kind."""
 
@@ -215,9 +215,9 @@ async def _get(http: ClientSession, url: str, body: Json = None) -> Json:
     return None
 
 
-def _list(value: Json, key: str) -> list[dict[str, Any]]:
-    found = value.get(key) if isinstance(value, dict) else None
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+def _entries(value: Json, key: str) -> list[dict[str, Any]]:
+    entries = value.get(key) if isinstance(value, dict) else None
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
 def _int(value: Json) -> int:
@@ -235,18 +235,23 @@ async def render_prompt(endpoint: Endpoint, body: bytes) -> str:
 
     request = canonical.loads(body)
     root = endpoint.base_url.rstrip("/").removesuffix("/v1")
-    known = {key: request[key] for key in ("messages", "tools") if key in request}
+    shared = {key: request[key] for key in ("messages", "tools") if key in request}
     with suppress(ClientError, OSError, ValueError, TimeoutError, KeyError, TypeError):
         async with ClientSession(timeout=ClientTimeout(total=_RENDER_TIMEOUT_S)) as http:
             if endpoint.kind == "ollama":
                 debug = {**request, "stream": False, "_debug_render_only": True}
-                told = await _post(http, f"{endpoint.base_url}/chat", debug)
-                return str(told["_debug_info"]["rendered_template"])
+                reply = await _post(http, f"{endpoint.base_url}/chat", debug)
+                return str(reply["_debug_info"]["rendered_template"])
             if endpoint.kind == "llama.cpp":
-                return str((await _post(http, f"{root}/apply-template", known))["prompt"])
+                return str((await _post(http, f"{root}/apply-template", shared))["prompt"])
             if endpoint.kind == "vllm":
-                asked = {**known, "model": request["model"], "add_generation_prompt": True, "return_token_strs": True}
-                return "".join((await _post(http, f"{root}/tokenize", asked))["token_strs"])
+                tokenize_body = {
+                    **shared,
+                    "model": request["model"],
+                    "add_generation_prompt": True,
+                    "return_token_strs": True,
+                }
+                return "".join((await _post(http, f"{root}/tokenize", tokenize_body))["token_strs"])
     raise NotFound(f"{endpoint.name} does not tell how it renders a prompt")
 
 

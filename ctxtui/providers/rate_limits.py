@@ -36,24 +36,24 @@ class Headroom(Struct, frozen=True):
 
 def read_headrooms(headers: Mapping[str, str], now: float) -> tuple[Headroom, ...]:
     """Every limit in `headers`, the tightest first; `now` in Unix seconds."""
-    told: dict[str, dict[str, str]] = {}
+    fields_by_limit: dict[str, dict[str, str]] = {}
     for name, value in headers.items():
-        found = _HEADER.fullmatch(name.lower())
-        if found:
-            told.setdefault(found["what"] or found["what2"], {})[found["field"] or found["field2"]] = value
-    rooms = []
-    for what, fields in told.items():
+        match = _HEADER.fullmatch(name.lower())
+        if match:
+            fields_by_limit.setdefault(match["what"] or match["what2"], {})[match["field"] or match["field2"]] = value
+    headrooms = []
+    for limit_name, fields in fields_by_limit.items():
         remaining, limit = _number(fields.get("remaining", "")), _number(fields.get("limit", ""))
         if remaining is not None and limit:
-            rooms.append(Headroom(what, remaining, limit, _when(fields.get("reset", ""), now)))
-    return tuple(sorted(rooms, key=lambda room: room.share))
+            headrooms.append(Headroom(limit_name, remaining, limit, _reset_time(fields.get("reset", ""), now)))
+    return tuple(sorted(headrooms, key=lambda room: room.share))
 
 
 def _number(text: str) -> int | None:
     return int(text) if text.isdecimal() else None
 
 
-def _when(text: str, now: float) -> float | None:
+def _reset_time(text: str, now: float) -> float | None:
     spans = _SPAN.findall(text)
     if spans and "".join(a + b for a, b in spans) == text:
         return now + sum(float(number) * _SECONDS[unit] for number, unit in spans)

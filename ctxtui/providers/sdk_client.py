@@ -17,7 +17,7 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import ProviderError
 from ctxtui.providers.bounded_answers import limit_response
-from ctxtui.providers.endpoint import ANTHROPIC, KEYS, PATHS, Endpoint, headers_for, is_loopback
+from ctxtui.providers.endpoint import ANTHROPIC, GOOGLE, KEYS, PATHS, Endpoint, headers_for, is_loopback
 from ctxtui.providers.rate_limits import Headroom, read_headrooms, retry_after
 from ctxtui.wire.key_mask import KeyMask
 from ctxtui.wire.stream import error_text
@@ -30,11 +30,13 @@ _ACCOUNT_HEADERS: Final = ("OpenAI-Organization", "OpenAI-Project")
 """Headers with the user's account, not meant for other servers."""
 _SCHEMES: Final = ("http://", "https://", "all://")
 """Schemes for which an SDK's client would use a proxy from the environment."""
-_AGAIN: Final = frozenset({408, 409, 429})
-_SPENT: Final = ("insufficient_quota", "billing")
+_GOOGLE_URL: Final = "https://generativelanguage.googleapis.com"
+"""Base URL of Google's API, for OpenAI's client."""
+_RETRIED_STATUSES: Final = frozenset({408, 409, 429})
+_QUOTA_WORDS: Final = ("insufficient_quota", "billing")
 
 
-class SdkLine:
+class SdkClient:
     """Sends bodies to `endpoint` through its SDK, which is imported in a thread at the first use.
 
     The SDK's own retries are off: the turn machine retries visibly.
@@ -61,22 +63,25 @@ class SdkLine:
             self._client = await asyncio.to_thread(self._make_client)
 
     def _make_client(self) -> Any:
-        made = self._sdk.AsyncAnthropic if self.endpoint.dialect == ANTHROPIC else self._sdk.AsyncOpenAI
+        client_class = self._sdk.AsyncAnthropic if self.endpoint.dialect == ANTHROPIC else self._sdk.AsyncOpenAI
         address = self.endpoint.base_url
-        given = {"base_url": address} if address else {}
-        # A proxy of the environment has no business between two programs of this machine, and a request goes where
-        # the screen says or nowhere.
-        near = {"trust_env": False, "mounts": dict.fromkeys(_SCHEMES)} if is_loopback(address) else {}
+        if self.endpoint.dialect == GOOGLE and not address:
+            address = _GOOGLE_URL
+        options = {"base_url": address} if address else {}
+        # Requests to this machine bypass the environment's proxy. Redirects are not followed: a request goes only to
+        # the address on the screen.
+        direct = {"trust_env": False, "mounts": dict.fromkeys(_SCHEMES)} if is_loopback(address) else {}
         hooks = {"response": [limit_response]}
-        http = self._sdk.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks=hooks, **near)
+        http = self._sdk.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks=hooks, **direct)
         key = self.endpoint.key or _NO_KEY
+        google = {"x-goog-api-key": key} if self.endpoint.dialect == GOOGLE else {}
         own = {"authorization": f"Bearer {key}", "x-api-key": key}
-        unasked = {name: own.get(name.lower(), self._sdk.Omit()) for name in self._unwanted_headers()}
-        headers = {**unasked, **dict(self.endpoint.headers)}
-        return made(api_key=key, max_retries=0, http_client=http, default_headers=headers, **given)
+        overrides = {name: own.get(name.lower(), self._sdk.Omit()) for name in self._unwanted_headers()}
+        headers = {**overrides, **google, **dict(self.endpoint.headers)}
+        return client_class(api_key=key, max_retries=0, http_client=http, default_headers=headers, **options)
 
     def _unwanted_headers(self) -> list[str]:
-        """Headers that the SDK would add from the environment, wherever it sends."""
+        """Names of headers that the SDK would add from the environment to requests to any server."""
         maker = _sdk_of(self.endpoint)
         account = _ACCOUNT_HEADERS if maker == "openai" != self.endpoint.name else ()
         return [*account, *(name for name, _ in headers_for(maker, os.environ))]
@@ -92,22 +97,22 @@ class SdkLine:
         sdk = self._sdk
         try:
             raw = await self._client.post(
-                PATHS[self.endpoint.dialect],
+                self._path(body),
                 content=body,
                 cast_to=object,
-                options={"headers": _RAW},
+                options={"headers": {**_RAW, **self._request_headers()}},
                 stream=True,
                 stream_cls=sdk.AsyncStream[object],
             )
             self.headroom = read_headrooms(raw.headers, self._clock()) or self.headroom
-            came = False
+            has_data = False
             try:
                 async for data in self._mask.mask_stream(raw.iter_bytes()):
-                    came = True
+                    has_data = True
                     yield data
             finally:
                 await raw.close()
-            if not came and self.endpoint.kind == "llama-cpp-python":
+            if not has_data and self.endpoint.kind == "llama-cpp-python":
                 await self._raise_hidden_error(body)
         except sdk.APIError as error:
             raise self._translate_error(error) from error
@@ -121,23 +126,31 @@ class SdkLine:
                 place=str(self.endpoint),
             ) from error
 
+    def _request_headers(self) -> dict[str, Any]:
+        """Google's key is in a header of its own."""
+        return {"Authorization": self._sdk.Omit()} if self.endpoint.dialect == GOOGLE else {}
+
+    def _path(self, body: bytes) -> str:
+        path = PATHS[self.endpoint.dialect]
+        return path.format(model=canonical.loads(body)["model"]) if "{model}" in path else path
+
     async def _raise_hidden_error(self, body: bytes) -> None:
         """Repeat a request without streaming to get the error, and raise it as the SDK does.
 
         llama-cpp-python's server refuses silently within a started stream and drops the connection.
         """
-        path, asked = PATHS[self.endpoint.dialect], _without_streaming(body)
+        path, repeated = PATHS[self.endpoint.dialect], _without_streaming(body)
         try:
-            await self._client.post(path, content=asked, cast_to=object)
+            await self._client.post(path, content=repeated, cast_to=object)
         except self._sdk.APIConnectionError:
-            # On the connection that was being dropped.
-            await self._client.post(path, content=asked, cast_to=object)
+            # The first attempt may use the connection that the server is dropping.
+            await self._client.post(path, content=repeated, cast_to=object)
 
     async def get(self, path: str) -> Json:
         """The JSON answer to a GET. Raises `ProviderError`."""
         await self.open()
         try:
-            return await self._client.get(path, cast_to=object)
+            return await self._client.get(path, cast_to=object, options={"headers": self._request_headers()})
         except self._sdk.APIError as error:
             raise self._translate_error(error) from error
 
@@ -164,8 +177,12 @@ class SdkLine:
             )
         self.headroom = read_headrooms(headers, self._clock()) or self.headroom
         message = self._mask.mask_text(_error_message(error, response))
-        spent = status == 429 and any(word in message for word in _SPENT)
-        again = headers.get("x-should-retry", "") != "false" and (status in _AGAIN or status >= 500) and not spent
+        spent = status == 429 and any(word in message for word in _QUOTA_WORDS)
+        again = (
+            headers.get("x-should-retry", "") != "false"
+            and (status in _RETRIED_STATUSES or status >= 500)
+            and not spent
+        )
         return ProviderError(
             f"{status} {message}",
             status=status,
@@ -186,12 +203,12 @@ def _error_message(error: Any, response: Any) -> str:
 
 def _without_streaming(body: bytes) -> bytes:
     """The same request without streaming and with one output token."""
-    asked = {key: value for key, value in canonical.loads(body).items() if key not in ("stream", "stream_options")}
-    limit = "max_completion_tokens" if "max_completion_tokens" in asked else "max_tokens"
-    return canonical.dumps({**asked, limit: 1})
+    request = {key: value for key, value in canonical.loads(body).items() if key not in ("stream", "stream_options")}
+    limit = "max_completion_tokens" if "max_completion_tokens" in request else "max_tokens"
+    return canonical.dumps({**request, limit: 1})
 
 
-def _way_out(status: int, line: SdkLine) -> str:
+def _way_out(status: int, line: SdkClient) -> str:
     if status in (401, 403) and not line.endpoint.local:
         return f"check {KEYS.get(line.endpoint.name, 'the key')}"
     return ""

@@ -73,7 +73,7 @@ def pager_command(setting: str, env: Mapping[str, str]) -> list[str]:
 
 
 def show_in_pager(lines: Iterable[str], setting: str = "", env: Mapping[str, str] | None = None) -> None:
-    """Show `lines` (safe to draw: see `safe_text`) in the pager and wait for it to end.
+    """Show `lines` (safe to draw: see `views.text.safe_text`) in the pager and wait for it to end.
 
     The file is removed afterwards. Raises `NoPager`. less gets no ``-R`` from the environment: control sequences in the
     text are shown, not obeyed.

@@ -30,8 +30,8 @@ T = TypeVar("T")
 class SessionSource:
     """The session that `name` names, for a screen.
 
-    `glimpse`, `open` and `keep` are for a worker thread; `close` is called when the screen closes. Imports for reading
-    and counting are made in the worker, because the first frame must not wait for them.
+    `read_end`, `open` and `save_counts` are for a worker thread; `close` is called when the screen closes. Imports for
+    reading and counting are made in the worker, because the first frame must not wait for them.
     """
 
     def __init__(self, name: str, settings: Settings) -> None:
@@ -70,7 +70,7 @@ class SessionSource:
         return read_end(path) if path is not None else None
 
     def _located(self) -> Named:
-        """Locate the name, once. Raises what `locate` raises."""
+        """Locate the name, once. Raises what `open_by_name.locate` raises."""
         if self._cached_location is None:
             from ctxtui.services.recordings.open_by_name import locate
 
@@ -78,7 +78,9 @@ class SessionSource:
         return self._cached_location
 
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
-        """Open the recording, with its first reading still to be taken. Raises what `locate` and `opening` raise."""
+        """Open the recording, with its first reading still to be taken. Raises what `open_by_name.locate` and
+        `open_named_unread` raise.
+        """
         from ctxtui.services.library.session_actions import is_subscription
         from ctxtui.services.recordings.open_by_name import open_named_unread
 

@@ -143,7 +143,7 @@ _UNSHOWABLE: Final = re.compile("[\\s\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e
 
 
 def preview(block: Block) -> str:
-    """At most `LENGTH` characters on one line, without controls, bidirectional marks and lone surrogates."""
+    """At most `PREVIEW_CHARS` characters on one line, without controls, bidirectional marks and lone surrogates."""
     if len(block.body) > _MAX_PARSED_BYTES:
         text = block.body[: 4 * PREVIEW_CHARS].decode("utf-8", "ignore")
     else:

@@ -60,7 +60,7 @@ def _fold(words: str) -> str:
 
 
 def pieces(texts: Iterable[str]) -> Iterator[str]:
-    """Split `texts` into pieces of about `PIECE` characters: small ones joined, large ones cut with an overlap."""
+    """Split `texts` into pieces of about `PIECE_CHARS`: small ones joined, large ones cut with an overlap."""
     parts: list[str] = []
     size = 0
     for text in texts:

@@ -63,7 +63,7 @@ class HostProcess(Struct, frozen=True, kw_only=True):
 
 
 def begin_hosting(now: float) -> HostProcess:
-    """Register this process as a host from Unix time `now` on; `ended` ends that."""
+    """Register this process as a host from Unix time `now` on; `end_hosting` ends that."""
     token, pid = uuid.uuid4().hex, os.getpid()
     with _lock:
         _hosting.add(token)
@@ -98,7 +98,7 @@ def process_start(pid: int) -> str:
 
 
 def _process_start_by_ps(pid: int) -> str:
-    """Like `born`, for systems without ``/proc`` (macOS)."""
+    """Like `process_start`, for systems without ``/proc`` (macOS)."""
     try:
         command = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
         output = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False).stdout.split(

@@ -232,7 +232,7 @@ class Store:
 
     @explains_errors
     def prune(self, older_than: float, now: float) -> list[str]:
-        """Delete the sessions of `older`, and values cached before then; returns the deleted ids."""
+        """Delete the sessions older than `older_than` seconds, and values cached before; returns the deleted ids."""
         return changes.prune(self._conn, now - older_than)
 
     @explains_errors
@@ -320,13 +320,14 @@ class Store:
 
     @explains_errors
     def outdated_summaries(self, versions: Sequence[str]) -> list[tuple[str | bytes, int, float, str]]:
-        """Keys of summaries by none of these `versions` of their code: `sql_text` of the path, size, mtime, and the
-        version."""
+        """Keys of summaries by none of these `versions` of their code: `rows.sql_text` of the path, size, mtime, and
+        the version.
+        """
         return cache.outdated_summaries(self._conn, versions)
 
     @explains_errors
     def load_summaries(self, version: str) -> list[tuple[str | bytes, int, float, str]]:
-        """All summaries by this `version` of their code: `sql_text` of the path, size, mtime, JSON text."""
+        """All summaries by this `version` of their code: `rows.sql_text` of the path, size, mtime, JSON text."""
         return cache.load_summaries(self._conn, version)
 
     @explains_errors
@@ -342,7 +343,7 @@ class Store:
 
     @explains_errors
     def load_glances(self) -> dict[str | bytes, Glance]:
-        """Cached heads of files, by `sql_text` of their paths."""
+        """Cached heads of files, by `rows.sql_text` of their paths."""
         return cache.load_glances(self._conn)
 
     @explains_errors

@@ -1,6 +1,6 @@
 """The writer: one thread with one connection through which all live sessions are written (design §10).
 
-`put` costs its caller a few microseconds. Work is in the file at most `EVERY` seconds later; `acked` is the last
+`put` costs its caller a few microseconds. Work is in the file at most `GATHER_S` seconds later; `acked` is the last
 written ticket. If the file cannot be written, everything waits in memory, `trouble` says why, and the writer tries
 again: nothing is dropped while the program runs.
 """

@@ -53,11 +53,11 @@ class ModelCard(Struct, frozen=True):
     `image_rule`
     is the spelling of `image`; `page_tokens` is one PDF page with its picture; `tool_rule` is ``json`` or
     ``functions``
-    (see `openai_overhead`); `hidden_envelope` is the length in characters of a signature around nothing.
+    (see `tokens.openai_overhead`); `hidden_envelope` is the length in characters of a signature around nothing.
     `factors`,
     `spread` and `half_width` are the prior weights, `doubt` the standard deviation of each factor between
     sessions (0:
-    never learnt), `noise` that of a call's new tokens beyond its blocks (see `calibrate`). `sources` gives the
+    never learnt), `noise` that of a call's new tokens beyond its blocks (see `tokens.calibrate`). `sources` gives the
     source of
     each figure, by field name.
     """

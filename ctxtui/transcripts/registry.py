@@ -25,8 +25,8 @@ class Format(Struct, frozen=True):
     session, relative to the file's folder, with ``{stem}`` for the file name without ending. `bare` completes the
     sentence "this is ..." for a file of the format that holds no context. `bodies` means that the client may write
     the bodies of its requests into a folder; they are companions too. If unrelated files may match `companions`,
-    `kin(head, other)` decides whether a file that begins with the bytes `other` belongs to the session of the one
-    that begins with `head`. `open_usage` makes a reader that reports the usage of calls without contexts, in a
+    `kin` decides whether a file that begins with the second bytes belongs to the session of the one
+    that begins with the first. `open_usage` makes a reader that reports the usage of calls without contexts, in a
     fraction of the time; it raises `NeedsContexts` for files that need them.
     """
 

@@ -174,8 +174,8 @@ class CtxtuiApp(App[None]):
         """Run the binding of `key` at once; return whether there was one.
 
         False also if the focused widget handles keys itself. Textual sends a key to the focused widget by a message, so
-        a key typed ahead goes to the previous focus: `y` to the transcript instead of the question that the key before
-        it opened.
+        a key typed ahead goes to the previous focus: ``y`` to the transcript instead of the question that the key
+        before it opened.
         """
         screen = self.screen
         path = (screen.focused or screen).ancestors_with_self

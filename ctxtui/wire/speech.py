@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core import block
-from ctxtui.core.block import HEADER, Block, Item
+from ctxtui.core.block import HEADER, TOOL, Block, Item
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json, dumps
-from ctxtui.wire.grammar import ANTHROPIC, CHAT, OLLAMA, RESPONSES
+from ctxtui.wire.google_parts import join_tool
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, OLLAMA, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.translate import encode
 
@@ -70,6 +71,16 @@ def _ollama(results: Sequence[Result]) -> list[Json]:
     return [{"role": "tool", "tool_name": result.name, "content": result.text} for result in results]
 
 
+def _google(results: Sequence[Result]) -> list[Json]:
+    parts: list[Json] = []
+    for result in results:
+        response = {"error" if result.is_error else "output": result.text}
+        parts.append({"functionResponse": {"id": result.id, "name": result.name, "response": response}})
+    images = [image for result in results for image in result.images]
+    parts += [{"inlineData": {"mimeType": image.media_type, "data": image.data}} for image in images]
+    return [{"role": "user", "parts": parts}]
+
+
 def _list_message(kind: str) -> Callable[[str], Json]:
     return lambda text: {"role": "user", "content": [{"type": kind, "text": text}]}
 
@@ -85,6 +96,7 @@ _MESSAGE_FORMS: Final[dict[str, _MessageForm]] = {
     CHAT: _MessageForm("messages", lambda text: {"role": "user", "content": text}, _chat),
     RESPONSES: _MessageForm("input", _list_message("input_text"), _responses),
     OLLAMA: _MessageForm("messages", lambda text: {"role": "user", "content": text}, _ollama),
+    GOOGLE: _MessageForm("contents", lambda text: {"role": "user", "parts": [{"text": text}]}, _google),
 }
 
 
@@ -169,8 +181,10 @@ def build_template(dialect: str, params: dict[str, Json], tools: Sequence[Json],
     form = _MESSAGE_FORMS[dialect]
     body: dict[str, Json] = {**params}
     if tools:
-        body["tools"] = list(tools)
-    if system and dialect == ANTHROPIC:
+        body["tools"] = [join_tool([(TOOL, tool) for tool in tools])] if dialect == GOOGLE else list(tools)
+    if system and dialect == GOOGLE:
+        body["systemInstruction"] = {"parts": [{"text": system}]}
+    elif system and dialect == ANTHROPIC:
         body["system"] = [{"type": "text", "text": system}]
     elif system and dialect == RESPONSES:
         body["instructions"] = system

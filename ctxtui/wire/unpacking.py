@@ -126,7 +126,7 @@ _ENCODINGS: Final = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "br
 
 
 def make_unpacker(encoding: str, max_bytes: int = MAX_BODY) -> BodyUnpacker:
-    """Return an unpacker for a ``Content-Encoding``, up to `most` bytes. Raises `Malformed` for an unknown one."""
+    """Return an unpacker for a ``Content-Encoding``, up to `max_bytes`. Raises `Malformed` for an unknown one."""
     names = [item for item in (part.strip().lower() for part in encoding.split(",")) if item not in ("", "identity")]
     if not names:
         return _Plain()

@@ -26,6 +26,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "openai_chat": {"model": "m", "stream": True, "stream_options": {"include_usage": True}},
     "openai_responses": {"model": "m", "store": False, "stream": True},
     "ollama_chat": {"model": "m", "stream": True},
+    "google": {"model": "models/m", "generationConfig": {"maxOutputTokens": 1000}},
 }
 EVERY = pytest.mark.parametrize("dialect", list(PARAMS))
 
@@ -117,11 +118,24 @@ def _ollama() -> bytes:
     return b"".join(json.dumps(chunk).encode() + b"\n" for chunk in [*chunks, told])
 
 
+def _google() -> bytes:
+    parts = [
+        {"text": "I look", "thought": True}, {"text": "Let me "}, {"text": "see"},
+        {"functionCall": {"id": "t1", "name": "read_file", "args": {"path": "a"}}, "thoughtSignature": "c2ln"},
+        {"functionCall": {"name": "list_dir", "args": {}}},
+    ]  # fmt: skip
+    chunks: list[dict[str, Any]] = [{"candidates": [{"content": {"parts": [p], "role": "model"}}]} for p in parts]
+    chunks[-1]["candidates"][0]["finishReason"] = "STOP"
+    chunks[-1]["usageMetadata"] = {"promptTokenCount": 9, "candidatesTokenCount": 3}
+    return b"".join(f"data: {json.dumps(chunk)}\r\n\r\n".encode() for chunk in chunks)
+
+
 STREAMS = {
     "anthropic": _anthropic(),
     "openai_chat": _chat(),
     "openai_responses": _responses(),
     "ollama_chat": _ollama(),
+    "google": _google(),
 }
 
 

@@ -176,16 +176,16 @@ def test_conversations_of_a_socket_are_bounded(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("ctxtui.attach.socket_passage._MAX_KEPT_BYTES", MOST)
     context = SocketContext()
     for n in range(100):
-        context.asked(json.dumps({"type": "response.create", "stream_id": str(n), "input": []}))
+        context.read_request(json.dumps({"type": "response.create", "stream_id": str(n), "input": []}))
         done = {"type": "response.completed", "stream_id": str(n)}
-        context.told(json.dumps({**done, "response": {"id": f"r{n}", "output": [{"text": "x" * 5000}]}}))
-    assert len(context._known) == MOST // 5000 and len(context._asked) <= 64
+        context.record_response(json.dumps({**done, "response": {"id": f"r{n}", "output": [{"text": "x" * 5000}]}}))
+    assert len(context._responses) == MOST // 5000 and len(context._requests) <= 64
 
 
 def test_messages_that_wait_to_be_recorded_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "MAX_UNWRITTEN", MOST)
     one = Recorder(RecordedRun(tmp_path, "r", "s"))
-    with one._tapes.hand:
+    with one._tapes.lock:
         for _ in range(5):
             one.put(SocketMessage("r.1", 1.0, False, "x" * MOST))
         assert len(one._queue) <= 3

@@ -203,9 +203,9 @@ async def test_no_provider_is_an_answer_that_says_so(tmp_path: Path) -> None:
         assert got.startswith(b"HTTP/1.1 502 ") and b"cannot be reached" in got
 
 
-@given(st.from_regex(route._HERE, fullmatch=True))
+@given(st.from_regex(route._LOOPBACK_HOST, fullmatch=True))
 def test_a_host_that_is_known_at_once_is_at_home(value: str) -> None:
-    assert not route._NO_NAME.intersection(value) and route._at_home(f"//{value}")
+    assert not route._NO_NAME.intersection(value) and route._is_loopback_address(f"//{value}")
 
 
 @pytest.mark.parametrize(

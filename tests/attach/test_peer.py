@@ -108,7 +108,7 @@ async def test_a_client_that_ends_its_half_gets_its_answer(tmp_path: Path) -> No
         writer.write(ASKED)
         writer.write_eof()
         async with asyncio.timeout(20):
-            while not any(one._looking for one in relay._connections):
+            while not any(one._check_timer for one in relay._connections):
                 await asyncio.sleep(0.005)
         going.set()
         assert await asyncio.wait_for(reader.read(), 20) == ANSWER

@@ -27,7 +27,7 @@ from ctxtui.curation.manual_edits import (
 from ctxtui.curation.policies.builtin import dedupe_reads
 from ctxtui.curation.policies.policy import Step, run
 from ctxtui.services.recordings.open import load
-from tests.curation.policies.test_policies import situation_of
+from tests.curation.policies.test_policies import policy_context_of
 from tests.curation.test_edits_from_selection import at, message, result, use
 
 CODE, OTHER = "x = 1\n" * 100, "y = 2\n" * 100
@@ -100,7 +100,7 @@ def test_a_later_read_makes_an_earlier_one_outdated() -> None:
 
 def test_what_was_read_last_is_never_lost() -> None:
     context = of(message("user", block.text("go")), read(1, CODE), read(2, OTHER), read(3, CODE))
-    made = run(Step(dedupe_reads.POLICY, {"minimum": 1, "at_least": 1}), situation_of(context))
+    made = run(Step(dedupe_reads.POLICY, {"minimum": 1, "at_least": 1}), policy_context_of(context))
     assert said(context, made) == ["[Outdated: Read a.py was read again later.]"] * 2 + [CODE]
     assert said(context, deduplicate(apply(context, []), results(context)).edits)[2] == CODE
 

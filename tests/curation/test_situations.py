@@ -1,4 +1,4 @@
-"""What a situation works out of the one before it is what it would work out by itself."""
+"""A policy context derived from an earlier one has the values that it would compute from scratch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ctxtui.core.edit import Edit, make
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.context import ASSISTANT, Context
 from ctxtui.curation.policies.earlier import Earlier
-from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.services.config.package_data import model_table
 from tests.curation.conversations import PAYLOADS, context_of

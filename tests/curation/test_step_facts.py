@@ -9,7 +9,7 @@ import pytest
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.builtin.keep_rounds import POLICY, SuiteRun, read_test_run
 from tests.curation.conversations import context_of
-from tests.curation.policies.test_policies import situation_of
+from tests.curation.policies.test_policies import policy_context_of
 
 GO = """=== RUN   TestLock
 --- PASS: TestLock (0.00s)
@@ -78,16 +78,16 @@ Steps 5-8:
 
 
 def test_rounds_become_steps_under_the_headings_of_the_document() -> None:
-    made = list(POLICY.propose(situation_of(talk(*ROUNDS)), {"n": 1, "slack": 0, "limit": 0, "cut": 1000}))
+    made = list(POLICY.propose(policy_context_of(talk(*ROUNDS)), {"n": 1, "slack": 0, "limit": 0, "cut": 1000}))
     assert [edit.kind for edit in made] == ["summarize"] and made[0].params["text"] == LOG
 
 
 def test_facts_go_before_anything_of_the_last_rounds_is_cut() -> None:
-    situation = situation_of(talk(*ROUNDS))
+    policy_context = policy_context_of(talk(*ROUNDS))
     kinds: dict[int, list[str]] = {}
     for limit in (10_000, 750, 300, 60):
         settings = {"n": 3, "slack": 0, "limit": limit, "cut": 100}
-        kinds[limit] = [edit.kind for edit in POLICY.propose(situation, settings)]
+        kinds[limit] = [edit.kind for edit in POLICY.propose(policy_context, settings)]
     assert kinds[10_000] == ["summarize"]
     assert kinds[750] == ["summarize", *["drop"] * 6], "the facts, then nothing else"
     assert "truncate" in kinds[300] and kinds[300].index("drop") < kinds[300].index("truncate")

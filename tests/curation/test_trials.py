@@ -24,7 +24,7 @@ from ctxtui.curation.trials import parse_trials
 from tests.cases import systems
 from tests.cases.systems import OVERLAP, PROGRAM, REASONING, SPELLINGS
 from tests.curation.conversations import context_of
-from tests.curation.policies.test_policies import situation_of
+from tests.curation.policies.test_policies import policy_context_of
 
 WITH_PROGRAMS = [spelling for spelling in SPELLINGS if spelling != "referenced"]
 
@@ -78,7 +78,7 @@ def body(*texts: str) -> Json:
 def sent(given: Json, policy: str, **settings: Json) -> tuple[list[str], dict[str, str]]:
     """The texts of the request under `policy`, and what stands outside."""
     context, _ = context_of(given, "anthropic")
-    made = run(make_step(policy, POLICIES, settings), situation_of(context))
+    made = run(make_step(policy, POLICIES, settings), policy_context_of(context))
     texts = [item.block.value().get("text", "") for item in apply(context, made).sent if item.block.kind == "text"]
     return texts, externalized_content(context, made)
 
@@ -172,13 +172,15 @@ def test_generations_that_grow_old_join_the_summary() -> None:
     log: list[Edit] = []
     for count in (4, 5, 6):
         context, _ = context_of(generations("printed", count), "anthropic")
-        log += run(make_step("generation_window", POLICIES, {"n": 2}), situation_of(context, log))
+        log += run(make_step("generation_window", POLICIES, {"n": 2}), policy_context_of(context, log))
         texts = [item.block.value()["text"] for item in apply(context, log).sent if item.block.kind == "text"]
         (summary,) = (text for text in texts if "Historical Summary" in text)
         assert summary.startswith(f"[Historical Summary - Generations 0 to {count - 3}]\nGen 0: 15 trials")
         assert summary.count("\nGen ") == count - 2 and len(texts) == 2 + 2 * 5
     taken_back = [Edit(f"r{n}", REVERT, reverts=edit.id) for n, edit in enumerate(log)]
-    assert run(make_step("generation_window", POLICIES, {"n": 2}), situation_of(context, [*log, *taken_back])) == []
+    assert (
+        run(make_step("generation_window", POLICIES, {"n": 2}), policy_context_of(context, [*log, *taken_back])) == []
+    )
 
 
 def test_summaries_are_summed_up_by_levels() -> None:
@@ -189,7 +191,9 @@ def test_summaries_are_summed_up_by_levels() -> None:
             f"Question {n}: what stands in file_{n}.py, and what would have to change in it?" for n in range(turns)
         ]
         context, _ = context_of(body(*[text * 20 for text in texts]), "anthropic")
-        log += run(make_step("summarize_every", POLICIES, {"k": 2, "keep": 1, "levels": 3}), situation_of(context, log))
+        log += run(
+            make_step("summarize_every", POLICIES, {"k": 2, "keep": 1, "levels": 3}), policy_context_of(context, log)
+        )
         kept = [item.block.value()["text"] for item in apply(context, log).sent if item.block.kind == "text"]
         told.append([text.split("\n")[0] for text in kept if text.startswith("[Summary")])
     assert [[re.findall(r"\d+-\d+", line) for line in lines] for lines in told] == [

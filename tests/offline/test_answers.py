@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ctxtui.offline.answer import CALLS, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, Words, limit_answer
 from ctxtui.offline.conversation import ScriptTask, ToolOutcome, strip_reminders
-from ctxtui.offline.model import Intent, Manner, answer, find_call, make_instance, parse_intents
+from ctxtui.offline.model import AnswerOptions, Intent, answer, find_call, make_instance, parse_intents
 from ctxtui.wire.definitions import Definition
 
 
@@ -46,7 +46,7 @@ from ctxtui.wire.definitions import Definition
     ],
 )
 def test_what_is_understood(text: str, found: list[tuple[str, str, str, int]]) -> None:
-    assert [(w.verb, w.what, w.where, w.step) for w in parse_intents(text)] == found
+    assert [(w.verb, w.subject, w.place, w.step) for w in parse_intents(text)] == found
 
 
 @given(st.text(max_size=200))
@@ -152,17 +152,17 @@ def talk(task: str, *heard: ToolOutcome, tools: list[Definition] | None = None) 
 
 def test_steps_one_after_the_other() -> None:
     task = "find port then read it and run `ls`"
-    first = answer(talk(task), Manner())
+    first = answer(talk(task), AnswerOptions())
     assert [c.name for c in first.calls] == ["grep"]
     found = ToolOutcome("grep", "{}", "src/conf.py:3: port = 8080")
-    second = answer(talk(task, found), Manner())
+    second = answer(talk(task, found), AnswerOptions())
     assert [(c.name, c.arguments) for c in second.calls] == [
         ("read_file", {"path": "src/conf.py"}),
         ("bash", {"command": "ls", "timeout": 0}),
     ]
     done = answer(
         talk(task, found, ToolOutcome("read_file", "{}", "x"), ToolOutcome("bash", "{}", "no such file", True)),
-        Manner(),
+        AnswerOptions(),
     )
     assert not done.calls
     assert "bash {} failed: no such file" in done.text
@@ -183,20 +183,20 @@ FINAL = Definition(
 @pytest.mark.parametrize("first", [True, False])
 def test_output_by_a_tool_comes_last_and_once(forced: str, first: bool) -> None:
     tools = [FINAL, *TOOLS] if first else [*TOOLS, FINAL]
-    manner = Manner(forced=forced)
+    manner = AnswerOptions(forced_tool=forced)
     begun = answer(talk("read a.txt", tools=tools), manner)
     assert [c.name for c in begun.calls] == ["read_file"]
     read = ToolOutcome("read_file", "{}", "x")
     done = answer(talk("read a.txt", read, tools=tools), manner)
     assert [(c.name, c.arguments) for c in done.calls] == [("final_result", {"city": "read a.txt", "days": 3})]
-    rest = answer(talk("read a.txt", read, ToolOutcome("final_result", "{}", "ok"), tools=tools), Manner())
+    rest = answer(talk("read a.txt", read, ToolOutcome("final_result", "{}", "ok"), tools=tools), AnswerOptions())
     assert not rest.calls
 
 
 def test_an_answer_is_submitted_in_words() -> None:
     submit = tool("submit", "Submit an answer for evaluation.", answer=TEXT)
     read = ToolOutcome("read_file", "{}", "the port is 8080")
-    done = answer(talk("read a.txt", read, tools=[*TOOLS, submit]), Manner())
+    done = answer(talk("read a.txt", read, tools=[*TOOLS, submit]), AnswerOptions())
     assert done.calls[0].name == "submit"
     assert "the port is 8080" in str(done.calls[0].arguments)
 
@@ -206,7 +206,7 @@ def test_a_forced_call_without_end_goes_round() -> None:
     tools = [tool("one"), tool("two")]
     heard: list[ToolOutcome] = []
     for _ in range(4):
-        made = answer(talk("hello", *heard, tools=tools), Manner(forced="*")).calls[0]
+        made = answer(talk("hello", *heard, tools=tools), AnswerOptions(forced_tool="*")).calls[0]
         heard.append(ToolOutcome(made.name, "{}", "x"))
     assert [one.name for one in heard] == ["one", "two", "one", "two"]
 
@@ -226,7 +226,7 @@ def test_rules_of_the_client_are_no_task() -> None:
 def test_a_summary_is_asked_for(task: str, begins: str, ends: str) -> None:
     """Clients ask so before they drop a conversation; a call in place of it is asked for again and again."""
     earlier = (("system", "be kind"), ("user", "The port?"), ("bash", "the port is 8080"))
-    said = answer(ScriptTask(tuple(TOOLS), task, (), 0, earlier), Manner())
+    said = answer(ScriptTask(tuple(TOOLS), task, (), 0, earlier), AnswerOptions())
     assert not said.calls
     assert said.text.startswith(begins) and said.text.endswith(ends)
     assert "user: The port?" in said.text and "bash: the port is 8080" in said.text
@@ -234,7 +234,7 @@ def test_a_summary_is_asked_for(task: str, begins: str, ends: str) -> None:
 
 
 def test_no_tool_where_none_may_be_called() -> None:
-    assert not answer(talk("Respond with TEXT ONLY: read a.txt"), Manner()).calls
+    assert not answer(talk("Respond with TEXT ONLY: read a.txt"), AnswerOptions()).calls
 
 
 def test_what_the_client_notes_is_no_task() -> None:
@@ -245,20 +245,20 @@ def test_what_the_client_notes_is_no_task() -> None:
 
 def test_looking_in_it() -> None:
     read = ToolOutcome("read_file", '{"path":"a.txt"}', "port = 8080 in src/conf.py")
-    found = answer(talk("read a.txt then find port in it", read), Manner())
+    found = answer(talk("read a.txt then find port in it", read), AnswerOptions())
     assert [(c.name, c.arguments) for c in found.calls] == [("grep", {"pattern": "port", "path": "a.txt"})]
 
 
 def test_only_the_context_is_known() -> None:
     conversation = ScriptTask((), "which port was it?", (), 0, (("user", "the port is 8080"), ("user", "hello")))
-    assert "user: `the port is 8080`" in answer(conversation, Manner()).text
+    assert "user: `the port is 8080`" in answer(conversation, AnswerOptions()).text
     forgotten = ScriptTask((), "which port was it?", (), 0, (("user", "hello"),))
-    assert "8080" not in answer(forgotten, Manner()).text
+    assert "8080" not in answer(forgotten, AnswerOptions()).text
 
 
 def test_says_that_it_is_no_model() -> None:
     for task in ("hello", "read a.txt", "remember x"):
-        said = answer(talk(task, tools=[]), Manner(thinks=True, stands_for="gpt-5"))
+        said = answer(talk(task, tools=[]), AnswerOptions(thinks=True, simulated_model="gpt-5"))
         assert "no model" in said.text and "rules of gpt-5" in said.text
         assert isinstance(said.parts[0], Thought)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ctxtui.offline.anthropic import validate
 from ctxtui.offline.anthropic.thinking import sign_all
-from ctxtui.offline.exchange import KeptResponse, NotJson, Refusal, Reply, parse
+from ctxtui.offline.exchange import NotJson, Refusal, Reply, StoredResponse, parse
 from ctxtui.offline.http.routes import ROUTES, serve
 from ctxtui.offline.openai import validate_chat, validate_responses
 from ctxtui.offline.provider import Provider, SetClock
@@ -112,7 +112,7 @@ def test_what_it_answers_it_takes_back(tasks: list[str], results: list[str], mod
 def test_a_frame_with_something_odd_in_it(data: st.DataObject) -> None:
     frame = {"type": "response.create", **codex(model="offline")}
     frame[data.draw(st.sampled_from([*frame, "generate", "stream_id", "previous_response_id"]))] = data.draw(JSONS)
-    held: dict[str, KeptResponse] = {}
+    held: dict[str, StoredResponse] = {}
     raw = json.dumps(frame, default=str).encode()
     got = serve(ROUTES["/v1/responses"], Provider(clock=SetClock()), raw, HEADERS, held)
     assert isinstance(got, (Refusal, Reply))

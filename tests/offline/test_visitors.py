@@ -80,7 +80,7 @@ def test_a_name_that_somebody_else_owns_is_refused(running: RunningProvider, hos
 def test_a_web_page_cannot_ask_for_anything(running: RunningProvider, origin: str, path: str) -> None:
     body = {"faults": ["529"], "advance": 5, **anthropic()}
     status, _ = ask(running, "POST", path, body, Origin=origin, **{"Content-Type": "text/plain"})
-    assert status == 403 and not running.server.faults.armed and running.server.provider.ahead == 0
+    assert status == 403 and not running.server.faults.armed and running.server.provider.clock_shift == 0
 
 
 async def test_a_page_opens_no_websocket(running: RunningProvider) -> None:
@@ -274,7 +274,7 @@ def test_it_ends_on_a_signal_with_many_streams_open_and_more_waiting(tmp_path: P
         running.send_signal(number)
         assert running.wait(30) == 0
         assert time.monotonic() - began < 20
-        assert running.stderr is not None and b"offline provider ended" in running.stderr.read()
+        assert running.stderr is not None and b"offline provider stopped" in running.stderr.read()
         clients.join(30)
         assert not clients.is_alive()
     (log,) = (tmp_path / "log").iterdir()

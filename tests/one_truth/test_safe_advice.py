@@ -96,7 +96,7 @@ def unsafe(session: Session) -> list[tuple[Any, ...]]:
     every += [((one.finding.kind,), one.finding.edits) for one in told.found if one.finding.edits]
     bad: list[tuple[Any, ...]] = []
     for names, edits in every:
-        after = found.base.situation.under(edits).applied
+        after = found.base.policy_context.under(edits).applied
         items = after.context.items
         said = [p for p, item in enumerate(items) if item.place.section == "messages" and item.block.kind != HEADER]
         gone = [p for p in said if p in after.changes and after.changes[p].after is None]
@@ -137,7 +137,7 @@ def test_edits_stay_of_which_nothing_is_quoted_and_what_goes_along_counts() -> N
     calls = [p for p, item in enumerate(context.items) if item.block.kind == "tool_use"]
     drops = [make(DROP, context.targets([call])) for call in calls]
     # Only the calls are dropped: their results go along.
-    assert without_quoted(found.base.situation, drops) == [drops[1], *drops[3:]]
+    assert without_quoted(found.base.policy_context, drops) == [drops[1], *drops[3:]]
 
 
 def test_a_finding_that_proposes_nothing_says_why() -> None:

@@ -82,8 +82,8 @@ class Telling:
     def _answered(self, answer: Sequence[dict[str, Any] | str], left: bytes, cleared: int) -> dict[str, Any]:
         parts = [{"type": "text", "text": one} if isinstance(one, str) else one for one in answer]
         weighed = self.ledger.weigh(self.dialect, _without_results(left, cleared), self.model)
-        outcome = self.ledger.ask(weighed, self.model, self.clock, provider="anthropic")
-        self.ledger.begin(outcome, self.clock + 2)
+        outcome = self.ledger.predict(weighed, self.model, self.clock, provider="anthropic")
+        self.ledger.record(outcome, self.clock + 2)
         writes = dict(outcome.writes)
         edits = [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": cleared}] if cleared else []
         self.said.append({"role": "assistant", "content": parts})

@@ -55,7 +55,7 @@ def chosen(budget: int, task: str, limits: Thresholds) -> Selection:
 
 def test_a_small_project_goes_in_whole_but_for_what_is_private_or_made() -> None:
     found = chosen(100_000, "", Thresholds())
-    assert found.strategy == EVERYTHING and found.left == ()
+    assert found.strategy == EVERYTHING and found.left_out == ()
     paths = {one.path for one in found.chosen}
     assert paths == set(TEXTS) - {".env", "package-lock.json"}
     assert {one.form for one in found.chosen} == {WHOLE}
@@ -91,7 +91,7 @@ def test_a_large_project_by_priority() -> None:
 def test_what_does_not_fit_is_shortened_then_left_out() -> None:
     found = chosen(60, "speed up Engine", Thresholds(small=0, medium=0))
     assert [(one.path, one.form) for one in found.with_reason(NAMED)] == [("app/core.py", SIGNATURES)]
-    assert found.left
+    assert found.left_out
     told = {one.code for one in warnings(budget(1_000), found)}
     assert {"named_as_signatures", "large_repository"} <= told
 
@@ -139,17 +139,17 @@ def test_the_worked_examples_do_not_fit_as_printed() -> None:
     fixed = {"model": "m", "origin": "", "system": 2048, "tools": 1024, "task": 512, "answer": 4096}
     wide = (("files", 15_000), ("dependencies", 5_000), ("summaries", 2_000), ("history", 3_000))
     tight = (("files", 15_000), ("summaries", 2_000), ("history", 2_000))
-    large = ContextBudget(window=32_768, usable=24_576, wants=wide, **fixed)  # type: ignore[arg-type]
-    small = ContextBudget(window=16_384, usable=12_288, wants=tight, **fixed)  # type: ignore[arg-type]
+    large = ContextBudget(window=32_768, usable=24_576, requests=wide, **fixed)  # type: ignore[arg-type]
+    small = ContextBudget(window=16_384, usable=12_288, requests=tight, **fixed)  # type: ignore[arg-type]
     assert (large.available, large.reserved, small.available) == (20_992, 8_192, 8_704)
     for one, over in ((large, 4_008), (small, 10_296)):
-        told = {w.code: w.words for w in warnings(one, None)}
+        told = {w.code: w.text for w in warnings(one, None)}
         assert f"{over:,} more than are available" in told["does_not_fit"]
 
 
 def test_what_else_is_warned_of() -> None:
     assert {w.code for w in warnings(budget(1_000, tools=300, answer=5_000), None)} == {"heavy_start", "answer"}
-    assert [w.code for w in warnings(budget(1_000, wants=(("history", 950),)), None)] == ["tight"]
+    assert [w.code for w in warnings(budget(1_000, requests=(("history", 950),)), None)] == ["tight"]
 
 
 def test_kinds() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.providers.sdk_client import SdkLine
+from ctxtui.providers.sdk_client import SdkClient
 from ctxtui.wire.key_mask import KeyMask
 from tests.providers.served import served, streaming
 from tests.providers.test_line import answer, line_to
@@ -59,5 +59,5 @@ async def test_a_key_in_a_stream_does_not_get_in(dialect: str) -> None:
     said = f'event: error\ndata: {{"error":{{"message":"invalid x-api-key: {KEY}"}}}}\n\n'.encode()
     path = {"anthropic": "/v1/messages", "openai_chat": "/v1/chat/completions"}.get(dialect, "/v1/responses")
     async with served({path: streaming(said[:60], said[60:75], said[75:])}) as server:
-        line: SdkLine = line_to(server, dialect, KEY)
+        line: SdkClient = line_to(server, dialect, KEY)
         assert await answer(line) == said.replace(KEY.encode(), b"[key]")

@@ -10,7 +10,7 @@ import pytest
 from ctxtui.core.errors import ProviderError
 from ctxtui.providers.endpoint import PATHS, Endpoint, key_for
 from ctxtui.providers.rate_limits import read_headrooms, retry_after
-from ctxtui.providers.sdk_client import SdkLine
+from ctxtui.providers.sdk_client import SdkClient
 from tests.providers.served import Served, failing, served, streaming
 
 BODY = (
@@ -25,12 +25,12 @@ def route(dialect: str) -> str:
     return PATHS[dialect] if dialect == "anthropic" else f"/v1{PATHS[dialect]}"
 
 
-def line_to(server: Served, dialect: str, key: str = "sk-secret") -> SdkLine:
+def line_to(server: Served, dialect: str, key: str = "sk-secret") -> SdkClient:
     base = server.root if dialect == "anthropic" else f"{server.root}/v1"
-    return SdkLine(Endpoint("anthropic" if dialect == "anthropic" else "openai", dialect, base, key), lambda: 1000.0)
+    return SdkClient(Endpoint("anthropic" if dialect == "anthropic" else "openai", dialect, base, key), lambda: 1000.0)
 
 
-async def answer(line: SdkLine, body: bytes = BODY.encode()) -> bytes:
+async def answer(line: SdkClient, body: bytes = BODY.encode()) -> bytes:
     try:
         return b"".join([data async for data in line.send(body)])
     finally:
@@ -93,7 +93,7 @@ async def test_headers_of_the_environment_go_only_where_they_are_said_to_go(monk
         async with served({route(dialect): streaming(f'data: "{token}"\n\n'.encode())}) as server:
             line = line_to(server, dialect)
             headers = (("X-Gateway", f"Bearer {token}"),) if named else ()
-            line = SdkLine(dataclasses.replace(line.endpoint, name="elsewhere", headers=headers), lambda: 1000.0)
+            line = SdkClient(dataclasses.replace(line.endpoint, name="elsewhere", headers=headers), lambda: 1000.0)
             said = await answer(line)
         assert server.headers[0].get("X-Gateway") == (f"Bearer {token}" if named else None)
         assert server.headers[0]["authorization"] == "Bearer sk-secret"

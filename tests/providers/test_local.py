@@ -8,7 +8,7 @@ import pytest
 
 from ctxtui.providers.local_servers import (
     ServedModel,
-    candidates,
+    candidate_servers,
     find_servers,
     identify_server,
     lm_studio_models,
@@ -104,4 +104,4 @@ def test_lm_studio_before_version_1() -> None:
     ],
 )
 def test_where_ollama_is(host: str, root: str) -> None:
-    assert candidates({"OLLAMA_HOST": host})[0] == ("ollama", root)
+    assert candidate_servers({"OLLAMA_HOST": host})[0] == ("ollama", root)

@@ -18,7 +18,7 @@ from textual.events import Paste
 from textual.pilot import Pilot
 
 from ctxtui.offline.http.hosting import serving
-from ctxtui.offline.http.server import Seen
+from ctxtui.offline.http.server import SeenRequest
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.tui.app import CtxtuiApp
@@ -446,7 +446,7 @@ async def test_a_search_in_a_chat_finds_what_was_said_and_says_how_often(tmp_pat
 
 
 @asynccontextmanager
-async def talking(tmp_path: Path) -> AsyncIterator[tuple[ChatScreen, Pilot[None], list[Seen]]]:
+async def talking(tmp_path: Path) -> AsyncIterator[tuple[ChatScreen, Pilot[None], list[SeenRequest]]]:
     """A chat in which "hello" was said to the offline provider; the cursor is on it, the prompt is open. What the
     provider receives."""
     async with serving() as running:
@@ -468,7 +468,7 @@ def on_user_row(screen: ChatScreen) -> bool:
     return bool(rows)
 
 
-def received(seen: list[Seen]) -> list[str]:
+def received(seen: list[SeenRequest]) -> list[str]:
     """What was said last in each request, less those that only count."""
     bodies = [json.loads(one.body) for one in seen if one.path == "/v1/messages"]
     return [body["messages"][-1]["content"][-1]["text"] for body in bodies]

@@ -11,6 +11,7 @@ import pytest
 from ctxtui.core import canonical
 from ctxtui.core.block_content import read
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.curation.apply.block_text import with_text
 from ctxtui.curation.context import Context
 from ctxtui.curation.legality.legality import check
 from ctxtui.wire.registry import DIALECTS, encode
@@ -81,6 +82,23 @@ def test_tools_are_blocks_of_their_own_and_stay_in_their_objects() -> None:
     made, lost = build_body("anthropic", request.items, model="claude")
     assert [tool["input_schema"]["type"] for tool in json.loads(made)["tools"]] == ["object"] * 3
     assert lost == ["tools of one provider only (1)"]
+
+
+@pytest.mark.parametrize(
+    ("response", "text", "edited"),
+    [
+        ({"output": "one"}, "one", {"output": "two"}),
+        ({"error": "one"}, "one", {"error": "two"}),
+        ({"name": "read", "content": "one"}, "one", {"name": "read", "content": "two"}),
+        ({"lines": ["one"]}, '{"lines":["one"]}', {"output": "two"}),
+    ],
+)
+def test_a_response_is_its_text_and_takes_another(response: Any, text: str, edited: Any) -> None:
+    part = {"functionResponse": {"id": "1", "name": "read", "response": response}}
+    (_, item) = opened({"contents": [{"role": "user", "parts": [part]}]}).items
+    assert read(item.block).text == text and read(item.block).is_error == ("error" in response)
+    changed = with_text(item.block, "two").value()
+    assert changed == {"functionResponse": {"id": "1", "name": "read", "response": edited}}
 
 
 def test_parallel_calls_without_ids_are_paired_in_their_order() -> None:

@@ -15,9 +15,9 @@ from ctxtui.core.errors import CtxtuiError
 class PlannedWrite(Struct, frozen=True, kw_only=True):
     """A file write that a call plans.
 
-    `path` is relative to the workspace, symlinks and ``..`` resolved; `given` is the model's spelling. `before` is the
-    present content (None: no such file), `after` the complete new one. `guard` is the reason to ask each time ("":
-    none). `told` is the result for the model.
+    `path` is relative to the workspace, symlinks and ``..`` resolved; `given_path` is the model's spelling. `before` is
+    the present content (None: no such file), `after` the complete new one. `guard` is the reason to ask each time ("":
+    none). `result_text` is the result for the model.
     """
 
     path: str

@@ -64,7 +64,7 @@ def _plan_edit(where: Workspace, arguments: Mapping[str, Json]) -> PlannedWrite:
 def execute_plan(where: Workspace, planned: PlannedWrite) -> str:
     """Do the planned write, to the planned path, and nothing else.
 
-    Raises `OtherByNow`, and what writing raises.
+    Raises `ChangedMeanwhile`, and what writing raises.
     """
     if where.resolve(planned.given_path) != Path(planned.path):
         raise ChangedMeanwhile("the path leads elsewhere by now", place=planned.given_path, way_out="ask again")

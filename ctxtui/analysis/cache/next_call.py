@@ -94,7 +94,7 @@ def forecast_next_call(
     life: float = 0.0,
     inferred: bool = False,
 ) -> NextCallForecast:
-    """Forecast the next call from the request `asked`; `expiry` is `NextCallForecast.expires`.
+    """Forecast the next call from `request`; `expiry` is `NextCallForecast.expires`.
 
     `calls` are the thread's so far, `half` is the half width of the input forecast in tokens.
     """

@@ -26,7 +26,8 @@ from ctxtui.wire.translate.turns import detect_dialect
 class Lengths:
     """Tokens of contexts by node. Reported lengths are pinned; between two pins blocks are counted.
 
-    `measure` gives one node's own features, always the same for one node; `tokens` weighs features.
+    Readers are given `measure`, one node's own features (always the same for one node), and `tokens`, which weighs
+    features.
     """
 
     def __init__(self, tree: Tree) -> None:

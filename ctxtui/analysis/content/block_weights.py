@@ -16,7 +16,7 @@ class BlockWeight(Struct, frozen=True, kw_only=True):
     """One block with its `tokens`, and the number of `calls` that held it up to the one shown.
 
     `since` is the number (from 1) of the first of them (0: none yet). `stability` is its cache stability
-    (`Stays.stability`): `held` of `further` calls had it with an unchanged prefix.
+    (`BlockLifetimes.stability`): `held` of `further` calls had it with an unchanged prefix.
     """
 
     node: int

@@ -143,7 +143,7 @@ class Duplicate(Struct, frozen=True):
 class DuplicateFinder:
     """Finds duplicates along a path, block by block.
 
-    `cwd` is the session's directory, `names` pairs results with calls. `found` holds them by node. A block that
+    `cwd` is the session's directory, `names` pairs results with calls. `duplicates` holds them by node. A block that
     replaces another one is never marked itself, so that all marked blocks can be removed together without losing
     text that is still valid.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_edits, measure_edits
-from ctxtui.curation.policies.situation import Settings
+from ctxtui.curation.policies.policy_context import Settings
 
 KIND = "carried thinking"
 

@@ -17,7 +17,7 @@ MIN_TOKENS = 1_000
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report results of the context that were never quoted."""
-    here = inputs.situation
+    here = inputs.policy_context
     dead = find_dead_results(here.context.tree, inputs.calls, inputs.costs.stays, inputs.costs.running.block_tokens)
     results_ = set(results(here))
     at = [p for is_single in dead.dead if (p := inputs.position(is_single.node)) is not None and p in results_]

@@ -20,8 +20,8 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.policies.policy import Policy, Step, run_all
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings
 from ctxtui.curation.policies.safe_edits import without_quoted
-from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 
 class Place(NamedTuple):
@@ -70,14 +70,14 @@ class Finding(Struct, frozen=True, kw_only=True, dict=True):
 class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     """A thread up to the call shown, and the context after its answer.
 
-    `situation` is that context under the active edits, `calls` are those of the thread so far, `costs` the cost of
+    `policy_context` is that context under the active edits, `calls` are those of the thread so far, `costs` the cost of
     their blocks, `missed` their misses, `markers` their cost under other cache markers. `policies` are all policies by
     name; `priced` says whether money is known at all, `minimum` gives a model's shortest cacheable prefix, `guard`
     finds risks in a block.
     """
 
     book: Book
-    situation: PolicyContext
+    policy_context: PolicyContext
     calls: Sequence[Call]
     costs: ThreadCosts
     missed: Sequence[CacheMiss] = ()
@@ -97,14 +97,14 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         if found_policy is None:
             return []
         try:
-            return self.keep_unquoted(run_all((Step(found_policy, settings or {}),), self.situation))
+            return self.keep_unquoted(run_all((Step(found_policy, settings or {}),), self.policy_context))
         except CtxtuiError as error:
             # A third-party policy of that name may fail.
             raise NothingToStage(error.message) from error
 
     def keep_unquoted(self, edits: Sequence[Edit]) -> list[Edit]:
         """Filter `edits` to those that lose no text quoted later. Raises `NothingToStage` if each does."""
-        unquoted = without_quoted(self.situation, edits)
+        unquoted = without_quoted(self.policy_context, edits)
         if edits and not unquoted:
             raise NothingToStage("later blocks quote all of it")
         return unquoted
@@ -123,7 +123,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
 
     def first_call(self, position: int) -> int:
         """The number (from 1) of the call that first sent the block at `position`."""
-        first = self.costs.stays.first_call(self.situation.context.nodes[position])
+        first = self.costs.stays.first_call(self.policy_context.context.nodes[position])
         return (len(self.calls) if first is None else first) + 1
 
     def position(self, node: int) -> int | None:
@@ -132,8 +132,8 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         None if it is not in the context unchanged.
         """
         there = self.costs.stays.node_at_call(node, len(self.calls) - 1)
-        nodes = self.situation.context.nodes
-        depth = self.situation.context.tree[there].depth - 1 if there is not None else -1
+        nodes = self.policy_context.context.nodes
+        depth = self.policy_context.context.tree[there].depth - 1 if there is not None else -1
         return depth if 0 <= depth < len(nodes) and nodes[depth] == there else None
 
 
@@ -175,7 +175,7 @@ def measure_edits(inputs: FindingInputs, edits: Sequence[Edit], min_tokens: int 
     """
     if not edits:
         return None
-    here, stays = inputs.situation, inputs.costs.stays
+    here, stays = inputs.policy_context, inputs.costs.stays
     after = here.under(edits).applied
     if after.refused:
         raise NothingToStage(f"the provider would refuse it: {after.refused}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_edits, measure_edits
-from ctxtui.curation.policies.situation import Settings
+from ctxtui.curation.policies.policy_context import Settings
 from ctxtui.curation.policies.tool_results import tool_of
 
 KIND = "huge results"
@@ -20,7 +20,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
     effect = measure_edits(inputs, edits)
     if effect is None:
         return
-    here = inputs.situation
+    here = inputs.policy_context
     at = [p for edit in edits for target in edit.targets if (p := here.context.find(target)) is not None]
     tools = dict.fromkeys(name for p in sorted(at, key=lambda p: -here.size(p)) if (name := tool_of(here, p)))
     of = " (of {names})" if tools else ""

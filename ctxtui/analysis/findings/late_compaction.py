@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_edits, measure_edits
 from ctxtui.curation.policies.builtin import budget
-from ctxtui.curation.policies.situation import Settings
+from ctxtui.curation.policies.policy_context import Settings
 
 KIND = "late compaction"
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report a context above the usable share of its window."""
-    here = inputs.situation
+    here = inputs.policy_context
     if not here.usable or here.total <= here.usable:
         return
     over = [call for call in inputs.calls if call.usage is not None and call.usage.input > here.usable]

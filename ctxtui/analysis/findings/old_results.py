@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_edits, measure_edits
 from ctxtui.analysis.money.savings import KEPT_RESULTS
-from ctxtui.curation.policies.situation import Settings
+from ctxtui.curation.policies.policy_context import Settings
 
 KIND = "old results"
 

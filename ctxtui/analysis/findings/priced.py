@@ -12,8 +12,8 @@ from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core.block import HEADER
 from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.advice import best_moment, savings_over
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
 

@@ -14,7 +14,7 @@ KIND = "loops"
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report calls made at least three times in a row with equal answers, also in cycles of two or three."""
-    here = inputs.situation
+    here = inputs.policy_context
     loops = find_loops(here.context)
     positions = [p for loop in loops for exchange in loop.middle for p in (exchange.call, *exchange.answer)]
     free = [p for p in positions if here.is_unchanged(p) and p not in here.pinned and p not in here.reverted_by_user]
@@ -37,7 +37,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
 
 
 def _place(inputs: FindingInputs, loop: Loop) -> Place:
-    reading, position = inputs.situation.context.reading, loop.exchanges[0].call
+    reading, position = inputs.policy_context.context.reading, loop.exchanges[0].call
     names = ", ".join(reading(exchange.call).name for exchange in loop.exchanges[: loop.period])
     origin = inputs.guard.origin(reading(position))
     return Place(f"{names} x{loop.repeats}", inputs.first_call(position), position + 1, origin)

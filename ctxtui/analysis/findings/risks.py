@@ -13,7 +13,7 @@ from ctxtui.core.edit import Edit, make
 from ctxtui.core.edit_kinds import REPLACE
 from ctxtui.curation.apply.block_text import block_text, has_editable_text, is_changeable
 from ctxtui.curation.context import is_call
-from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.policies.tool_results import call_of
 
 REMOVED: Final = "[removed: a file that holds logins]"
@@ -34,7 +34,7 @@ class RiskKind:
 
     def find(self, given: FindingInputs) -> Iterator[Finding]:
         """Report the risks of this kind in the context, with the edits that take them out."""
-        here, guard = given.situation, given.guard
+        here, guard = given.policy_context, given.guard
         found = [one for one in _risky_blocks(here, guard) if one.kind == self.KIND]
         if not found:
             return

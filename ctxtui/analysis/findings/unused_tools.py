@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ctxtui.analysis.content.tools import count_tool_calls
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_edits, measure_edits
-from ctxtui.curation.policies.situation import Settings
+from ctxtui.curation.policies.policy_context import Settings
 
 KIND = "unused tools"
 MIN_ROUNDS = 3
@@ -15,16 +15,16 @@ MIN_ROUNDS = 3
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report tools of the context that no call of the thread has used so far."""
-    called = sorted({name for _, name in count_tool_calls(inputs.situation.context.tree, inputs.calls)})
+    called = sorted({name for _, name in count_tool_calls(inputs.policy_context.context.tree, inputs.calls)})
     settings: Settings = {"rounds": MIN_ROUNDS, "keep": called}
     edits = inputs.propose("drop_unused_tools", settings)
     effect = measure_edits(inputs, edits)
     if effect is None:
         return
-    context = inputs.situation.context
+    context = inputs.policy_context.context
     at = [p for edit in edits for target in edit.targets if (p := context.find(target)) is not None]
     # The heaviest are named first.
-    names = [context.reading(p).name for p in sorted(at, key=lambda p: -inputs.situation.size(p))]
+    names = [context.reading(p).name for p in sorted(at, key=lambda p: -inputs.policy_context.size(p))]
     many = len(names) != 1
     yield finding_from_edits(
         edits,

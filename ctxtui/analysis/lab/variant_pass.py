@@ -37,7 +37,7 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.earlier import Earlier
 from ctxtui.curation.policies.policy import after_all
-from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.price.dependence import Literals, find_quotes
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.pricing.price import Cost, known_usd
@@ -289,7 +289,7 @@ class VariantPass:
                     sizes.stripped_tokens(known[1], applied.changes) if known is not None and freed is not None else 0
                 )
                 earlier = replace(earlier, freed=freed - less if freed is not None else None)
-            situation = PolicyContext(
+            policy_context = PolicyContext(
                 context=context,
                 log=log,
                 tokens=sizes.tokens_at,
@@ -303,7 +303,7 @@ class VariantPass:
                 raw=sizes.total,
                 earlier=earlier,
             )
-            after = after_all(self.variant.steps, situation)
+            after = after_all(self.variant.steps, policy_context)
             thread.earlier = tokens, after.computed_so_far()
             return after.log, after.applied
 

@@ -18,7 +18,7 @@ from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.core.call import Call
 from ctxtui.core.usage import FRESH, WRITES, Usage
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.price.price_tag import NOW, PriceTag
 
 CallCharge = Callable[[Usage, Call], float | None]

@@ -169,11 +169,10 @@ def curate_session(
     resumed: bool = False,
     applied: Sequence[Edit] = (),
 ) -> Curation:
-    """Count a call's context and apply `edits` and `steps`; `which` is its thread and number.
+    """Count a call's context and apply `edits` and `steps`; `thread_and_number` is its thread and number.
 
-    `resumed` is whether a client will continue it. Edits in `stand` are applied already, and are left out of the price
-    if
-    others are added, or if the call was sent under edits already.
+    `resumed` is whether a client will continue it. Edits in `applied` are applied already, and are left out of the
+    price if others are added, or if the call was sent under edits already.
     """
     chosen = choose_call(loaded.session, *thread_and_number)
     with counting(settings) as counter:

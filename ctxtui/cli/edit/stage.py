@@ -107,7 +107,7 @@ class _SessionStaging(Struct, frozen=True):
         return curate_session(self.loaded, (self.thread, 0), [], list(self.overlay.in_force), self.settings, after=True)
 
     def stage(self, given_blocks: dict[str, tuple[str, ...]], author: str) -> tuple[list[tuple[str, str]], int]:
-        """Stage the `asked` blocks by kind; return the unchanged blocks with reasons, and the number of edits staged.
+        """Stage the `given_blocks` by kind; return the unchanged blocks with reasons, and the number of edits staged.
 
         Raises `NotFound`, `Several`.
         """

@@ -52,7 +52,9 @@ class ListInputs(Struct, frozen=True, dict=True):
     loaded: Loaded
     settings: Settings
     rule: str = ""
-    """Rule for the start of phases: a word of `phase_rules.WORDS`, a regular expression, or "" for the user's names."""
+    """Rule for the start of phases: a word of `phase_rules.RULE_NAMES`, a regular expression, or "" for the user's
+    names.
+    """
 
     @property
     def family(self) -> list[ThreadNode]:

@@ -51,8 +51,9 @@ def chat(
 ) -> int | None:
     """Talk to a model and see what it reads.
 
-    Its tools read and search this folder, and ask you before they write. Keys come from ANTHROPIC_API_KEY and
-    OPENAI_API_KEY; without a key or a local server the built-in offline provider answers, without a model.
+    Its tools read and search this folder, and ask you before they write. Keys come from ANTHROPIC_API_KEY,
+    OPENAI_API_KEY and GEMINI_API_KEY; without a key or a local server the built-in offline provider answers, without a
+    model.
 
     \b
     Example: ctxtui chat --continue 7f3a@12

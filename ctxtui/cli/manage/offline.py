@@ -16,7 +16,7 @@ from ctxtui.cli.output import escape, note, write, write_json
 from ctxtui.offline.faults import Faults, parse
 from ctxtui.offline.http.exchange_log import ExchangeLog
 from ctxtui.offline.http.hosting import RunningProvider, serving
-from ctxtui.offline.http.server import Seen, Server
+from ctxtui.offline.http.server import SeenRequest, Server
 from ctxtui.offline.local import Local, LocalModel
 from ctxtui.offline.playback import Playback
 from ctxtui.offline.provider import Provider, RateLimits
@@ -101,13 +101,13 @@ def offline(
     local = Local(kind.replace("-", " "), (LocalModel(window=window or WINDOW),)) if kind else None
     log = ExchangeLog(folder, provider.now()) if folder is not None else None
     on_request = None if quiet or as_json else _print_request
-    server = Server(provider, armed, pace, told=on_request, local=local, log=log, websocket=not no_websocket)
+    server = Server(provider, armed, pace, on_request=on_request, local=local, log=log, websocket=not no_websocket)
     try:
         asyncio.run(_serve(server, port, as_json))
     finally:
         if log is not None:
             log.close()
-    if server.working:
+    if server.in_progress:
         # Exit without waiting for a running request, which would also delay the interpreter's shutdown.
         sys.stdout.flush()
         sys.stderr.flush()
@@ -157,7 +157,7 @@ def _addresses(running: RunningProvider) -> str:
     )
 
 
-def _print_request(seen: Seen) -> None:
+def _print_request(seen: SeenRequest) -> None:
     usage = ", ".join(f"{name} {count}" for name, count in seen.usage.items() if isinstance(count, int))
     refusal = f" refused: {seen.rule}" if seen.rule else ""
     fault = f" fault: {seen.fault}" if seen.fault else ""

@@ -14,7 +14,7 @@ from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, abbreviate_home, rule
 from ctxtui.cli.progress import Working
-from ctxtui.project.budget import PARTS, groups
+from ctxtui.project.budget import PARTS, group_files
 from ctxtui.services.agent_tools.agent_tools import select_enabled
 from ctxtui.services.chat.context_files import ContextFiles
 from ctxtui.services.chat.model_choice import default_model
@@ -101,7 +101,7 @@ def budget_json(report: RunReport) -> dict[str, Any]:
         **members(context_budget, "model window window_from=origin usable"),
         **parts,
         "answer": context_budget.answer,
-        "wants": dict(context_budget.wants),
+        "wants": dict(context_budget.requests),
         "shares": {
             name: context_budget.share(tokens) for name, tokens in {"usable": context_budget.usable, **parts}.items()
         },
@@ -114,12 +114,12 @@ def budget_json(report: RunReport) -> dict[str, Any]:
             **members(files, "name=strategy reason tokens"),
             "groups": [
                 {"why": why, "form": form, "files": number, "tokens": tokens}
-                for why, form, number, tokens in groups(files)
+                for why, form, number, tokens in group_files(files)
             ],
             "files": [members(item, "path why form tokens") for item in files.chosen],
-            "left_out": len(files.left),
+            "left_out": len(files.left_out),
         },
-        "warnings": [{"code": item.code, "message": item.words} for item in report.warnings],
+        "warnings": [{"code": item.code, "message": item.text} for item in report.warnings],
     }
 
 

@@ -47,7 +47,7 @@ def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = N
 
 
 def _request(context: Context, requests: RequestedFates, edit: Edit, own: Collection[int]) -> None:
-    """Add the changes that `edit` requests to `wanted`; `own` are the positions that the user pinned."""
+    """Add the changes that `edit` requests to `requests`; `own` are the positions that the user pinned."""
     positions, spec = [context.find(target) for target in edit.targets], edit.spec
     here = [position for position in positions if position is not None]
     if not here or (spec.replaces_blocks and len(here) < len(positions)):

@@ -36,7 +36,7 @@ def block_text(block: Block) -> str:
 
 
 def has_editable_text(block: Block) -> bool:
-    """Whether `with_words` can replace the text of `block`."""
+    """Whether `with_text` can replace the text of `block`."""
     return block.kind != TOOL and not is_call(block.kind) and with_text(block, "\x01") != block
 
 
@@ -61,8 +61,12 @@ def _with_response(value: dict[str, Json], text: str) -> Json:
     """Google's answer to a call saying `text`, under the member that held it, or under ``output``."""
     key = next(key for key in FUNCTION_RESPONSE if key in value)
     inner = value[key] if isinstance(value[key], dict) else {}
-    member = response_text_key(inner.get("response")) or RESPONSE_TEXTS[0]
-    return {**value, key: {**inner, "response": {member: text}}}
+    response: Json = inner.get("response")
+    member = response_text_key(response)
+    return {
+        **value,
+        key: {**inner, "response": {**(response or {}), member: text} if member else {RESPONSE_TEXTS[0]: text}},
+    }
 
 
 def _content(content: Json, text: str) -> Json:

@@ -235,7 +235,7 @@ _MAX_ROUNDS = 4
 
 
 def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pinned: frozenset[int]) -> Applied:
-    """Decide which requests of `wanted` are done, and apply them."""
+    """Decide which of the `requests` are done, and apply them."""
     keep_tools(context, requests)
     _cancel_covered_summaries(requests)
     while True:

@@ -33,7 +33,7 @@ class Static(NamedTuple):
 
 
 def others_like(context: Context, at: int, heads: Iterable[int] = ()) -> list[str]:
-    """The texts of other messages of the same side as the one at position `at`, the latest `MOST`.
+    """The texts of other messages of the same side as the one at position `at`, the latest `MAX_COMPARED_MESSAGES`.
 
     From this context and those that end at `heads`. Messages that are merely sent again do not count.
     """

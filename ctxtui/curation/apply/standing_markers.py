@@ -47,7 +47,7 @@ def is_off(applied: Applied, position: Position) -> bool:
 
 
 def _back(applied: Applied, position_from: Position) -> Iterator[tuple[Position, Item]]:
-    """The items to be sent, backwards from `edge`."""
+    """The items to be sent, backwards from `position_from`."""
     new = inserted_items(applied)
     items, changes = applied.context.items, applied.changes
     first, behind = position_from

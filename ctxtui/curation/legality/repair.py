@@ -146,7 +146,7 @@ def repair(
     takes: RequestLimits = UNKNOWN_LIMITS,
     reported: Sequence[PlacedViolation] = (),
 ) -> Repair:
-    """Repair what the provider would refuse in `context` under `log`, and the faults that it reported (`told`)."""
+    """Repair what the provider would refuse in `context` under `log`, and the faults that it `reported`."""
     edits: list[Edit] = []
     first: list[PlacedViolation] = list(reported)
     here = find_faults(apply(context, log, rules), takes=takes)

@@ -24,7 +24,7 @@ DROP: Final = {"prefix_mismatch_behavior": "drop_block"}
 
 
 class RequestRefused(CtxtuiError):
-    """The provider would answer the request with an error, given in `message`."""
+    """The provider would answer the request with an error, given in the message."""
 
 
 class Outgoing(NamedTuple):
@@ -93,7 +93,7 @@ def _without_tool_choice(request: Request, applied: Applied, *, own: bool) -> Re
     """Remove a choice among tools if there are none, which is refused.
 
     In a body with its `own` skeleton it stays unless an edit removed the tools: a client may provide tools outside of
-    the member `tools` (Codex's `additional_tools`).
+    the member `tools` (Codex's ``additional_tools``).
     """
     if any(item.place.section == "tools" for item in request.items) or "tool_choice" not in request.params:
         return request

@@ -9,8 +9,8 @@ from msgspec import Struct, field
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import BadConfig
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 Propose = Callable[[PolicyContext, Settings], Iterable[Edit]]
 
@@ -63,48 +63,48 @@ MAX_ROUNDS = 20
 """Maximum runs of a policy on its own result; the second one nearly always adds nothing."""
 
 
-def run(step: Step, situation: PolicyContext) -> list[Edit]:
+def run(step: Step, policy_context: PolicyContext) -> list[Edit]:
     """Run a policy until it adds nothing to its own result (law 10), and return the new edits.
 
     No edit is in the log already, reverted or not, and none is of a pinned block.
     """
-    return list(after(step, situation).log[len(situation.log) :])
+    return list(after(step, policy_context).log[len(policy_context.log) :])
 
 
-def after(step: Step, situation: PolicyContext) -> PolicyContext:
-    """`situation` with the edits of `run` applied."""
+def after(step: Step, policy_context: PolicyContext) -> PolicyContext:
+    """`policy_context` with the edits of `run` applied."""
     for _ in range(MAX_ROUNDS):
-        more = propose_once(step, situation)
-        before = situation
-        situation = before.under(more)
+        more = propose_once(step, policy_context)
+        before = policy_context
+        policy_context = before.under(more)
         before.forget()
         if not more:
             break
-    return situation
+    return policy_context
 
 
-def propose_once(step: Step, situation: PolicyContext) -> list[Edit]:
+def propose_once(step: Step, policy_context: PolicyContext) -> list[Edit]:
     """The new edits of a single run."""
-    return list(iter_proposals(step, situation))
+    return list(iter_proposals(step, policy_context))
 
 
-def iter_proposals(step: Step, situation: PolicyContext) -> Iterator[Edit]:
+def iter_proposals(step: Step, policy_context: PolicyContext) -> Iterator[Edit]:
     """The same as an iterator, for callers that may stop early."""
     settings = step.policy.settings(step.settings)
-    old_ids, new_ids = situation.edited.ids, set[str]()
-    for edit in step.policy.propose(situation, settings):
+    old_ids, new_ids = policy_context.edited.ids, set[str]()
+    for edit in step.policy.propose(policy_context, settings):
         if edit.id not in old_ids and edit.targets and edit.id not in new_ids:
             new_ids.add(edit.id)
             yield edit
 
 
-def run_all(steps: Sequence[Step], situation: PolicyContext) -> list[Edit]:
+def run_all(steps: Sequence[Step], policy_context: PolicyContext) -> list[Edit]:
     """Run several policies, each on the result of those before it, and return the new edits."""
-    return list(after_all(steps, situation).log[len(situation.log) :])
+    return list(after_all(steps, policy_context).log[len(policy_context.log) :])
 
 
-def after_all(steps: Sequence[Step], situation: PolicyContext) -> PolicyContext:
-    """`situation` with the edits of `run_all` applied."""
+def after_all(steps: Sequence[Step], policy_context: PolicyContext) -> PolicyContext:
+    """`policy_context` with the edits of `run_all` applied."""
     for step in steps:
-        situation = after(step, situation)
-    return situation
+        policy_context = after(step, policy_context)
+    return policy_context

@@ -25,7 +25,7 @@ def parse_profile(text: str, policies: Mapping[str, Policy], place: str = "") ->
     """Parse a profile file: ``name``, ``armed`` (false), and one ``[[policy]]`` table each with ``use`` and its
     settings.
 
-    `known` are the available policies. Raises `BadConfig` with the place, `NotFound`.
+    `policies` are the available policies. Raises `BadConfig` with the place, `NotFound`.
     """
     try:
         data = tomllib.loads(text)
@@ -51,7 +51,7 @@ def _step(table: Json, place: str, policies: Mapping[str, Policy]) -> Step:
 def make_step(
     name: str, policies: Mapping[str, Policy], given: Mapping[str, Json] | None = None, place: str = ""
 ) -> Step:
-    """Make a step of one of the `known` policies. Raises `NotFound` for an unknown name, `BadConfig` for a wrong
+    """Make a step of one of the known `policies`. Raises `NotFound` for an unknown name, `BadConfig` for a wrong
     setting."""
     policy = policies.get(name)
     if policy is None:

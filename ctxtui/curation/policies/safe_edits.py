@@ -7,21 +7,22 @@ from collections.abc import Sequence
 from ctxtui.core.block import HEADER
 from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.price.dependence import find_quotes
 from ctxtui.curation.price.request_count import is_removed
 
 
-def without_quoted(situation: PolicyContext, edits: Sequence[Edit]) -> list[Edit]:
+def without_quoted(policy_context: PolicyContext, edits: Sequence[Edit]) -> list[Edit]:
     """Leave out edits that remove text which a later block quotes; keep all if the literals are unknown."""
-    literals, left = situation.literals, list(edits)
+    literals, left = policy_context.literals, list(edits)
     if literals is None or not left:
         return left
     quoted_before = {
-        (quote.literal, quote.position) for quote in find_quotes(literals, situation.applied, len(situation.context))
+        (quote.literal, quote.position)
+        for quote in find_quotes(literals, policy_context.applied, len(policy_context.context))
     }
     while left:
-        after = situation.under(left).applied
+        after = policy_context.under(left).applied
         lost = (quote for quote in find_quotes(literals, after) if (quote.literal, quote.position) not in quoted_before)
         changes = (after.changes[quote.position] for quote in lost)
         # A repair names the edit that it belongs to.

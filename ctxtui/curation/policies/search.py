@@ -19,9 +19,9 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.policy import Policy, Step, iter_proposals, propose_once, run_all
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.policies.risk import Risk, risk_of, risk_of_one
 from ctxtui.curation.policies.safe_edits import removes_most, without_quoted
-from ctxtui.curation.policies.situation import PolicyContext
 
 MAX_WORK_BLOCKS: Final = 60_000
 """Work limit in blocks for pairs of policies: with the single policies, two seconds on 10,000 blocks."""
@@ -50,12 +50,12 @@ class Remedy(Struct, frozen=True, kw_only=True, dict=True):
         return tuple(step.policy.name for step in self.steps)
 
 
-def search(situation: PolicyContext, policies: Iterable[Policy], work: int = MAX_WORK_BLOCKS) -> Iterator[Remedy]:
+def search(policy_context: PolicyContext, policies: Iterable[Policy], work: int = MAX_WORK_BLOCKS) -> Iterator[Remedy]:
     """Yield every policy that frees anything, then pairs, those of the least risk first, as long as `work` lasts.
 
     The search stops when the iterator is closed.
     """
-    here = with_count_cache(situation)
+    here = with_count_cache(policy_context)
     try:
         yield from _search(here, policies, work)
     finally:
@@ -89,26 +89,26 @@ def _search(here: PolicyContext, policies: Iterable[Policy], work: int) -> Itera
             yield pair_remedy
 
 
-def complete(situation: PolicyContext, remedy: Remedy) -> Remedy:
-    """Extend `found` as the command line does: each policy is run until it adds nothing, then the next."""
+def complete(policy_context: PolicyContext, remedy: Remedy) -> Remedy:
+    """Extend `remedy` as the command line does: each policy is run until it adds nothing, then the next."""
     alone = len(remedy.steps) == 1
     begun = remedy.edits if alone else ()
-    more = run_all(remedy.steps, situation.under(begun))
-    whole = _remedy(with_count_cache(situation), remedy.steps, [*begun, *more]) if more else None
+    more = run_all(remedy.steps, policy_context.under(begun))
+    whole = _remedy(with_count_cache(policy_context), remedy.steps, [*begun, *more]) if more else None
     return whole or remedy
 
 
-def make_safe(situation: PolicyContext, remedy: Remedy) -> Remedy | None:
+def make_safe(policy_context: PolicyContext, remedy: Remedy) -> Remedy | None:
     """Remove edits that remove text quoted later.
 
     None if the rest frees nothing, or would remove most of the conversation.
     """
-    edits = without_quoted(situation, remedy.edits)
-    safe_remedy = remedy if len(edits) == len(remedy.edits) else _remedy(situation, remedy.steps, edits)
+    edits = without_quoted(policy_context, remedy.edits)
+    safe_remedy = remedy if len(edits) == len(remedy.edits) else _remedy(policy_context, remedy.steps, edits)
     if safe_remedy is None or safe_remedy.freed <= 0:
         return None
-    after = safe_remedy.applied or situation.under(safe_remedy.edits).applied
-    return None if removes_most(situation.applied, after) else safe_remedy
+    after = safe_remedy.applied or policy_context.under(safe_remedy.edits).applied
+    return None if removes_most(policy_context.applied, after) else safe_remedy
 
 
 class CountCache:
@@ -125,12 +125,12 @@ class CountCache:
         return tokens
 
 
-def with_count_cache(situation: PolicyContext) -> PolicyContext:
+def with_count_cache(policy_context: PolicyContext) -> PolicyContext:
     """A copy with a token cache, for trying many edits."""
-    if isinstance(situation.count, CountCache):
-        return situation
-    count, known, earlier = CountCache(situation.count), situation.applied, situation.computed_so_far()
-    return replace(situation, count=count, known=known, earlier=earlier, parent=None)
+    if isinstance(policy_context.count, CountCache):
+        return policy_context
+    count, known, earlier = CountCache(policy_context.count), policy_context.applied, policy_context.computed_so_far()
+    return replace(policy_context, count=count, known=known, earlier=earlier, parent=None)
 
 
 class ProposedStep(NamedTuple):
@@ -141,18 +141,18 @@ class ProposedStep(NamedTuple):
     risk: Risk
 
 
-def propose_step(situation: PolicyContext, policy: Policy) -> ProposedStep | None:
+def propose_step(policy_context: PolicyContext, policy: Policy) -> ProposedStep | None:
     """The proposal of `policy` at its defaults; None if it is empty."""
-    return LazyProposal(situation, policy).get()
+    return LazyProposal(policy_context, policy).get()
 
 
 class LazyProposal:
     """Runs a policy edit by edit, only until one of the edits is unfit."""
 
-    def __init__(self, situation: PolicyContext, policy: Policy) -> None:
+    def __init__(self, policy_context: PolicyContext, policy: Policy) -> None:
         self._step = Step(policy)
-        self._context = situation.context
-        self._coming = iter_proposals(self._step, situation)
+        self._context = policy_context.context
+        self._coming = iter_proposals(self._step, policy_context)
         self._heard: list[tuple[Edit, Risk]] = []
         self._failed = False
 
@@ -174,29 +174,29 @@ class LazyProposal:
         return ProposedStep(self._step, tuple(edit for edit, _ in self._heard), max(risk for _, risk in self._heard))
 
 
-def single_remedy(situation: PolicyContext, proposal: ProposedStep) -> Remedy | None:
+def single_remedy(policy_context: PolicyContext, proposal: ProposedStep) -> Remedy | None:
     """The effect of a policy alone; None if it frees nothing."""
     try:
-        remedy = _remedy(situation, (proposal.step,), proposal.edits)
+        remedy = _remedy(policy_context, (proposal.step,), proposal.edits)
     except CtxtuiError:
         return None
     return remedy if remedy is not None and remedy.freed > 0 else None
 
 
-def _remedy(situation: PolicyContext, steps: tuple[Step, ...], edits: Sequence[Edit]) -> Remedy | None:
+def _remedy(policy_context: PolicyContext, steps: tuple[Step, ...], edits: Sequence[Edit]) -> Remedy | None:
     """The effect of `edits`; None if there are none, or they cannot be applied."""
     if not edits:
         return None
-    after = situation.under(edits)
+    after = policy_context.under(edits)
     if after.applied.refused:
         return None
     saved = {}
     for position in after.changed:
-        less = situation.size(position) - after.size(position)
+        less = policy_context.size(position) - after.size(position)
         if less:
             saved[position] = less
-    put_in = _inserted_tokens(after) - _inserted_tokens(situation)
-    risk = risk_of(situation.context, edits)
+    put_in = _inserted_tokens(after) - _inserted_tokens(policy_context)
+    risk = risk_of(policy_context.context, edits)
     return Remedy(
         steps=steps,
         edits=tuple(edits),
@@ -208,8 +208,8 @@ def _remedy(situation: PolicyContext, steps: tuple[Step, ...], edits: Sequence[E
     )
 
 
-def _inserted_tokens(situation: PolicyContext) -> int:
-    return sum(situation.count(item.block) for insert in situation.applied.inserts for item in insert.items)
+def _inserted_tokens(policy_context: PolicyContext) -> int:
+    return sum(policy_context.count(item.block) for insert in policy_context.applied.inserts for item in insert.items)
 
 
 def _together(first: Remedy, second: Remedy) -> int:
@@ -238,11 +238,11 @@ def _by_risk(
                 yield level[turn]
 
 
-def _pair(situation: PolicyContext, first: Remedy, second: Remedy) -> Remedy | None:
+def _pair(policy_context: PolicyContext, first: Remedy, second: Remedy) -> Remedy | None:
     try:
-        more = propose_once(second.steps[0], situation.under(first.edits))
+        more = propose_once(second.steps[0], policy_context.under(first.edits))
     except CtxtuiError:
         return None
     if not more:
         return None
-    return _remedy(situation, (*first.steps, *second.steps), (*first.edits, *more))
+    return _remedy(policy_context, (*first.steps, *second.steps), (*first.edits, *more))

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.search import Remedy, complete, make_safe
-from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
 
 MAX_ADVICE: Final = 8
@@ -93,13 +93,13 @@ class Advice(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def find_advice(
-    situation: PolicyContext,
+    policy_context: PolicyContext,
     remedies: Iterable[Remedy],
     price: Callable[[Applied], PriceTag | None],
     horizon: int,
     stopped: Callable[[], bool] = lambda: False,
 ) -> list[Advice]:
-    """The best of `found` in `situation`, by risk, then by savings over `horizon` calls.
+    """The best of `remedies` in `policy_context`, by risk, then by savings over `horizon` calls.
 
     `price` returns None if an edit cannot be priced. Nothing that is quoted later is removed. Computing ends once
     `stopped` returns True.
@@ -107,13 +107,13 @@ def find_advice(
     every = {one.names: one for one in remedies}
 
     def tag(one: Remedy) -> PriceTag | None:
-        return None if stopped() else price(one.applied or situation.under(one.edits).applied)
+        return None if stopped() else price(one.applied or policy_context.under(one.edits).applied)
 
-    chosen = (kept for one in every.values() if not stopped() and (kept := make_safe(situation, one)) is not None)
+    chosen = (kept for one in every.values() if not stopped() and (kept := make_safe(policy_context, one)) is not None)
     pieces = []
     for one in rank(price_remedies(chosen, tag, horizon)):
         # Include the edits that its policies add when they run again.
-        whole = None if stopped() else make_safe(situation, complete(situation, every[one.names]))
+        whole = None if stopped() else make_safe(policy_context, complete(policy_context, every[one.names]))
         whole_tag = tag(whole) if whole is not None and whole.edits != one.edits else None
         pieces.append(
             one if whole_tag is None or whole is None else Advice(remedy=whole, tag=whole_tag, horizon=horizon)
@@ -159,7 +159,7 @@ def rank(every: Iterable[Advice], most: int = MAX_ADVICE) -> list[Advice]:
 
 
 def _makes_redundant(other: Advice, piece: Advice) -> bool:
-    """Whether `other` saves nearly as much as `one` at less risk, as a part of it, or in much the same way."""
+    """Whether `other` saves nearly as much as `piece` at less risk, as a part of it, or in much the same way."""
     if other.risk < piece.risk or set(other.names) <= set(piece.names):
         return piece.worth < MIN_GAIN_FACTOR * other.worth
     return abs(piece.worth - other.worth) < SAME_SAVINGS_SHARE * other.worth

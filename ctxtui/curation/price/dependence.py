@@ -46,7 +46,7 @@ def _literal(word: str) -> str:
 
 
 def literals_of(block: Block, content_read: BlockContent | None = None) -> frozenset[str]:
-    """The literals in a block's text, thinking or tool input; `known` is its content, if it was read already."""
+    """The literals in a block's text, thinking or tool input; `content_read` is its content, if it was read already."""
     if block.kind == HEADER:
         return frozenset()
     content = content_read or read(block)

@@ -146,8 +146,8 @@ class Breakage(NamedTuple):
 class PriceTag(Struct, frozen=True, kw_only=True):
     """The effect of staged edits.
 
-    The next request `without` them and `under` them, counted alike; the forecast report without (`foretold`) and with
-    them (`foretold_under`), in tokens; the raw position `parts_at` from which the two requests differ; the number of
+    The next request `without` them and `under` them, counted alike; the forecast report without (`forecast`) and with
+    them (`forecast_under`), in tokens; the raw position `parts_at` from which the two requests differ; the number of
     breakpoints with them (`markers`); the `breakage` of the cache if applied now; three `moments`; thinking lost after
     them (tokens); later blocks that quote removed text; literals that summaries lack.
     """
@@ -208,9 +208,9 @@ def price_tag(
     counts: tuple[RequestCount, RequestCount],
     literals: Literals | None = None,
 ) -> PriceTag:
-    """Price the edits in `after` that `before` lacks; `asked` is the request under `before`.
+    """Price the edits in `after` that `before` lacks; `question` is the request under `before`.
 
-    `count` gives the tokens of a block in the measure of `asked`, `counted` are the counts of both whole requests,
+    `count` gives the tokens of a block in the measure of `question`, `counts` are the counts of both whole requests,
     `literals` those of the context (None: quotes are left out).
     """
     prompt, lengths = edited_prompt(question.prompt, question.place, before, after, count, question.nodes)
@@ -236,7 +236,8 @@ def price_tag(
 
 
 def find_breakage(question: PriceQuestion, read: int, parts_at: int | None = None) -> Breakage | None:
-    """The breakage of a next request that `read`s this many tokens and differs from `asked` from `parts_at` on.
+    """The breakage of a next request that `read`s this many tokens and differs from that of `question` from `parts_at`
+    on.
 
     `parts_at` None: nowhere. Returns None if it continues the last sent request: unsent blocks break nothing.
     """

@@ -17,8 +17,8 @@ COMPACT: Final = "compact_20260112"
 CLEARED: Final = "[cleared to save context]"
 """Text that replaces a cleared result; the provider's own is not documented."""
 
-_TRIGGER: Final = 100_000
-_KEEP: Final = 3
+_DEFAULT_TRIGGER_TOKENS: Final = 100_000
+_DEFAULT_KEPT_RESULTS: Final = 3
 _LEAST_COMPACT: Final = 50_000
 _KINDS: Final = (COMPACT, THINKING, TOOL_USES)
 _THOUGHTS: Final = ("thinking", "redacted_thinking")
@@ -35,8 +35,8 @@ def edit_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
         elif kind == THINKING and n:
             yield refusal_at(path, f"`{THINKING}` must be the first edit", "context edit order")
         elif kind == COMPACT and _value(edit, "trigger", _LEAST_COMPACT) < _LEAST_COMPACT:
-            told = f"Input should be greater than or equal to {_LEAST_COMPACT}"
-            yield refusal_at((*path, "trigger", "value"), told, "wrong value")
+            message = f"Input should be greater than or equal to {_LEAST_COMPACT}"
+            yield refusal_at((*path, "trigger", "value"), message, "wrong value")
 
 
 def apply_edits(body: Body, model: Claude, weigh: Callable[[Body], int]) -> tuple[Body, list[Json]]:
@@ -47,25 +47,25 @@ def apply_edits(body: Body, model: Claude, weigh: Callable[[Body], int]) -> tupl
     applied: list[Json] = []
     for edit in rows(members(body.get("context_management")).get("edits")):
         kind = members(edit).get("type")
-        made, count, name = body, 0, ""
+        changed, count, name = body, 0, ""
         if kind == THINKING:
-            made, count, name = *_without_thinking(body, edit, model), "cleared_thinking_turns"
-        elif kind == TOOL_USES and _triggered(body, edit, weigh):
-            made, count, name = *_without_results(body, edit), "cleared_tool_uses"
-        saved = weigh(body) - weigh(made) if count else 0
+            changed, count, name = *_without_thinking(body, edit, model), "cleared_thinking_turns"
+        elif kind == TOOL_USES and _is_triggered(body, edit, weigh):
+            changed, count, name = *_without_results(body, edit), "cleared_tool_uses"
+        saved = weigh(body) - weigh(changed) if count else 0
         if count and saved >= _value(edit, "clear_at_least", 0):
             applied.append({"type": kind, "cleared_input_tokens": saved, name: count})
-            body = made
+            body = changed
     return body, applied
 
 
-def _value(edit: Json, key: str, usual: int) -> int:
+def _value(edit: Json, key: str, default: int) -> int:
     value = members(members(edit).get(key)).get("value")
-    return value if isinstance(value, int) else usual
+    return value if isinstance(value, int) else default
 
 
-def _triggered(body: Body, edit: Json, weigh: Callable[[Body], int]) -> bool:
-    limit = _value(edit, "trigger", _TRIGGER)
+def _is_triggered(body: Body, edit: Json, weigh: Callable[[Body], int]) -> bool:
+    limit = _value(edit, "trigger", _DEFAULT_TRIGGER_TOKENS)
     if members(members(edit).get("trigger")).get("type") == "tool_uses":
         return sum(1 for _, _, block in _blocks(body) if block.get("type") == "tool_use") > limit
     return weigh(body) > limit
@@ -87,19 +87,19 @@ def _without_results(body: Body, edit: Json) -> tuple[Body, int]:
     """Replace the oldest results by a placeholder; also returns their number."""
     names = {block.get("id"): block.get("name") for _, _, block in _blocks(body) if block.get("type") == "tool_use"}
     spared = rows(members(edit).get("exclude_tools"))
-    found = [
+    result_ids = [
         str(block.get("tool_use_id"))
         for _, _, block in _blocks(body)
         if block.get("type") == "tool_result" and names.get(block.get("tool_use_id")) not in spared
     ]
-    gone = set(found[: max(0, len(found) - _value(edit, "keep", _KEEP))])
+    gone = set(result_ids[: max(0, len(result_ids) - _value(edit, "keep", _DEFAULT_KEPT_RESULTS))])
     inputs = members(edit).get("clear_tool_inputs")
 
     def clear(_: int, __: int, block: Body) -> Body:
         if block.get("type") == "tool_result" and block.get("tool_use_id") in gone:
             return {**block, "content": CLEARED}
-        wanted = inputs is True or block.get("name") in rows(inputs)
-        return {**block, "input": {}} if wanted and block.get("id") in gone else block
+        clears_input = inputs is True or block.get("name") in rows(inputs)
+        return {**block, "input": {}} if clears_input and block.get("id") in gone else block
 
     return map_blocks(body, clear), len(gone)
 
@@ -116,7 +116,7 @@ def map_blocks(body: Body, change: Callable[[int, int, Body], Body | None]) -> B
     for n, message in enumerate(rows(body.get("messages"))):
         content = message.get("content")
         if isinstance(content, list):
-            made = [change(n, m, block) for m, block in enumerate(content)]
-            content = [block for block in made if block is not None]
+            changed = [change(n, m, block) for m, block in enumerate(content)]
+            content = [block for block in changed if block is not None]
         messages.append({**message, "content": content})
     return {**body, "messages": messages}

@@ -37,9 +37,9 @@ def _blocks(mark: str, specs: Mapping[str, str]) -> dict[str, Fields]:
     return {kind: fields(f"type! string{mark}{spec and ', '}{spec}") for kind, spec in specs.items()}
 
 
-_USE: Final = "id! string, name! string, input! object, caller object"
+_CALL: Final = "id! string, name! string, input! object, caller object"
 _RESULT: Final = "tool_use_id! string, content! object|array, caller object"
-_TOLD: Final = "tool_use_id! string, content string|array, is_error boolean"
+_RESULT_TEXT: Final = "tool_use_id! string, content string|array, is_error boolean"
 _MARK: Final = ", cache_control object"
 _TEXTS: Final = _blocks(
     _MARK,
@@ -57,9 +57,9 @@ BLOCKS: Final = (
     | _blocks(
         _MARK,
         {
-            "tool_use": f"{_USE}, toolset_name string",
-            "tool_result": f"{_TOLD}, toolset_name string",
-            "server_tool_use": _USE,
+            "tool_use": f"{_CALL}, toolset_name string",
+            "tool_result": f"{_RESULT_TEXT}, toolset_name string",
+            "server_tool_use": _CALL,
             **{f"{name}_tool_result": _RESULT for name in _HOSTED.split()},
             "container_upload": "file_id! string",
         },
@@ -70,8 +70,8 @@ BETA_BLOCKS: Final = _blocks(
     _MARK,
     {
         "compaction": "content string, encrypted_content string, signature string, tool_changes",
-        "mcp_tool_use": f"{_USE}, server_name! string",
-        "mcp_tool_result": _TOLD,
+        "mcp_tool_use": f"{_CALL}, server_name! string",
+        "mcp_tool_result": _RESULT_TEXT,
         "advisor_tool_result": _RESULT,
         "tool_addition": "tool, name",
         "tool_removal": "tool, name",
@@ -104,9 +104,9 @@ def format_path(path: Path) -> str:
     return ".".join(map(str, path))
 
 
-def refusal_at(path: Path, told: str, rule: str) -> Refusal:
+def refusal_at(path: Path, message: str, rule: str) -> Refusal:
     """A refusal for the value at `path`."""
-    return Refusal(f"{format_path(path)}: {told}", rule=rule)
+    return Refusal(f"{format_path(path)}: {message}", rule=rule)
 
 
 def format_choices(words: Sequence[str]) -> str:
@@ -115,11 +115,11 @@ def format_choices(words: Sequence[str]) -> str:
     return " or ".join(filter(None, [", ".join(quoted[:-1]), *quoted[-1:]]))
 
 
-def field_refusals(value: Mapping[str, Json], known: Fields, path: Path = ()) -> Iterator[Refusal]:
+def field_refusals(value: Mapping[str, Json], known_fields: Fields, path: Path = ()) -> Iterator[Refusal]:
     """Refusals of the members of `value`, in the provider's words."""
-    for fault in faults(value, known, path):
+    for fault in faults(value, known_fields, path):
         field = fault.field
-        told, rule = {
+        message, rule = {
             "missing": ("Field required", "field required"),
             "extra": ("Extra inputs are not permitted", "extra field"),
             "choice": (f"Input should be {format_choices(field.choices)}", "wrong value"),
@@ -127,28 +127,28 @@ def field_refusals(value: Mapping[str, Json], known: Fields, path: Path = ()) ->
             "large": (f"Input should be less than or equal to {field.at_most}", "wrong value"),
             "type": (f"Input should be a valid {' or '.join(_NOUNS.get(t, t) for t in field.types[:1])}", "wrong type"),
         }[fault.kind]
-        yield refusal_at(fault.path, told, rule)
+        yield refusal_at(fault.path, message, rule)
 
 
-def tag_refusal(tag: Json, known: Collection[str], path: Path, rule: str) -> Refusal:
-    """The refusal of a type that is none of `known`."""
-    tags = ", ".join(f"'{name}'" for name in known)
-    told = f"Input tag '{tag}' found using 'type' does not match any of the expected tags: {tags}"
-    return refusal_at(path, told, rule)
+def tag_refusal(tag: Json, known_tags: Collection[str], path: Path, rule: str) -> Refusal:
+    """The refusal of a type that is none of `known_tags`."""
+    tags = ", ".join(f"'{name}'" for name in known_tags)
+    message = f"Input tag '{tag}' found using 'type' does not match any of the expected tags: {tags}"
+    return refusal_at(path, message, rule)
 
 
-def typed_refusals(block: Json, path: Path, known: Mapping[str, Fields]) -> Iterator[Refusal]:
-    """Refusals of the fields of a block whose type must be one of `known`."""
+def typed_refusals(block: Json, path: Path, known_types: Mapping[str, Fields]) -> Iterator[Refusal]:
+    """Refusals of the fields of a block whose type must be one of `known_types`."""
     if not isinstance(block, dict):
         yield refusal_at(path, "Input should be a valid dictionary", "wrong type")
         return
     kind = block.get("type")
     if kind is None:
         yield refusal_at((*path, "type"), "Field required", "field required")
-    elif not isinstance(kind, str) or kind not in known:
-        yield tag_refusal(kind, sorted(known), path, "unknown block")
+    elif not isinstance(kind, str) or kind not in known_types:
+        yield tag_refusal(kind, sorted(known_types), path, "unknown block")
     else:
-        yield from field_refusals(block, known[kind], (*path, kind))
+        yield from field_refusals(block, known_types[kind], (*path, kind))
         yield from marker_refusals(block.get("cache_control"), (*path, kind, "cache_control"))
 
 

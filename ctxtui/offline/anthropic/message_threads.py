@@ -16,16 +16,16 @@ from ctxtui.offline.json_shape import fields, members, rows
 BETA: Final = "message-threads-"
 LIFETIME_S: Final = 300.0
 """Seconds after its last use until a thread expires."""
-_MOST_BYTES: Final = 128 * 1024 * 1024
+_MAX_BYTES: Final = 128 * 1024 * 1024
 _TYPES: Final = {
     "create": fields("type! string"),
     "continue": fields("type! string, previous_message_id! string"),
 }
-_KEPT: Final[tuple[str, ...]] = ("system", "tools")
+_STORED_MEMBERS: Final[tuple[str, ...]] = ("system", "tools")
 """Members that a thread keeps from its first request, and that later requests must not repeat."""
 
 
-class HeldThread(Struct):
+class StoredThread(Struct):
     """A conversation up to an answer.
 
     `body` is the request with all of it, `size` its bytes, `used` its last use (Unix seconds). `continued`: a later
@@ -42,52 +42,52 @@ class MessageThreads:
     """The threads of a server, by the id of their last answer."""
 
     def __init__(self) -> None:
-        self._held: dict[str, HeldThread] = {}
+        self._threads: dict[str, StoredThread] = {}
 
-    def expand(self, asked: ApiRequest, now: float) -> ApiRequest | Refusal:
-        """Prepend the thread of `asked`, at `now` in Unix seconds, or return the refusal; unchanged without a
+    def expand(self, request: ApiRequest, now: float) -> ApiRequest | Refusal:
+        """Prepend the thread of `request`, at `now` in Unix seconds, or return the refusal; unchanged without a
         thread."""
-        thread = asked.body.get("thread")
-        if thread is None or not isinstance(asked.body.get("messages"), list):
+        thread = request.body.get("thread")
+        if thread is None or not isinstance(request.body.get("messages"), list):
             # Anything but a list is refused elsewhere.
-            return asked
+            return request
         kind = members(thread).get("type")
         if not isinstance(thread, dict):
             return Refusal("thread: Input should be a valid dictionary", rule="wrong type")
         if not isinstance(kind, str) or kind not in _TYPES:
-            told = "Field required" if kind is None else f"Input should be {format_choices([*_TYPES])}"
-            return Refusal(f"thread.type: {told}", rule="wrong value")
-        wrong = next(field_refusals(thread, _TYPES[kind], ("thread", kind)), None)
-        if wrong is not None or kind == "create":
-            return wrong or asked
+            message = "Field required" if kind is None else f"Input should be {format_choices([*_TYPES])}"
+            return Refusal(f"thread.type: {message}", rule="wrong value")
+        refusal = next(field_refusals(thread, _TYPES[kind], ("thread", kind)), None)
+        if refusal is not None or kind == "create":
+            return refusal or request
         id_ = thread["previous_message_id"]
-        held = self._held.get(id_)
-        if held is None or now - held.used > LIFETIME_S:
-            told = f"thread: no usable thread state was found for previous_message_id '{id_}'"
-            return Refusal(told, 404, code="thread_not_found", rule="thread not found")
-        if held.continued:
-            told = f"thread: the response '{id_}' has already been continued"
-            return Refusal(told, code="thread_already_continued", rule="thread continued")
-        for name in _KEPT:
-            if asked.body.get(name) is not None:
-                told = f"{name}: cannot be sent when continuing a thread, which keeps its own"
-                return Refusal(told, rule="thread field")
-        kept: dict[str, Json] = {name: held.body[name] for name in _KEPT if name in held.body}
-        messages = [*rows(held.body.get("messages")), *rows(asked.body.get("messages"))]
-        body = {**asked.body, **kept, "messages": messages}
-        return ApiRequest(canonical.dumps(body), body, asked.headers)
+        stored = self._threads.get(id_)
+        if stored is None or now - stored.used > LIFETIME_S:
+            message = f"thread: no usable thread state was found for previous_message_id '{id_}'"
+            return Refusal(message, 404, code="thread_not_found", rule="thread not found")
+        if stored.continued:
+            message = f"thread: the response '{id_}' has already been continued"
+            return Refusal(message, code="thread_already_continued", rule="thread continued")
+        for name in _STORED_MEMBERS:
+            if request.body.get(name) is not None:
+                message = f"{name}: cannot be sent when continuing a thread, which keeps its own"
+                return Refusal(message, rule="thread field")
+        own: dict[str, Json] = {name: stored.body[name] for name in _STORED_MEMBERS if name in stored.body}
+        messages = [*rows(stored.body.get("messages")), *rows(request.body.get("messages"))]
+        body = {**request.body, **own, "messages": messages}
+        return ApiRequest(canonical.dumps(body), body, request.headers)
 
-    def keep(self, asked: ApiRequest, message: Mapping[str, Json], now: float) -> None:
-        """Store the whole conversation `asked` with its answer `message`, at `now`."""
-        thread = asked.body.get("thread")
+    def store(self, request: ApiRequest, message: Mapping[str, Json], now: float) -> None:
+        """Store the whole conversation `request` with its answer `message`, at `now`."""
+        thread = request.body.get("thread")
         if thread is None:
             return
-        before = self._held.get(str(members(thread).get("previous_message_id")))
+        before = self._threads.get(str(members(thread).get("previous_message_id")))
         if before is not None:
             before.continued, before.used = True, now
-        said = {"role": "assistant", "content": message["content"]}
-        body = {**asked.body, "messages": [*rows(asked.body.get("messages")), said]}
-        self._held[str(message["id"])] = HeldThread(body, len(asked.raw), now)
-        room = _MOST_BYTES - sum(held.size for held in self._held.values())
-        while room < 0 and len(self._held) > 1:
-            room += self._held.pop(next(iter(self._held))).size
+        answer = {"role": "assistant", "content": message["content"]}
+        body = {**request.body, "messages": [*rows(request.body.get("messages")), answer]}
+        self._threads[str(message["id"])] = StoredThread(body, len(request.raw), now)
+        free_bytes = _MAX_BYTES - sum(stored.size for stored in self._threads.values())
+        while free_bytes < 0 and len(self._threads) > 1:
+            free_bytes += self._threads.pop(next(iter(self._threads))).size

@@ -18,18 +18,20 @@ from ctxtui.offline.anthropic.validate import SAFEGUARD, VERSIONS, refusals
 from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, named_event, named_events, pieces
 from ctxtui.offline.json_shape import members, rows
-from ctxtui.offline.model import Manner
+from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
 from ctxtui.wire.grammar import ANTHROPIC
 
 
-def content_of(provider: Provider, asked: ApiRequest, said: ModelAnswer, last: str) -> Iterator[dict[str, Json]]:
-    """The blocks of an answer; `last` is the signature of the thinking before it."""
-    shown = members(asked.body.get("thinking")).get("display") != "omitted"
-    for part in said.parts:
+def content_of(
+    provider: Provider, request: ApiRequest, answer: ModelAnswer, last_signature: str
+) -> Iterator[dict[str, Json]]:
+    """The blocks of an answer; `last_signature` is that of the thinking before it."""
+    shown = members(request.body.get("thinking")).get("display") != "omitted"
+    for part in answer.parts:
         if isinstance(part, Thought):
-            signed = signature(asked.body, part.text, last)
+            signed = signature(request.body, part.text, last_signature)
             yield {"type": "thinking", "thinking": part.text if shown else "", "signature": signed}
         elif isinstance(part, Words):
             yield {"type": "text", "text": part.text, "citations": None}
@@ -38,16 +40,20 @@ def content_of(provider: Provider, asked: ApiRequest, said: ModelAnswer, last: s
             yield {"type": "tool_use", "id": id_, "name": part.name, "input": part.arguments}
 
 
-def usage_of(asked: ApiRequest, outcome: CacheOutcome, content: list[dict[str, Json]]) -> dict[str, Json]:
+def usage_of(request: ApiRequest, outcome: CacheOutcome, content: list[dict[str, Json]]) -> dict[str, Json]:
     """The usage of an answer with this `content` and the cache `outcome` of its input."""
     writes = dict(outcome.writes)
-    # Thinking counts in full, however much of it is shown: its signature holds the length.
+    # Thinking counts in full even if its text is omitted: the signature has the same number of tokens.
     thoughts = [from_part(block) for block in content if block["type"] == "thinking"]
-    thought = output_tokens(asked.model, thoughts) if thoughts else 0
-    spoken = [
+    thinking_tokens = output_tokens(request.model, thoughts) if thoughts else 0
+    spoken_blocks = [
         make(b["type"], b) if b["type"] == "tool_use" else from_part(b) for b in content if b["type"] != "thinking"
     ]
-    output = 0 if asked.body["max_tokens"] == 0 else thought + (output_tokens(asked.model, spoken) if spoken else 0)
+    output = (
+        0
+        if request.body["max_tokens"] == 0
+        else thinking_tokens + (output_tokens(request.model, spoken_blocks) if spoken_blocks else 0)
+    )
     return {
         "input_tokens": outcome.fresh,
         "cache_creation_input_tokens": outcome.written,
@@ -57,7 +63,7 @@ def usage_of(asked: ApiRequest, outcome: CacheOutcome, content: list[dict[str, J
             "ephemeral_1h_input_tokens": writes.get(3600.0, 0),
         },
         "output_tokens": output,
-        "output_tokens_details": {"thinking_tokens": thought},
+        "output_tokens_details": {"thinking_tokens": thinking_tokens},
         "server_tool_use": None,
         "service_tier": "standard",
         "inference_geo": "not_available",
@@ -78,12 +84,14 @@ def events(message: dict[str, Json]) -> Iterator[dict[str, Json]]:
         for delta in _deltas(block):
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
-    told = {key: value for key, value in message["usage"].items() if key not in ("cache_creation", "service_tier")}
-    told.pop("inference_geo")
+    final_usage = {
+        key: value for key, value in message["usage"].items() if key not in ("cache_creation", "service_tier")
+    }
+    final_usage.pop("inference_geo")
     delta = {key: message[key] for key in ("stop_reason", "stop_sequence", "stop_details")}
     if "safeguard_results" in message:
         delta["safeguard_results"] = message["safeguard_results"]
-    end = {"type": "message_delta", "delta": delta, "usage": told}
+    end = {"type": "message_delta", "delta": delta, "usage": final_usage}
     if "context_management" in message:
         end["context_management"] = message["context_management"]
     yield end
@@ -132,117 +140,119 @@ class PreparedRequest(NamedTuple):
     checked: CheckedThinking
     model: Claude
     applied: list[Json]
-    before: int
+    tokens_before: int
 
 
 def error(refusal: Refusal, request_id: str) -> Json:
     """The error body."""
-    told: dict[str, Json] = {"type": _TYPES.get(refusal.status, refusal.type), "message": refusal.message}
+    error_body: dict[str, Json] = {"type": _TYPES.get(refusal.status, refusal.type), "message": refusal.message}
     if refusal.code:
-        told["details"] = {"error_code": refusal.code}
-    return {"type": "error", "error": told, "request_id": request_id}
+        error_body["details"] = {"error_code": refusal.code}
+    return {"type": "error", "error": error_body, "request_id": request_id}
 
 
-def betas_of(asked: ApiRequest) -> tuple[str, ...]:
+def betas_of(request: ApiRequest) -> tuple[str, ...]:
     """The names in ``anthropic-beta``."""
-    return tuple(name.strip() for name in asked.headers.get("anthropic-beta", "").split(",") if name.strip())
+    return tuple(name.strip() for name in request.headers.get("anthropic-beta", "").split(",") if name.strip())
 
 
-def find_refusals(provider: Provider, asked: ApiRequest, counting: bool = False) -> list[Refusal]:
+def find_refusals(provider: Provider, request: ApiRequest, counting: bool = False) -> list[Refusal]:
     """The reasons to refuse the request."""
-    version = asked.headers.get("anthropic-version")
+    version = request.headers.get("anthropic-version")
     if version is None:
         return [Refusal("anthropic-version: header is required", rule="version")]
     if version not in VERSIONS:
         return [Refusal(f'anthropic-version: "{version}" is not a valid version', rule="version")]
-    whole = _expand_thread(provider, asked)
+    whole = _expand_thread(provider, request)
     if isinstance(whole, Refusal):
         return [whole]
-    return refusals(whole.body, version=version, betas=betas_of(asked), counting=counting)
+    return refusals(whole.body, version=version, betas=betas_of(request), counting=counting)
 
 
-def _expand_thread(provider: Provider, asked: ApiRequest) -> ApiRequest | Refusal:
+def _expand_thread(provider: Provider, request: ApiRequest) -> ApiRequest | Refusal:
     """The request with its thread; unchanged if threads were not requested by their beta."""
-    if not any(name.startswith(message_threads.BETA) for name in betas_of(asked)):
-        return asked
-    return provider.threads.expand(asked, provider.now())
+    if not any(name.startswith(message_threads.BETA) for name in betas_of(request)):
+        return request
+    return provider.threads.expand(request, provider.now())
 
 
-def count_tokens(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
+def count_tokens(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a token count."""
-    whole = _expand_thread(provider, asked)
+    whole = _expand_thread(provider, request)
     if isinstance(whole, Refusal):
         return whole
-    taken = _prepare(provider, whole)
-    if taken.weighed.tokens > taken.model.window:
-        return _too_long(taken.weighed, taken.model)
-    body: dict[str, Json] = {"input_tokens": taken.weighed.tokens}
-    if asked.body.get("context_management") is not None:
-        body["context_management"] = {"original_input_tokens": taken.before}
+    prepared = _prepare(provider, whole)
+    if prepared.weighed.tokens > prepared.model.window:
+        return _too_long(prepared.weighed, prepared.model)
+    body: dict[str, Json] = {"input_tokens": prepared.weighed.tokens}
+    if request.body.get("context_management") is not None:
+        body["context_management"] = {"original_input_tokens": prepared.tokens_before}
     return Reply(body=body)
 
 
-def messages(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
+def messages(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a message."""
-    whole = _expand_thread(provider, asked)
+    whole = _expand_thread(provider, request)
     if isinstance(whole, Refusal):
         return whole
-    asked = whole
-    taken = _prepare(provider, asked)
-    weighed, checked, model = taken.weighed, taken.checked, taken.model
+    request = whole
+    prepared = _prepare(provider, request)
+    weighed, checked, model = prepared.weighed, prepared.checked, prepared.model
     if weighed.tokens > model.window:
         return _too_long(weighed, model)
     now = provider.now()
-    outcome = provider.ledger.ask(weighed, asked.model, now, provider="anthropic", betas=betas_of(asked))
-    said, stop = _answer(provider, asked, weighed, model)
-    content = list(content_of(provider, asked, said, checked.last))
-    usage = usage_of(asked, outcome, content)
+    outcome = provider.ledger.predict(weighed, request.model, now, provider="anthropic", betas=betas_of(request))
+    answer, stop = _answer(provider, request, weighed, model)
+    content = list(content_of(provider, request, answer, checked.last_signature))
+    usage = usage_of(request, outcome, content)
     message = {
         "id": provider.names.new("msg_01"),
         "type": "message",
         "role": "assistant",
-        "model": asked.model,
+        "model": request.model,
         "content": content,
         "stop_reason": stop,
-        "stop_sequence": said.stop or None,
+        "stop_sequence": answer.stop or None,
         "stop_details": None,
         "usage": usage,
     }
-    if CONTROLS in betas_of(asked):
+    if CONTROLS in betas_of(request):
         message["input_transformations"] = checked.transformations
-    if asked.body.get("context_management") is not None:
-        message["context_management"] = {"applied_edits": taken.applied}
-    provider.threads.keep(asked, message, now)
-    if asked.body.get("safeguards") is not None:
+    if request.body.get("context_management") is not None:
+        message["context_management"] = {"applied_edits": prepared.applied}
+    provider.threads.store(request, message, now)
+    if request.body.get("safeguards") is not None:
         # Calls are not checked, and none is flagged.
         calls = [block["id"] for block in content if block["type"] == "tool_use"]
         uses = {id_: {"type": "evaluated", "outcome": "not_flagged"} for id_ in calls}
         message["safeguard_results"] = [{"type": SAFEGUARD, "status": {"type": "available", "tool_uses": uses}}]
-    provider.limits.note(now, outcome.fresh + outcome.written, usage["output_tokens"])
+    provider.limits.count_request(now, outcome.fresh + outcome.written, usage["output_tokens"])
     broken = named_event("error", {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
     return Reply(
         body=message,
-        events=named_events(events(message)) if asked.streams else None,
-        headers=provider.limits.anthropic(now),
-        begin=lambda: provider.ledger.begin(outcome, provider.now()),
+        events=named_events(events(message)) if request.streams else None,
+        headers=provider.limits.anthropic_headers(now),
+        begin=lambda: provider.ledger.record(outcome, provider.now()),
         output=usage["output_tokens"],
         broken=broken,
     )
 
 
-def _prepare(provider: Provider, asked: ApiRequest) -> PreparedRequest:
-    model = claude(asked.model)
+def _prepare(provider: Provider, request: ApiRequest) -> PreparedRequest:
+    model = claude(request.model)
     assert model is not None
-    checked = check_thinking(asked.body, model, betas_of(asked))
-    gone = checked.dropped
-    body = map_blocks(asked.body, lambda n, m, block: None if (n, m) in gone else block) if gone else asked.body
+    checked = check_thinking(request.body, model, betas_of(request))
+    dropped = checked.dropped
+    body = (
+        map_blocks(request.body, lambda n, m, block: None if (n, m) in dropped else block) if dropped else request.body
+    )
 
     def weigh(one: dict[str, Json]) -> WeighedRequest:
-        raw = asked.raw if one is asked.body else canonical.dumps(one)
-        return provider.ledger.weigh(ANTHROPIC, raw, asked.model)
+        raw = request.raw if one is request.body else canonical.dumps(one)
+        return provider.ledger.weigh(ANTHROPIC, raw, request.model)
 
-    read, applied = apply_edits(body, model, lambda one: weigh(one).tokens)
-    weighed = weigh(read)
+    read_body, applied = apply_edits(body, model, lambda one: weigh(one).tokens)
+    weighed = weigh(read_body)
     return PreparedRequest(weighed, checked, model, applied, weigh(body).tokens if applied else weighed.tokens)
 
 
@@ -250,29 +260,29 @@ def _too_long(weighed: WeighedRequest, model: Claude) -> Refusal:
     return Refusal(f"prompt is too long: {weighed.tokens} tokens > {model.window} maximum", rule="context window")
 
 
-def _answer(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Claude) -> tuple[ModelAnswer, str]:
-    most = int(asked.body["max_tokens"])
+def _answer(provider: Provider, request: ApiRequest, weighed: WeighedRequest, model: Claude) -> tuple[ModelAnswer, str]:
+    most = int(request.body["max_tokens"])
     if most == 0:
         return ModelAnswer((), LENGTH), "max_tokens"
     room = model.window - weighed.tokens
     talk = read_task(weighed.request)
-    stops = [stop for stop in rows(asked.body.get("stop_sequences")) if isinstance(stop, str)]
-    full = provider.say(weighed.request, talk, _manner(asked, model))
-    said = limit_answer(full, stops, min(most, room), text_counter(asked.model))
-    if said.ended == LENGTH and room < most:
-        return said, "model_context_window_exceeded"
-    return said, _REASONS[said.ended]
+    stops = [stop for stop in rows(request.body.get("stop_sequences")) if isinstance(stop, str)]
+    full = provider.make_answer(weighed.request, talk, _answer_options(request, model))
+    answer = limit_answer(full, stops, min(most, room), text_counter(request.model))
+    if answer.ended == LENGTH and room < most:
+        return answer, "model_context_window_exceeded"
+    return answer, _REASONS[answer.ended]
 
 
-def _manner(asked: ApiRequest, model: Claude) -> Manner:
-    choice, thinking = members(asked.body.get("tool_choice")), members(asked.body.get("thinking"))
+def _answer_options(request: ApiRequest, model: Claude) -> AnswerOptions:
+    choice, thinking = members(request.body.get("tool_choice")), members(request.body.get("thinking"))
     kind = choice.get("type")
-    form = members(members(asked.body.get("output_config")).get("format"))
-    return Manner(
-        forced="*" if kind == "any" else str(choice["name"]) if kind == "tool" else "",
-        calls=kind != "none",
+    form = members(members(request.body.get("output_config")).get("format"))
+    return AnswerOptions(
+        forced_tool="*" if kind == "any" else str(choice["name"]) if kind == "tool" else "",
+        may_call=kind != "none",
         parallel=choice.get("disable_parallel_tool_use") is not True,
         thinks=thinking.get("type") in ("adaptive", "enabled") or (not thinking and model.thinks),
-        form=form.get("schema"),
-        stands_for="" if asked.model == OFFLINE else asked.model,
+        schema=form.get("schema"),
+        simulated_model="" if request.model == OFFLINE else request.model,
     )

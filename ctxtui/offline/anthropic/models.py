@@ -94,7 +94,7 @@ def _thinking(line: str, version: tuple[int, int]) -> tuple[str, ...]:
         kinds.append("enabled")
     if line not in _ALWAYS:
         kinds.append("disabled")
-        # Not documented for which models: those that came with it.
+        # The documentation does not name the models: assume those released with it.
         kinds += ["between_tools"] if version >= (5, 5) else []
     return tuple(kinds)
 

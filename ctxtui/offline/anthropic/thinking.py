@@ -5,7 +5,7 @@ texts (string or list), boundaries between adjacent messages of one role, thinki
 tools without earlier reference, the query of an address (a rotating link to the same bytes).
 
 Our signatures hold the model, its thinking, the directly preceding thinking, and everything else before it. They carry
-no state: anyone with the request can check them. A foreign one (from a recording of the real provider) cannot be
+no state: they can be checked with the request alone. A foreign one (from a recording of the real provider) cannot be
 checked and is trusted.
 """
 
@@ -47,7 +47,7 @@ class Prefix:
         """The digest of everything added."""
         return bytes(self._hash.digest())
 
-    def local(self, role: str) -> bytes:
+    def turn_digest(self, role: str) -> bytes:
         """The digest of everything added since the current run of `role` began."""
         return bytes((self._turn if role == self._role else _hash()).digest())
 
@@ -59,35 +59,35 @@ class Prefix:
             self._role, self._turn = role, _hash()
             self._add("role", role)
         self._turn.update(self._add("block", strip_non_content(block)))
-        for name in _referred(block):
+        for name in _referenced_tools(block):
             if name in self._deferred:
                 self._add("tool", strip_non_content(self._deferred.pop(name)))
 
     def _add(self, kind: str, value: Json) -> bytes:
-        one = _hash(kind.encode())
-        _feed(one, value)
-        name = bytes(one.digest())
-        self._hash.update(name)
-        return name
+        hasher = _hash(kind.encode())
+        _hash_value(hasher, value)
+        digest = bytes(hasher.digest())
+        self._hash.update(digest)
+        return digest
 
 
 def _hash(data: bytes = b"") -> Any:
     return blake2b(data, digest_size=_DIGEST_SIZE)
 
 
-def _feed(into: Any, value: Json) -> None:
+def _hash_value(hasher: Any, value: Json) -> None:
     """Hash `value`, unambiguously by type; long texts without encoding them as JSON first."""
     if isinstance(value, str):
         data = value.encode("utf-8", "surrogatepass")
-        into.update(b'"%d:' % len(data))
-        into.update(data)
+        hasher.update(b'"%d:' % len(data))
+        hasher.update(data)
     elif isinstance(value, dict | list):
-        into.update(b"{" if isinstance(value, dict) else b"[")
+        hasher.update(b"{" if isinstance(value, dict) else b"[")
         for item in (one for pair in value.items() for one in pair) if isinstance(value, dict) else value:
-            _feed(into, item)
-        into.update(b"}" if isinstance(value, dict) else b"]")
+            _hash_value(hasher, item)
+        hasher.update(b"}" if isinstance(value, dict) else b"]")
     else:
-        into.update(canonical.dumps(value) + b",")
+        hasher.update(canonical.dumps(value) + b",")
 
 
 def blocks(content: Json) -> list[Json]:
@@ -101,28 +101,28 @@ def strip_non_content(value: Json) -> Json:
     """A block without non-content: breakpoints, nulls, the query of an address, the spelling of a result."""
     if not isinstance(value, dict):
         return value
-    kept = {key: item for key, item in value.items() if key != "cache_control" and item is not None}
-    content = kept.get("content")
-    if kept.get("type") == "tool_result" and content is not None:
-        kept["content"] = [strip_non_content(item) for item in blocks(content)]
-    source = members(kept.get("source"))
+    stripped = {key: item for key, item in value.items() if key != "cache_control" and item is not None}
+    content = stripped.get("content")
+    if stripped.get("type") == "tool_result" and content is not None:
+        stripped["content"] = [strip_non_content(item) for item in blocks(content)]
+    source = members(stripped.get("source"))
     if source.get("type") == "url" and isinstance(source.get("url"), str):
-        kept["source"] = {"type": "url", "url": source["url"].partition("?")[0]}
-    return kept
+        stripped["source"] = {"type": "url", "url": source["url"].partition("?")[0]}
+    return stripped
 
 
-def _referred(block: Json) -> Iterator[str]:
+def _referenced_tools(block: Json) -> Iterator[str]:
     value = members(block)
     if value.get("type") == "tool_reference":
         yield str(value.get("tool_name"))
     content = value.get("content")
     for item in content if isinstance(content, list) else rows(members(content).get("tool_references")):
-        yield from _referred(item)
+        yield from _referenced_tools(item)
 
 
 _MARK: Final = b"ctxtui offline\0"
 _KEY: Final = b"no secret: this only keeps a test honest"
-_LEAST: Final = 24
+_MIN_FOREIGN_BYTES: Final = 24
 
 
 class Signed(Struct, frozen=True):
@@ -144,13 +144,13 @@ def issue(model: str, text: str, before: str, prefix: Prefix, length: int = 0) -
 
     At least `length` characters long, as a provider's contains the thinking itself.
     """
-    chain = _brief(before) if before else bytes(_DIGEST_SIZE)
-    body = _brief(text) + chain + prefix.local("assistant") + prefix.digest() + model.encode()
+    chain = _text_digest(before) if before else bytes(_DIGEST_SIZE)
+    body = _text_digest(text) + chain + prefix.turn_digest("assistant") + prefix.digest() + model.encode()
     body = body.ljust(length * 3 // 4 - len(_MARK) - _DIGEST_SIZE, b"\0")
     return base64.b64encode(_MARK + _seal(body) + body).decode()
 
 
-def _open(signature: Json) -> Signed | None:
+def _decode_signature(signature: Json) -> Signed | None:
     """Decode `signature`; None if it is not ours.
 
     Raises `ValueError` for one of ours that was changed, and for one that no provider could make: base64 of some
@@ -158,7 +158,7 @@ def _open(signature: Json) -> Signed | None:
     """
     raw = base64.b64decode(signature, validate=True) if isinstance(signature, str) else b""
     if not raw.startswith(_MARK):
-        if len(raw) < _LEAST:
+        if len(raw) < _MIN_FOREIGN_BYTES:
             raise ValueError("no signature")
         return None
     seal, body = raw[len(_MARK) : len(_MARK) + _DIGEST_SIZE], raw[len(_MARK) + _DIGEST_SIZE :]
@@ -168,7 +168,7 @@ def _open(signature: Json) -> Signed | None:
     return Signed(body[4 * _DIGEST_SIZE :].rstrip(b"\0").decode("utf-8", "replace"), *digests)
 
 
-def _brief(text: str) -> bytes:
+def _text_digest(text: str) -> bytes:
     return bytes(_hash(text.encode("utf-8", "surrogatepass")).digest())
 
 
@@ -176,43 +176,43 @@ def _seal(body: bytes) -> bytes:
     return blake2b(body, digest_size=_DIGEST_SIZE, key=_KEY).digest()
 
 
-def signature(body: Body, text: str, last: str) -> str:
+def signature(body: Body, text: str, last_signature: str) -> str:
     """Sign `text` as the first thinking of the answer to `body`.
 
-    `last` is the signature of the last thinking that the model read ("" for none).
+    `last_signature` is that of the last thinking that the model read ("" for none).
     """
     prefix = Prefix(body)
     for message in rows(body.get("messages")):
         for block in blocks(members(message).get("content")):
             prefix.add(str(message.get("role")), block)
     model = str(body.get("model"))
-    return issue(model, text, last, prefix, _length(model, text))
+    return issue(model, text, last_signature, prefix, _signature_length(model, text))
 
 
-def _length(model: str, text: str) -> int:
+def _signature_length(model: str, text: str) -> int:
     """The length at which a signature has as many tokens as its thinking: returned without text, it still fills the
     context."""
     facts = card(model)
     if not facts.factors.hidden:
         return 0
-    thought = text_counter(model)(text) * facts.factors.thinking
-    return round(facts.hidden_envelope + thought / facts.factors.hidden)
+    thinking_tokens = text_counter(model)(text) * facts.factors.thinking
+    return round(facts.hidden_envelope + thinking_tokens / facts.factors.hidden)
 
 
 def sign_all(body: Body) -> dict[str, Json]:
     """Sign every thinking block of `body` as if this provider had issued it; for tests with invented conversations."""
-    prefix, last = Prefix(body), ""
+    prefix, last_signature = Prefix(body), ""
     messages: list[Json] = []
     for message in rows(body.get("messages")):
         role, content = str(members(message).get("role")), members(message).get("content")
-        made: list[Json] = []
+        signed_blocks: list[Json] = []
         for block in blocks(content):
             if role == "assistant" and members(block).get("type") == "thinking":
-                last = issue(str(body.get("model")), str(block.get("thinking")), last, prefix)
-                block = {**block, "signature": last}
+                last_signature = issue(str(body.get("model")), str(block.get("thinking")), last_signature, prefix)
+                block = {**block, "signature": last_signature}
             prefix.add(role, block)
-            made.append(block)
-        messages.append({**message, "content": content if isinstance(content, str) else made})
+            signed_blocks.append(block)
+        messages.append({**message, "content": content if isinstance(content, str) else signed_blocks})
     return {**body, "messages": messages}
 
 
@@ -223,7 +223,7 @@ _MODIFIED: Final = (
     "These blocks must remain as they were in the original response."
 )
 _INVALID: Final = "Invalid `signature` in `thinking` block"
-_ELSEWHERE: Final = (
+_BOUND_ELSEWHERE: Final = (
     f"{_INVALID}. The block is bound to a different conversation. Remove the block, or set "
     '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
 )
@@ -239,7 +239,7 @@ class CheckedThinking(Struct):
     refusals: list[Refusal] = field(default_factory=list)
     transformations: list[dict[str, Json]] = field(default_factory=list)
     dropped: set[tuple[int, int]] = field(default_factory=set)
-    last: str = ""
+    last_signature: str = ""
 
 
 def check_thinking(body: Body, model: Claude, betas: Collection[str]) -> CheckedThinking:
@@ -250,49 +250,49 @@ def check_thinking(body: Body, model: Claude, betas: Collection[str]) -> Checked
     signature passes if it is plausible. For models that strip thinking of earlier turns, only the current one is
     checked.
     """
-    wanted = members(members(body.get("thinking")).get("block_binding")).get("prefix_mismatch_behavior")
+    behaviour = members(members(body.get("thinking")).get("block_binding")).get("prefix_mismatch_behavior")
     messages = [members(message) for message in rows(body.get("messages"))]
     contents = [[members(block) for block in blocks(message.get("content"))] for message in messages]
-    walk = _Walk(model, wanted == "drop_block" and CONTROLS in betas, messages)
+    check = _ThinkingCheck(model, behaviour == "drop_block" and CONTROLS in betas, messages)
     if not any(block.get("type") == "thinking" for content in contents for block in content):
-        return walk.checked
+        return check.checked
     prefix = Prefix(body)
     for n, content in enumerate(contents):
         role = str(messages[n].get("role"))
         for m, block in enumerate(content):
             if block.get("type") == "thinking" and role == "assistant":
-                walk.meet(n, m, block, prefix)
+                check.check_block(n, m, block, prefix)
             else:
-                walk.pass_by(block)
+                check.skip_block(block)
                 prefix.add(role, block)
-    return walk.checked
+    return check.checked
 
 
-class _Walk:
+class _ThinkingCheck:
     def __init__(self, model: Claude, drops: bool, messages: Sequence[Body]) -> None:
         self.checked = CheckedThinking()
         self._model = model
         self._drops = drops
         self._latest = _latest_assistant(messages)
         # The last user message begins the turn.
-        persons = [n for n, message in enumerate(messages) if is_user_text(message)]
-        self._turn = persons[-1] if model.strips and persons else 0
-        self._falling = False
-        self._free = False
+        user_messages = [n for n, message in enumerate(messages) if is_user_text(message)]
+        self._turn = user_messages[-1] if model.strips and user_messages else 0
+        self._is_dropping = False
+        self._is_unbound = False
 
-    def pass_by(self, block: Body) -> None:
+    def skip_block(self, block: Body) -> None:
         """Visit a block that is no thinking. After a compaction, thinking is bound to a context that is gone."""
-        self._falling = False
-        self._free = self._free or block.get("type") == "compaction"
+        self._is_dropping = False
+        self._is_unbound = self._is_unbound or block.get("type") == "compaction"
 
-    def meet(self, n: int, m: int, block: Body, prefix: Prefix) -> None:
+    def check_block(self, n: int, m: int, block: Body, prefix: Prefix) -> None:
         """Check thinking at place `m` of message `n`, after `prefix`."""
         where = f"messages.{n}.content.{m}"
         if n < self._turn:
             self.checked.dropped.add((n, m))
             return
         try:
-            signed = _open(block.get("signature"))
+            signed = _decode_signature(block.get("signature"))
         except ValueError:
             self._refuse(f"{where}: {_INVALID}", "signature")
             return
@@ -303,24 +303,24 @@ class _Walk:
                 return
             if not self._fits(n, m, signed, block, prefix):
                 return
-        self.checked.last = str(block.get("signature"))
+        self.checked.last_signature = str(block.get("signature"))
 
     def _fits(self, n: int, m: int, signed: Signed, block: Body, prefix: Prefix) -> bool:
-        where, latest, words = f"messages.{n}.content.{m}", n >= self._latest, block.get("thinking")
-        if words and signed.text != _brief(str(words)):
+        where, latest, text = f"messages.{n}.content.{m}", n >= self._latest, block.get("thinking")
+        if text and signed.text != _text_digest(str(text)):
             # Without text (display omitted) nothing was changed.
             self._refuse(f"{where}: {_MODIFIED if latest else _INVALID}", "thinking modified")
-        elif self._model.bound and not self._free:
+        elif self._model.bound and not self._is_unbound:
             # No preceding thinking is always valid: thinking may be removed from the front.
-            follows = not self.checked.last or signed.before == _brief(self.checked.last)
-            if signed.prefix == prefix.digest() and follows and not self._falling:
+            follows = not self.checked.last_signature or signed.before == _text_digest(self.checked.last_signature)
+            if signed.prefix == prefix.digest() and follows and not self._is_dropping:
                 return True
             if self._drops:
-                self._falling = True
+                self._is_dropping = True
                 self._drop(n, m, "prefix_binding_mismatch")
             else:
-                self._refuse(f"{where}: {_ELSEWHERE}", "thinking bound elsewhere")
-        elif latest and signed.local != prefix.local("assistant"):
+                self._refuse(f"{where}: {_BOUND_ELSEWHERE}", "thinking bound elsewhere")
+        elif latest and signed.local != prefix.turn_digest("assistant"):
             self._refuse(f"{where}: {_MODIFIED}", "thinking modified")
         else:
             return True

@@ -63,14 +63,14 @@ def refusals(
     if not isinstance(body, dict):
         return [Refusal("Input should be a valid dictionary", rule="wrong type")]
     model = claude(str(body.get("model")))
-    found = list(_fields(body, version, betas, counting, model))
-    if found:
-        return found
+    errors = list(_fields(body, version, betas, counting, model))
+    if errors:
+        return errors
     if model is None:
         return [Refusal(f"model: {body['model']}", 404, "not_found_error", rule="unknown model")]
-    found = [*_messages(body, bool(betas)), *_system(body)]
-    if found:
-        return found
+    errors = [*_messages(body, bool(betas)), *_system(body)]
+    if errors:
+        return errors
     parts = list(_parts(body))
     return [
         *_numbers(body, model, counting),
@@ -90,17 +90,19 @@ def refusals(
 def _fields(
     body: Body, version: str, betas: Collection[str], counting: bool, model: Claude | None
 ) -> Iterator[Refusal]:
-    known: dict[str, ShapeField] = dict(COUNTED if counting else CREATED)
-    known |= {key: ShapeField() for key, names in BETA.items() if any(b.startswith(n) for b in betas for n in names)}
-    known |= fields("safeguards array") if "safeguards" in known else {}
+    known_fields: dict[str, ShapeField] = dict(COUNTED if counting else CREATED)
+    known_fields |= {
+        key: ShapeField() for key, names in BETA.items() if any(b.startswith(n) for b in betas for n in names)
+    }
+    known_fields |= fields("safeguards array") if "safeguards" in known_fields else {}
     if version == OLD_VERSION:
-        known |= SAMPLING
+        known_fields |= SAMPLING
         for key in SAMPLING:
             # The default value is accepted: llm always sends it (facts §13.3).
-            usual = key == "temperature" and body.get(key) == 1
-            if body.get(key) is not None and not usual and model is not None and not model.sampling:
+            is_default = key == "temperature" and body.get(key) == 1
+            if body.get(key) is not None and not is_default and model is not None and not model.sampling:
                 yield Refusal(f"`{key}` is deprecated for this model.", rule="sampling")
-    yield from field_refusals(body, known)
+    yield from field_refusals(body, known_fields)
 
 
 def _messages(body: Body, beta: bool) -> Iterator[Refusal]:
@@ -114,10 +116,10 @@ def _messages(body: Body, beta: bool) -> Iterator[Refusal]:
             continue
         role, content = message.get("role"), message.get("content")
         if role not in ROLES:
-            told = "Field required" if role is None else f"Input should be {format_choices(ROLES)}"
-            yield refusal_at((*path, "role"), told, "role")
-        known = _MESSAGE | (fields("clear_at string, output_config") if role == "system" and beta else {})
-        yield from field_refusals(message, known, path)
+            reason = "Field required" if role is None else f"Input should be {format_choices(ROLES)}"
+            yield refusal_at((*path, "role"), reason, "role")
+        known_fields = _MESSAGE | (fields("clear_at string, output_config") if role == "system" and beta else {})
+        yield from field_refusals(message, known_fields, path)
         if isinstance(content, str) and content and not content.strip():
             yield Refusal("messages: text content blocks must contain non-whitespace text", rule="empty text")
         for m, block in enumerate(rows(content)):
@@ -129,13 +131,13 @@ def _system(body: Body) -> Iterator[Refusal]:
         yield from _block(block, ("system", n), {"text": BLOCKS["text"]})
 
 
-def _block(block: Json, path: Path, known: Mapping[str, Fields]) -> Iterator[Refusal]:
-    """Refusals of one block at `path`, which must be one of `known`."""
-    yield from typed_refusals(block, path, known)
+def _block(block: Json, path: Path, known_types: Mapping[str, Fields]) -> Iterator[Refusal]:
+    """Refusals of one block at `path`, which must be one of `known_types`."""
+    yield from typed_refusals(block, path, known_types)
     value = members(block)
     kind = str(value.get("type"))
     inner = (*path, kind)
-    if kind not in known:
+    if kind not in known_types:
         return
     if kind == "text":
         yield from _text(value, path)
@@ -175,11 +177,11 @@ def _parts(body: Body) -> Iterator[tuple[Path, Body]]:
 
 
 def _numbers(body: Body, model: Claude, counting: bool) -> Iterator[Refusal]:
-    most = body.get("max_tokens")
-    if not counting and isinstance(most, int) and most > model.max_output:
-        told = f"which is the maximum allowed number of output tokens for {body['model']}"
-        yield Refusal(f"max_tokens: {most} > {model.max_output}, {told}", rule="max_tokens")
-    if most == 0:
+    max_tokens = body.get("max_tokens")
+    if not counting and isinstance(max_tokens, int) and max_tokens > model.max_output:
+        message = f"which is the maximum allowed number of output tokens for {body['model']}"
+        yield Refusal(f"max_tokens: {max_tokens} > {model.max_output}, {message}", rule="max_tokens")
+    if max_tokens == 0:
         # A request that only fills the cache has no settings of an answer.
         clashes = {
             "stream": body.get("stream") is True,
@@ -202,12 +204,12 @@ def _documents(body: Body) -> Iterator[Refusal]:
         for m, block in enumerate(rows(message["content"])):
             kind, path = block["type"], ("messages", n, "content", m)
             if kind == "document" and message["role"] == "assistant":
-                told = "`document` blocks are not permitted directly in an `assistant` message"
-                yield refusal_at(path, told, "assistant document")
+                reason = "`document` blocks are not permitted directly in an `assistant` message"
+                yield refusal_at(path, reason, "assistant document")
             texts = {"text": [block], "search_result": rows(block.get("content"))}.get(kind, [])
             if message["role"] == "user" and any(members(part).get("citations") for part in texts):
-                told = "`citations` are not permitted on `text` blocks in a `user` message"
-                yield refusal_at((*path, "text", "citations"), told, "user citations")
+                reason = "`citations` are not permitted on `text` blocks in a `user` message"
+                yield refusal_at((*path, "text", "citations"), reason, "user citations")
 
 
 def _safeguards(body: Body) -> Iterator[Refusal]:
@@ -220,11 +222,11 @@ def _compaction(parts: Parts) -> Iterator[Refusal]:
     """A signed compaction block must be the first block, and the only one."""
     places = [path for path, block in parts if block["type"] == "compaction" and block.get("signature")]
     if len(places) > 1:
-        told = "messages: only one signed `compaction` block is allowed"
-        yield Refusal(told, code="compaction_block_ambiguous", rule="compaction")
+        message = "messages: only one signed `compaction` block is allowed"
+        yield Refusal(message, code="compaction_block_ambiguous", rule="compaction")
     elif places and places[0] != ("messages", 0, "content", 0):
-        told = f"{format_path(places[0])}: a `compaction` block must come first in `messages`"
-        yield Refusal(told, code="compaction_block_misplaced", rule="compaction")
+        message = f"{format_path(places[0])}: a `compaction` block must come first in `messages`"
+        yield Refusal(message, code="compaction_block_misplaced", rule="compaction")
 
 
 MAX_MARKERS: Final = 4
@@ -235,29 +237,35 @@ def _markers(body: Body, parts: Parts) -> Iterator[Refusal]:
     """Refusals of all cache breakpoints of a request together."""
     automatic = body.get("cache_control")
     yield from marker_refusals(automatic, ("cache_control",))
-    front = [((key, n), members(one)) for key in ("tools", "system") for n, one in enumerate(rows(body.get(key)))]
-    marks = [((*path, "cache_control"), _lifetime(one)) for path, one in [*front, *parts] if _lifetime(one)]
-    most = MAX_MARKERS
+    front_blocks = [
+        ((key, n), members(value)) for key in ("tools", "system") for n, value in enumerate(rows(body.get(key)))
+    ]
+    marks = [
+        ((*path, "cache_control"), _lifetime(value)) for path, value in [*front_blocks, *parts] if _lifetime(value)
+    ]
+    limit = MAX_MARKERS
     if isinstance(automatic, dict):
         lifetime = str(automatic.get("ttl") or "5m")
-        own = _lifetime(_last_block(body))
-        if own and own != lifetime:
-            told = "cache_control: the last block already carries a cache_control with a different ttl"
-            yield Refusal(told, rule="automatic ttl")
-        elif not own:
-            if len(marks) == most:
-                told = f"cache_control: all {most} cache breakpoints are used by blocks; none is left for the request"
-                yield Refusal(told, rule="too many markers")
+        own_lifetime = _lifetime(_last_block(body))
+        if own_lifetime and own_lifetime != lifetime:
+            message = "cache_control: the last block already carries a cache_control with a different ttl"
+            yield Refusal(message, rule="automatic ttl")
+        elif not own_lifetime:
+            if len(marks) == limit:
+                message = (
+                    f"cache_control: all {limit} cache breakpoints are used by blocks; none is left for the request"
+                )
+                yield Refusal(message, rule="too many markers")
             marks.append((("cache_control",), lifetime))
-            most += len(marks) == most + 1
-    if len(marks) > most:
-        told = f"A maximum of {MAX_MARKERS} blocks with cache_control may be provided. Found {len(marks)}."
-        yield Refusal(told, rule="too many markers")
-    short = next((n for n, (_, lifetime) in enumerate(marks) if lifetime == "5m"), len(marks))
-    for path in [path for path, lifetime in marks[short:] if lifetime == "1h"][:1]:
-        told = "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block."
+            limit += len(marks) == limit + 1
+    if len(marks) > limit:
+        message = f"A maximum of {MAX_MARKERS} blocks with cache_control may be provided. Found {len(marks)}."
+        yield Refusal(message, rule="too many markers")
+    first_short = next((n for n, (_, lifetime) in enumerate(marks) if lifetime == "5m"), len(marks))
+    for path in [path for path, lifetime in marks[first_short:] if lifetime == "1h"][:1]:
+        message = "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block."
         order = "Note that blocks are processed in the following order: `tools`, `system`, `messages`."
-        yield refusal_at((*path, "ttl"), f"{told} {order}", "ttl order")
+        yield refusal_at((*path, "ttl"), f"{message} {order}", "ttl order")
 
 
 def _lifetime(block: Body) -> str:
@@ -314,8 +322,8 @@ def _tool(tool: Json, path: Path) -> Iterator[Refusal]:
     kind, name, schema = tool.get("type"), tool.get("name"), tool.get("input_schema")
     if kind not in (None, "custom"):
         if not isinstance(kind, str) or not _TYPED.match(kind):
-            told = f"Input tag '{kind}' found using 'type' does not match any of the expected tags"
-            yield refusal_at(path, told, "unknown tool type")
+            message = f"Input tag '{kind}' found using 'type' does not match any of the expected tags"
+            yield refusal_at(path, message, "unknown tool type")
         elif kind.startswith("tool_search_tool_") and tool.get("defer_loading"):
             yield refusal_at(path, "the tool search tool cannot be deferred", "search deferred")
     else:
@@ -324,8 +332,8 @@ def _tool(tool: Json, path: Path) -> Iterator[Refusal]:
         if isinstance(name, str) and not re.match(_NAME, name):
             yield refusal_at((*path, "name"), f"String should match pattern '{_NAME}'", "tool name")
         if isinstance(schema, dict) and schema.get("type") != "object":
-            told = "Field required" if "type" not in schema else "Input should be 'object'"
-            yield refusal_at((*path, "input_schema", "type"), told, "input schema")
+            message = "Field required" if "type" not in schema else "Input should be 'object'"
+            yield refusal_at((*path, "input_schema", "type"), message, "input schema")
     yield from marker_refusals(tool.get("cache_control"), (*path, "cache_control"))
 
 
@@ -338,12 +346,12 @@ def _choice(choice: Body, named: Sequence[str], tools: bool, thinking: Body, mod
     if not tools and kind != "none":
         yield Refusal("tool_choice: tool_choice may only be specified while providing tools", rule="no tools")
     elif tools and kind == "tool" and choice.get("name") not in named:
-        told = f"Tool '{choice.get('name')}' not found in provided tools"
-        yield Refusal(f"tool_choice: {told}", rule="unknown tool")
+        message = f"Tool '{choice.get('name')}' not found in provided tools"
+        yield Refusal(f"tool_choice: {message}", rule="unknown tool")
     if kind in ("any", "tool"):
         if thinking.get("type") == "enabled":
-            told = "Thinking may not be enabled when tool_choice forces tool use."
-            yield Refusal(told, rule="forced call while thinking")
+            message = "Thinking may not be enabled when tool_choice forces tool use."
+            yield Refusal(message, rule="forced call while thinking")
         elif not model.forced_calls:
             yield Refusal(f"tool_choice: '{kind}' is not supported on this model", rule="forced call")
 
@@ -374,11 +382,11 @@ def _thinking(body: Body, model: Claude, betas: Collection[str]) -> Iterator[Ref
         missing = Refusal("thinking.type: Field required", rule="thinking type")
         yield tag_refusal(kind, _THINKING, ("thinking",), "thinking type") if kind else missing
         return
-    known = _THINKING[kind] | (fields("block_binding object") if CONTROLS in betas else {})
-    yield from field_refusals(thinking, known, ("thinking", kind))
+    known_fields = _THINKING[kind] | (fields("block_binding object") if CONTROLS in betas else {})
+    yield from field_refusals(thinking, known_fields, ("thinking", kind))
     if kind not in model.thinking:
-        told = _UNSUPPORTED.get(kind, f'"thinking.type.{kind}" is not supported for this model.')
-        yield Refusal(told, rule="thinking type")
+        message = _UNSUPPORTED.get(kind, f'"thinking.type.{kind}" is not supported for this model.')
+        yield Refusal(message, rule="thinking type")
     elif kind == "enabled":
         budget, most = thinking.get("budget_tokens"), body.get("max_tokens")
         if isinstance(budget, int) and isinstance(most, int) and budget >= most > 0:
@@ -396,8 +404,8 @@ def _output(config: Body, model: Claude) -> Iterator[Refusal]:
         yield Refusal("This model does not support the effort parameter.", rule="effort")
     elif effort in EFFORTS and effort not in model.efforts:
         levels = ", ".join(sorted(model.efforts))
-        told = f"This model does not support effort level '{effort}'. Supported levels: {levels}."
-        yield Refusal(told, rule="effort")
+        message = f"This model does not support effort level '{effort}'. Supported levels: {levels}."
+        yield Refusal(message, rule="effort")
     if isinstance(form, dict) and (form.get("type") != "json_schema" or not isinstance(form.get("schema"), dict)):
         yield Refusal("output_config.format.schema: Field required", rule="output format")
 
@@ -408,13 +416,13 @@ def _opening(messages: Sequence[Json]) -> Iterator[Refusal]:
     content = blocks(messages[start]["content"]) if start < len(messages) else []
     if content and content[0]["type"] not in ("thinking", "redacted_thinking"):
         kind = content[0]["type"]
-        told = (
+        message = (
             f"Expected `thinking` or `redacted_thinking`, but found `{kind}`. When `thinking` is enabled, a final "
             "`assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` "
             "and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this "
             "requirement, disable `thinking`."
         )
-        yield refusal_at(("messages", start, "content", 0, "type"), told, "thinking first")
+        yield refusal_at(("messages", start, "content", 0, "type"), message, "thinking first")
 
 
 _MAX_IMAGE: Final = 10 * 1024 * 1024
@@ -444,8 +452,8 @@ def _source(kind: str, source: Json, path: Path) -> Iterator[Refusal]:
     if media_type not in allowed:
         yield refusal_at((*path, "media_type"), f"Input should be {format_choices(allowed)}", "wrong value")
     elif kind == "image" and len(data) > _MAX_IMAGE:
-        told = f"image exceeds 10 MB maximum: {len(data)} bytes > {_MAX_IMAGE} bytes"
-        yield refusal_at(path, told, "image size")
+        message = f"image exceeds 10 MB maximum: {len(data)} bytes > {_MAX_IMAGE} bytes"
+        yield refusal_at(path, message, "image size")
     elif kind == "image":
         yield from _image(data, str(media_type), path)
     elif b"%PDF-" not in (_decoded(data) or b"")[:1024]:
@@ -460,11 +468,11 @@ def _image(data: str, media_type: str, path: Path) -> Iterator[Refusal]:
     elif size is None:
         yield Refusal("Could not process image", rule="image unreadable")
     elif f"image/{size.format}" != media_type:
-        told = f"The image was specified using the {media_type} media type, but the image appears to be "
-        yield refusal_at(path, f"{told}a image/{size.format} image", "media type")
+        message = f"The image was specified using the {media_type} media type, but the image appears to be "
+        yield refusal_at(path, f"{message}a image/{size.format} image", "media type")
     elif max(size.width, size.height) > _MAX_EDGE:
-        told = f"At least one of the image dimensions exceed max allowed size: {_MAX_EDGE} pixels"
-        yield refusal_at((*path, "data"), told, "image size")
+        message = f"At least one of the image dimensions exceed max allowed size: {_MAX_EDGE} pixels"
+        yield refusal_at((*path, "data"), message, "image size")
 
 
 def _media(parts: Parts, most: int) -> Iterator[Refusal]:
@@ -483,9 +491,9 @@ def _media(parts: Parts, most: int) -> Iterator[Refusal]:
     if pages > most:
         yield Refusal(f"A maximum of {most} PDF pages may be provided.", rule="too many pages")
     for path in [path for path, edge in edges if edge > _MANY_EDGE and len(edges) > _MANY_IMAGES]:
-        told = "At least one of the image dimensions exceed max allowed size for many-image requests"
+        message = "At least one of the image dimensions exceed max allowed size for many-image requests"
         where = (*path, "image", "source", "base64", "data")
-        yield refusal_at(where, f"{told}: {_MANY_EDGE} pixels", "image size")
+        yield refusal_at(where, f"{message}: {_MANY_EDGE} pixels", "image size")
 
 
 def _decoded(data: Json) -> bytes | None:

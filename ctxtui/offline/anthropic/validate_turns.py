@@ -42,7 +42,7 @@ class RoleRun(Struct):
     last: int
     parts: list[BlockAt] = field(default_factory=list)
 
-    def of(self, *kinds: str) -> list[BlockAt]:
+    def blocks_of(self, *kinds: str) -> list[BlockAt]:
         """Its blocks of these types."""
         return [part for part in self.parts if part.kind in kinds]
 
@@ -92,8 +92,8 @@ def _content(messages: Sequence[Json]) -> Iterator[Refusal]:
         if role == "user":
             yield Refusal(f"messages.{n}: user messages must have non-empty content", rule="empty content")
         elif role != "assistant" or not last:
-            told = "all messages must have non-empty content except for the optional final assistant message"
-            yield Refusal(f"messages.{n}: {told}", rule="empty content")
+            reason = "all messages must have non-empty content except for the optional final assistant message"
+            yield Refusal(f"messages.{n}: {reason}", rule="empty content")
 
 
 def _places(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
@@ -112,13 +112,13 @@ def _places(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
 
 def _calls(run: RoleRun, after: RoleRun) -> Iterator[Refusal]:
     """Each call must be answered in the next message, by blocks at its start."""
-    asked = [str(part.block.get("id")) for part in run.of("tool_use")]
+    call_ids = [str(part.block.get("id")) for part in run.blocks_of("tool_use")]
     answered = set(_leading(after)) if after.role == "user" else set()
-    missing = [id_ for id_ in asked if id_ not in answered]
+    missing = [id_ for id_ in call_ids if id_ not in answered]
     if missing:
-        told = f"`tool_use` ids were found without `tool_result` blocks immediately after: {', '.join(missing)}"
+        message = f"`tool_use` ids were found without `tool_result` blocks immediately after: {', '.join(missing)}"
         each = "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
-        yield Refusal(f"messages.{run.last}: {told}. {each}", rule="call without result")
+        yield Refusal(f"messages.{run.last}: {message}. {each}", rule="call without result")
 
 
 def _leading(run: RoleRun) -> Iterator[str]:
@@ -129,22 +129,24 @@ def _leading(run: RoleRun) -> Iterator[str]:
 
 
 def _answers(run: RoleRun, before: RoleRun) -> Iterator[Refusal]:
-    asked = {str(part.block.get("id")): part for part in before.of("tool_use")} if before.role == "assistant" else {}
-    seen: set[str] = set()
-    for part in run.of("tool_result"):
+    calls = (
+        {str(part.block.get("id")): part for part in before.blocks_of("tool_use")} if before.role == "assistant" else {}
+    )
+    seen_ids: set[str] = set()
+    for part in run.blocks_of("tool_result"):
         id_ = str(part.block.get("tool_use_id"))
-        if id_ not in asked:
-            told = f"unexpected `tool_use_id` found in `tool_result` blocks: {id_}"
+        if id_ not in calls:
+            message = f"unexpected `tool_use_id` found in `tool_result` blocks: {id_}"
             each = "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
-            yield Refusal(f"{part}: {told}. {each}", rule="result without call")
-        elif id_ in seen:
-            told = f"each tool_use must have a single result. Found multiple `tool_result` blocks with id: {id_}"
-            yield Refusal(f"{part}: {told}", rule="two results")
+            yield Refusal(f"{part}: {message}. {each}", rule="result without call")
+        elif id_ in seen_ids:
+            message = f"each tool_use must have a single result. Found multiple `tool_result` blocks with id: {id_}"
+            yield Refusal(f"{part}: {message}", rule="two results")
         else:
-            toolset = asked[id_].block.get("toolset_name")
+            toolset = calls[id_].block.get("toolset_name")
             if toolset != part.block.get("toolset_name"):
                 yield Refusal(f"{part}.tool_result.toolset_name: does not match the `tool_use`", rule="toolset name")
-        seen.add(id_)
+        seen_ids.add(id_)
 
 
 def _server_calls(run: RoleRun, after: RoleRun) -> Iterator[Refusal]:
@@ -156,57 +158,57 @@ def _server_calls(run: RoleRun, after: RoleRun) -> Iterator[Refusal]:
         elif part.kind.endswith(_SERVER_RESULT) and part.kind not in ("tool_result", "mcp_tool_result"):
             id_ = str(part.block.get("tool_use_id"))
             if open_.pop(id_, None) is None:
-                told = f"unexpected `tool_use_id` found in `{part.kind}` blocks: {id_}"
+                message = f"unexpected `tool_use_id` found in `{part.kind}` blocks: {id_}"
                 each = f"Each `{part.kind}` block must have a corresponding `server_tool_use` block before it."
-                yield Refusal(f"{part}: {told}. {each}", rule="server result without call")
+                yield Refusal(f"{part}: {message}. {each}", rule="server result without call")
     if open_ and after.role == "user":
-        if not after.of("tool_result"):
+        if not after.blocks_of("tool_result"):
             id_, part = next(iter(open_.items()))
             name = part.block.get("name")
-            told = f"`{name}` tool use with id `{id_}` was found without a corresponding `{name}_tool_result` block"
-            yield Refusal(f"{part}: {told}", rule="server call without result")
+            message = f"`{name}` tool use with id `{id_}` was found without a corresponding `{name}_tool_result` block"
+            yield Refusal(f"{part}: {message}", rule="server call without result")
         elif any(part.kind != "tool_result" for part in after.parts):
-            told = "a message that answers a turn with an open server tool may only hold `tool_result` blocks"
-            yield Refusal(f"messages.{after.first}: {told}", rule="open server call")
+            message = "a message that answers a turn with an open server tool may only hold `tool_result` blocks"
+            yield Refusal(f"messages.{after.first}: {message}", rule="open server call")
 
 
 def _system(run: RoleRun, before: RoleRun, after: RoleRun, model: Claude) -> Iterator[Refusal]:
     if not model.system_role:
         yield Refusal("role 'system' is not supported on this model", rule="system role")
         return
-    served = bool(before.parts) and before.parts[-1].kind.endswith(_SERVER_RESULT)
-    if not (before.role == "user" or (before.role == "assistant" and served)):
-        told = "a `system` message must follow a `user` message or an `assistant` message that ends in a server tool"
-        yield Refusal(f"messages.{run.first}: {told} result", rule="system place")
+    ends_in_server_result = bool(before.parts) and before.parts[-1].kind.endswith(_SERVER_RESULT)
+    if not (before.role == "user" or (before.role == "assistant" and ends_in_server_result)):
+        message = "a `system` message must follow a `user` message or an `assistant` message that ends in a server tool"
+        yield Refusal(f"messages.{run.first}: {message} result", rule="system place")
     if after.role not in ("", "assistant"):
-        told = "a `system` message must be the last one or be followed by an `assistant` message"
-        yield Refusal(f"messages.{run.last}: {told}", rule="system place")
+        message = "a `system` message must be the last one or be followed by an `assistant` message"
+        yield Refusal(f"messages.{run.last}: {message}", rule="system place")
 
 
 def _ids(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
-    seen: set[str] = set()
-    for part in (part for run in runs for part in run.of("tool_use", "server_tool_use")):
+    seen_ids: set[str] = set()
+    for part in (part for run in runs for part in run.blocks_of("tool_use", "server_tool_use")):
         id_ = str(part.block.get("id"))
-        if id_ in seen:
+        if id_ in seen_ids:
             yield Refusal(f"{part}: `tool_use` ids must be unique", rule="ids unique")
-        seen.add(id_)
+        seen_ids.add(id_)
 
 
 def _end(messages: Sequence[Json], last: RoleRun, model: Claude) -> Iterator[Refusal]:
     for n, message in enumerate(messages):
-        said = rows(members(message).get("content"))
-        if members(message).get("role") == "assistant" and said and members(said[-1]).get("type") in _THINKING:
-            kind = members(said[-1])["type"]
+        content = rows(members(message).get("content"))
+        if members(message).get("role") == "assistant" and content and members(content[-1]).get("type") in _THINKING:
+            kind = members(content[-1])["type"]
             yield Refusal(
                 f"messages.{n}: The final block in an assistant message cannot be `{kind}`.", rule="thinking last"
             )
     if last.role != "assistant":
         return
-    paused = bool(last.of("server_tool_use"))
+    paused = bool(last.blocks_of("server_tool_use"))
     if not model.prefill and not paused:
         yield Refusal(PREFILL, rule="prefill")
     elif last.parts and last.parts[-1].kind == "text":
         text = last.parts[-1].block.get("text")
         if isinstance(text, str) and text != text.rstrip():
-            told = "messages: final assistant content cannot end with trailing whitespace"
-            yield Refusal(told, rule="trailing whitespace")
+            reason = "messages: final assistant content cannot end with trailing whitespace"
+            yield Refusal(reason, rule="trailing whitespace")

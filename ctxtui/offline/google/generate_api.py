@@ -20,7 +20,7 @@ from ctxtui.offline.google import cached_contents
 from ctxtui.offline.google.models import Gemini, gemini
 from ctxtui.offline.google.validate import camel, refusals, shape_refusals
 from ctxtui.offline.json_shape import clamp, fields, members, rows
-from ctxtui.offline.model import Manner
+from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
 from ctxtui.wire.google_parts import part_kind
@@ -92,7 +92,7 @@ def generate(provider: Provider, asked: ApiRequest, target: Target) -> Reply | R
         told = f"The input token count ({weighed.tokens}) exceeds the maximum number of tokens allowed"
         return Refusal(f"{told} ({model.window}).", rule="context window")
     now = provider.now()
-    outcome = provider.ledger.ask(weighed, target.model, now, provider=GOOGLE)
+    outcome = provider.ledger.predict(weighed, target.model, now, provider=GOOGLE)
     said = _answer(provider, asked, weighed, model)
     parts = list(_parts(provider, said, _config(asked), model))
     usage = _usage(outcome, said, parts, model, cached.tokens if cached is not None else 0)
@@ -104,12 +104,12 @@ def generate(provider: Provider, asked: ApiRequest, target: Target) -> Reply | R
     reason = _REASONS[said.ended]
     candidate = {"content": {"parts": parts, "role": "model"}, "finishReason": reason, "index": 0}
     output = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
-    provider.limits.note(now, outcome.total, output)
+    provider.limits.count_request(now, outcome.total, output)
     return Reply(
         body={"candidates": [candidate], **top},
         events=tuple(_stream(parts, reason, top, target.sse)) if target.streams else None,
         kind=SSE if target.sse else LIST,
-        begin=lambda: provider.ledger.begin(outcome, provider.now()),
+        begin=lambda: provider.ledger.record(outcome, provider.now()),
         output=output,
         broken=b"data: " + compact(_BROKEN) + b"\r\n\r\n" if target.sse else b",\r\n" + compact(_BROKEN) + b"]",
     )
@@ -121,7 +121,7 @@ def _config(asked: ApiRequest) -> dict[str, Json]:
 
 def _answer(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Gemini) -> ModelAnswer:
     config, choice = _config(asked), _choice(asked)
-    said = provider.say(weighed.request, read_task(weighed.request), _manner(config, choice, model))
+    said = provider.make_answer(weighed.request, read_task(weighed.request), _answer_options(config, choice, model))
     room = max(1, model.window - weighed.tokens)
     most = min(clamp(config.get("maxOutputTokens"), model.max_output, 1, model.max_output), room)
     stops = [stop for stop in rows(config.get("stopSequences")) if isinstance(stop, str)]
@@ -133,19 +133,19 @@ def _choice(asked: ApiRequest) -> dict[str, Json]:
     return dict(members(camel(tools.get("functionCallingConfig"))))
 
 
-def _manner(config: dict[str, Json], choice: dict[str, Json], model: Gemini) -> Manner:
+def _answer_options(config: dict[str, Json], choice: dict[str, Json], model: Gemini) -> AnswerOptions:
     allowed = rows(choice.get("allowedFunctionNames"))
     forced = ("*" if len(allowed) != 1 else str(allowed[0])) if choice.get("mode") == "ANY" else ""
     form = config.get("responseJsonSchema") or config.get("responseSchema")
     if form is None and config.get("responseMimeType") == "application/json":
         form = {"type": "object"}
     thinking = members(camel(config.get("thinkingConfig")))
-    return Manner(
-        forced=forced,
-        calls=choice.get("mode") != "NONE",
+    return AnswerOptions(
+        forced_tool=forced,
+        may_call=choice.get("mode") != "NONE",
         thinks=model.thinks and thinking.get("thinkingBudget") != 0,
-        form=form,
-        stands_for="" if model.id == OFFLINE else model.id,
+        schema=form,
+        simulated_model="" if model.id == OFFLINE else model.id,
     )
 
 

@@ -111,7 +111,7 @@ class LoggedExchange(Struct, kw_only=True):
         ended = self.now()
         whole = max(0.0, ended - self.started) * 1000
         waited = max(0.0, (self.first_byte or ended) - self.started) * 1000
-        request, told = self.request, [*response.headers.items()] if response is not None else []
+        request, response_headers = self.request, [*response.headers.items()] if response is not None else []
         return {
             "startedDateTime": datetime.fromtimestamp(self.started, UTC).isoformat(timespec="milliseconds"),
             "time": whole,
@@ -125,8 +125,8 @@ class LoggedExchange(Struct, kw_only=True):
             "response": {
                 "status": response.status if response is not None else 0,
                 "statusText": "",
-                **_message(told, self.answer),
-                "content": {"size": len(self.answer), **_content(told, bytes(self.answer))},
+                **_message(response_headers, self.answer),
+                "content": {"size": len(self.answer), **_content(response_headers, bytes(self.answer))},
                 "redirectURL": "",
                 **({"_error": error} if error else {}),
             },

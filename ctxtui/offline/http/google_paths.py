@@ -26,8 +26,10 @@ Post = Callable[[str, ServedRoute, web.Request], Awaitable[web.StreamResponse]]
 def _has_key(query: str, headers: Mapping[str, str]) -> Refusal | None:
     key = headers.get("x-goog-api-key") or query or headers.get("authorization", "").removeprefix("Bearer ").strip()
     if not key:
-        told = "Method doesn't allow unregistered callers (callers without established identity). Please use API Key "
-        return Refusal(f"{told}or other form of API consumer identity to call this API.", 403, rule="key")
+        message = (
+            "Method doesn't allow unregistered callers (callers without established identity). Please use API Key "
+        )
+        return Refusal(f"{message}or other form of API consumer identity to call this API.", 403, rule="key")
     return Refusal("API key not valid. Please pass a valid API key.", 400, rule="key") if REFUSED_KEY in key else None
 
 

@@ -47,8 +47,8 @@ async def serving(server: Server | None = None, *, port: int = 0, host: str = HO
             await site.start()
         except OSError as error:
             raise BadConfig(f"port {port} cannot be opened: {error.strerror}", way_out="name another --port") from error
-        taken = runner.addresses[0][1]
-        yield RunningProvider(f"http://{host}:{taken}", server)
+        bound_port = runner.addresses[0][1]
+        yield RunningProvider(f"http://{host}:{bound_port}", server)
     finally:
         await runner.cleanup()
 

@@ -12,7 +12,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.offline.anthropic import messages_api
 from ctxtui.offline.anthropic.validate import MAX_BYTES
-from ctxtui.offline.exchange import ApiRequest, KeptResponse, NotJson, Refusal, Reply, parse
+from ctxtui.offline.exchange import ApiRequest, NotJson, Refusal, Reply, StoredResponse, parse
 from ctxtui.offline.openai import chat_api, responses_api
 from ctxtui.offline.provider import Provider
 
@@ -44,13 +44,15 @@ def _anthropic_key(headers: Mapping[str, str]) -> Refusal | None:
 def _openai_key(headers: Mapping[str, str]) -> Refusal | None:
     key = headers.get("authorization", "").removeprefix("Bearer ").strip()
     if not key:
-        told = "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer"
-        return Refusal(f"{told} auth (i.e. Authorization: Bearer YOUR_KEY).", 401, rule="key")
+        message = (
+            "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer"
+        )
+        return Refusal(f"{message} auth (i.e. Authorization: Bearer YOUR_KEY).", 401, rule="key")
     if REFUSED_KEY in key:
         shown = f"{key[:4]}****{key[-4:]}"
-        told = f"Incorrect API key provided: {shown}."
-        told += " You can find your API key at https://platform.openai.com/account/api-keys."
-        return Refusal(told, 401, code="invalid_api_key", rule="key")
+        message = f"Incorrect API key provided: {shown}."
+        message += " You can find your API key at https://platform.openai.com/account/api-keys."
+        return Refusal(message, 401, code="invalid_api_key", rule="key")
     return None
 
 
@@ -75,28 +77,30 @@ def serve(
     provider: Provider,
     raw: bytes,
     headers: Mapping[str, str],
-    held: dict[str, KeptResponse] | None = None,
+    responses: dict[str, StoredResponse] | None = None,
 ) -> Reply | Refusal:
-    """The reply to a request with body `raw`, or its refusal; `held` is the state of its WebSocket."""
+    """The reply to a request with body `raw`, or its refusal; `responses` are those stored for its WebSocket."""
     if len(raw) > MAX_BYTES:
         return Refusal("Request exceeds the maximum size", 413, rule="too large")
-    wrong = route.has_key(headers)
-    if wrong is not None:
-        return wrong
+    refusal = route.has_key(headers)
+    if refusal is not None:
+        return refusal
     wait = provider.limits.wait(provider.now())
     if wait is not None:
         return Refusal("Rate limit reached. Please try again later.", 429, code=None, rule=f"rate limit {wait:.0f}")
     try:
-        asked = ApiRequest(raw, parse(raw), headers, held)
+        request = ApiRequest(raw, parse(raw), headers, responses)
     except NotJson as error:
         if route.id_header != "x-request-id":
             return Refusal(f"The request body is not valid JSON: {error}", rule="no JSON")
-        told = "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP"
-        return Refusal(f"{told} library correctly. {error})", rule="no JSON")
-    found = route.refused(provider, asked)
-    if found:
-        return found[0]
+        message = (
+            "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP"
+        )
+        return Refusal(f"{message} library correctly. {error})", rule="no JSON")
+    refusals = route.refused(provider, request)
+    if refusals:
+        return refusals[0]
     try:
-        return route.serve(provider, asked)
+        return route.serve(provider, request)
     except Malformed as error:
         return Refusal(str(error), rule="malformed")

@@ -16,15 +16,15 @@ from aiohttp import WSMsgType, web
 from msgspec import Struct, field
 
 from ctxtui.core.canonical import Json
-from ctxtui.offline.exchange import KeptResponse, Refusal, Reply, compact
+from ctxtui.offline.exchange import Refusal, Reply, StoredResponse, compact
 from ctxtui.offline.faults import BREAKS, DISCONNECT, GARBAGE, STREAM_ERROR, Fault
 from ctxtui.offline.http.exchange_log import current_exchange
 from ctxtui.offline.json_shape import members
 
 _GARBAGE: Final = b"\xff\xfe{]<html>\x00 garbage\r\n"
 _GARBAGE_FRAME: Final = "{]<html> garbage"
-_AT_ONCE: Final = 64
-LARGEST_FRAME: Final = 64 * 1024 * 1024
+_CHUNKS_PER_WRITE: Final = 64
+MAX_FRAME_BYTES: Final = 64 * 1024 * 1024
 Result = TypeVar("Result")
 
 
@@ -48,8 +48,8 @@ async def in_thread(work: Callable[[], Result]) -> Result:
 
 def json_response(value: Json, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
     """Make a JSON response."""
-    told = {**(headers or {}), "content-type": "application/json"}
-    return web.Response(body=compact(value), status=status, headers=told)
+    all_headers = {**(headers or {}), "content-type": "application/json"}
+    return web.Response(body=compact(value), status=status, headers=all_headers)
 
 
 async def send(
@@ -72,7 +72,7 @@ async def send(
     reply.begin()
     chunks = reply.events if breaking is None else reply.events[: breaking.after]
     # Evenly over the time; without a pace, in large groups.
-    step = 1 if seconds else _AT_ONCE
+    step = 1 if seconds else _CHUNKS_PER_WRITE
     loop = asyncio.get_running_loop()
     start = loop.time()
     for n in range(0, len(chunks), step):
@@ -106,7 +106,7 @@ def _drop(request: web.Request) -> None:
         request.transport.abort()
 
 
-Answer = Callable[[bytes, dict[str, KeptResponse]], Awaitable[tuple[Reply | Refusal, Fault | None]]]
+Answer = Callable[[bytes, dict[str, StoredResponse]], Awaitable[tuple[Reply | Refusal, Fault | None]]]
 """Serves a frame with its connection's state; also returns its fault."""
 ErrorBody = Callable[[Refusal, str], Json]
 
@@ -122,47 +122,51 @@ class Connection(Struct):
     answer: Answer
     error: ErrorBody
     pace: float
-    lanes: dict[str, dict[str, KeptResponse]] = field(default_factory=dict)
+    lanes: dict[str, dict[str, StoredResponse]] = field(default_factory=dict)
 
     async def serve(self) -> web.StreamResponse:
         """Serve until it closes."""
         await self.socket.prepare(self.request)
         async for message in self.socket:
             if message.type == WSMsgType.TEXT:
-                await self._take(str(message.data))
+                await self._serve_frame(str(message.data))
             elif message.type == WSMsgType.BINARY:
                 await self._refuse(Refusal("Binary frames are not supported.", rule="binary frame"), "")
         return self.socket
 
-    async def _take(self, text: str) -> None:
+    async def _serve_frame(self, text: str) -> None:
         exchange = current_exchange()
         if exchange is not None:
             exchange.frame(text, sent=False)
         lane = _lane(text)
-        # A conversation may continue in another lane: every response of the connection can be named.
-        held = {id_: kept for kept_there in self.lanes.values() for id_, kept in kept_there.items()}
-        known = set(held)
-        got, fault = await self.answer(text.encode("utf-8", "surrogatepass"), held)
-        if isinstance(got, Refusal):
+        # A conversation may continue in another lane, so all responses of the connection are passed.
+        responses = {
+            id_: response for lane_responses in self.lanes.values() for id_, response in lane_responses.items()
+        }
+        known_ids = set(responses)
+        reply, fault = await self.answer(text.encode("utf-8", "surrogatepass"), responses)
+        if isinstance(reply, Refusal):
             self.lanes.pop(lane, None)
-            await self._refuse(got, lane)
+            await self._refuse(reply, lane)
             return
-        self.lanes[lane] = {id_: kept for id_, kept in held.items() if id_ not in known}
+        self.lanes[lane] = {id_: response for id_, response in responses.items() if id_ not in known_ids}
         breaking = fault if fault is not None and fault.kind in BREAKS else None
-        frames = [_frame(event, lane) for event in got.events or ()]
-        got.begin()
+        frames = [_frame(event, lane) for event in reply.events or ()]
+        reply.begin()
         frames = frames if breaking is None else frames[: breaking.after]
         for frame in frames:
             await self._put(frame)
             if self.pace:
-                await asyncio.sleep(got.output / self.pace / len(frames))
+                await asyncio.sleep(reply.output / self.pace / len(frames))
         if breaking is not None and breaking.kind == DISCONNECT:
             _drop(self.request)
         elif breaking is not None:
-            await self._put(_GARBAGE_FRAME if breaking.kind == GARBAGE else _frame(got.broken, lane))
+            await self._put(_GARBAGE_FRAME if breaking.kind == GARBAGE else _frame(reply.broken, lane))
 
     async def _refuse(self, refusal: Refusal, lane: str) -> None:
-        await self._put(_spelled({"type": "error", "status": refusal.status, **members(self.error(refusal, ""))}, lane))
+        await self._put(
+            _encode_frame({"type": "error", "status": refusal.status, **members(self.error(refusal, ""))}, lane)
+        )
 
     async def _put(self, text: str) -> None:
         await self.socket.send_str(text)
@@ -181,8 +185,8 @@ def _lane(text: str) -> str:
 def _frame(event: bytes, lane: str) -> str:
     """A server-sent event as a frame: its data only."""
     data = event.partition(b"data: ")[2].strip().decode()
-    return _spelled(json.loads(data), lane) if lane else data
+    return _encode_frame(json.loads(data), lane) if lane else data
 
 
-def _spelled(value: dict[str, Json], lane: str) -> str:
+def _encode_frame(value: dict[str, Json], lane: str) -> str:
     return compact(value | ({"stream_id": lane} if lane else {})).decode()

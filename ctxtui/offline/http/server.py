@@ -18,14 +18,14 @@ from msgspec import Struct, field, to_builtins
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
 from ctxtui.offline.anthropic.models import OFFLINE, anthropic_model, anthropic_models
-from ctxtui.offline.exchange import KeptResponse, Refusal, Reply
+from ctxtui.offline.exchange import Refusal, Reply, StoredResponse
 from ctxtui.offline.faults import MAX_ARMED, SLOW, STATUSES, Fault, Faults, parse
 from ctxtui.offline.google.models import list_models
 from ctxtui.offline.http.exchange_log import ExchangeLog, logging_to
 from ctxtui.offline.http.google_paths import ID_HEADER as GOOGLE_ID
 from ctxtui.offline.http.google_paths import add_google, google_model, is_google
 from ctxtui.offline.http.routes import ROUTES, ServedRoute, serve
-from ctxtui.offline.http.sending import LARGEST_FRAME, Connection, in_thread, json_response, send
+from ctxtui.offline.http.sending import MAX_FRAME_BYTES, Connection, in_thread, json_response, send
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.local import Local, add_listings, local_routes
 from ctxtui.offline.openai.models import openai_model, openai_models
@@ -52,22 +52,22 @@ def foreign_header(request: web.Request) -> str:
     Programs send no ``Origin``, and a request without ``Host`` comes from no browser.
     """
     for value in request.headers.getall("Host", []):
-        if _NO_NAME.intersection(value) or not _at_home(f"//{value}"):
+        if _NO_NAME.intersection(value) or not _is_loopback_address(f"//{value}"):
             return f"Host: {value}"
     for value in request.headers.getall("Origin", []):
-        if not _at_home(value):
+        if not _is_loopback_address(value):
             return f"Origin: {value}"
     return ""
 
 
-def _at_home(address: str) -> bool:
+def _is_loopback_address(address: str) -> bool:
     try:
         return is_loopback(urlsplit(address).hostname or "")
     except ValueError:
         return False
 
 
-def locals_only(refused: Callable[[str, Refusal], object]) -> Middleware:
+def locals_only(on_refused: Callable[[str, Refusal], object]) -> Middleware:
     """Middleware that answers strangers with 403; `refused` gets the path and the reason."""
 
     @web.middleware
@@ -75,10 +75,12 @@ def locals_only(refused: Callable[[str, Refusal], object]) -> Middleware:
         why = foreign_header(request)
         if not why:
             return await handler(request)
-        told = f"only this machine is served, under its own name (127.0.0.1, localhost, [::1]); this came with {why!r}"
-        refusal = Refusal(told, 403, "permission_error", rule="stranger")
-        refused(request.path, refusal)
-        return json_response({"type": "error", "error": {"type": refusal.type, "message": told}}, 403)
+        message = (
+            f"only this machine is served, under its own name (127.0.0.1, localhost, [::1]); this came with {why!r}"
+        )
+        refusal = Refusal(message, 403, "permission_error", rule="stranger")
+        on_refused(request.path, refusal)
+        return json_response({"type": "error", "error": {"type": refusal.type, "message": message}}, 403)
 
     return guard
 
@@ -91,40 +93,40 @@ def add_control(app: web.Application, provider: Provider, faults: Faults) -> Non
     """Add ``/_ctxtui/faults`` (GET, POST ``{"faults": [...], "seed": N}``, DELETE) and ``/_ctxtui/clock`` (POST
     ``{"advance": SECONDS}``)."""
 
-    async def told(_: web.Request) -> web.Response:
+    async def list_faults(_: web.Request) -> web.Response:
         return json_response({"faults": [to_builtins(fault) for fault in faults.armed]})
 
-    async def armed(request: web.Request) -> web.Response:
+    async def arm_faults(request: web.Request) -> web.Response:
         try:
-            given = await request.json()
-            if len(given["faults"]) > MAX_ARMED:
+            request_body = await request.json()
+            if len(request_body["faults"]) > MAX_ARMED:
                 raise ValueError(f"at most {MAX_ARMED:,} faults")
-            faults.arm([parse(one) for one in given["faults"]], given.get("seed"))
+            faults.arm([parse(fault) for fault in request_body["faults"]], request_body.get("seed"))
         except (BadConfig, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            return _wrong('{"faults": [...], "seed": N}', error)
-        return await told(request)
+            return _control_error('{"faults": [...], "seed": N}', error)
+        return await list_faults(request)
 
-    async def disarmed(request: web.Request) -> web.Response:
+    async def disarm_faults(request: web.Request) -> web.Response:
         faults.arm([])
-        return await told(request)
+        return await list_faults(request)
 
-    async def moved(request: web.Request) -> web.Response:
+    async def move_clock(request: web.Request) -> web.Response:
         try:
-            ahead = provider.ahead + float((await request.json())["advance"])
-            if not abs(ahead) <= _MAX_CLOCK_SHIFT_S:
+            shift = provider.clock_shift + float((await request.json())["advance"])
+            if not abs(shift) <= _MAX_CLOCK_SHIFT_S:
                 raise ValueError(f"the clock goes at most {_MAX_CLOCK_SHIFT_S:,} seconds ahead or back")
-            provider.ahead = ahead
+            provider.clock_shift = shift
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            return _wrong('{"advance": SECONDS}', error)
+            return _control_error('{"advance": SECONDS}', error)
         return json_response({"now": provider.now()})
 
-    app.router.add_get("/_ctxtui/faults", told)
-    app.router.add_post("/_ctxtui/faults", armed)
-    app.router.add_delete("/_ctxtui/faults", disarmed)
-    app.router.add_post("/_ctxtui/clock", moved)
+    app.router.add_get("/_ctxtui/faults", list_faults)
+    app.router.add_post("/_ctxtui/faults", arm_faults)
+    app.router.add_delete("/_ctxtui/faults", disarm_faults)
+    app.router.add_post("/_ctxtui/clock", move_clock)
 
 
-def _wrong(expected: str, error: Exception) -> web.Response:
+def _control_error(expected: str, error: Exception) -> web.Response:
     return json_response({"error": {"message": f"expected {expected}: {error}"}}, 400)
 
 
@@ -132,12 +134,12 @@ FAULT_HEADER: Final = "x-ctxtui-fault"
 MARK_HEADER: Final = "x-ctxtui-offline"
 """In every answer: ``offline``, or the provider whose rules were simulated."""
 
-_ROOM: Final = 64 * 1024 * 1024
-_SEEN: Final = 1000
-_HELD: Final = 64 * 1024 * 1024
+_MAX_BODY_BYTES: Final = 64 * 1024 * 1024
+_MAX_SEEN_REQUESTS: Final = 1000
+_MAX_SEEN_BYTES: Final = 64 * 1024 * 1024
 
 
-class Seen(Struct, frozen=True):
+class SeenRequest(Struct, frozen=True):
     """One request: its path and body as bytes, the status, the rule that refused it and its fault ("" for none), and
     the complete answer, sent or not."""
 
@@ -158,135 +160,135 @@ class Seen(Struct, frozen=True):
 class Server(Struct):
     """The server: the provider's state, the faults, the pace of answers in tokens a second (0: as fast as possible).
 
-    `seen` are the requests so far, newest last, up to 1,000 requests and 64 MB; `told` is called with each of them,
+    `seen` are the requests so far, newest last, up to 1,000 requests and 64 MB; `on_request` is called with each,
     `log` writes them to a file. With `local` it simulates that local server only. Without `websocket` upgrade requests
-    get a 426. `turn` keeps requests in order.
+    get a 426. `request_lock` keeps requests in order.
     """
 
     provider: Provider = field(default_factory=Provider)
     faults: Faults = field(default_factory=Faults)
     pace: float = 0.0
-    seen: list[Seen] = field(default_factory=list)
-    told: Callable[[Seen], None] | None = None
+    seen: list[SeenRequest] = field(default_factory=list)
+    on_request: Callable[[SeenRequest], None] | None = None
     local: Local | None = None
     log: ExchangeLog | None = None
     websocket: bool = True
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    working: int = 0
+    request_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    in_progress: int = 0
     """Number of requests in progress."""
-    _held: int = 0
+    _seen_bytes: int = 0
 
     def app(self, *, anyone: bool = False) -> web.Application:
         """The web application; it serves this machine only, unless `anyone` is set."""
-        kept = [logging_to(self.log, self.provider.now)] if self.log else []
-        guard = [] if anyone else [locals_only(lambda path, why: self._note(path, b"", why, None))]
-        app = web.Application(client_max_size=_ROOM, middlewares=[*guard, *kept])
-        for path, desk in (local_routes(self.local) if self.local else ROUTES).items():
-            app.router.add_post(path, partial(self._posted, path, desk))
+        logging = [logging_to(self.log, self.provider.now)] if self.log else []
+        guard = [] if anyone else [locals_only(lambda path, why: self._add_seen(path, b"", why, None))]
+        app = web.Application(client_max_size=_MAX_BODY_BYTES, middlewares=[*guard, *logging])
+        for path, route in (local_routes(self.local) if self.local else ROUTES).items():
+            app.router.add_post(path, partial(self._serve_post, path, route))
         add_control(app, self.provider, self.faults)
         if self.local:
             add_listings(app, self.local)
         else:
-            add_google(app, self.provider, self._posted)
+            add_google(app, self.provider, self._serve_post)
             app.router.add_get("/v1/models", self._models)
             app.router.add_get("/v1/models/{id:.+}", self._model)
-            app.router.add_get("/v1/responses", self._connected, allow_head=False)
+            app.router.add_get("/v1/responses", self._serve_websocket, allow_head=False)
             for method, rest in (("GET", ""), ("DELETE", ""), ("GET", "/input_items")):
-                app.router.add_route(method, f"/v1/responses/{{id}}{rest}", self._kept)
+                app.router.add_route(method, f"/v1/responses/{{id}}{rest}", self._stored_response)
         app.router.add_get("/", self._greeting)
-        app.router.add_route("*", "/{path:.*}", self._nowhere)
+        app.router.add_route("*", "/{path:.*}", self._not_found)
         return app
 
-    async def _posted(self, path: str, desk: ServedRoute, request: web.Request) -> web.StreamResponse:
+    async def _serve_post(self, path: str, route: ServedRoute, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
         headers = {name.lower(): value for name, value in request.headers.items()}
-        fault = self._fate(headers)
+        fault = self._next_fault(headers)
         begun = time.monotonic()
-        got = await self._answered(path, desk, raw, headers, fault)
+        reply = await self._make_reply(path, route, raw, headers, fault)
         id_ = self.provider.names.new("req_011C", 20)
-        told = {desk.id_header: id_, MARK_HEADER: OFFLINE, **_own_headers(desk, begun)}
-        if not isinstance(got, Refusal):
-            model = members(got.body).get("model") or members(got.body).get("modelVersion") or OFFLINE
-            told |= {**got.headers, MARK_HEADER: OFFLINE if model == OFFLINE else f"simulating {model}"}
-            return await send(request, got, told, fault, self.pace)
-        if got.status == 429:
-            wait = fault.seconds if fault is not None else float(got.rule.rpartition(" ")[2])
-            told["retry-after"] = str(math.ceil(wait))
-        return json_response(desk.error(got, id_), got.status, told)
+        response_headers = {route.id_header: id_, MARK_HEADER: OFFLINE, **_own_headers(route, begun)}
+        if not isinstance(reply, Refusal):
+            model = members(reply.body).get("model") or members(reply.body).get("modelVersion") or OFFLINE
+            response_headers |= {**reply.headers, MARK_HEADER: OFFLINE if model == OFFLINE else f"simulating {model}"}
+            return await send(request, reply, response_headers, fault, self.pace)
+        if reply.status == 429:
+            wait = fault.seconds if fault is not None else float(reply.rule.rpartition(" ")[2])
+            response_headers["retry-after"] = str(math.ceil(wait))
+        return json_response(route.error(reply, id_), reply.status, response_headers)
 
-    async def _connected(self, request: web.Request) -> web.StreamResponse:
+    async def _serve_websocket(self, request: web.Request) -> web.StreamResponse:
         """Serve a WebSocket, if requested."""
-        desk = ROUTES["/v1/responses"]
+        route = ROUTES["/v1/responses"]
         headers = {name.lower(): value for name, value in request.headers.items()}
         if headers.get("upgrade", "").lower() != "websocket":
-            return await self._nowhere(request)
-        wrong = desk.has_key(headers)
-        if wrong is None and not self.websocket:
-            wrong = Refusal("WebSockets are not served here.", 426, rule="websocket")
-        if wrong is not None:
-            self._note("/v1/responses", b"", wrong, None)
-            return json_response(desk.error(wrong, ""), wrong.status, {MARK_HEADER: OFFLINE})
-        named = self._fate(headers) if FAULT_HEADER in headers else None
+            return await self._not_found(request)
+        refusal = route.has_key(headers)
+        if refusal is None and not self.websocket:
+            refusal = Refusal("WebSockets are not served here.", 426, rule="websocket")
+        if refusal is not None:
+            self._add_seen("/v1/responses", b"", refusal, None)
+            return json_response(route.error(refusal, ""), refusal.status, {MARK_HEADER: OFFLINE})
+        requested_fault = self._next_fault(headers) if FAULT_HEADER in headers else None
 
-        async def answer(raw: bytes, held: dict[str, KeptResponse]) -> tuple[Reply | Refusal, Fault | None]:
-            fault = named or self.faults.next_fault()
-            return await self._answered("/v1/responses", desk, raw, headers, fault, held), fault
+        async def answer(raw: bytes, responses: dict[str, StoredResponse]) -> tuple[Reply | Refusal, Fault | None]:
+            fault = requested_fault or self.faults.next_fault()
+            return await self._make_reply("/v1/responses", route, raw, headers, fault, responses), fault
 
-        socket = web.WebSocketResponse(max_msg_size=LARGEST_FRAME)
-        socket.headers.update({desk.id_header: self.provider.names.new("req_011C", 20), MARK_HEADER: OFFLINE})
-        return await Connection(request, socket, answer, desk.error, self.pace).serve()
+        socket = web.WebSocketResponse(max_msg_size=MAX_FRAME_BYTES)
+        socket.headers.update({route.id_header: self.provider.names.new("req_011C", 20), MARK_HEADER: OFFLINE})
+        return await Connection(request, socket, answer, route.error, self.pace).serve()
 
-    async def _answered(
+    async def _make_reply(
         self,
         path: str,
-        desk: ServedRoute,
+        route: ServedRoute,
         raw: bytes,
         headers: Mapping[str, str],
         fault: Fault | None,
-        held: dict[str, KeptResponse] | None = None,
+        responses: dict[str, StoredResponse] | None = None,
     ) -> Reply | Refusal:
         def work() -> Reply | Refusal:
-            self.working += 1
+            self.in_progress += 1
             try:
-                return serve(desk, self.provider, raw, headers, held)
+                return serve(route, self.provider, raw, headers, responses)
             finally:
-                self.working -= 1
+                self.in_progress -= 1
 
-        got: Reply | Refusal
+        reply: Reply | Refusal
         if fault is not None and fault.kind in STATUSES:
-            got = Refusal(STATUSES[fault.kind], int(fault.kind), rule="injected")
+            reply = Refusal(STATUSES[fault.kind], int(fault.kind), rule="injected")
         else:
             try:
                 # In a thread, one after the other, so that the event loop (of a screen) is not blocked.
-                async with self.turn:
-                    got = await in_thread(work)
+                async with self.request_lock:
+                    reply = await in_thread(work)
             except Exception as error:  # noqa: BLE001 - the boundary of a request: a fault of ours is told as what it is
-                told = f"fault in ctxtui's offline provider: {type(error).__name__}: {error}"
-                got = Refusal(told, 500, rule="fault")
+                message = f"fault in ctxtui's offline provider: {type(error).__name__}: {error}"
+                reply = Refusal(message, 500, rule="fault")
         if fault is not None and fault.kind == SLOW:
             # After the cache lookup: what this request writes can be read when its answer begins.
             await asyncio.sleep(fault.seconds)
-        self._note(path, raw, got, fault)
-        return got
+        self._add_seen(path, raw, reply, fault)
+        return reply
 
-    def _fate(self, headers: Mapping[str, str]) -> Fault | None:
-        named = headers.get(FAULT_HEADER)
-        if named is None:
+    def _next_fault(self, headers: Mapping[str, str]) -> Fault | None:
+        spelled = headers.get(FAULT_HEADER)
+        if spelled is None:
             return self.faults.next_fault()
         try:
-            return parse(named)
+            return parse(spelled)
         except BadConfig as error:
             raise web.HTTPBadRequest(text=str(error)) from None
 
-    def _note(self, path: str, raw: bytes, got: Reply | Refusal, fault: Fault | None) -> None:
-        rule, answer = (got.rule, None) if isinstance(got, Refusal) else ("", got.body)
-        seen = Seen(path, raw, got.status, rule, fault.kind if fault else "", answer)
-        self.seen.append(seen)
-        self._held += len(raw)
-        while len(self.seen) > _SEEN or (self._held > _HELD and len(self.seen) > 1):
-            self._held -= len(self.seen.pop(0).body)
-        if self.told is not None:
-            self.told(seen)
+    def _add_seen(self, path: str, raw: bytes, reply: Reply | Refusal, fault: Fault | None) -> None:
+        rule, answer = (reply.rule, None) if isinstance(reply, Refusal) else ("", reply.body)
+        request = SeenRequest(path, raw, reply.status, rule, fault.kind if fault else "", answer)
+        self.seen.append(request)
+        self._seen_bytes += len(raw)
+        while len(self.seen) > _MAX_SEEN_REQUESTS or (self._seen_bytes > _MAX_SEEN_BYTES and len(self.seen) > 1):
+            self._seen_bytes -= len(self.seen.pop(0).body)
+        if self.on_request is not None:
+            self.on_request(request)
 
     async def _models(self, request: web.Request) -> web.StreamResponse:
         if is_google(request):
@@ -297,36 +299,36 @@ class Server(Struct):
         if is_google(request):
             return google_model(request)
         id_, anthropic = request.match_info["id"], _is_anthropic(request)
-        found = anthropic_model(id_) if anthropic else openai_model(id_)
-        if found is not None:
-            return json_response(found)
-        told = f"model: {id_}" if anthropic else f"The model '{id_}' does not exist"
-        return self._missing(request, told, param="model", code=None if anthropic else "model_not_found")
+        description = anthropic_model(id_) if anthropic else openai_model(id_)
+        if description is not None:
+            return json_response(description)
+        message = f"model: {id_}" if anthropic else f"The model '{id_}' does not exist"
+        return self._refuse_missing(request, message, param="model", code=None if anthropic else "model_not_found")
 
-    async def _kept(self, request: web.Request) -> web.StreamResponse:
+    async def _stored_response(self, request: web.Request) -> web.StreamResponse:
         """Get or delete a stored response, or get its input."""
         id_ = request.match_info["id"]
-        kept = self.provider.kept.get(id_)
-        if kept is None:
-            return self._missing(request, f"Response with id '{id_}' not found.")
+        response = self.provider.responses.get(id_)
+        if response is None:
+            return self._refuse_missing(request, f"Response with id '{id_}' not found.")
         if request.method == "DELETE":
-            del self.provider.kept[id_]
+            del self.provider.responses[id_]
             return json_response({"id": id_, "object": "response", "deleted": True})
         if not request.path.endswith("/input_items"):
-            return json_response(kept.response)
-        items = items_of({"input": kept.items[: len(kept.items) - len(kept.response["output"])]})
+            return json_response(response.response)
+        items = items_of({"input": response.items[: len(response.items) - len(response.response["output"])]})
         return json_response({"object": "list", "data": items[::-1], "has_more": False, "first_id": "", "last_id": ""})
 
-    async def _nowhere(self, request: web.Request) -> web.StreamResponse:
+    async def _not_found(self, request: web.Request) -> web.StreamResponse:
         """Any other path or method."""
-        return self._missing(request, f"{request.method} {request.path} is not served offline")
+        return self._refuse_missing(request, f"{request.method} {request.path} is not served offline")
 
-    def _missing(
-        self, request: web.Request, told: str, param: str | None = None, code: str | None = None
+    def _refuse_missing(
+        self, request: web.Request, message: str, param: str | None = None, code: str | None = None
     ) -> web.Response:
-        desk = ROUTES["/v1/messages" if _is_anthropic(request) else "/v1/chat/completions"]
-        refusal = Refusal(told, 404, param=param, code=code, rule="path")
-        return json_response(desk.error(refusal, self.provider.names.new("req_")), 404)
+        route = ROUTES["/v1/messages" if _is_anthropic(request) else "/v1/chat/completions"]
+        refusal = Refusal(message, 404, param=param, code=code, rule="path")
+        return json_response(route.error(refusal, self.provider.names.new("req_")), 404)
 
     async def _greeting(self, _: web.Request) -> web.StreamResponse:
         paths = local_routes(self.local) if self.local else ROUTES
@@ -337,10 +339,14 @@ def _is_anthropic(request: web.Request) -> bool:
     return "anthropic-version" in request.headers
 
 
-def _own_headers(desk: ServedRoute, begun: float) -> dict[str, str]:
-    if desk.id_header == GOOGLE_ID:
-        return {"server-timing": f"gfet4t7; dur={(time.monotonic() - begun) * 1000:.0f}"}
-    if desk.id_header != "x-request-id":
+def _own_headers(route: ServedRoute, started: float) -> dict[str, str]:
+    if route.id_header == GOOGLE_ID:
+        return {"server-timing": f"gfet4t7; dur={(time.monotonic() - started) * 1000:.0f}"}
+    if route.id_header != "x-request-id":
         return {"anthropic-organization-id": "00000000-0000-0000-0000-000000000000"}
-    spent = f"{(time.monotonic() - begun) * 1000:.0f}"
-    return {"openai-processing-ms": spent, "openai-version": "2020-10-01", "openai-organization": "ctxtui-offline"}
+    milliseconds = f"{(time.monotonic() - started) * 1000:.0f}"
+    return {
+        "openai-processing-ms": milliseconds,
+        "openai-version": "2020-10-01",
+        "openai-organization": "ctxtui-offline",
+    }

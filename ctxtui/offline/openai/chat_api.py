@@ -14,7 +14,7 @@ from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, data_event, pieces
 from ctxtui.offline.json_shape import clamp, members, rows
-from ctxtui.offline.model import Manner
+from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_chat import refusals
 from ctxtui.offline.openai.validate_fields import MAX_CHOICES
@@ -25,7 +25,7 @@ from ctxtui.wire.grammar import CHAT
 _REASONS: Final = {END: "stop", CALLS: "tool_calls", LENGTH: "length", STOP: "stop"}
 MAX_OUTPUT_TOKENS: Final = 200_000
 """Maximum tokens of all choices of a request together."""
-_BESIDE: Final = ("id", "created", "model", "service_tier", "system_fingerprint")
+_CHUNK_MEMBERS: Final = ("id", "created", "model", "service_tier", "system_fingerprint")
 _ERROR_TYPES: Final = {
     429: ("rate_limit_exceeded", "tokens"),
     500: ("server_error", "server_error"),
@@ -37,94 +37,98 @@ _BROKEN: Final = {
 }
 
 
-def find_refusals(_: Provider, asked: ApiRequest) -> list[Refusal]:
+def find_refusals(_: Provider, request: ApiRequest) -> list[Refusal]:
     """The reasons to refuse the request."""
-    return refusals(asked.body)
+    return refusals(request.body)
 
 
-def completions(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
+def completions(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a completion."""
-    model = gpt(asked.model)
+    model = gpt(request.model)
     assert model is not None
-    weighed = provider.ledger.weigh(CHAT, asked.raw, asked.model)
+    weighed = provider.ledger.weigh(CHAT, request.raw, request.model)
     if weighed.tokens > model.window:
         return _too_long(weighed, model)
-    return complete(provider, asked, weighed, model, "openai")
+    return complete(provider, request, weighed, model, "openai")
 
 
-def complete(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Gpt, host: str) -> Reply:
+def complete(provider: Provider, request: ApiRequest, weighed: WeighedRequest, model: Gpt, host: str) -> Reply:
     """The reply to a request that fits the window; `host` is the provider whose caching rules apply."""
     now = provider.now()
-    outcome = provider.ledger.ask(weighed, asked.model, now, provider=host)
-    count = clamp(asked.body.get("n"), 1, 1, MAX_CHOICES)
+    outcome = provider.ledger.predict(weighed, request.model, now, provider=host)
+    count = clamp(request.body.get("n"), 1, 1, MAX_CHOICES)
     # Equal requests get equal answers, and so do the choices of one.
-    choices = [_answered(provider, asked, weighed, model, MAX_OUTPUT_TOKENS // count)] * count
-    messages = [_message(provider, said) for said in choices]
-    usage = _usage(asked, outcome, choices, messages, model)
+    choices = [_make_answer(provider, request, weighed, model, MAX_OUTPUT_TOKENS // count)] * count
+    messages = [_message(provider, answer) for answer in choices]
+    usage = _usage(request, outcome, choices, messages, model)
     completion = {
         "id": provider.names.new("chatcmpl-", 29),
         "object": "chat.completion",
         "created": int(now),
-        "model": asked.model,
+        "model": request.model,
         "choices": [
-            {"index": n, "message": message, "logprobs": None, "finish_reason": _REASONS[said.ended]}
-            for n, (message, said) in enumerate(zip(messages, choices, strict=True))
+            {"index": n, "message": message, "logprobs": None, "finish_reason": _REASONS[answer.ended]}
+            for n, (message, answer) in enumerate(zip(messages, choices, strict=True))
         ],
         "usage": usage,
         "service_tier": "default",
         "system_fingerprint": "fp_ctxtui_offline",
     }
-    provider.limits.note(now, usage["prompt_tokens"], usage["completion_tokens"])
-    told = members(asked.body.get("stream_options")).get("include_usage") is True
+    provider.limits.count_request(now, usage["prompt_tokens"], usage["completion_tokens"])
+    with_usage = members(request.body.get("stream_options")).get("include_usage") is True
     return Reply(
         body=completion,
-        events=tuple(chunks(completion, told)) if asked.streams else None,
-        headers=provider.limits.openai(now),
-        begin=lambda: provider.ledger.begin(outcome, provider.now()),
+        events=tuple(chunks(completion, with_usage)) if request.streams else None,
+        headers=provider.limits.openai_headers(now),
+        begin=lambda: provider.ledger.record(outcome, provider.now()),
         output=usage["completion_tokens"],
         broken=data_event(_BROKEN),
     )
 
 
 def _too_long(weighed: WeighedRequest, model: Gpt) -> Refusal:
-    told = (
+    message = (
         f"This model's maximum context length is {model.window} tokens. However, your messages resulted in "
         f"{weighed.tokens} tokens. Please reduce the length of the messages."
     )
-    return Refusal(told, param="messages", code="context_length_exceeded", rule="context window")
+    return Refusal(message, param="messages", code="context_length_exceeded", rule="context window")
 
 
-def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Gpt, room: int) -> ModelAnswer:
-    body = asked.body
-    wanted = body.get("max_completion_tokens") or body.get("max_tokens") or model.max_output
+def _make_answer(
+    provider: Provider, request: ApiRequest, weighed: WeighedRequest, model: Gpt, limit: int
+) -> ModelAnswer:
+    body = request.body
+    requested = body.get("max_completion_tokens") or body.get("max_tokens") or model.max_output
     stops = [body["stop"]] if isinstance(body.get("stop"), str) else rows(body.get("stop"))
-    said = provider.say(weighed.request, read_task(weighed.request), _manner(asked, model))
-    most = min(clamp(wanted, model.max_output, 1, room), model.window - weighed.tokens)
-    return limit_answer(said, [stop for stop in stops if isinstance(stop, str)], most, text_counter(asked.model))
+    answer = provider.make_answer(weighed.request, read_task(weighed.request), _answer_options(request, model))
+    max_tokens = min(clamp(requested, model.max_output, 1, limit), model.window - weighed.tokens)
+    return limit_answer(
+        answer, [stop for stop in stops if isinstance(stop, str)], max_tokens, text_counter(request.model)
+    )
 
 
-def _manner(asked: ApiRequest, model: Gpt) -> Manner:
-    body, choice = asked.body, asked.body.get("tool_choice")
+def _answer_options(request: ApiRequest, model: Gpt) -> AnswerOptions:
+    body, choice = request.body, request.body.get("tool_choice")
     named = members(members(choice).get("function")).get("name")
     form = members(members(body.get("response_format")).get("json_schema")).get("schema")
     if members(body.get("response_format")).get("type") == "json_object":
         form = {"type": "object"}
-    return Manner(
-        forced="*" if choice == "required" else str(named or ""),
-        calls=choice != "none",
+    return AnswerOptions(
+        forced_tool="*" if choice == "required" else str(named or ""),
+        may_call=choice != "none",
         parallel=body.get("parallel_tool_calls") is not False,
         thinks=model.reasons and body.get("reasoning_effort") != "none",
-        form=form,
-        stands_for="" if asked.model == OFFLINE else asked.model,
+        schema=form,
+        simulated_model="" if request.model == OFFLINE else request.model,
     )
 
 
-def _message(provider: Provider, said: ModelAnswer) -> dict[str, Json]:
-    message: dict[str, Json] = {"role": "assistant", "content": said.text or None, "refusal": None, "annotations": []}
-    if not said.text and not said.calls:
+def _message(provider: Provider, answer: ModelAnswer) -> dict[str, Json]:
+    message: dict[str, Json] = {"role": "assistant", "content": answer.text or None, "refusal": None, "annotations": []}
+    if not answer.text and not answer.calls:
         message["content"] = ""
-    if said.calls:
-        message["tool_calls"] = [_call(provider, call) for call in said.calls]
+    if answer.calls:
+        message["tool_calls"] = [_call(provider, call) for call in answer.calls]
     return message
 
 
@@ -134,13 +138,13 @@ def _call(provider: Provider, call: AnsweredCall) -> dict[str, Json]:
 
 
 def _usage(
-    asked: ApiRequest, outcome: CacheOutcome, choices: list[ModelAnswer], messages: list[dict[str, Json]], model: Gpt
+    request: ApiRequest, outcome: CacheOutcome, choices: list[ModelAnswer], messages: list[dict[str, Json]], model: Gpt
 ) -> dict[str, Json]:
-    count = text_counter(asked.model)
-    reasoning = sum(count(p.text) for said in choices for p in said.parts if isinstance(p, Thought))
+    count = text_counter(request.model)
+    reasoning = sum(count(p.text) for answer in choices for p in answer.parts if isinstance(p, Thought))
     blocks = [from_part({"type": "text", "text": m["content"]}) for m in messages if m["content"]]
     blocks += [from_part({**call, "type": "tool_call"}) for m in messages for call in m.get("tool_calls", ())]
-    output = reasoning + output_tokens(asked.model, blocks)
+    output = reasoning + output_tokens(request.model, blocks)
     details = {"cached_tokens": outcome.read, "audio_tokens": 0}
     if model.breakpoints:
         details["cache_write_tokens"] = outcome.written
@@ -158,10 +162,10 @@ def _usage(
     }
 
 
-def chunks(completion: dict[str, Json], told: bool) -> Iterator[bytes]:
-    """The chunks of a streamed `completion`; `told`: with its usage in a last one."""
-    base: dict[str, Json] = {key: completion[key] for key in _BESIDE if key in completion}
-    base |= {"object": "chat.completion.chunk"} | ({"usage": None} if told else {})
+def chunks(completion: dict[str, Json], with_usage: bool) -> Iterator[bytes]:
+    """The chunks of a streamed `completion`; `with_usage`: the last one has its usage."""
+    base: dict[str, Json] = {key: completion[key] for key in _CHUNK_MEMBERS if key in completion}
+    base |= {"object": "chat.completion.chunk"} | ({"usage": None} if with_usage else {})
 
     def chunk(index: int, delta: dict[str, Json], reason: str | None = None) -> bytes:
         choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": reason}
@@ -182,7 +186,7 @@ def chunks(completion: dict[str, Json], told: bool) -> Iterator[bytes]:
                 yield chunk(index, {"tool_calls": [{"index": n, "function": {"arguments": piece}}]})
         yield chunk(index, {}, choice["finish_reason"])
     base |= {"timings": completion["timings"]} if "timings" in completion else {}
-    if told:
+    if with_usage:
         yield data_event({**base, "choices": [], "usage": completion["usage"]})
     yield b"data: [DONE]\n\n"
 

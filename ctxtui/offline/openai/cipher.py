@@ -11,12 +11,12 @@ from ctxtui.core.canonical import Json
 
 _MARK: Final = b"ctxtui offline\0"
 _SEAL: Final = 12
-_LEAST: Final = 24
+_MIN_FOREIGN_BYTES: Final = 24
 
 
-def encrypt(words: str) -> str:
-    """Encode reasoning `words` as ``encrypted_content``."""
-    body = words.encode("utf-8", "surrogatepass")
+def encrypt(text: str) -> str:
+    """Encode the reasoning `text` as ``encrypted_content``."""
+    body = text.encode("utf-8", "surrogatepass")
     return base64.b64encode(_MARK + blake2b(body, digest_size=_SEAL).digest() + body).decode()
 
 
@@ -46,6 +46,6 @@ def is_acceptable(cipher: Json) -> bool:
     if raw is None:
         return False
     if not raw.startswith(_MARK):
-        return len(raw) >= _LEAST
+        return len(raw) >= _MIN_FOREIGN_BYTES
     seal, body = raw[len(_MARK) : len(_MARK) + _SEAL], raw[len(_MARK) + _SEAL :]
     return seal == blake2b(body, digest_size=_SEAL).digest()

@@ -57,8 +57,8 @@ def gpt(model: str) -> Gpt | None:
     plain = STAND_IN if model == OFFLINE else plain_id(model)
     if not _NAME.match(plain):
         return None
-    found = _VERSION.match(plain)
-    version = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+    match = _VERSION.match(plain)
+    version = (int(match[1]), int(match[2] or 0)) if match else (0, 0)
     series = plain.startswith("o")
     facts = card(OFFLINE if model == OFFLINE else plain)
     return Gpt(

@@ -12,9 +12,9 @@ from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, Words, limit_answer
 from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.conversation import ScriptTask, find_namespace, read_task
-from ctxtui.offline.exchange import ApiRequest, KeptResponse, Refusal, Reply, named_event, named_events, pieces
+from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, StoredResponse, named_event, named_events, pieces
 from ctxtui.offline.json_shape import members, rows
-from ctxtui.offline.model import Manner, summarize
+from ctxtui.offline.model import AnswerOptions, summarize
 from ctxtui.offline.openai.cipher import decrypt, encrypt
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_responses import items_of, kind_of, refusals
@@ -27,24 +27,24 @@ Event = dict[str, Json]
 
 def events(response: dict[str, Json]) -> Iterator[Event]:
     """The events of `response`, numbered in order."""
-    for number, event in enumerate(_all(response)):
+    for number, event in enumerate(_unnumbered_events(response)):
         yield {**event, "sequence_number": number}
 
 
-def _all(response: dict[str, Json]) -> Iterator[Event]:
+def _unnumbered_events(response: dict[str, Json]) -> Iterator[Event]:
     begun = {**response, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
     yield {"type": "response.created", "response": begun}
     yield {"type": "response.in_progress", "response": begun}
     for index, item in enumerate(response["output"]):
         where = {"output_index": index}
-        yield {"type": "response.output_item.added", **where, "item": _opened(item)}
-        yield from _inside(item, {**where, "item_id": item["id"]})
+        yield {"type": "response.output_item.added", **where, "item": _started_item(item)}
+        yield from _item_events(item, {**where, "item_id": item["id"]})
         yield {"type": "response.output_item.done", **where, "item": item}
     last = "response.incomplete" if response["status"] == "incomplete" else "response.completed"
     yield {"type": last, "response": response}
 
 
-def _opened(item: Event) -> Event:
+def _started_item(item: Event) -> Event:
     empty: dict[str, Event] = {
         "message": {"content": [], "status": "in_progress"},
         "function_call": {"arguments": "", "status": "in_progress"},
@@ -65,14 +65,14 @@ _PARTS: Final[dict[str, tuple[str, str, str, str, Event]]] = {
 }
 
 
-def _inside(item: Event, where: Event) -> Iterator[Event]:
+def _item_events(item: Event, where: Event) -> Iterator[Event]:
     if item["type"] in _CALLED:
-        name, given, done = _CALLED[item["type"]]
-        yield from ({"type": f"{name}.delta", **where, "delta": piece} for piece in pieces(item[given]))
+        name, arguments_key, done = _CALLED[item["type"]]
+        yield from ({"type": f"{name}.delta", **where, "delta": piece} for piece in pieces(item[arguments_key]))
         yield {"type": f"{name}.done", **where, **{key: item[key] for key in done}}
     elif item["type"] in _PARTS:
-        held, index, outer, inner, more = _PARTS[item["type"]]
-        for n, part in enumerate(item[held]):
+        parts_key, index, outer, inner, more = _PARTS[item["type"]]
+        for n, part in enumerate(item[parts_key]):
             place = {**where, index: n}
             yield {"type": f"response.{outer}.added", **place, "part": {**part, "text": ""}}
             for piece in pieces(part["text"]):
@@ -81,46 +81,46 @@ def _inside(item: Event, where: Event) -> Iterator[Event]:
             yield {"type": f"response.{outer}.done", **place, "part": part}
 
 
-def read_input(provider: Provider, asked: ApiRequest, model: Gpt) -> tuple[WeighedRequest, list[Json]]:
+def read_input(provider: Provider, request: ApiRequest, model: Gpt) -> tuple[WeighedRequest, list[Json]]:
     """The request as `model` reads it and the ``input_transformations`` that report removals.
 
     With automatic truncation, the oldest items of one that is too long are removed.
     """
-    kept = previous_response(provider, asked)
+    previous = previous_response(provider, request)
     items = [
         provider.items.get(str(item.get("id")), item) if kind_of(item) == "item_reference" else item
-        for item in [*(kept.items if kept else ()), *items_of(asked.body)]
+        for item in [*(previous.items if previous else ()), *items_of(request.body)]
     ]
     items, removed = (items, []) if model.all_turns else _without_old_reasoning(items)
-    weighed = _weigh(provider, asked, items)
-    while asked.body.get("truncation") == "auto" and weighed.tokens > model.window and len(items) > 1:
+    weighed = _weigh(provider, request, items)
+    while request.body.get("truncation") == "auto" and weighed.tokens > model.window and len(items) > 1:
         items = _drop_oldest(items)
-        weighed = _weigh(provider, asked, items)
+        weighed = _weigh(provider, request, items)
     return weighed, removed
 
 
-def previous_response(provider: Provider, asked: ApiRequest) -> KeptResponse | None:
-    """The response that the request continues: held by its WebSocket, or stored for all."""
-    id_ = str(asked.body.get("previous_response_id"))
-    return (asked.held or {}).get(id_) or provider.kept.get(id_)
+def previous_response(provider: Provider, request: ApiRequest) -> StoredResponse | None:
+    """The response that the request continues: stored for its WebSocket, or for all."""
+    id_ = str(request.body.get("previous_response_id"))
+    return (request.socket_responses or {}).get(id_) or provider.responses.get(id_)
 
 
-def _weigh(provider: Provider, asked: ApiRequest, items: Sequence[Json]) -> WeighedRequest:
-    raw = asked.raw
-    if items != asked.body.get("input"):
-        raw = canonical.dumps({**asked.body, "input": list(items)})
-    return provider.ledger.weigh(RESPONSES, raw, asked.model)
+def _weigh(provider: Provider, request: ApiRequest, items: Sequence[Json]) -> WeighedRequest:
+    raw = request.raw
+    if items != request.body.get("input"):
+        raw = canonical.dumps({**request.body, "input": list(items)})
+    return provider.ledger.weigh(RESPONSES, raw, request.model)
 
 
 def _without_old_reasoning(items: list[dict[str, Json]]) -> tuple[list[dict[str, Json]], list[Json]]:
     """Remove the reasoning of earlier turns (``reasoning.context`` current_turn); also returns the removed items."""
     last = max((n for n, item in enumerate(items) if item.get("role") == "user"), default=0)
     gone = [item for item in items[:last] if kind_of(item) == "reasoning"]
-    told = [
+    report = [
         {"id": item.get("id") or "", "type": "reasoning", "action": "removed", "reason": "turn_boundary"}
         for item in gone
     ]
-    return [item for n, item in enumerate(items) if n >= last or kind_of(item) != "reasoning"], told
+    return [item for n, item in enumerate(items) if n >= last or kind_of(item) != "reasoning"], report
 
 
 def _drop_oldest(items: list[dict[str, Json]]) -> list[dict[str, Json]]:
@@ -163,124 +163,130 @@ _BROKEN: Final = {
 }
 
 
-def find_refusals(provider: Provider, asked: ApiRequest, counting: bool = False) -> list[Refusal]:
+def find_refusals(provider: Provider, request: ApiRequest, counting: bool = False) -> list[Refusal]:
     """The reasons to refuse the request."""
-    kept = previous_response(provider, asked)
-    if asked.body.get("conversation") is not None:
-        given = asked.body["conversation"]
-        told = f"Conversation with id '{members(given).get('id') or given}' not found."
-        return [Refusal(told, 404, param="conversation", rule="conversation")]
-    items = kept.items if kept else None
-    by_socket = asked.held is not None
-    return refusals(asked.body, before=items, stored=provider.items, counting=counting, by_socket=by_socket)
+    previous = previous_response(provider, request)
+    if request.body.get("conversation") is not None:
+        conversation = request.body["conversation"]
+        message = f"Conversation with id '{members(conversation).get('id') or conversation}' not found."
+        return [Refusal(message, 404, param="conversation", rule="conversation")]
+    items = previous.items if previous else None
+    by_socket = request.socket_responses is not None
+    return refusals(request.body, before=items, stored=provider.items, counting=counting, by_socket=by_socket)
 
 
-def input_tokens(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
+def input_tokens(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a token count."""
-    weighed, _ = read_input(provider, asked, _model(asked))
+    weighed, _ = read_input(provider, request, _model(request))
     return Reply(body={"object": "response.input_tokens", "input_tokens": weighed.tokens})
 
 
-def create(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
+def create(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a response."""
-    model = _model(asked)
-    weighed, removed = read_input(provider, asked, model)
+    model = _model(request)
+    weighed, removed = read_input(provider, request, model)
     if weighed.tokens > model.window:
-        told = "Your input exceeds the context window of this model. Please adjust your input and try again."
-        return Refusal(told, param="input", code="context_length_exceeded", rule="context window")
+        message = "Your input exceeds the context window of this model. Please adjust your input and try again."
+        return Refusal(message, param="input", code="context_length_exceeded", rule="context window")
     now = provider.now()
-    if asked.body.get("generate") is False:
-        return _prepared(provider, asked, now)
-    outcome = provider.ledger.ask(weighed, asked.model, now, provider="openai")
+    if request.body.get("generate") is False:
+        return _empty_reply(provider, request, now)
+    outcome = provider.ledger.predict(weighed, request.model, now, provider="openai")
     talk = read_task(weighed.request)
-    if members(asked.body.get("prompt_cache_options")).get("prewarm") is True:
-        said, output = ModelAnswer(()), []
-    elif any(members(item).get("type") == _TRIGGER for item in rows(asked.body.get("input"))[-1:]):
+    if members(request.body.get("prompt_cache_options")).get("prewarm") is True:
+        answer, output = ModelAnswer(()), []
+    elif any(members(item).get("type") == _TRIGGER for item in rows(request.body.get("input"))[-1:]):
         # Only the provider reads the item that replaces the conversation from here on.
         compacted = {"type": "compaction", "encrypted_content": encrypt(summarize(talk, task=True))}
-        said, output = ModelAnswer(()), [{"id": provider.names.new("cmp_"), **compacted}]
+        answer, output = ModelAnswer(()), [{"id": provider.names.new("cmp_"), **compacted}]
     else:
-        said = _answered(provider, asked, weighed, talk, model)
-        output = list(_output(provider, asked, said, talk))
-    response = _response(provider, asked, now, said, output)
-    response["usage"] = usage = _usage(asked, outcome, said, output)
+        answer = _make_answer(provider, request, weighed, talk, model)
+        output = list(_output(provider, request, answer, talk))
+    response = _response(provider, request, now, answer, output)
+    response["usage"] = usage = _usage(request, outcome, answer, output)
     if removed:
         response["input_transformations"] = removed
-    _keep(provider, asked, response)
-    provider.limits.note(now, usage["input_tokens"], usage["output_tokens"])
+    _store_response(provider, request, response)
+    provider.limits.count_request(now, usage["input_tokens"], usage["output_tokens"])
     return Reply(
         body=response,
-        events=named_events(events(response)) if asked.streams else None,
-        headers=provider.limits.openai(now),
-        begin=lambda: provider.ledger.begin(outcome, provider.now()),
+        events=named_events(events(response)) if request.streams else None,
+        headers=provider.limits.openai_headers(now),
+        begin=lambda: provider.ledger.record(outcome, provider.now()),
         output=usage["output_tokens"],
         broken=named_event("error", _BROKEN),
     )
 
 
-def _prepared(provider: Provider, asked: ApiRequest, now: float) -> Reply:
+def _empty_reply(provider: Provider, request: ApiRequest, now: float) -> Reply:
     """The reply to a request with generation disabled: a response to continue. No model reads it, so usage is 0."""
-    response = _response(provider, asked, now, ModelAnswer(()), [])
+    response = _response(provider, request, now, ModelAnswer(()), [])
     counts = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
     details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
     response["usage"] = counts | details
-    _keep(provider, asked, response)
-    return Reply(body=response, events=named_events(events(response)), headers=provider.limits.openai(now))
+    _store_response(provider, request, response)
+    return Reply(body=response, events=named_events(events(response)), headers=provider.limits.openai_headers(now))
 
 
-def _model(asked: ApiRequest) -> Gpt:
-    model = gpt(asked.model)
+def _model(request: ApiRequest) -> Gpt:
+    model = gpt(request.model)
     assert model is not None
     return model
 
 
-def _answered(
-    provider: Provider, asked: ApiRequest, weighed: WeighedRequest, talk: ScriptTask, model: Gpt
+def _make_answer(
+    provider: Provider, request: ApiRequest, weighed: WeighedRequest, talk: ScriptTask, model: Gpt
 ) -> ModelAnswer:
-    most = min(int(asked.body.get("max_output_tokens") or model.max_output), model.window - weighed.tokens)
-    said = provider.say(weighed.request, talk, _manner(asked, model))
-    return limit_answer(said, (), most, text_counter(asked.model))
+    most = min(int(request.body.get("max_output_tokens") or model.max_output), model.window - weighed.tokens)
+    answer = provider.make_answer(weighed.request, talk, _answer_options(request, model))
+    return limit_answer(answer, (), most, text_counter(request.model))
 
 
-def _manner(asked: ApiRequest, model: Gpt) -> Manner:
-    body, choice = asked.body, asked.body.get("tool_choice")
+def _answer_options(request: ApiRequest, model: Gpt) -> AnswerOptions:
+    body, choice = request.body, request.body.get("tool_choice")
     form = members(members(body.get("text")).get("format"))
-    return Manner(
-        forced="*" if choice == "required" else str(members(choice).get("name") or ""),
-        calls=choice != "none",
+    return AnswerOptions(
+        forced_tool="*" if choice == "required" else str(members(choice).get("name") or ""),
+        may_call=choice != "none",
         parallel=body.get("parallel_tool_calls") is not False,
         thinks=model.reasons and members(body.get("reasoning")).get("effort") != "none",
-        form=form.get("schema") or ({"type": "object"} if form.get("type") == "json_object" else None),
-        stands_for="" if asked.model == OFFLINE else asked.model,
+        schema=form.get("schema") or ({"type": "object"} if form.get("type") == "json_object" else None),
+        simulated_model="" if request.model == OFFLINE else request.model,
     )
 
 
-def _output(provider: Provider, asked: ApiRequest, said: ModelAnswer, talk: ScriptTask) -> Iterator[dict[str, Json]]:
-    summed = members(asked.body.get("reasoning")).get("summary")
-    status = "incomplete" if said.ended == LENGTH else "completed"
-    for part in said.parts:
+def _output(
+    provider: Provider, request: ApiRequest, answer: ModelAnswer, talk: ScriptTask
+) -> Iterator[dict[str, Json]]:
+    has_summary = members(request.body.get("reasoning")).get("summary")
+    status = "incomplete" if answer.ended == LENGTH else "completed"
+    for part in answer.parts:
         if isinstance(part, Thought):
-            told: dict[str, Json] = {"summary": [{"type": "summary_text", "text": part.text}] if summed else []}
-            told["encrypted_content"] = encrypt(part.text)
-            yield {"id": provider.names.new("rs_"), "type": "reasoning", **told}
+            fields: dict[str, Json] = {"summary": [{"type": "summary_text", "text": part.text}] if has_summary else []}
+            fields["encrypted_content"] = encrypt(part.text)
+            yield {"id": provider.names.new("rs_"), "type": "reasoning", **fields}
         elif isinstance(part, Words):
             content = [{"type": "output_text", "annotations": [], "logprobs": [], "text": part.text}]
-            told = {"status": status, "role": "assistant", "content": content}
-            yield {"id": provider.names.new("msg_"), "type": "message", **told}
+            fields = {"status": status, "role": "assistant", "content": content}
+            yield {"id": provider.names.new("msg_"), "type": "message", **fields}
         else:
             namespace, free = find_namespace(part, talk.tools)
-            kind, id_, given = ("custom_tool_call", "ctc_", "input") if free else ("function_call", "fc_", "arguments")
+            kind, id_, arguments_key = (
+                ("custom_tool_call", "ctc_", "input") if free else ("function_call", "fc_", "arguments")
+            )
             call: dict[str, Json] = {"call_id": provider.names.new("call_"), "name": part.name}
             call |= {"namespace": namespace} if namespace else {}
-            call[given] = part.spelled if free else canonical.dump_text(part.arguments)
+            call[arguments_key] = part.arguments_text if free else canonical.dump_text(part.arguments)
             yield {"id": provider.names.new(id_), "type": kind, "status": "completed", **call}
 
 
 def _response(
-    provider: Provider, asked: ApiRequest, now: float, said: ModelAnswer, output: list[dict[str, Json]]
+    provider: Provider, request: ApiRequest, now: float, answer: ModelAnswer, output: list[dict[str, Json]]
 ) -> dict[str, Json]:
-    echoed = {key: asked.body.get(key) if asked.body.get(key) is not None else usual for key, usual in _ECHOED.items()}
-    cut = said.ended == LENGTH
+    echoed = {
+        key: request.body.get(key) if request.body.get(key) is not None else usual for key, usual in _ECHOED.items()
+    }
+    cut = answer.ended == LENGTH
     return {
         "id": provider.names.new("resp_"),
         "object": "response",
@@ -289,24 +295,24 @@ def _response(
         "background": False,
         "error": None,
         "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
-        "model": asked.model,
+        "model": request.model,
         "output": output,
-        "reasoning": {"effort": None, "summary": None, **members(asked.body.get("reasoning"))},
+        "reasoning": {"effort": None, "summary": None, **members(request.body.get("reasoning"))},
         "service_tier": "default",
         **echoed,
-        "text": {**_ECHOED["text"], **members(asked.body.get("text"))},
+        "text": {**_ECHOED["text"], **members(request.body.get("text"))},
     }
 
 
 def _usage(
-    asked: ApiRequest, outcome: CacheOutcome, said: ModelAnswer, output: list[dict[str, Json]]
+    request: ApiRequest, outcome: CacheOutcome, answer: ModelAnswer, output: list[dict[str, Json]]
 ) -> dict[str, Json]:
-    count = text_counter(asked.model)
-    reasoning = sum(count(part.text) for part in said.parts if isinstance(part, Thought))
-    summed = sum(count(decrypt(item["encrypted_content"])) for item in output if item["type"] == "compaction")
+    count = text_counter(request.model)
+    reasoning = sum(count(part.text) for part in answer.parts if isinstance(part, Thought))
+    summary_tokens = sum(count(decrypt(item["encrypted_content"])) for item in output if item["type"] == "compaction")
     blocks = [from_part(part) for item in output for part in rows(item.get("content"))]
     blocks += [from_part(item) for item in output if item["type"] in _WHOLE]
-    spoken = reasoning + (summed or output_tokens(asked.model, blocks))
+    spoken = reasoning + (summary_tokens or output_tokens(request.model, blocks))
     writes = dict(outcome.writes)
     details: dict[str, Json] = {"cached_tokens": outcome.read, "cache_write_tokens": outcome.written}
     if outcome.written:
@@ -321,11 +327,11 @@ def _usage(
     }
 
 
-def _keep(provider: Provider, asked: ApiRequest, response: dict[str, Json]) -> None:
-    earlier = previous_response(provider, asked)
-    items = [*(earlier.items if earlier else ()), *items_of(asked.body), *response["output"]]
-    kept = KeptResponse(items, response, len(asked.raw))
-    if asked.held is not None:
-        asked.held[response["id"]] = kept
-    if asked.body.get("store") is not False:
-        provider.keep(response["id"], kept)
+def _store_response(provider: Provider, request: ApiRequest, response: dict[str, Json]) -> None:
+    earlier = previous_response(provider, request)
+    items = [*(earlier.items if earlier else ()), *items_of(request.body), *response["output"]]
+    stored = StoredResponse(items, response, len(request.raw))
+    if request.socket_responses is not None:
+        request.socket_responses[response["id"]] = stored
+    if request.body.get("store") is not False:
+        provider.store_response(response["id"], stored)

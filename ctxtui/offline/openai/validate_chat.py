@@ -35,21 +35,21 @@ from ctxtui.offline.openai.validate_fields import (
 )
 
 ROLES: Final = ("system", "assistant", "user", "function", "tool", "developer")
-_WORDS: Final = fields("role! string, content string|array, name string")
+_MESSAGE_FIELDS: Final = fields("role! string, content string|array, name string")
 _BY_ROLE: Final[dict[str, Fields]] = {
-    # The last one: what litellm keeps beside an answer goes back with it (facts §13.3).
-    "assistant": _WORDS
+    # The last field: litellm resends its own data with an answer (facts §13.3).
+    "assistant": _MESSAGE_FIELDS
     | fields(
         "refusal string, audio object, tool_calls array, function_call object, annotations array, "
         "provider_specific_fields object"
     ),
-    "tool": _WORDS | fields("tool_call_id! string"),
+    "tool": _MESSAGE_FIELDS | fields("tool_call_id! string"),
 }
 _PARTS: Final[dict[str, Fields]] = {
     name: fields(f"type! string, prompt_cache_breakpoint object, {name}! {kind}")
     for name, kind in {"text": "string", "image_url": "object", "input_audio": "object", "file": "object"}.items()
 }
-_SAID_PARTS: Final[dict[str, Fields]] = {
+_ASSISTANT_PARTS: Final[dict[str, Fields]] = {
     "text": fields("type! string, text! string"),
     "refusal": fields("type! string, refusal! string"),
 }
@@ -69,10 +69,10 @@ def message_refusals(message: Json, n: int, model: Gpt) -> Iterator[Refusal]:
     if isinstance(role, str) and role not in ROLES:
         yield wrong_value(role, ROLES, f"messages[{n}].role")
         return
-    yield from object_refusals(message, _BY_ROLE.get(str(role), _WORDS), path)
+    yield from object_refusals(message, _BY_ROLE.get(str(role), _MESSAGE_FIELDS), path)
     if role in ("system", "developer") and not model.system_role:
-        told = f"Unsupported value: 'messages[{n}].role' does not support '{role}' with this model."
-        yield Refusal(told, param=f"messages[{n}].role", code="unsupported_value", rule="role")
+        reason = f"Unsupported value: 'messages[{n}].role' does not support '{role}' with this model."
+        yield Refusal(reason, param=f"messages[{n}].role", code="unsupported_value", rule="role")
     value = members(message)
     yield from _content(value, n)
     if role == "assistant":
@@ -84,30 +84,30 @@ def message_refusals(message: Json, n: int, model: Gpt) -> Iterator[Refusal]:
 
 def _content(message: Mapping[str, Json], n: int) -> Iterator[Refusal]:
     content, role = message.get("content"), message.get("role")
-    silent = role == "assistant" and any(
+    needs_no_content = role == "assistant" and any(
         message.get(key) for key in ("tool_calls", "function_call", "refusal", "audio")
     )
-    if content is None and not silent:
-        told = "Invalid value for 'content': expected a string, got null."
-        yield Refusal(told, param=f"messages.[{n}].content", rule="content required")
-    elif content == [] and not silent:
+    if content is None and not needs_no_content:
+        reason = "Invalid value for 'content': expected a string, got null."
+        yield Refusal(reason, param=f"messages.[{n}].content", rule="content required")
+    elif content == [] and not needs_no_content:
         yield empty_array(f"messages[{n}].content")
-    known = _SAID_PARTS if role == "assistant" else _PARTS
+    known_parts = _ASSISTANT_PARTS if role == "assistant" else _PARTS
     for m, part in enumerate(rows(content)):
-        yield from _part(part, ("messages", n, "content", m), known, str(role))
+        yield from _part(part, ("messages", n, "content", m), known_parts, str(role))
 
 
-def _part(part: Json, path: Path, known: Mapping[str, Fields], role: str) -> Iterator[Refusal]:
+def _part(part: Json, path: Path, known_parts: Mapping[str, Fields], role: str) -> Iterator[Refusal]:
     kind = members(part).get("type")
     if not isinstance(part, dict):
         yield describe_fault(ShapeFault("type", path, ShapeField(("object",)), part))
     elif kind == "image_url" and role != "user":
-        told = f"Image URLs are only allowed for messages with role 'user', but this message with role '{role}'"
-        yield invalid(format_path(path[:2]), f"{told} contains an image URL.", rule="image place")
-    elif not isinstance(kind, str) or kind not in known or (role not in ("user", "assistant") and kind != "text"):
-        yield wrong_value(str(kind), tuple(known), f"{format_path(path)}.type")
+        message = f"Image URLs are only allowed for messages with role 'user', but this message with role '{role}'"
+        yield invalid(format_path(path[:2]), f"{message} contains an image URL.", rule="image place")
+    elif not isinstance(kind, str) or kind not in known_parts or (role not in ("user", "assistant") and kind != "text"):
+        yield wrong_value(str(kind), tuple(known_parts), f"{format_path(path)}.type")
     else:
-        yield from object_refusals(part, known[kind], path)
+        yield from object_refusals(part, known_parts[kind], path)
 
 
 def _call(call: Json, path: Path) -> Iterator[Refusal]:
@@ -125,34 +125,34 @@ def _call(call: Json, path: Path) -> Iterator[Refusal]:
 
 def pair_refusals(messages: Sequence[Mapping[str, Json]]) -> Iterator[Refusal]:
     """Each call must be answered before the next message, each answer must have a call."""
-    asked: list[str] = []
-    open_: list[str] = []
+    call_ids: list[str] = []
+    open_ids: list[str] = []
     for n, message in enumerate([*messages, {}]):
         if message.get("role") == "tool":
-            yield from _answer(str(message.get("tool_call_id")), n, asked, open_)
+            yield from _answer(str(message.get("tool_call_id")), n, call_ids, open_ids)
             continue
-        if open_:
-            told = (
+        if open_ids:
+            reason = (
                 "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
-                f"'tool_call_id'. The following tool_call_ids did not have response messages: {', '.join(open_)}"
+                f"'tool_call_id'. The following tool_call_ids did not have response messages: {', '.join(open_ids)}"
             )
-            yield Refusal(told, param=f"messages.[{n}].role", rule="call without result")
-        asked = [str(members(call).get("id")) for call in rows(message.get("tool_calls"))]
-        open_ = list(asked)
+            yield Refusal(reason, param=f"messages.[{n}].role", rule="call without result")
+        call_ids = [str(members(call).get("id")) for call in rows(message.get("tool_calls"))]
+        open_ids = list(call_ids)
 
 
-def _answer(id_: str, n: int, asked: list[str], open_: list[str]) -> Iterator[Refusal]:
-    if not asked:
-        told = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
-        yield Refusal(f"Invalid parameter: {told}", param=f"messages.[{n}].role", rule="result without call")
-    elif id_ not in asked:
-        told = f"Invalid parameter: 'tool_call_id' of '{id_}' not found in 'tool_calls' of previous message."
-        yield Refusal(told, param=f"messages.[{n}].tool_call_id", rule="result without call")
-    elif id_ not in open_:
-        told = f"Invalid parameter: Duplicate value for 'tool_call_id' of '{id_}' in message[{n}]"
-        yield Refusal(told, param=f"messages.[{n}].tool_call_id", rule="two results")
+def _answer(id_: str, n: int, call_ids: list[str], open_ids: list[str]) -> Iterator[Refusal]:
+    if not call_ids:
+        message = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+        yield Refusal(f"Invalid parameter: {message}", param=f"messages.[{n}].role", rule="result without call")
+    elif id_ not in call_ids:
+        message = f"Invalid parameter: 'tool_call_id' of '{id_}' not found in 'tool_calls' of previous message."
+        yield Refusal(message, param=f"messages.[{n}].tool_call_id", rule="result without call")
+    elif id_ not in open_ids:
+        message = f"Invalid parameter: Duplicate value for 'tool_call_id' of '{id_}' in message[{n}]"
+        yield Refusal(message, param=f"messages.[{n}].tool_call_id", rule="two results")
     else:
-        open_.remove(id_)
+        open_ids.remove(id_)
 
 
 _FIELDS: Final = (
@@ -178,19 +178,19 @@ def refusals(body: Json) -> list[Refusal]:
         return [Refusal("We could not parse the JSON body of your request.", rule="no object")]
     if body.get("model") is None:
         return [Refusal("you must provide a model parameter", rule="no model")]
-    found = [describe_fault(fault) for fault in faults(body, _FIELDS)]
-    if found:
-        return found
+    errors = [describe_fault(fault) for fault in faults(body, _FIELDS)]
+    if errors:
+        return errors
     model = gpt(body["model"])
     if model is None:
-        told = f"The model `{body['model']}` does not exist or you do not have access to it."
-        return [Refusal(told, 404, code="model_not_found", rule="unknown model")]
+        reason = f"The model `{body['model']}` does not exist or you do not have access to it."
+        return [Refusal(reason, 404, code="model_not_found", rule="unknown model")]
     messages = body["messages"]
     if not messages:
         return [empty_array("messages")]
-    found = [refusal for n, message in enumerate(messages) for refusal in message_refusals(message, n, model)]
-    if found:
-        return found
+    errors = [refusal for n, message in enumerate(messages) for refusal in message_refusals(message, n, model)]
+    if errors:
+        return errors
     return [*pair_refusals(messages), *_parameters(body, model), *_tools(body)]
 
 
@@ -201,19 +201,19 @@ def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
         if model.reasons:
             yield unsupported("max_tokens", "max_completion_tokens")
         elif body.get("max_completion_tokens") is not None:
-            told = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
-            yield Refusal(told, code="invalid_parameter_combination", rule="max_tokens")
+            message = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
+            yield Refusal(message, code="invalid_parameter_combination", rule="max_tokens")
     if body.get("reasoning_effort") is not None and not model.reasons:
-        told = "Unrecognized request argument supplied: reasoning_effort"
-        yield Refusal(told, rule="unsupported parameter")
+        message = "Unrecognized request argument supplied: reasoning_effort"
+        yield Refusal(message, rule="unsupported parameter")
     yield from temperature_refusals(body, model.fixed)
     stop = body.get("stop")
     if isinstance(stop, list) and len(stop) > _STOPS:
         yield long_array("stop", _STOPS, len(stop))
     yield from stream_refusals(body)
     if body.get("web_search_options") is not None and "search" not in model.id:
-        told = "Web search options not supported with this model."
-        yield Refusal(told, param="web_search_options", rule="web search")
+        message = "Web search options not supported with this model."
+        yield Refusal(message, param="web_search_options", rule="web search")
 
 
 def _tools(body: Mapping[str, Json]) -> Iterator[Refusal]:

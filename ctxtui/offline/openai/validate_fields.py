@@ -55,11 +55,11 @@ def describe_fault(fault: ShapeFault) -> Refusal:
             end, code, bound = "below minimum", "below_min_value", f">= {field.at_least}"
         else:
             end, code, bound = "above maximum", "above_max_value", f"<= {field.at_most}"
-        told = f"{noun} {end} value. Expected a value {bound}, but got {fault.value} instead."
-        return invalid(where, told, f"{noun}_{code}")
+        message = f"{noun} {end} value. Expected a value {bound}, but got {fault.value} instead."
+        return invalid(where, message, f"{noun}_{code}")
     nouns = [_NOUNS[name] for name in field.types]
     expected = nouns[0] if len(nouns) == 1 else f"one of {' or '.join(nouns)}"
-    told, code = {
+    message, code = {
         "missing": (f"Missing required parameter: '{where}'.", "missing_required_parameter"),
         "extra": (f"Unknown parameter: '{where}'.", "unknown_parameter"),
         "type": (
@@ -67,57 +67,61 @@ def describe_fault(fault: ShapeFault) -> Refusal:
             "invalid_type",
         ),
     }[fault.kind]
-    return Refusal(told, param=where, code=code, rule=code.replace("_", " "))
+    return Refusal(message, param=where, code=code, rule=code.replace("_", " "))
 
 
-def invalid(where: str, told: str, code: str = "invalid_value", rule: str = "") -> Refusal:
+def invalid(where: str, message: str, code: str = "invalid_value", rule: str = "") -> Refusal:
     """The refusal of a wrong value at `where`."""
-    return Refusal(f"Invalid '{where}': {told}", param=where, code=code, rule=rule or code.replace("_", " "))
+    return Refusal(f"Invalid '{where}': {message}", param=where, code=code, rule=rule or code.replace("_", " "))
 
 
-def object_refusals(value: Json, known: Fields, path: Path) -> Iterator[Refusal]:
+def object_refusals(value: Json, known_fields: Fields, path: Path) -> Iterator[Refusal]:
     """Refusals of the members of an object at `path`, or of another type."""
     if not isinstance(value, dict):
         yield describe_fault(ShapeFault("type", path, ShapeField(("object",)), value))
         return
-    yield from map(describe_fault, faults(value, known, path))
+    yield from map(describe_fault, faults(value, known_fields, path))
 
 
-def large_output(where: str, wanted: Json, most: int) -> Iterator[Refusal]:
+def large_output(where: str, requested: Json, maximum: int) -> Iterator[Refusal]:
     """Refuse more output tokens than the model supports."""
-    if isinstance(wanted, int) and wanted > most:
-        told = f"{where} is too large: {wanted}. This model supports at most {most} completion tokens, whereas you "
-        yield Refusal(f"{told}provided {wanted}.", param=where, code="invalid_value", rule="max_tokens")
+    if isinstance(requested, int) and requested > maximum:
+        message = (
+            f"{where} is too large: {requested}. This model supports at most {maximum} completion tokens, whereas you "
+        )
+        yield Refusal(f"{message}provided {requested}.", param=where, code="invalid_value", rule="max_tokens")
 
 
 def wrong_value(value: str, supported: Sequence[str], where: str) -> Refusal:
     """The refusal of an unsupported word."""
     names = [f"'{name}'" for name in supported]
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])}, and {names[-1]}"
-    told = f"Invalid value: '{value}'. Supported values are: {listed}."
-    return Refusal(told, param=where, code="invalid_value", rule="invalid value")
+    message = f"Invalid value: '{value}'. Supported values are: {listed}."
+    return Refusal(message, param=where, code="invalid_value", rule="invalid value")
 
 
 def empty_array(where: str) -> Refusal:
     """The refusal of an empty list."""
-    told = "empty array. Expected an array with minimum length 1, but got an empty array instead."
-    return invalid(where, told, "empty_array")
+    message = "empty array. Expected an array with minimum length 1, but got an empty array instead."
+    return invalid(where, message, "empty_array")
 
 
-def long_array(where: str, most: int, length: int) -> Refusal:
+def long_array(where: str, maximum: int, length: int) -> Refusal:
     """The refusal of a list that is too long."""
-    told = f"array too long. Expected an array with maximum length {most}, but got an array with length {length}"
-    return invalid(where, f"{told} instead.", "array_above_max_length", "array too long")
+    message = f"array too long. Expected an array with maximum length {maximum}, but got an array with length {length}"
+    return invalid(where, f"{message} instead.", "array_above_max_length", "array too long")
 
 
 def name_refusals(name: Json, where: str) -> Iterator[Refusal]:
     """Refusals of a function's name."""
     if isinstance(name, str) and not re.match(NAME, name):
-        told = f"string does not match pattern. Expected a string that matches the pattern '{NAME}'."
-        yield invalid(where, told, rule="tool name")
+        message = f"string does not match pattern. Expected a string that matches the pattern '{NAME}'."
+        yield invalid(where, message, rule="tool name")
     elif isinstance(name, str) and len(name) > MAX_NAME_CHARS:
-        told = f"string too long. Expected a string with maximum length {MAX_NAME_CHARS}, but got a string with length"
-        yield invalid(where, f"{told} {len(name)} instead.", "string_above_max_length", "tool name")
+        message = (
+            f"string too long. Expected a string with maximum length {MAX_NAME_CHARS}, but got a string with length"
+        )
+        yield invalid(where, f"{message} {len(name)} instead.", "string_above_max_length", "tool name")
 
 
 def function_refusals(function: Mapping[str, Json], path: Path, where: str) -> Iterator[Refusal]:
@@ -127,9 +131,9 @@ def function_refusals(function: Mapping[str, Json], path: Path, where: str) -> I
     if isinstance(schema, dict) and schema and schema.get("type") != "object":
         got = schema.get("type")
         shown = "None" if got is None else f'"{got}"'
-        told = f"schema must be a JSON Schema of 'type: \"object\"', got 'type: {shown}'."
+        reason = f"schema must be a JSON Schema of 'type: \"object\"', got 'type: {shown}'."
         code = "invalid_function_parameters"
-        message = f"Invalid schema for function '{function.get('name')}': {told}"
+        message = f"Invalid schema for function '{function.get('name')}': {reason}"
         yield Refusal(message, param=where, code=code, rule="input schema")
 
 
@@ -143,32 +147,32 @@ def list_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
     if not rows(tools):
         for key in ("tool_choice", "parallel_tool_calls"):
             if body.get(key) is not None and body.get(key) != "none":
-                told = f"'{key}' is only allowed when 'tools' are specified."
-                yield Refusal(told, param=key, rule="no tools")
+                message = f"'{key}' is only allowed when 'tools' are specified."
+                yield Refusal(message, param=key, rule="no tools")
 
 
 def choice_refusals(choice: Json, name: Json, named: Sequence[Json]) -> Iterator[Refusal]:
     """Refuse an unknown choice, or a forced function that is no tool."""
     if isinstance(choice, str) and choice not in ("none", "auto", "required"):
-        told = f"Invalid value: '{choice}'. Supported values are: 'none', 'auto', and 'required'."
-        yield Refusal(told, param="tool_choice", code="invalid_value", rule="invalid value")
+        message = f"Invalid value: '{choice}'. Supported values are: 'none', 'auto', and 'required'."
+        yield Refusal(message, param="tool_choice", code="invalid_value", rule="invalid value")
     elif isinstance(name, str) and name not in named:
-        told = f"Tool choice '{name}' not found in 'tools' parameter."
-        yield Refusal(told, param="tool_choice", rule="unknown tool")
+        message = f"Tool choice '{name}' not found in 'tools' parameter."
+        yield Refusal(message, param="tool_choice", rule="unknown tool")
 
 
 def stream_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
     """Refuse options of a stream without a stream."""
     if body.get("stream_options") is not None and body.get("stream") is not True:
-        told = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
-        yield Refusal(told, param="stream_options", rule="stream options")
+        message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+        yield Refusal(message, param="stream_options", rule="stream options")
 
 
 def unsupported(param: str, instead: str = "") -> Refusal:
     """The refusal of an unsupported parameter."""
-    told = f"Unsupported parameter: '{param}' is not supported with this model."
-    told += f" Use '{instead}' instead." if instead else ""
-    return Refusal(told, param=param, code="unsupported_parameter", rule="unsupported parameter")
+    message = f"Unsupported parameter: '{param}' is not supported with this model."
+    message += f" Use '{instead}' instead." if instead else ""
+    return Refusal(message, param=param, code="unsupported_parameter", rule="unsupported parameter")
 
 
 def temperature_refusals(body: Mapping[str, Json], fixed: bool) -> Iterator[Refusal]:
@@ -176,9 +180,9 @@ def temperature_refusals(body: Mapping[str, Json], fixed: bool) -> Iterator[Refu
     for key in ("temperature", "top_p"):
         value = body.get(key)
         if fixed and value is not None and value != 1:
-            told = f"Unsupported value: '{key}' does not support {value} with this model."
-            told += " Only the default (1) value is supported."
-            yield Refusal(told, param=key, code="unsupported_value", rule="unsupported value")
+            message = f"Unsupported value: '{key}' does not support {value} with this model."
+            message += " Only the default (1) value is supported."
+            yield Refusal(message, param=key, code="unsupported_value", rule="unsupported value")
 
 
 def called_function(value: Json) -> Mapping[str, Json]:

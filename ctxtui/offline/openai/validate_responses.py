@@ -62,11 +62,11 @@ def tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
 
 def offered_tools(body: Mapping[str, Json], items: Sequence[Json]) -> list[Json]:
     """All definitions of a request: its own, those of its ``additional_tools`` `items`, and those in namespaces."""
-    given = [*rows(body.get("tools"))]
+    definitions = [*rows(body.get("tools"))]
     for item in items:
         if members(item).get("type") == "additional_tools":
-            given += rows(item.get("tools"))
-    return [one for tool in given for one in (tool, *rows(members(tool).get("tools")))]
+            definitions += rows(item.get("tools"))
+    return [definition for tool in definitions for definition in (tool, *rows(members(tool).get("tools")))]
 
 
 ROLES: Final = ("user", "assistant", "system", "developer")
@@ -108,11 +108,11 @@ _INPUT: Final[dict[str, Fields]] = {
     "input_file": fields(f"{_MARK}, file_id string, file_data string, filename string, file_url string, detail string"),
     "input_audio": fields(f"{_MARK}, input_audio! object"),
 }
-_SAID: Final[dict[str, Fields]] = {
+_ASSISTANT_PARTS: Final[dict[str, Fields]] = {
     "output_text": fields("type! string, text! string, annotations array, logprobs array"),
     "refusal": fields("type! string, refusal! string"),
 }
-_ANSWERED: Final = {name: _INPUT[name] for name in ("input_text", "input_image", "input_file")}
+_OUTPUT_PARTS: Final = {name: _INPUT[name] for name in ("input_text", "input_image", "input_file")}
 _BETWEEN_AGENTS: Final[dict[str, Fields]] = {
     **{name: _INPUT[name] for name in ("input_text", "input_image")},
     "encrypted_content": fields("type! string, encrypted_content! string"),
@@ -145,9 +145,11 @@ def item_refusals(item: Json, n: int) -> Iterator[Refusal]:
         if isinstance(role, str) and role not in ROLES:
             yield wrong_value(role, ROLES, f"input[{n}].role")
             return
-        yield from _parts(item.get("content"), ("input", n, "content"), _SAID if role == "assistant" else _INPUT)
+        yield from _parts(
+            item.get("content"), ("input", n, "content"), _ASSISTANT_PARTS if role == "assistant" else _INPUT
+        )
     elif kind in ("function_call_output", "custom_tool_call_output"):
-        yield from _parts(item.get("output"), ("input", n, "output"), _ANSWERED)
+        yield from _parts(item.get("output"), ("input", n, "output"), _OUTPUT_PARTS)
     elif kind == "agent_message":
         yield from _parts(item.get("content"), ("input", n, "content"), _BETWEEN_AGENTS)
     elif kind == "additional_tools":
@@ -155,13 +157,13 @@ def item_refusals(item: Json, n: int) -> Iterator[Refusal]:
             yield from tool_refusals(tool, ("input", n, "tools", m))
 
 
-def _parts(content: Json, path: Path, known: Mapping[str, Fields]) -> Iterator[Refusal]:
+def _parts(content: Json, path: Path, known_parts: Mapping[str, Fields]) -> Iterator[Refusal]:
     for m, part in enumerate(rows(content)):
         kind = members(part).get("type")
-        if not isinstance(kind, str) or kind not in known:
-            yield wrong_value(str(kind), tuple(known), format_path((*path, m)))
+        if not isinstance(kind, str) or kind not in known_parts:
+            yield wrong_value(str(kind), tuple(known_parts), format_path((*path, m)))
         else:
-            yield from object_refusals(part, known[kind], (*path, m))
+            yield from object_refusals(part, known_parts[kind], (*path, m))
 
 
 _PAIRS: Final = {
@@ -171,7 +173,7 @@ _PAIRS: Final = {
 _NOUNS: Final = {"function_call": "function call", "custom_tool_call": "custom tool call"}
 _FOLLOWING: Final = ("_call", "reasoning", "program")
 
-_NOT_KEPT: Final = (
+_NOT_STORED_HINT: Final = (
     " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item "
     "from your input."
 )
@@ -180,85 +182,85 @@ Item = Mapping[str, Json]
 
 
 def order_refusals(
-    items: Sequence[Item], stored: Mapping[str, Item] | None, own: int, store: bool, whole: bool
+    items: Sequence[Item], stored: Mapping[str, Item] | None, own_start: int, store: bool, whole: bool
 ) -> Iterator[Refusal]:
     """Refusals of all `items` together; those from `own` on are the request's, the others are stored.
 
     `stored` are the known items by id, None if unknown; `store` is the request's, `whole`: `items` are the whole
     conversation.
     """
-    yield from _known(items[own:], stored, store)
+    yield from _id_refusals(items[own_start:], stored, store)
     resolved = [(stored or {}).get(str(i.get("id")), i) if kind_of(i) == "item_reference" else i for i in items]
     unresolved = any(kind_of(item) == "item_reference" for item in resolved)
-    yield from _calls(resolved, whole and not unresolved, own)
-    yield from _reasoning(resolved, own)
-    triggers = [n for n, item in enumerate(items[own:]) if kind_of(item) == "compaction_trigger"]
-    if triggers and triggers[0] != len(items) - own - 1:
-        told = "The 'compaction_trigger' item must be the last input item."
-        yield Refusal(told, param=f"input[{triggers[0]}]", rule="compaction trigger")
+    yield from _calls(resolved, whole and not unresolved, own_start)
+    yield from _reasoning(resolved, own_start)
+    triggers = [n for n, item in enumerate(items[own_start:]) if kind_of(item) == "compaction_trigger"]
+    if triggers and triggers[0] != len(items) - own_start - 1:
+        message = "The 'compaction_trigger' item must be the last input item."
+        yield Refusal(message, param=f"input[{triggers[0]}]", rule="compaction trigger")
 
 
-def _known(items: Sequence[Item], stored: Mapping[str, Item] | None, store: bool) -> Iterator[Refusal]:
-    seen: set[str] = set()
+def _id_refusals(items: Sequence[Item], stored: Mapping[str, Item] | None, store: bool) -> Iterator[Refusal]:
+    seen_ids: set[str] = set()
     for item in items:
         id_, kind = item.get("id"), kind_of(item)
         cipher = item.get("encrypted_content")
         if (kind == "reasoning" and cipher and not is_acceptable(cipher)) or (
             kind == "compaction" and was_changed(cipher)
         ):
-            told = f"The encrypted content {str(cipher)[:8]}... could not be verified."
+            message = f"The encrypted content {str(cipher)[:8]}... could not be verified."
             code = "invalid_encrypted_content"
-            yield Refusal(told, param="input", code=code, rule="encrypted content")
+            yield Refusal(message, param="input", code=code, rule="encrypted content")
         if not isinstance(id_, str):
             continue
-        if id_ in seen:
-            told = f"Duplicate item found with id {id_}. Remove duplicate items from your input and try again."
-            yield Refusal(told, param="input", rule="duplicate item")
-        seen.add(id_)
+        if id_ in seen_ids:
+            message = f"Duplicate item found with id {id_}. Remove duplicate items from your input and try again."
+            yield Refusal(message, param="input", rule="duplicate item")
+        seen_ids.add(id_)
         needs = kind == "item_reference" or (kind == "reasoning" and not item.get("encrypted_content"))
         if needs and stored is not None and id_ not in stored:
-            told = f"Item with id '{id_}' not found."
-            told += "" if store else _NOT_KEPT
-            yield Refusal(told, 404, param="input", rule="item not found")
+            message = f"Item with id '{id_}' not found."
+            message += "" if store else _NOT_STORED_HINT
+            yield Refusal(message, 404, param="input", rule="item not found")
 
 
-def _calls(items: Sequence[Item], whole: bool, own: int) -> Iterator[Refusal]:
-    asked: dict[tuple[str, str], int] = {}
+def _calls(items: Sequence[Item], whole: bool, own_start: int) -> Iterator[Refusal]:
+    calls: dict[tuple[str, str], int] = {}
     answered: set[tuple[str, str]] = set()
     for n, item in enumerate(items):
         kind, id_ = kind_of(item), str(item.get("call_id") or item.get("id"))
         if kind in _PAIRS.values():
-            asked[kind, id_] = n
+            calls[kind, id_] = n
         elif kind in _PAIRS:
             key = _PAIRS[kind], id_
-            if key not in asked and whole:
+            if key not in calls and whole:
                 noun = _NOUNS.get(key[0], key[0])
-                told = f"No tool call found for {noun} output with call_id {id_}."
-                yield Refusal(told, param="input", rule="result without call")
-            elif key in answered and n >= own:
-                told = f"Duplicate output for call_id {id_}."
-                yield Refusal(told, param="input", rule="two results")
+                message = f"No tool call found for {noun} output with call_id {id_}."
+                yield Refusal(message, param="input", rule="result without call")
+            elif key in answered and n >= own_start:
+                message = f"Duplicate output for call_id {id_}."
+                yield Refusal(message, param="input", rule="two results")
             answered.add(key)
-    for key in asked:
+    for key in calls:
         if key not in answered:
-            told = f"No tool output found for {_NOUNS.get(key[0], key[0])} {key[1]}."
-            yield Refusal(told, param="input", rule="call without result")
+            message = f"No tool output found for {_NOUNS.get(key[0], key[0])} {key[1]}."
+            yield Refusal(message, param="input", rule="call without result")
 
 
-def _reasoning(items: Sequence[Item], own: int) -> Iterator[Refusal]:
+def _reasoning(items: Sequence[Item], own_start: int) -> Iterator[Refusal]:
     """Reasoning must be followed by the item that it led to."""
     for n, item in enumerate(items):
-        if kind_of(item) != "reasoning" or n < own:
+        if kind_of(item) != "reasoning" or n < own_start:
             continue
         after = items[n + 1] if n + 1 < len(items) else {"type": "nothing"}
         kind = kind_of(after)
-        led = (kind == "message" and after.get("role") == "assistant") or kind.endswith(_FOLLOWING)
+        is_followed = (kind == "message" and after.get("role") == "assistant") or kind.endswith(_FOLLOWING)
         # Codex cuts an answer when another agent sends a message, and resends the rest (facts §13.3).
-        led = led or kind == "agent_message"
-        if not led and kind != "item_reference":
+        is_followed = is_followed or kind == "agent_message"
+        if not is_followed and kind != "item_reference":
             id_ = item.get("id") or "rs_unnamed"
-            told = f"Item '{id_}' of type 'reasoning' was provided without its required following item."
-            yield Refusal(told, param="input", rule="reasoning alone")
+            message = f"Item '{id_}' of type 'reasoning' was provided without its required following item."
+            yield Refusal(message, param="input", rule="reasoning alone")
 
 
 _COUNTED: Final = fields(
@@ -301,23 +303,23 @@ def refusals(
     if not isinstance(body, dict):
         return [Refusal("We could not parse the JSON body of your request.", rule="no object")]
     fields = _COUNTED if counting else _FIELDS | _FRAMED if by_socket else _FIELDS
-    found = [describe_fault(fault) for fault in faults(body, fields)]
-    if found:
-        return found
+    errors = [describe_fault(fault) for fault in faults(body, fields)]
+    if errors:
+        return errors
     model = gpt(body["model"])
     if model is None:
-        told = f"The requested model '{body['model']}' does not exist."
-        return [Refusal(told, param="model", code="model_not_found", rule="unknown model")]
+        message = f"The requested model '{body['model']}' does not exist."
+        return [Refusal(message, param="model", code="model_not_found", rule="unknown model")]
     earlier = body.get("previous_response_id") or body.get("conversation")
     items = items_of(body)
-    found = list(_presence(body, items))
-    found += [refusal for n, item in enumerate(items) for refusal in item_refusals(item, n)]
-    if found:
-        return found
+    errors = list(_presence(body, items))
+    errors += [refusal for n, item in enumerate(items) for refusal in item_refusals(item, n)]
+    if errors:
+        return errors
     if body.get("previous_response_id") is not None and before is None and stored is not None:
-        told = f"Previous response with id '{body['previous_response_id']}' not found."
+        message = f"Previous response with id '{body['previous_response_id']}' not found."
         code = "previous_response_not_found"
-        return [Refusal(told, param="previous_response_id", code=code, rule="previous response")]
+        return [Refusal(message, param="previous_response_id", code=code, rule="previous response")]
     whole = not earlier or before is not None
     order = order_refusals([*(before or ()), *items], stored, len(before or ()), body.get("store") is not False, whole)
     return [*order, *_parameters(body, model), *_tools(body, [*(before or ()), *items])]
@@ -325,25 +327,25 @@ def refusals(
 
 def items_of(body: Mapping[str, Json]) -> list[Json]:
     """The request's own input items; a string is one user message."""
-    given = body.get("input")
-    if isinstance(given, str):
-        return [{"type": "message", "role": "user", "content": given}] if given else []
-    return rows(given)
+    value = body.get("input")
+    if isinstance(value, str):
+        return [{"type": "message", "role": "user", "content": value}] if value else []
+    return rows(value)
 
 
 def _presence(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refusal]:
     if body.get("previous_response_id") is not None and body.get("conversation") is not None:
-        told = "Mutually exclusive parameters: Ensure you are only providing one of: 'previous_response_id' or "
+        message = "Mutually exclusive parameters: Ensure you are only providing one of: 'previous_response_id' or "
         code = "mutually_exclusive_parameters"
-        yield Refusal(f"{told}'conversation'.", code=code, rule="exclusive")
+        yield Refusal(f"{message}'conversation'.", code=code, rule="exclusive")
     if (
         not items
         and body.get("generate") is not False
         and not any(body.get(key) for key in ("previous_response_id", "conversation", "prompt"))
     ):
-        told = "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided."
+        message = "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided."
         code = "missing_required_parameter"
-        yield Refusal(told, param="input", code=code, rule="no input")
+        yield Refusal(message, param="input", code=code, rule="no input")
 
 
 def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
@@ -357,8 +359,8 @@ def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
     if "type" not in body:
         yield from stream_refusals(body)
     if body.get("background") is True and body.get("store") is False:
-        told = "Background mode requires 'store' to be true."
-        yield Refusal(told, param="background", rule="background")
+        message = "Background mode requires 'store' to be true."
+        yield Refusal(message, param="background", rule="background")
 
 
 def _tools(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refusal]:
@@ -366,8 +368,8 @@ def _tools(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refusal]
         yield from tool_refusals(tool, ("tools", n))
     choice, tools = body.get("tool_choice"), offered_tools(body, items)
     if choice == "required" and not tools:
-        told = "Tool choice 'required' must be specified with 'tools' parameter."
-        yield Refusal(told, param="tool_choice", rule="no tools")
+        message = "Tool choice 'required' must be specified with 'tools' parameter."
+        yield Refusal(message, param="tool_choice", rule="no tools")
     kind = members(choice).get("type")
     name = members(choice).get("name") if kind in _INSIDE else None
     named = [members(tool).get("name") for tool in tools if members(tool).get("type") == kind]

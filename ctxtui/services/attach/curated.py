@@ -161,7 +161,7 @@ class AppliedEdits(Struct):
         return tuple(stamps)
 
     def _read(self, snapshot: _Snapshot | None, stamps: tuple[float, ...], session: str, thread: str) -> StoredEdits:
-        """Read the edits from the database, updating the snapshot `seen` (None: make one). Another thread may read at
+        """Read the edits from the database, updating `snapshot` (None: make one). Another thread may read at
         the same time, so the snapshot is replaced as a whole.
         """
         if not stamps:

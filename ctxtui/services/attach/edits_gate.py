@@ -73,9 +73,9 @@ class EditsGate:
         if not edits or not waiting.body or classify_side_call(path, parse_body(waiting.body)):
             return RequestVerdict()
         if waiting.head.get("authorization").startswith(SIGNED):
-            return RequestVerdict(told=Proof(refused=tuple((edit.id, SIGNED_WHY) for edit in edits)).json)
+            return RequestVerdict(report=Proof(refused=tuple((edit.id, SIGNED_WHY) for edit in edits)).json)
         curated = await self._apply_edits(session, thread, waiting, edits)
-        return RequestVerdict(body=curated.body, told=curated.proof.json)
+        return RequestVerdict(body=curated.body, report=curated.proof.json)
 
     async def has_waiting(self, session: str, thread: str) -> bool:
         """Whether edits of a thread wait for their time. Raises errors of reading them."""

@@ -40,7 +40,7 @@ class HoldRules(Struct, frozen=True, kw_only=True):
 
     @property
     def needs_blocks(self) -> bool:
-        """Whether a rule needs the blocks of the request (`request_risks`)."""
+        """Whether a rule needs the blocks of the request (see `attach.request_risks`)."""
         return bool(self.secret or self.repeats)
 
     @property

@@ -145,7 +145,7 @@ class HoldGate:
         now, patience = self.clock(), _max_hold_seconds(waiting.head)
         # Without server-sent events Google's stream is a list, which has no pings.
         asks_stream = wants_stream(exchange.path, as_dict(body)) and (dialect != GOOGLE or "alt=sse" in waiting.url)
-        streams = waiting.alive is not None and asks_stream and bool(ping_of(dialect))
+        streams = waiting.keep_alive is not None and asks_stream and bool(ping_of(dialect))
         held = HeldRequest(
             x=waiting.x,
             session=session,
@@ -179,11 +179,11 @@ class HoldGate:
     async def _carry_out(self, waiting: WaitingRequest, held: HeldRequest, decision: Decision) -> RequestVerdict:
         record: dict[str, Json] = {"released": decision.how, **({"pinged": True} if held.pinged else {})}
         if decision.how == REFUSE:
-            return RequestVerdict(answer=build_refusal(held.dialect, REFUSAL_TEXT), told=record)
+            return RequestVerdict(answer=build_refusal(held.dialect, REFUSAL_TEXT), report=record)
         if decision.how == ANSWER:
             request = {**held.body, "model": held.model, "stream": held.streams}
             answer = build_answer(held.dialect, request, decision.text, estimate_tokens(held.size), self.clock())
-            return RequestVerdict(answer=answer, told=record)
+            return RequestVerdict(answer=answer, report=record)
         # When the time is up, it leaves as it would have without being held.
         verdict = await self.edits.decide(waiting) if decision.how != RELEASE else RequestVerdict()
         return _add_record(verdict, record)
@@ -201,8 +201,10 @@ class HoldGate:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(max(0.0, until - now)):
                         return await asyncio.shield(held.decision)
-                if next_ping is not None and waiting.alive is not None and self.clock() >= next_ping:
-                    was_sent = waiting.alive(ping_of(held.dialect), partial(error_event, held.dialect), self.clock())
+                if next_ping is not None and waiting.keep_alive is not None and self.clock() >= next_ping:
+                    was_sent = waiting.keep_alive(
+                        ping_of(held.dialect), partial(error_event, held.dialect), self.clock()
+                    )
                     held.pinged, next_ping = held.pinged or was_sent, next_ping + PING_INTERVAL_S
             return Decision("time is up")
         finally:
@@ -284,7 +286,7 @@ def _preparation_record(prepared: PreparedRequest) -> dict[str, Json]:
 
 def _add_record(verdict: RequestVerdict, record: dict[str, Json]) -> RequestVerdict:
     """Add `told` to the record of `verdict`."""
-    return replace(verdict, told={**verdict.told, **record}) if record else verdict
+    return replace(verdict, report={**verdict.report, **record}) if record else verdict
 
 
 def _max_hold_seconds(head: Head) -> float:

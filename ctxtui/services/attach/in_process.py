@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 
 from ctxtui.attach.httpx_hook import LEFT, Hook, WatchedExchange, is_model_call
 from ctxtui.attach.recorder import Recorder
-from ctxtui.attach.run import RecordedRun, new_run
+from ctxtui.attach.run import RecordedRun, new_run_name
 from ctxtui.attach.tape import file_name
 from ctxtui.services.config.paths import attached_dir
 
@@ -38,7 +38,7 @@ class InProcessRecording:
 
     def __init__(self, session: str, thread: str, tags: Sequence[str], folder: Path | None) -> None:
         outer = None if session else current()
-        self.session: str = session or (outer.session if outer is not None else f"run-{new_run()}")
+        self.session: str = session or (outer.session if outer is not None else f"run-{new_run_name()}")
         self.thread = thread
         self._tags = tuple(tags)
         self._folder = folder or (outer.folder if outer is not None else attached_dir())
@@ -83,7 +83,7 @@ class InProcessRecording:
             _ACTIVE.remove(self)
             last = not _ACTIVE
         if last:
-            _HOOK.off()
+            _HOOK.remove()
         # A framework may abandon an answer without closing it.
         for exchange in self._open:
             exchange.end(LEFT)
@@ -130,7 +130,7 @@ class InProcessRecording:
         assert recorder is not None
         exchange = WatchedExchange(recorder.put, recorder.next_name(), self._add_fault)
         exchange.begin(request, self.session, self.thread)
-        self._open = [open_exchange for open_exchange in self._open if not open_exchange.over]
+        self._open = [open_exchange for open_exchange in self._open if not open_exchange.is_over]
         self._open.append(exchange)
         return exchange
 
@@ -147,7 +147,7 @@ class InProcessRecording:
                 self._recorder = Recorder(
                     RecordedRun(
                         self._folder,
-                        new_run(),
+                        new_run_name(),
                         self.session,
                         program=name,
                         cwd=os.getcwd(),
@@ -157,7 +157,7 @@ class InProcessRecording:
             _ACTIVE.append(self)
             first = len(_ACTIVE) == 1
         if first:
-            _HOOK.on()
+            _HOOK.install()
 
 
 def record(

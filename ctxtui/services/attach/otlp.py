@@ -83,7 +83,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 @dataclass(slots=True)
 class Exporter:
     """Sends spans to the collector at `url`, the oldest first. With `content` they include prompts and answers, with
-    secrets masked. `sent` and `lost` are counts, `why` is the last error ("": none).
+    secrets masked. `sent` and `lost` are counts, `error` is the last error ("": none).
     """
 
     url: str
@@ -172,7 +172,7 @@ MAX_PAUSE_SECONDS: Final = 30.0
 
 
 class FeedStatus(NamedTuple):
-    """Progress: numbers of spans `sent`, `waiting` and `lost`; `why` is the last error."""
+    """Progress: numbers of spans `sent`, `waiting` and `lost`; `error` is the last error."""
 
     sent: int = 0
     waiting: int = 0

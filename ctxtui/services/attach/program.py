@@ -47,9 +47,9 @@ GOOGLE: Final = ProgramProvider(
 
 
 class RoutingFunctions(Struct, frozen=True, kw_only=True):
-    """Functions for a program that variables alone cannot route. `told` returns base URLs from its own files, which
-    override variables; `lead` starts it with the given base URLs; `closed` returns the reason why it cannot be routed
-    ("": it can).
+    """Functions for a program that variables alone cannot route. `configured_urls` returns base URLs from its own
+    files, which override variables; `start` starts it with the given base URLs; `unroutable_reason` returns the reason
+    why it cannot be routed ("": it can).
     """
 
     configured_urls: Callable[[Env, str], Urls] | None = None

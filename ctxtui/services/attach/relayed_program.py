@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from ctxtui.attach.gate import Gate
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import SWITCH_INTERVAL, Relay
-from ctxtui.attach.run import RecordedRun, new_run
+from ctxtui.attach.run import RecordedRun, new_run_name
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.attach.control import Control
@@ -154,10 +154,10 @@ SIGNAL_EXIT_BASE: Final = 128
 
 @dataclass(slots=True, kw_only=True)
 class RelayedProgram:
-    """A program, and the relay that runs around it. `given` are the upstreams that the user named, `folder` receives
-    the recordings, `database` holds the edits, `hold` decides which requests are held. With `forward` the program is
-    routed by a proxy and certificates of this run instead of base URLs. `say` prints a message once the program has
-    ended.
+    """A program, and the relay that runs around it. `named_upstreams` are the upstreams that the user named, `folder`
+    receives the recordings, `database` holds the edits, `hold` decides which requests are held. With `forward` the
+    program is routed by a proxy and certificates of this run instead of base URLs. `say` prints a message once the
+    program has ended.
     """
 
     command: Sequence[str]
@@ -169,7 +169,7 @@ class RelayedProgram:
     named_upstreams: Mapping[str, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     say: Callable[[str], None] = lambda text: None
-    run: str = field(default_factory=new_run)
+    run: str = field(default_factory=new_run_name)
     recorder: Recorder = field(init=False)
     urls: dict[str, str] = field(default_factory=dict)
     """The base URLs given to the program, by provider; empty with `forward`."""
@@ -225,7 +225,7 @@ class RelayedProgram:
         return self.recorder.files if hasattr(self, "recorder") else []
 
     def upstreams(self) -> list[Upstream]:
-        """The providers that the program uses by itself, overridden by `given`. Raises `BadConfig`."""
+        """The providers that the program uses by itself, overridden by `named_upstreams`. Raises `BadConfig`."""
         urls = dict(self.program.upstreams(self.env, self.cwd)) | dict(self.named_upstreams)
         return [Upstream(name, url) for name, url in urls.items()]
 

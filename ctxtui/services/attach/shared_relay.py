@@ -18,7 +18,7 @@ from typing import IO, Any, Final
 
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import SWITCH_INTERVAL, Relay
-from ctxtui.attach.run import RecordedRun, new_run
+from ctxtui.attach.run import RecordedRun, new_run_name
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig, InUse, NotFound
 from ctxtui.services.attach.control import Control
@@ -71,7 +71,7 @@ class SharedRelay:
             raise BadConfig(f"{invalid!r} cannot be the first step of a path", place="--upstream")
         stop = asyncio.Event()
         with _RelayLock(self.folder) as lock:
-            run = new_run()
+            run = new_run_name()
             self.recorder = Recorder(RecordedRun(self.folder, run, program="proxy", upstreams=dict(self.upstreams)))
             preparer = PreparerClient(self.folder, self.settings, self.recorder.flush)
             edits, recorder = EditsGate(self.database, ""), self.recorder
@@ -173,7 +173,7 @@ def _read_info(file: IO[str]) -> dict[str, Any]:
 
 
 def running_relay(folder: Path) -> dict[str, Any] | None:
-    """The running relay's `pid`, `port` and `urls`; None if none is running."""
+    """The running relay's ``pid``, ``port`` and ``urls``; None if none is running."""
     try:
         with _lock_path(folder).open("r+", encoding="utf-8") as file:
             try:

@@ -20,7 +20,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.pricing.rates import find_rates
-from ctxtui.project.budget import groups
+from ctxtui.project.budget import group_files
 from ctxtui.project.named import find_relevant
 from ctxtui.project.selection import Selection, select
 from ctxtui.services.chat.chat_model import ChatModel
@@ -225,8 +225,8 @@ def describe_selection(chosen: Selection) -> str:
     """Describe a selection in a line: ``14 files of the project, 23,886 tokens: named 1 whole, related 12 whole
     ...``.
     """
-    parts = [f"{why} {number:,} {form}" for why, form, number, _ in groups(chosen)]
-    omitted = f"; {len(chosen.left):,} left out" if chosen.left else ""
+    parts = [f"{why} {number:,} {form}" for why, form, number, _ in group_files(chosen)]
+    omitted = f"; {len(chosen.left_out):,} left out" if chosen.left_out else ""
     count = len(chosen.chosen)
     head = f"{count:,} file{'' if count == 1 else 's'} of the project, {chosen.tokens:,} tokens"
     return f"{head}: {', '.join(parts)}{omitted}" if parts else f"{head}{omitted}"

@@ -31,7 +31,7 @@ from ctxtui.core.session import MAIN, TOOLS_CHANGED, Described, Session, ThreadS
 from ctxtui.core.tree import Tree
 from ctxtui.curation.policies.profile import Profile
 from ctxtui.providers.rate_limits import Headroom
-from ctxtui.providers.sdk_client import SdkLine
+from ctxtui.providers.sdk_client import SdkClient
 from ctxtui.services.agent_tools.agent_tools import AgentTools, ExternalContent, tools_for
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice
 from ctxtui.services.chat.chat_news import TOOL_MESSAGE, ChatNews, Judge, Tell, no_rule
@@ -92,7 +92,7 @@ class Host:
         self._record: ChatRecorder | None = None
         self._queue: tuple[str, ...] = ()
         """Messages that wait for the next request, as recorded."""
-        self.line: SdkLine | None = None
+        self.line: SdkClient | None = None
         """The connection to the provider; None before it is open."""
         self.tell: Tell = lambda news: None
         self.price: Price = lambda call: None
@@ -165,7 +165,7 @@ class Host:
         """Connect to `chat_model`; the embedded provider is started."""
         if chat_model.is_offline:
             chat_model, self._close_offline = await start_offline(chat_model)
-        self.line = SdkLine(chat_model.endpoint, self.clock)
+        self.line = SdkClient(chat_model.endpoint, self.clock)
         await self.line.open()
         if not chat_model.endpoint.local:
             chat_model = await add_listed_details(chat_model, self.line, self.config)

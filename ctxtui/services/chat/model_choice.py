@@ -16,6 +16,7 @@ from ctxtui.providers.endpoint import (
     ADDRESSES,
     ANTHROPIC,
     CHAT,
+    GOOGLE,
     HEADERS,
     KEYS,
     OLLAMA,
@@ -27,7 +28,7 @@ from ctxtui.providers.endpoint import (
     sends_key_in_plain,
 )
 from ctxtui.providers.local_servers import LocalServer, ServedModel, find_servers, identify_server
-from ctxtui.providers.sdk_client import SdkLine
+from ctxtui.providers.sdk_client import SdkClient
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice, stays_on_machine
 from ctxtui.services.chat.context_window import with_window
 from ctxtui.services.config.config import Config
@@ -35,11 +36,16 @@ from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.config.window_checks import answer_limit
 
-DEFAULT_MODELS: Final[Mapping[str, str]] = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-terra"}
+DEFAULT_MODELS: Final[Mapping[str, str]] = {
+    "anthropic": "claude-sonnet-5-5",
+    "openai": "gpt-6.1-terra",
+    "google": "gemini-3.1-pro-preview",
+}
 """The default model of each hosted provider."""
+_MODEL_LISTS: Final[Mapping[str, str]] = {ANTHROPIC: "/v1/models", GOOGLE: "/v1beta/models"}
 _PLAIN_HTTP_NOTE: Final = "; without your key, which does not go over plain http (key_over_http = true sends it)"
 SERVERS: Final = ("ollama", "lm studio", "llama.cpp", "llama-cpp-python", "vllm")
-NAMES: Final = ("anthropic", "openai", "openai-chat", *(name.replace(" ", "-") for name in SERVERS), OFFLINE)
+NAMES: Final = ("anthropic", "openai", "openai-chat", "google", *(name.replace(" ", "-") for name in SERVERS), OFFLINE)
 """Values of ``--provider``."""
 
 
@@ -55,7 +61,7 @@ async def choose_model(choice: ModelChoice, config: Config, env: Mapping[str, st
         raise BadConfig(f"no provider {provider!r}", way_out=f"there are {', '.join(NAMES)}")
     if base_url:
         chosen = await _compatible(base_url, provider, model, env, key_over_http=settings.key_over_http)
-    elif provider in ("anthropic", "openai", "openai-chat"):
+    elif provider in ("anthropic", "openai", "openai-chat", "google"):
         chosen = _hosted(provider, model, env)
     elif provider == OFFLINE:
         chosen = _offline(model)
@@ -126,7 +132,7 @@ def _hosted(provider: str, model: str, env: Mapping[str, str]) -> ChatModel:
             f"no key for {name}",
             way_out=f"set {KEYS[name]}, or keep it in your keyring: `keyring set ctxtui {name}`",
         )
-    dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES, "openai-chat": CHAT}[provider]
+    dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES, "openai-chat": CHAT, "google": GOOGLE}[provider]
     return ChatModel(Endpoint(name, dialect, key=key), model or DEFAULT_MODELS[name], why=f"key of {name}")
 
 
@@ -138,8 +144,8 @@ async def _compatible(
     A key goes over plain http only to this machine, unless `key_over_http` is set.
     """
     url = base_url.rstrip("/")
-    dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES}.get(provider, CHAT)
-    key = key_for("anthropic" if dialect == ANTHROPIC else "openai", env)
+    dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES, "google": GOOGLE}.get(provider, CHAT)
+    key = key_for({ANTHROPIC: "anthropic", GOOGLE: "google"}.get(dialect, "openai"), env)
     withholds_key = key and sends_key_in_plain(url, key_over_http=key_over_http)
     server = await identify_server(url, env)
     kind = server.endpoint.kind if server is not None else ""
@@ -197,7 +203,7 @@ async def _choose_available(model: str, env: Mapping[str, str]) -> ChatModel:
         loaded = next((s for s in candidates if any(served.loaded for served in s.models)), candidates[0])
         return _first_of_server(loaded, model)
     if model and model != OFFLINE:
-        way_out = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local server, or leave --model away"
+        way_out = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a local server, or leave --model away"
         raise NotFound(f"no key and no local server that has {model}", way_out=way_out)
     return replace(_offline(""), why="no key, and no local server answers")
 
@@ -206,7 +212,7 @@ def providers_of(model: str) -> list[str]:
     """The hosted providers that may have `model`; all if it is ""."""
     if not model:
         return list(KEYS)
-    by_prefix = {"claude": "anthropic", "gpt-": "openai", "o3": "openai", "o4": "openai"}
+    by_prefix = {"claude": "anthropic", "gpt-": "openai", "o3": "openai", "o4": "openai", "gemini-": "google"}
     return [maker for prefix, maker in by_prefix.items() if model.startswith(prefix) and "oss" not in model]
 
 
@@ -215,22 +221,30 @@ def _offline(model: str) -> ChatModel:
     return ChatModel(Endpoint(OFFLINE, ANTHROPIC, kind=OFFLINE, local=True), model or OFFLINE, why="asked for")
 
 
-async def add_listed_details(chat_model: ChatModel, line: SdkLine, config: Config) -> ChatModel:
+async def add_listed_details(chat_model: ChatModel, line: SdkClient, config: Config) -> ChatModel:
     """Add details from the provider's model list: ids, and for Anthropic window and answer limit. Unchanged if the
     provider does not answer.
     """
     try:
-        response = await line.get("/v1/models" if chat_model.endpoint.dialect == ANTHROPIC else "/models")
+        response = await line.get(_MODEL_LISTS.get(chat_model.endpoint.dialect, "/models"))
     except ProviderError:
         return chat_model
-    data = response.get("data") if isinstance(response, dict) else None
-    entries = [entry for entry in data or () if isinstance(entry, dict)]
+    data = response.get("data", response.get("models")) if isinstance(response, dict) else None
+    entries = [_listed_entry(entry) for entry in data or () if isinstance(entry, dict)]
     ids = tuple(str(entry.get("id")) for entry in entries)
     entry_of_model = next((entry for entry in entries if entry.get("id") == chat_model.model), {})
     window, output = entry_of_model.get("max_input_tokens"), entry_of_model.get("max_tokens")
     if isinstance(window, int) and window:
         chat_model = with_window(replace(chat_model, window=window, origin=chat_model.endpoint.name), config)
     return replace(chat_model, models=ids or chat_model.models, most_output=output if isinstance(output, int) else 0)
+
+
+def _listed_entry(entry: dict[str, Json]) -> dict[str, Json]:
+    """An entry of a model list with Anthropic's names of its members; Google has others."""
+    if "inputTokenLimit" not in entry:
+        return entry
+    limits = {"max_input_tokens": entry["inputTokenLimit"], "max_tokens": entry.get("outputTokenLimit")}
+    return {"id": str(entry.get("name")).removeprefix("models/"), **limits}
 
 
 def params_for(chat_model: ChatModel, settings: Settings) -> dict[str, Json]:
@@ -252,6 +266,9 @@ def params_for(chat_model: ChatModel, settings: Settings) -> dict[str, Json]:
             "model": chat_model.model, "max_output_tokens": max_tokens, "store": False, "include": include,
             "stream": True,
         }  # fmt: skip
+    if dialect == GOOGLE:
+        config = {"maxOutputTokens": max_tokens, "thinkingConfig": {"includeThoughts": True}}
+        return {"model": f"models/{chat_model.model}", "generationConfig": config}
     if dialect == OLLAMA:
         return {"model": chat_model.model, "stream": True}
     limit = "max_completion_tokens" if chat_model.endpoint.name.startswith("openai") else "max_tokens"

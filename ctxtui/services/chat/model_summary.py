@@ -20,7 +20,7 @@ from ctxtui.curation.context import Context, is_call
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.request_check import RequestRefused
 from ctxtui.curation.summary_request import SYSTEM, external_request, request_in_context
-from ctxtui.providers.sdk_client import SdkLine
+from ctxtui.providers.sdk_client import SdkClient
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.model_choice import NAMES, choose_model, params_for, providers_of
 from ctxtui.services.chat.offline_provider import start_offline
@@ -98,7 +98,7 @@ async def write_summary(chat_model: ChatModel, body: bytes) -> Summary:
     close_offline = None
     if chat_model.is_offline:
         chat_model, close_offline = await start_offline(chat_model)
-    line = SdkLine(chat_model.endpoint)
+    line = SdkClient(chat_model.endpoint)
     try:
         response = await send_once(line, chat_model.endpoint.dialect, body)
     finally:
@@ -107,7 +107,7 @@ async def write_summary(chat_model: ChatModel, body: bytes) -> Summary:
             await close_offline()
     texts = [read(item.block).text for item in response.items if item.block.kind in TEXT_KINDS]
     text = "\n\n".join(text_.strip() for text_ in texts if text_.strip())
-    if response.stop_reason in ("max_tokens", "length", "max_output_tokens"):
+    if response.stop_reason in ("max_tokens", "length", "max_output_tokens", "MAX_TOKENS"):
         raise ProviderError(f"{chat_model.model} ran into the limit of its answer", way_out="raise answer_tokens")
     if any(is_call(item.block.kind) for item in response.items):
         raise ProviderError(f"{chat_model.model} called a tool instead", way_out="ask again, or a model from outside")

@@ -19,8 +19,8 @@ from ctxtui.curation.apply.references import externalized_content
 from ctxtui.curation.context import IMAGES, Context
 from ctxtui.curation.legality.request_check import RequestRefused, encode_outgoing
 from ctxtui.curation.policies.policy import run_all
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.policies.profile import Profile
-from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.policy_registry import load_profile

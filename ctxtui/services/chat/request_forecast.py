@@ -51,9 +51,9 @@ class RequestForecast(Struct, frozen=True):
 
 
 class RequestForecaster:
-    """Forecasts requests to `chat_model`, simulating its cache by `rules`. `foretell` is for a worker thread. `began`
-    reports that a request's answer began, so that the cache holds it now; it is called while frames are drawn and never
-    blocks: its report is applied with the next forecast.
+    """Forecasts requests to `chat_model`, simulating its cache by `rules`. `forecast` is for a worker thread.
+    `note_answer_begun` reports that a request's answer began, so that the cache holds it now; it is called while frames
+    are drawn and never blocks: its report is applied with the next forecast.
     """
 
     def __init__(self, book: Book, counter: Counter, rules: CacheRules, chat_model: ChatModel, price: Pricer) -> None:

@@ -32,7 +32,7 @@ from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.tool_results import CLEARED
 from ctxtui.pricing.price import PriceTable
 from ctxtui.pricing.rates import find_rates
-from ctxtui.providers.sdk_client import SdkLine
+from ctxtui.providers.sdk_client import SdkClient
 from ctxtui.services.chat.chat_model import ChatModel, stays_on_machine
 from ctxtui.services.chat.model_choice import params_for
 from ctxtui.services.chat.offline_provider import start_offline
@@ -241,7 +241,7 @@ def _params(call: Call, chat_model: ChatModel, settings: Settings) -> tuple[dict
     if call.skeleton is None:
         params = {key: value for key, value in own.items() if key not in _OWN_PARAMS and key != "cache_control"}
     streaming: dict[str, Json] = {key: value for key, value in own.items() if key in ("stream", "stream_options")}
-    return {"model": chat_model.model, **params, **({limit: max_tokens} if limit else {}), **streaming}, max_tokens
+    return {"model": own["model"], **params, **({limit: max_tokens} if limit else {}), **streaming}, max_tokens
 
 
 def max_usd(chat_model: ChatModel, tokens: int, answer: int, table: PriceTable) -> float | None:
@@ -304,7 +304,7 @@ async def send_plan(
     close_offline: Callable[[], Awaitable[None]] | None = None
     if chat_model.is_offline:
         chat_model, close_offline = await start_offline(chat_model)
-    line, trials = SdkLine(chat_model.endpoint), []
+    line, trials = SdkClient(chat_model.endpoint), []
     try:
         for resend in plan:
             trial = Trial(variant=resend.variant, number=resend.number, recorded=resend.recorded)

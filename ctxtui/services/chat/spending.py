@@ -17,6 +17,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.services.chat.chat_model import ChatModel, stays_on_machine
 from ctxtui.services.chat.request_forecast import RequestForecast
 from ctxtui.store.rows import Price
+from ctxtui.wire.grammar import GOOGLE
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import ANSWER_LIMITS, Request
 
@@ -149,8 +150,11 @@ def charge_of(call: Call, chat_model: ChatModel, price: Price) -> tuple[float | 
 
 
 def with_answer_limit(draft: Draft, limit: int) -> Draft:
-    """`draft` with an answer limit of `most` tokens and no other change."""
+    """`draft` with an answer limit of `limit` tokens and no other change."""
     body = loads(draft.body)
-    body[next((name for name in ANSWER_LIMITS if name in body), ANSWER_LIMITS[0])] = limit
+    if draft.skeleton.dialect == GOOGLE:
+        body["generationConfig"] = {**body.get("generationConfig", {}), "maxOutputTokens": limit}
+    else:
+        body[next((name for name in ANSWER_LIMITS if name in body), ANSWER_LIMITS[0])] = limit
     data = dumps(body)
     return replace(draft, body=data, skeleton=DIALECTS[draft.skeleton.dialect].decode_request(data, None).skeleton)

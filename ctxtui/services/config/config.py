@@ -134,7 +134,7 @@ def load(
 
 
 def export_flags(config: Config) -> None:
-    """Export `HANDED_ON` settings set by flags to the environment, for child processes and deep modules."""
+    """Export the settings `EXPORTED` set by flags to the environment, for child processes and deep modules."""
     for name in EXPORTED:
         if config.origins.get(name, Origin("default")).kind == "flag":
             os.environ[PREFIX + name.upper()] = str(getattr(config.settings, name))

@@ -11,10 +11,10 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
 from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Policy, Step
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings
 from ctxtui.curation.policies.profile import Profile, make_step, parse_profile
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.settings_text import parse_value
-from ctxtui.curation.policies.situation import PolicyContext, Settings
 from ctxtui.services.config import plugins
 from ctxtui.services.config.plugins import Plugin
 
@@ -41,7 +41,7 @@ def plugin_policy(part: Plugin) -> Policy | None:
     if not isinstance(value, Policy):
         plugins.report_trouble(part.place, "a policy is a `Policy` called POLICY")
         return None
-    return replace(value, propose=lambda situation, settings: _propose(part, value, situation, settings))
+    return replace(value, propose=lambda policy_context, settings: _propose(part, value, policy_context, settings))
 
 
 def _propose(part: Plugin, policy: Policy, policy_context: PolicyContext, settings: Settings) -> list[Edit]:

@@ -38,7 +38,7 @@ def check_windows(settings: Settings, origins: Mapping[str, Origin]) -> None:
 
 
 def check_size(model: str, setting: str, tokens: int, place: str, maximum: int = 0) -> None:
-    """Raise `BadConfig` if a window of `tokens` exceeds that of `model`: `known`, or (0) its card's."""
+    """Raise `BadConfig` if a window of `tokens` exceeds that of `model`: `maximum`, or (0) its card's."""
     card = model_table().card(model)
     limit = maximum or max(card.window or 0, card.long_window or 0)
     if limit and tokens > limit:
@@ -82,7 +82,7 @@ REMEDY: Final = "drop, truncate or summarize something"
 
 
 class ContextLevel(Struct, frozen=True):
-    """A level: `number` is `FINE`, `WARNING` or `CRITICAL`; `told` describes the size and its limit ("": fine)."""
+    """A level: `number` is `FINE`, `WARNING` or `CRITICAL`; `description` tells size and limit ("": fine)."""
 
     number: int
     description: str = ""

@@ -17,9 +17,9 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Step
+from ctxtui.curation.policies.policy_context import PolicyContext
+from ctxtui.curation.policies.policy_context import Settings as PolicySettings
 from ctxtui.curation.policies.search import Remedy, search
-from ctxtui.curation.policies.situation import PolicyContext
-from ctxtui.curation.policies.situation import Settings as PolicySettings
 from ctxtui.curation.price.advice import Advice, find_advice
 from ctxtui.pricing.price import PriceTable
 from ctxtui.services.config.policy_registry import load_policies
@@ -37,7 +37,7 @@ class SearchResult(Struct, frozen=True, dict=True):
 
     def ahead(self, horizon: int) -> list[Advice]:
         """Advice from here on, over `horizon` calls."""
-        return find_advice(self.base.situation, self.found, self.base.prices.tag, horizon)
+        return find_advice(self.base.policy_context, self.found, self.base.prices.tag, horizon)
 
     def from_the_start(self, thread: ThreadCosts, charge: CallCharge) -> list[Cure]:
         """Savings of single policies if they had been used from the thread's first call on."""
@@ -53,7 +53,7 @@ def search_remedies(
     """
     base = curated(book, counter, chosen, edits=edits, under=edits, after=True, usable_share=share, prices=prices)
     rest = [policy for policy in load_policies().values() if policy.name != budget.NAME]
-    return SearchResult(base, tuple(search(base.situation, rest)))
+    return SearchResult(base, tuple(search(base.policy_context, rest)))
 
 
 def advise(
@@ -78,5 +78,5 @@ def _portable(advice: Advice) -> Advice:
     return replace(advice, remedy=replace(advice.remedy, steps=steps, applied=None))
 
 
-def _nothing(situation: PolicyContext, settings: PolicySettings) -> Iterable[Edit]:
+def _nothing(policy_context: PolicyContext, settings: PolicySettings) -> Iterable[Edit]:
     return ()

@@ -23,8 +23,8 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Step, run_all
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.policies.safe_edits import without_quoted
-from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion, PriceTag
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
@@ -47,7 +47,7 @@ class Curation(Ready):
     log: tuple[Edit, ...]
     made: tuple[Edit, ...]
     tag: PriceTag
-    situation: PolicyContext
+    policy_context: PolicyContext
     """The policy context, under the given edits."""
     prices: EditPrices
     """Prices of further edits."""
@@ -92,7 +92,7 @@ def curated(
     if sent is not None:
         count_all(book, counter)
     asked, weigh = _asked(book, chosen, head, prices, beside, sent)
-    situation = PolicyContext(
+    policy_context = PolicyContext(
         context=context,
         log=tuple(edits),
         tokens=sizes.tokens_at,
@@ -101,9 +101,9 @@ def curated(
         rules=rules,
         literals=literals,
     )
-    situation = replace(situation, hidden=_hidden(replace(situation, log=tuple(under)), asked))
-    proposed = run_all(steps, situation)
-    made = tuple(without_quoted(situation, proposed) if keep_quoted else proposed)
+    policy_context = replace(policy_context, hidden=_hidden(replace(policy_context, log=tuple(under)), asked))
+    proposed = run_all(steps, policy_context)
+    made = tuple(without_quoted(policy_context, proposed) if keep_quoted else proposed)
     log = (*edits, *made)
     priced = EditPrices(plain, asked, weigh, counter(card), counting_terms(book, call, context))
     applied = apply(context, log, rules)
@@ -121,7 +121,7 @@ def curated(
         log=log,
         made=made,
         tag=tag,
-        situation=situation,
+        policy_context=policy_context,
         prices=priced,
     )
 

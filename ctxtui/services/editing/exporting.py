@@ -98,9 +98,9 @@ _CHECKPOINTS: Final = "file-history"
 
 
 def prepare_path(path: Path, written: Written, source: Path | None) -> Path:
-    """The path for writing `made` to `path`. In a folder: under its required name, in the tool's folder of sessions if
-    it is there. The tool's rewind files of the recording `source` are copied for the new session. Raises `CtxtuiError`
-    if a folder cannot be created.
+    """The path for writing `written` to `path`. In a folder: under its required name, in the tool's folder of sessions
+    if it is there. The tool's rewind files of the recording `source` are copied for the new session. Raises
+    `CtxtuiError` if a folder cannot be created.
     """
     if written.name and path.is_dir():
         sessions = path / _SESSIONS if (path / _SESSIONS).is_dir() else path
@@ -302,7 +302,7 @@ def resume_info(form: str, result: Written, output: Path | None) -> dict[str, st
 
 
 def copy_own_transcript(loaded: Loaded, chosen: ChosenCall, form: str) -> Written:
-    """As `resumable`; if the tool's own transcript is joined with ctxtui's recording and has the call, copy that."""
+    """Like `copy_session`; if the tool's own transcript is joined with ctxtui's recording and has the call, copy it."""
     if loaded.transcript is not None:
         own, thread = load(loaded.transcript, own=""), chosen.thread
         numbered = enumerate(own.session.thread_calls(thread), 1)

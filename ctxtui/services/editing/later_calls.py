@@ -11,7 +11,7 @@ from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.turns import is_read
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.services.editing.next_request import Next
 from ctxtui.views.model.staging import Staging
@@ -27,9 +27,9 @@ def recorded_savings(
     if ledger is None or ledger.done < len(scene.calls) or not staging.counted or not staging.unsent:
         return None
     before = staging.under.applied if staging.under is not None else staging.applied.without_edits
-    situation = policy_context_of(staging, before, coming, lambda block: staging.tokens_of(block) or 0)
+    policy_context = policy_context_of(staging, before, coming, lambda block: staging.tokens_of(block) or 0)
     thread = EditedThread(ledger, scene.calls, coming.charge if coming and tag else None)
-    return thread.calls_under(situation, staging.applied, tag, since=scene.index + 1)
+    return thread.calls_under(policy_context, staging.applied, tag, since=scene.index + 1)
 
 
 def policy_context_of(
@@ -49,7 +49,7 @@ def policy_context_of(
         return own(context.items[position].block) if read else 0
 
     sizes = [tokens(position) for position in range(len(context))]
-    situation = PolicyContext(context=context, log=(), tokens=sizes.__getitem__, count=own, known=before)
+    policy_context = PolicyContext(context=context, log=(), tokens=sizes.__getitem__, count=own, known=before)
     if coming is None:
-        return situation
-    return replace(situation, hidden=max(0, coming.asked.prompt.total - sum(sizes) + situation.freed))
+        return policy_context
+    return replace(policy_context, hidden=max(0, coming.asked.prompt.total - sum(sizes) + policy_context.freed))

@@ -60,8 +60,8 @@ def list_blocks(curation: Curation, labels: Iterable[str]) -> list[NamedBlock]:
                 block_name(context, position),
                 CATEGORIES[context.tree[context.nodes[position]].category],
                 label,
-                curation.situation.tokens(position),
-                position in curation.situation.pinned,
+                curation.policy_context.tokens(position),
+                position in curation.policy_context.pinned,
                 position in applied.changes,
             )
             for position, label in enumerate(labels)

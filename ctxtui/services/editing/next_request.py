@@ -154,8 +154,8 @@ def asked_under(
     at: float | None = None,
     under: UnderEdits | None = None,
 ) -> tuple[PriceQuestion, NextRequest, Weigh]:
-    """The same request as in `next_of`: as a price question, as a request, and with its conversion of features to
-    tokens. Everything in `book` must be counted.
+    """The same request as in `following_request`: as a price question, as a request, and with its conversion of
+    features to tokens. Everything in `book` must be counted.
     """
     tree, model = book.session.tree, call.model or book.session.model
     found = replay.request_after(call, head, at)

@@ -186,7 +186,7 @@ class ThreadEdits:
         return self._append(postpone_staged(self._log, until, self._stamp(), only))
 
     def record_export(self, command: str, place: str, without: Sequence[str] = (), folder: str = "") -> list[Edit]:
-        """Record an export of the context; see `edit_log.leaving`."""
+        """Record an export of the context; see `edit_log.record_export`."""
         return self._append(record_export(self._stamp(), command, place, without, folder))
 
     def discard(self) -> list[Edit]:

@@ -23,10 +23,10 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.references import externalized_content
 from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Policy, Step, run
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.policies.search import search
 from ctxtui.curation.policies.settings_text import parse_settings
-from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.advice import Advice, find_advice
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag, pays_back
 from ctxtui.curation.price.request_count import RequestCount
@@ -41,11 +41,9 @@ from ctxtui.views.model.scene import Scene
 
 
 class AdviceSearch(Struct, frozen=True, kw_only=True):
-    """A search for advice: the context under all its edits (`situation`), and the `prices` of further edits. `prices`
-    is None without a known price.
-    """
+    """A search for advice in a context under all its edits. `prices` are those of further edits, None if unknown."""
 
-    situation: PolicyContext
+    policy_context: PolicyContext
     prices: EditPrices | None
 
     def priced(self, after: Applied) -> PriceTag | None:
@@ -63,21 +61,21 @@ class AdviceSearch(Struct, frozen=True, kw_only=True):
         """Advice beyond what is `staged`, by risk, then by savings over `horizon` calls. When `enough` is true the
         search ends and its results are priced; when `stopped` is true the result is not needed.
         """
-        situation = self.situation
+        policy_context = self.policy_context
 
         def price(after: Applied) -> PriceTag | None:
             found = self.priced(after)
             return None if found is None else subtract_staged(found, staged)
 
-        found = takewhile(lambda _: not stopped() and not enough(), search(situation, policies))
+        found = takewhile(lambda _: not stopped() and not enough(), search(policy_context, policies))
         try:
-            return find_advice(situation, found, price, horizon, stopped)
+            return find_advice(policy_context, found, price, horizon, stopped)
         finally:
-            situation.forget()
+            policy_context.forget()
 
 
 def subtract_staged(tag: PriceTag, staged: PriceTag | None) -> PriceTag:
-    """`found` minus what the `staged` edits cost anyway."""
+    """`tag` minus what the `staged` edits cost anyway."""
     staged_moments = {moment.name: moment for moment in staged.moments} if staged is not None else {}
     moments = (
         _difference(moment, staged_moments[moment.name]) if moment.name in staged_moments else moment
@@ -154,7 +152,7 @@ class Proposals:
                 return
             time.sleep(0.02)
 
-    def _situation(self) -> PolicyContext:
+    def _make_policy_context(self) -> PolicyContext:
         staging, coming = self._staging, self._coming
         return replace(
             policy_context_of(staging, staging.applied, coming, self._count),
@@ -169,17 +167,17 @@ class Proposals:
         return round(weigh(self._study.count_now(self._model, block), self._study.book.weights(self._model)))
 
     def _tried(self, policy: Policy, row: Proposed, search: AdviceSearch, tag: PriceTag | None) -> Proposed:
-        situation = search.situation
-        made = run(Step(policy, dict(self._given.get(policy.name, {}))), situation)
+        policy_context = search.policy_context
+        made = run(Step(policy, dict(self._given.get(policy.name, {}))), policy_context)
         own = tuple(edit.id for edit in self._overlay.in_force if edit.author == policy.name)
         row = replace(row, freed=0, stands=own)
         if not made:
             return row
-        context = situation.context
-        after = apply(context, (*situation.log, *made), self.rules)
+        context = policy_context.context
+        after = apply(context, (*policy_context.log, *made), self.rules)
         if after.refused:
             return replace(row, why=after.refused)
-        usable, size = situation.usable, self._counted(after).whole
+        usable, size = policy_context.usable, self._counted(after).whole
         row = replace(
             row,
             edits=tuple(made),
@@ -207,7 +205,7 @@ class Proposals:
 
     def advice(self, horizon: int, stopped: Callable[[], bool] = lambda: False) -> list[Advice]:
         """Advice beyond the edits in force, the largest savings over `horizon` calls first. For a worker, which sets
-        `stopped`. The search ends after `_ENOUGH` seconds of processor time.
+        `stopped`. The search ends after `MAX_SEARCH_SECONDS` seconds of processor time.
         """
         found, staged = self.begun()
         policies = [policy for policy in self._policies if policy.name != budget.NAME]
@@ -222,7 +220,7 @@ class Proposals:
             if coming is not None:
                 measure = partial(self._study.count_now, self._model)
                 prices = EditPrices(self._before, coming.asked, coming.weigh, measure, self._terms)
-            found = AdviceSearch(situation=self._situation(), prices=prices)
+            found = AdviceSearch(policy_context=self._make_policy_context(), prices=prices)
             tag = found.priced(self._staging.applied) if self._overlay.staged else None
             self._worked = found, tag
         return self._worked

@@ -9,7 +9,7 @@ from ctxtui.core.edit_log import MISS, unapplied_ids
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.policies.policy import Step, run_all
-from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.services.editing.overlay import ThreadEdits
 
@@ -18,21 +18,21 @@ Price = Callable[["Applied"], "PriceTag"]
 
 
 def act_at_price(
-    steps: Sequence[Step], situation: PolicyContext, overlay: ThreadEdits, price: Price, horizon: int
+    steps: Sequence[Step], policy_context: PolicyContext, overlay: ThreadEdits, price: Price, horizon: int
 ) -> str:
     """Run the policies of `steps` for the next request and apply their edits if the price allows it. They are applied
     if that request and `horizon` later ones cost no more than without them; otherwise they are staged and wait for a
     miss. Returns a message, "" without edits. Edits that the user reverted stay reverted.
 
-    `situation` is the context of that request, with the log of `overlay`.
+    `policy_context` is the context of that request, with the log of `overlay`.
     """
     names = {step.policy.name for step in steps}
-    overlay.stage_all(run_all(steps, situation))
+    overlay.stage_all(run_all(steps, policy_context))
     back = unapplied_ids(overlay.log)
     mine = [edit for edit in overlay.staged if edit.author in names and edit.id not in back]
     if not mine:
         return ""
-    after = apply(situation.context, _in_order(overlay, mine), situation.rules)
+    after = apply(policy_context.context, _in_order(overlay, mine), policy_context.rules)
     if after.refused:
         return _wait(overlay, mine, f"the provider would refuse them: {after.refused}")
     tag = price(after)

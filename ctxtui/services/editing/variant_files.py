@@ -61,7 +61,7 @@ def _name(text: str) -> str:
 
 
 def _prune(folder: Path, exclude: Path) -> None:
-    """Delete the oldest files, down to `KEPT`; another process may do so at the same time."""
+    """Delete the oldest files, down to `MAX_VARIANT_FILES`; another process may do so at the same time."""
     by_age: list[tuple[int, Path]] = []
     for path in folder.glob("*.jsonl"):
         try:

@@ -14,9 +14,9 @@ from ctxtui.services.editing.overlay import ThreadEdits
 def conditions_met(
     conditions: Collection[str], ask: Callable[[float | None], Next | None], at: float, is_other_model: bool
 ) -> frozenset[str]:
-    """The conditions among `wanted` (`edit_log.EXPIRY`, `edit_log.MISS`) that are met if the next request is sent `at`
-    (Unix seconds). `ask` returns that request under the applied edits, sent at a time (None: when the last call ended);
-    `other`: it goes to another model. For a worker thread.
+    """The conditions among `conditions` (`edit_log.EXPIRY`, `edit_log.MISS`) that are met if the next request is sent
+    `at` (Unix seconds). `ask` returns that request under the applied edits, sent at a time (None: when the last call
+    ended); `is_other_model`: it goes to another model. For a worker thread.
     """
     waits = frozenset(conditions)
     if not waits:
@@ -38,7 +38,7 @@ def conditions_met(
 
 
 def apply_due(overlay: ThreadEdits, met: Collection[str]) -> str:
-    """Apply the edits whose condition is in `come`; return a message, "" if there are none."""
+    """Apply the edits whose condition is in `met`; return a message, "" if there are none."""
     ids = [id_ for id_, until in overlay.waiting.items() if until in met]
     if not overlay.apply(ids):
         return ""

@@ -86,7 +86,9 @@ class Outcome(StrEnum):
 
 
 class RequestSize(NamedTuple):
-    """Size of the last request: `characters` sent, `tokens` forecast, `messages`, and its `level` (`context_level`)."""
+    """Size of the last request: `characters` sent, `tokens` forecast, `messages`, and its `level`
+    (`window_checks.context_level`).
+    """
 
     characters: int = 0
     tokens: int = 0

@@ -29,7 +29,7 @@ def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
 
 
 def price_in_lab(account: Account, trials: Sequence[MarkerTrials]) -> list[MarkerTrials]:
-    """Price the trials `found` by running the recording with each set of markers in one simulated cache. The optimum
+    """Price the `trials` by running the recording with each set of markers in one simulated cache. The optimum
     keeps its distance from the best strategy. Unchanged without known prices.
     """
     names = dict.fromkeys(tried.name for trial in trials if not trial.relative for tried in trial.tried)

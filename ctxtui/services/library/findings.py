@@ -22,9 +22,9 @@ from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.policies.risk import loses_text, risk_of
 from ctxtui.curation.policies.safe_edits import removes_most
-from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.services.config.package_data import guard_rules
 from ctxtui.services.config.policy_registry import load_policies
@@ -67,7 +67,7 @@ def price_findings(
     priced = any(account.costs.get(call.id) is not None for call in costs.calls)
     inputs = FindingInputs(
         book=book,
-        situation=replace(base.situation, known=base.applied),
+        policy_context=replace(base.policy_context, known=base.applied),
         calls=costs.calls,
         costs=costs,
         missed=account.misses(finder).misses,
@@ -98,7 +98,7 @@ def price_findings(
     )
     if not result.edits:
         return result
-    after = inputs.situation.under(result.edits).applied
+    after = inputs.policy_context.under(result.edits).applied
     return replace(result, together=None if after.refused else base.prices.tag(after))
 
 
@@ -124,7 +124,7 @@ def _price_finding(
             marks=strategy_breakpoints(base.context, chosen.call, inputs.book, cache) if cache else (),
             proved=inputs.markers.edited_calls(cache, inputs.calls),
         )
-    policy_context, number = inputs.situation, len(inputs.calls)
+    policy_context, number = inputs.policy_context, len(inputs.calls)
     after = policy_context.under(finding.edits).applied
     tag = base.prices.tag(after)
     if finding.warning:

@@ -68,7 +68,7 @@ def _title(session: Session) -> str:
 
 
 class Glances:
-    """Data from heads of files. `take` adds cached ones, `look` reads heads, `keep` stores new ones."""
+    """Data from heads of files. `add_stored` adds cached ones, `read_heads` reads heads, `store` stores new ones."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -170,7 +170,7 @@ def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def baseline_for(name: str, by_file: Mapping[str, dict[str, Any]], is_only: bool) -> dict[str, Any] | None:
-    """The baseline of recording `name`: by its file name, or the only one if there is one recording (`alone`)."""
+    """The baseline of recording `name`: by its file name, or the only one if there is one recording (`is_only`)."""
     match = by_file.get(Path(name).name)
     return next(iter(by_file.values())) if match is None and is_only and len(by_file) == 1 else match
 

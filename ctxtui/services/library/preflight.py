@@ -118,8 +118,8 @@ def smallest_edits(
     prices: PriceTable,
     edits: Sequence[Edit] = (),
 ) -> Smallest | None:
-    """The smallest set of edits, beyond the applied `edits`, that keeps the turns of `seen` below `usable` tokens. None
-    if none is needed, the growth is unknown, or too little can be removed. Everything in `book` must be counted.
+    """The smallest set of edits, beyond the applied `edits`, that keeps the turns of `outlook_` below `usable` tokens.
+    None if none is needed, the growth is unknown, or too little can be removed. Everything in `book` must be counted.
     """
     if outlook_.after is None or outlook_.after.mid <= usable:
         return None

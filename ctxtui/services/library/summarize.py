@@ -90,7 +90,7 @@ def complete_summary(
 
 
 def complete_usage(seen: SessionSummary, loaded: Loaded, price: Price) -> SessionSummary:
-    """Complete `seen` with the usage of its calls; the recording may be read for that alone (`load_usage`)."""
+    """Complete `seen` with the usage of its calls; the recording may be read for that alone (`open.load_usage`)."""
     basic, session = _with_recording_data(seen, loaded), loaded.session
     spent = _calls_spent(session, basic, {id_: price(call) for id_, call in session.calls.items()})
     return with_sums(replace(basic, title=session.about.title or seen.title, usage_only=True, spent=tuple(spent)))

@@ -15,7 +15,7 @@ REPORT_INTERVAL: Final = 3.0
 
 
 class ReadingProgress:
-    """The progress as `words`, "" before the first file; one thread writes it, others read.
+    """The progress as `text`, "" before the first file; one thread writes it, others read.
 
     `tell` is called with each new text.
     """

@@ -90,11 +90,11 @@ def _files(root: Path) -> Iterator[tuple[str, Path]]:
         folders[:] = sorted(
             name
             for name in folders
-            if name not in SKIPPED_FOLDERS and not ignored.leaves_out(before + name, is_folder=True)
+            if name not in SKIPPED_FOLDERS and not ignored.is_ignored(before + name, is_folder=True)
         )
         for name in sorted(names):
             place = Path(here) / name
-            if not ignored.leaves_out(before + name) and place.is_file() and not place.is_symlink():
+            if not ignored.is_ignored(before + name) and place.is_file() and not place.is_symlink():
                 yield place.relative_to(root).as_posix(), place
 
 

@@ -11,7 +11,7 @@ from ctxtui.core import block
 from ctxtui.core.block import TOOL, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
-from ctxtui.project.budget import BYTES_PER_TOKEN, PARTS, ContextBudget, Warn, warnings
+from ctxtui.project.budget import BYTES_PER_TOKEN, PARTS, BudgetWarning, ContextBudget, warnings
 from ctxtui.project.file_kinds import DATA, KINDS, MEDIA, kind_of
 from ctxtui.project.selection import ProjectFile, Selection, Thresholds, is_loadable, select
 from ctxtui.services.config.config import Config
@@ -95,7 +95,7 @@ class RunReport(Struct, frozen=True):
     budget: ContextBudget
     project: CountedProject | None
     selection: Selection | None
-    warnings: tuple[Warn, ...]
+    warnings: tuple[BudgetWarning, ...]
     per_token: float
 
     @property
@@ -166,7 +166,7 @@ def lay_out_window(
         tools=tools,
         task=task,
         answer=takes.get("answer", answer_limit(settings.answer_tokens, window.card.max_output or 0, window.window)),
-        wants=tuple((name, n) for name, n in takes.items() if name not in (*PARTS, "answer")),
+        requests=tuple((name, n) for name, n in takes.items() if name not in (*PARTS, "answer")),
     )
     if not budget.available:
         raise BadConfig(
@@ -218,7 +218,7 @@ def make_run_report(
     project, files, per_token = None, None, BYTES_PER_TOKEN
     if root is not None:
         project = count_project(root, meter, progress)
-        memory = dict(budget.wants).get("memory", 0)
+        memory = dict(budget.requests).get("memory", 0)
         room = round(max(0, budget.available - memory) * config.settings.files_share)
         apart = plan.apart(file.path for file in project.files)
         own = [file for file in project.files if file.path not in apart]

@@ -83,8 +83,8 @@ _SESSION_BY_PATH: Final[dict[str, str]] = {}
 class BodyFolder:
     """A folder of bodies, with the session of each file.
 
-    The index names it; a request that is not in the index names it itself (in `metadata`), and a response belongs to
-    the session of the request before it.
+    The index names it; a request that is not in the index names it itself (in its ``metadata``), and a response belongs
+    to the session of the request before it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -96,7 +96,7 @@ class BodyFolder:
         self._files: list[str] = []
 
     def has_changed(self) -> bool:
-        """True if files may have been added since the last `files`."""
+        """True if files may have been added since the last `list_files`."""
         return not self._is_settled or self._seen != self._stamps()
 
     def list_sessions(self) -> list[str]:

@@ -33,7 +33,7 @@ class CompanionPart(Struct):
 class CompanionFolders(Struct):
     """The folders where companion files appear, with their state when last listed.
 
-    `kin` tells whether a matching file is a companion, for formats in which other files have such names too.
+    `is_companion` tells whether a matching file is a companion, for formats in which other files have such names too.
     """
 
     patterns: tuple[str, ...]
@@ -45,7 +45,7 @@ class CompanionFolders(Struct):
     is_companion: Callable[[Path], bool] | None = None
 
     def has_changed(self) -> bool:
-        """True if a companion may have been added since the last `files`."""
+        """True if a companion may have been added since the last `list_files`."""
         return not self.is_settled or self._times() != self.times or any(folder.has_changed() for folder in self.bodies)
 
     def list_files(self, sessions: Collection[str] = ()) -> list[Path]:

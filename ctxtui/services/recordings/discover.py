@@ -1,7 +1,7 @@
 """Find recorded sessions by file names and times only: thousands take milliseconds.
 
 No file is opened, except databases, whose list of sessions is read. If only a file's content tells where a session ran,
-that is read later, by `placed`.
+that is read later, by `read_directories`.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ class FoundRecording(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """The path to pass to `load`."""
+        """The path to pass to `open.load`."""
         return Path(self.file)
 
     def is_live(self, now: float, seconds: float) -> bool:
         """True if the session was written to within the last `seconds`.
 
-        False for one that waits for its user; `find_owned` tells whether its client runs.
+        False for one that waits for its user; `live_clients.find_owned` tells whether its client runs.
         """
         return self.group != SAMPLES and now - self.mtime <= seconds
 

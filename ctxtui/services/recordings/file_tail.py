@@ -75,7 +75,7 @@ class FileTail:
         return change
 
     def read_new(self) -> Iterator[bytes]:
-        """Yield the bytes appended since the last read, at most `SLICE` at once. Raises `NotFound`, `Unreadable`."""
+        """Yield the bytes appended since the last read, in slices. Raises `NotFound`, `Unreadable`."""
         with _open(self.path) as fd:
             now = os.fstat(fd)
             self._id = (now.st_dev, now.st_ino)

@@ -159,8 +159,8 @@ def begin_file(
 ) -> tuple[FirstReading, Iterator[list[Event]]]:
     """Begin to read the file `path` and its companions. Returns the reading and its events, slice by slice.
 
-    `bodies` is an additional folder of request bodies; `usage` as for `begin`. Raises `NoContext` if no format matches,
-    `NotFound`, `Unreadable`; the iterator raises the last two as well.
+    `bodies` is an additional folder of request bodies; `usage` as for `begin_stream`. Raises `NoContext` if no format
+    matches, `NotFound`, `Unreadable`; the iterator raises the last two as well.
     """
     tail = FileTail(path)
     reading, chunks = begin_stream(path.name, tail.read_new(), str(path), usage=usage)

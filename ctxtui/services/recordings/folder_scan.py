@@ -56,7 +56,7 @@ def find_in_folder(folder: Path, clients: Mapping[str, bool] | None = None) -> l
 def expand_names(names: Iterable[str], clients: Mapping[str, bool] | None = None) -> list[str]:
     """Replace each folder or database in `names` by its recordings, sorted by name.
 
-    Takes and raises what `recordings_in` does.
+    Takes and raises what `find_in_folder` does.
     """
     expanded: list[str] = []
     for name in names:

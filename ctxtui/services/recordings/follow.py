@@ -1,7 +1,7 @@
 """Follow growing recordings by polling file statuses many times a second.
 
-Polling works the same on every system and file system, and is cheap: one `stat` per file and folder, a few microseconds
-each. `Follower` is independent of Textual; `run` drives it in a thread.
+Polling works the same on every system and file system, and is cheap: one ``stat`` per file and folder, a few
+microseconds each. `Follower` is independent of Textual; `run` drives it in a thread.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Watch(Struct):
     due: float
     grew_at: float
     is_busy: bool = False
-    """Whether its last two changes came within `_OFTEN` seconds."""
+    """Whether its last two changes came within `_BUSY_GAP_SECONDS` seconds."""
 
     def pause(self, now: float) -> float:
         """Seconds until the next check."""

@@ -149,7 +149,7 @@ class JoinedRecording(Loaded):
         return RecordingNews([*news_of_both.events, *growing_answers], news_of_both.session)
 
     def _fetch_transcript(self, has_requests: bool) -> bool:
-        """True if the transcript has appeared or grown. Without one, it is looked for after the program `asked`."""
+        """True if the transcript has appeared or grown. Without one, it is looked for once there are requests."""
         if self._own is None:
             now = time.monotonic()
             if not has_requests or now < self._due:

@@ -86,7 +86,7 @@ def _link_target(link: Path) -> str:
 
 
 def find_owned(found_recordings: Iterable[FoundRecording], running: Sequence[RunningClient]) -> frozenset[str]:
-    """The files of `found` (newest first) that a running client owns.
+    """The files of `found_recordings` (newest first) that a running client owns.
 
     A client owns the files it holds open; if there are none, the newest recording of its kind in its directory that was
     written since it started.
@@ -110,7 +110,7 @@ def find_owned(found_recordings: Iterable[FoundRecording], running: Sequence[Run
 
 
 def _runs_there(client: RunningClient, recording: FoundRecording) -> bool:
-    """True if `one` is a recording of this client's program in its directory."""
+    """True if `recording` is a recording of this client's program in its directory."""
     if client.known is not None and recording.source and client.known.source != recording.source:
         return False
     kinds = [client.known] if client.known is not None else CLIENTS

@@ -112,8 +112,8 @@ def _open_joined(pair: JoinedPaths, usage: bool) -> tuple[Loaded, Iterator[Recor
 def load(path: Path, progress: Callable[[int], None] | None = None, *, own: str | None = None) -> Loaded:
     """Read the recording in the file `path` to its end.
 
-    `progress` gets the bytes read so far; `own` as for `opening`. Raises `NotFound`, `Unreadable`, and `NoContext` if
-    the file holds no model context.
+    `progress` gets the bytes read so far; `own` as for `open_recording`. Raises `NotFound`, `Unreadable`, and
+    `NoContext` if the file holds no model context.
     """
     loaded, news = open_recording(path, own=own)
     return read_to_end(loaded, news, progress)

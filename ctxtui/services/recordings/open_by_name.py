@@ -177,7 +177,7 @@ def open_named(named: Named, settings: Settings, progress: Callable[[int], None]
 
 
 def open_named_unread(named: Named, settings: Settings) -> tuple[Loaded, Iterable[RecordingNews]]:
-    """Like `open_named`, with a file's first reading still to be taken (see `opening`).
+    """Like `open_named`, with a file's first reading still to be taken (see `open_recording`).
 
     A stored session is returned open for following.
     """

@@ -55,7 +55,7 @@ class RecordingNews:
 class Loaded:
     """An open recording: its session, and the way to read on.
 
-    `fetch` reads (in a worker thread, if you like) and changes nothing that is shown; `take` folds the news into
+    `fetch` reads (in a worker thread, if you like) and changes nothing that is shown; `add_news` folds the news into
     `session` (in the thread that shows it). `more` does both. After a rewrite `session` is another object.
     """
 

@@ -25,7 +25,7 @@ def is_long(size: int) -> bool:
 
 
 def read_end(path: Path) -> Session | None:
-    """Read the last `END` bytes of a recording of JSON lines as if it began there.
+    """Read the last `END_BYTES` of a recording of JSON lines as if it began there.
 
     Numbers counted from the beginning are wrong. None if the file is short, is not made of lines, or its end holds no
     context.

@@ -29,7 +29,7 @@ _REPORT_INTERVAL: Final = 0.3
 class SessionHits(Struct):
     """The hits for `pattern` so far: positions in each block, by digest.
 
-    `done` is True when all blocks are searched, `capped` if there are more hits than are kept; `trouble` is the error
+    `done` is True when all blocks are searched, `capped` if there are more hits than are kept; `error` is the one
     that ended the search.
     """
 

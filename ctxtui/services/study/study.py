@@ -302,7 +302,7 @@ class Study:
             self._unsummed = self._has_unlearned = True
 
     def prefetch_new(self) -> None:
-        """Count new blocks for `keep_up` to use; for the reading thread."""
+        """Count new blocks for `count_new` to use; for the reading thread."""
         if self._counter is not None:
             prefetch_new(self.book, self._counter)
 
@@ -366,7 +366,7 @@ class Study:
         )
 
     def _measure(self) -> bool:
-        """Count the blocks that `tokens_of` was asked for."""
+        """Count the blocks that `features` was asked for."""
         blocks = dict(self._wanted)
         for (model, digest), block in blocks.items():
             self._own[model, digest] = self.book.measure(model)(block)

@@ -50,7 +50,7 @@ _BLOCK_GROUPINGS: Final = frozenset({CATEGORY, TOOL})
 
 
 class CostRequest(NamedTuple):
-    """A request for the cost of a session, by one of the `WAYS` of `totals.spending`.
+    """A request for the cost of a session, by one of `totals.spending.WAYS`.
 
     "" is one row. `own` are the paid ids of the calls to count (None: all).
     """
@@ -211,6 +211,6 @@ def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, cur
     context = base.context
     nodes = (node for node in cleared_nodes(thread, cure) if context.tree.holds(context.head, node))
     edits = [make(REPLACE, context.targets([context.position(node)]), {"text": CLEARED}) for node in sorted(nodes)]
-    after = base.situation.under(edits).applied
+    after = base.policy_context.under(edits).applied
     edited = EditedThread(thread.ledger, thread.calls, account.charge)
-    return edited.calls_under(base.situation, after, base.prices.tag(after), since=cure.call - 1)
+    return edited.calls_under(base.policy_context, after, base.prices.tag(after), since=cure.call - 1)

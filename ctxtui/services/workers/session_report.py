@@ -38,7 +38,7 @@ class Report(Struct, Generic[Made], frozen=True, dict=True):
     """A kind of report.
 
     `work` gets the open session, its location, the settings, and `about` (a thread; "": all). If the process ends, the
-    error message says what it was doing (`does`) and the `way_out`.
+    error message says what it was doing (`activity`) and the `way_out`.
     """
 
     name: str

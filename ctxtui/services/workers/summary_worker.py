@@ -31,7 +31,7 @@ from ctxtui.views.model.session_summary import SessionSummary
 
 
 def summarize(summary: SessionSummary, settings: Settings, counter: Counter) -> SessionSummary:
-    """Add the figures of its file to `seen`. Raises what `load` raises."""
+    """Add the figures of its file to `summary`. Raises what `load` raises."""
     loaded = load(Path(summary.path), own=summary.own)
     book = book_for(loaded.session, counter, settings)
     count_all(book, counter)
@@ -56,7 +56,7 @@ def _logs(stored: str, threads: Iterable[str], settings: Settings) -> dict[str, 
 
 
 def summarize_stored(summary: SessionSummary, settings: Settings, version: str = "") -> SessionSummary:
-    """Add all figures to `seen`, a session in the database.
+    """Add all figures to `summary`, a session in the database.
 
     They are cached under `version` (`version_for`) until a call is added. Raises what reading the database raises.
     """
@@ -75,7 +75,7 @@ def summarize_stored(summary: SessionSummary, settings: Settings, version: str =
 def _cached_or_read(
     listed: SessionSummary, memory: CountCache, version: str, read: Callable[[], SessionSummary]
 ) -> SessionSummary:
-    """The cached figures of `seen`, else those that `read` computes, which are then cached."""
+    """The cached figures of `listed`, else those that `read` computes, which are then cached."""
     key = (*cache_key(listed), listed.mtime, version)
     cached = memory.summary(*key)
     if cached is not None and (restored := from_cached_json(listed, cached)) is not None:

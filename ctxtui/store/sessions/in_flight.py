@@ -51,7 +51,7 @@ SLOTS: Final = ("queue", "draft")
 MAX_ROW_EVENTS: Final = 4096
 """Maximum events of a row."""
 COLUMNS: Final = "call, at, kind, data, host, thread, parts"
-"""The columns that `events_of` reads."""
+"""The columns that `decode_events` reads."""
 _LINE: Final = itemgetter(0, 2, 4)
 _DATA: Final = itemgetter(1)
 _PARTS: Final = msgspec.json.Decoder(list[tuple[float, int]])
@@ -113,7 +113,7 @@ def pending_events(path: Path, session_id: str) -> list[InFlightEvent]:
 
 
 def abandoned_events(path: Path, session_id: str, host: HostProcess | None = None) -> list[InFlightEvent]:
-    """Like `in_flight`, without the events of living hosts other than `host`, which nobody else may take over."""
+    """Like `pending_events`, without the events of living hosts other than `host`, which nobody else may take over."""
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
         key, id_ = find(conn, session_id)
         return _events(conn, key, [living_host.token for living_host in living_hosts(conn, id_, host)])

@@ -22,7 +22,7 @@ State = tuple[object, ...]
 
 
 class StoredSnapshot(NamedTuple):
-    """The current stored session: `state` identifies its version, `flying` are pending events after the last calls."""
+    """The current stored session: `state` identifies its version, `pending` are pending events after the last calls."""
 
     session: Session
     state: State
@@ -32,7 +32,7 @@ class StoredSnapshot(NamedTuple):
 class StoredLocation(NamedTuple):
     """Source and location of a stored session.
 
-    `when` is its last activity in Unix seconds, `file` the file that it was read from ("": none), `silent` whether it
+    `when` is its last activity in Unix seconds, `file` the file that it was read from ("": none), `is_empty` whether it
     is still empty.
     """
 
@@ -59,7 +59,8 @@ def read_if_changed(path: Path, session_id: str, tree: Tree | None = None, known
 
 
 def stored_ids(path: Path, prefix: str) -> list[str]:
-    """The ids in the database `path` that begin with `prefix`, in the order of `session_rows`, archived ones last.
+    """The ids in the database `path` that begin with `prefix`, in the order of `listing.session_rows`, archived ones
+    last.
 
     Raises `CtxtuiError`, also for a file of an older version.
     """

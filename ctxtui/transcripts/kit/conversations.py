@@ -26,7 +26,8 @@ from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import CALL, to_part
 
 CLIENT_TEXT: Final = re.compile(
-    r"\s*(?:<(?:system-reminder|environment_context|user_instructions|permissions)|# AGENTS\.md)", re.IGNORECASE
+    r"\s*(?:<(?:system-reminder|session_context|environment_context|user_instructions|permissions)|# AGENTS\.md)",
+    re.IGNORECASE,
 )
 """Start of a text that a client inserts as a user message."""
 LABEL_CHARS: Final = 60

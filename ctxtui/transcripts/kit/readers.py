@@ -194,7 +194,7 @@ def decode_column(value: Json) -> Json:
 
 
 class _Rows:
-    """Collects rows; the events of all rows are returned on `settle`."""
+    """Collects rows; the events of all rows are returned on `state_events`."""
 
     def __init__(self, tree: Tree, read_tables: Callable[[Tables, Tree], Iterator[Event]]) -> None:
         self._tree, self._told = tree, read_tables

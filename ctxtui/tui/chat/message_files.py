@@ -23,7 +23,7 @@ _NAME_CELLS = 24
 class MessageFiles:
     """The files named in the message being typed.
 
-    `words` describes them for the end of the line; `changed` is called when that changes.
+    `description` describes them for the end of the line; `changed` is called when that changes.
     """
 
     def __init__(self, host: Host, access: ScreenAccess, changed: Callable[[], object]) -> None:

@@ -247,7 +247,7 @@ class PageLog(Command):
 
 
 class ServerLogScreen(ListScreen[str, None]):
-    """The output of the server `one`, updated as it grows. `pager` is the user's setting.
+    """The output of `server`, updated as it grows. `pager` is the user's setting.
 
     A cursor at the end follows new lines, otherwise it stays.
     """

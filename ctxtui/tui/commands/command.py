@@ -185,7 +185,7 @@ class Commanded:
     def sums(self, spot: Spot) -> Mapping[str, str]:
         """Return the arithmetic of the figures at `spot`: sentences by glossary word.
 
-        `ROW` stands for any other figure at that spot.
+        `sums.ROW` stands for any other figure at that spot.
         """
         return {}
 

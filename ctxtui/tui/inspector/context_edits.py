@@ -46,8 +46,8 @@ _FRAME_SENT_SECONDS: Final = 0.02
 class ContextEdits:
     """State shared by the controllers that edit the context.
 
-    `area` is the staging area, None while the recording is being read. `shows_next_call` is whether to show the next
-    call, None if the user did not choose.
+    `staging_area` is the staging area, None while the recording is being read. `shows_next_call` is whether to show the
+    next call, None if the user did not choose.
     """
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:

@@ -82,12 +82,12 @@ class Look(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def coloured(self) -> bool:
-        """Whether two colours may share a cell: the `colour` argument of strips and maps."""
+        """Whether two colours may share a cell: the argument ``colour`` of strips and maps."""
         return self.palette.coloured and not self.ascii
 
 
 def native_colours(env: Mapping[str, str]) -> bool | None:
-    """Return `ansi_color` for Textual's App: True under NO_COLOR, which removes all colours."""
+    """Return ``ansi_color`` for Textual's App: True under NO_COLOR, which removes all colours."""
     return True if "NO_COLOR" in env else None
 
 

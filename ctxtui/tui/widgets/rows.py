@@ -101,7 +101,7 @@ class Viewport:
 
 
 class Heights:
-    """The lines of `count` rows, each one line high except those in `other` (0 hides a row).
+    """The lines of `count` rows, each one line high except those in `heights` (0 hides a row).
 
     Rows and lines count from 0. A lookup is O(log n), a change O(n) in the rows of another height, whatever `count` is.
     """

@@ -330,7 +330,7 @@ WELCOME_HEIGHT: Final = 1 + len(WELCOME_LINES) + 1
 
 
 def welcome(room: int, *, has_sessions: bool = True) -> list[Spans]:
-    """The body of the welcome pane; `found` is whether there are sessions other than the samples."""
+    """The body of the welcome pane; `has_sessions` is whether there are sessions other than the samples."""
     long, short = (WELCOME_LINES, WELCOME_SHORT) if has_sessions else (NO_SESSIONS_LINES, NO_SESSIONS_SHORT)
     words = long if room >= cells.width(long[0]) + 4 else short
     lines: list[Spans] = [[Span(f"  {line}")] for line in words]

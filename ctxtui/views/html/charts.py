@@ -69,7 +69,7 @@ def stacked(
     axis: Figure = short,
     column: str = "call",
 ) -> str:
-    """Draw stacked columns of `parts`; `says` describes the chart.
+    """Draw stacked columns of `parts`; `description` describes the chart.
 
     `figure` formats single values, `axis` the axis labels.
     """

@@ -108,7 +108,8 @@ def _paragraphs(start: ChatStart) -> Iterator[str]:
     if start.offline:
         yield (
             "It follows rules, calls the tools you name (read a file, list a folder, find, search) and says what they "
-            "gave. With ANTHROPIC_API_KEY or OPENAI_API_KEY set, or a local server running, a model answers."
+            "gave. With ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY set, or a local server running, a model "
+            "answers."
         )
     folder = safe_text.one_line(start.folder, 200)
     yield f"Its tools work in {folder} and nowhere else; before they write you see what, and are asked."

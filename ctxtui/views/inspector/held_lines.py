@@ -54,8 +54,8 @@ def format_clock(seconds: int) -> str:
 def question(seconds_left: int, staged: int, can_wait: bool = False, applied: int = 0) -> Spans:
     """The question about a held request:
 
-    `left` seconds until it is sent, numbers of `staged` edits and of `standing` edits on its thread, and whether it can
-    wait `more`.
+    `seconds_left` until it is sent, numbers of `staged` edits and of `applied` edits on its thread, and whether it
+    `can_wait`.
     """
     edits = f"apply {_edits(staged)}" if staged else f"under {_edits(applied)}" if applied else "under edits"
     keys = [("⏎", "release"), ("a", edits), ("w", "answer"), ("x", "refuse")]

@@ -114,7 +114,7 @@ def _parse_categories(words: Iterable[str]) -> PromptCommand:
 
 
 def apply_filter(command: Show, line: str, hidden: str) -> tuple[str, ...]:
-    """The display of each category after `wish`: `line` or `hidden`."""
+    """The display of each category after `command`: `line` or `hidden`."""
     if not command.categories:
         return (line,) * len(CATEGORIES)
     return tuple(hidden if (index in command.categories) == command.hide else line for index in range(len(CATEGORIES)))

@@ -37,7 +37,7 @@ class CallPart(Struct, frozen=True):
 
 
 class ThisCall(Struct, frozen=True, kw_only=True):
-    """Facts of the call shown. `cost` None: no price is known; `priced` False: not looked up yet.
+    """Facts of the call shown. `total` None: no price is known; `priced` False: not looked up yet.
 
     `uncached` is the cost of the same call without a cache, `facts` are short texts about time and stop reason,
     `missed`
@@ -138,7 +138,7 @@ def _facts(before: Call | None, call: Call) -> tuple[str, ...]:
 
 
 def lines(content: ThisCall, room: int, height: int) -> list[Spans]:
-    """The body in at most `height` lines: complete, or folded to `COMPACT`; always with the total."""
+    """The body in at most `height` lines: complete, or folded to `COMPACT_HEIGHT`; always with the total."""
     if not content.reported:
         text = " No usage recorded for this call." if room >= 35 else " No usage recorded."
         text = text if content.sent else " Not sent yet."

@@ -79,7 +79,7 @@ def sentence(facts: WhySoBig, room: int) -> Spans:
 
 
 def with_cut(facts: WhySoBig, spans: Spans, room: int) -> list[Span]:
-    """Append the cut to the `sentence` `said`, in `room` cells."""
+    """Append the cut to the sentence `spans`, in `room` cells."""
     if not spans:
         return []
     used_width = width(spans)

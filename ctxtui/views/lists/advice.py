@@ -38,12 +38,12 @@ def policy_name(name: str) -> str:
 
 
 def command(piece: Advice, name: str, place: str = "") -> str:
-    """The command line that applies `one` to the session `name`, at a `place` from `place_options`."""
+    """The command line that applies `piece` to the session `name`, at a `place` from `place_options`."""
     return f"ctxtui curate {shlex.quote(name)}{place} --after {piece.options()}"
 
 
 def place_options(number: int, calls: int, thread: str) -> str:
-    """Options of `curate` for call `number` of a thread's `calls`."""
+    """Options of ``curate`` for call `number` of a thread's `calls`."""
     at = f" --call {number}" if number != calls else ""
     return at + (f" --thread {shlex.quote(thread)}" if thread not in ("", MAIN) else "")
 
@@ -99,7 +99,7 @@ def advice_spans(piece: Advice) -> list[Span]:
 
 
 def detail(piece: Advice, command_line: str, room: int, staged: int = 0) -> list[Spans]:
-    """Effect, risk and price of a piece of advice, and its command line `told`; `staged` is the number of tokens that
+    """Effect, risk and price of a piece of advice, and its `command_line`; `staged` is the number of tokens that
     staged edits free already."""
     wide = max(20, room - 2)
     out: list[Spans] = [

@@ -67,7 +67,7 @@ def other_location(row: Repeated) -> str:
 
 
 def table(preview_of: Callable[[int], Preview], rows: Sequence[Repeated] = ()) -> Table[Repeated]:
-    """The table; `say` previews a node's block; `rows` are all rows."""
+    """The table; `preview_of` previews a node's block; `rows` are all rows."""
 
     def words(row: Repeated, room: int) -> list[Span]:
         sign, says = CATEGORY[row.category], preview_of(row.repeat.node)

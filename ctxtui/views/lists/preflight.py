@@ -68,7 +68,7 @@ def _calls(outlook: Outlook) -> str:
 
 
 def describe_limit(limit: Limit, outlook: Outlook, unit: str = "") -> str:
-    """In how many of `unit` ("": that of `seen`) a limit is reached."""
+    """In how many of `unit` ("": that of `outlook`) a limit is reached."""
     unit = unit or outlook.unit
     soon, mid, late = limit.turns
     if soon == 0:

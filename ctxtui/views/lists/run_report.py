@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from ctxtui.project.budget import PARTS, ContextBudget, Warn, groups
+from ctxtui.project.budget import PARTS, BudgetWarning, ContextBudget, group_files
 from ctxtui.project.selection import Selection
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
@@ -33,7 +33,7 @@ class RunFigures(Protocol):
     @property
     def selection(self) -> Selection | None: ...
     @property
-    def warnings(self) -> Sequence[Warn]: ...
+    def warnings(self) -> Sequence[BudgetWarning]: ...
     @property
     def kilobytes(self) -> float: ...
 
@@ -48,7 +48,7 @@ def budget_lines(report: RunFigures) -> Iterator[list[Span]]:
         yield _row(f"  {part}", tokens, _share(budget, tokens))
     fits = f"about {report.kilobytes:,.0f} KB of text"
     yield _row("  available", budget.available, _share(budget, budget.available), fits, "bold")
-    for name, tokens in budget.wants:
+    for name, tokens in budget.requests:
         yield _row(f"    {safe_text.one_line(name, 15)}", tokens, _share(budget, tokens))
     yield _row("reserved", budget.reserved, _share(budget, budget.reserved), "kept for the answer")
 
@@ -63,23 +63,23 @@ def project_lines(report: RunFigures) -> Iterator[list[Span]]:
     near = numbers.interval(project.tokens, project.tokens - project.half, project.tokens + project.half)
     yield _row("in all", project.tokens, near, "tokens of text", "bold")
     yield []
-    memory = dict(report.budget.wants).get("memory", 0)
+    memory = dict(report.budget.requests).get("memory", 0)
     free = max(1, report.budget.available - memory)
     after = f" that memory leaves of {report.budget.available:,}" if memory else " available"
     share = numbers.share(files.budget / free, 0)
     yield _row("room", files.budget, "", f"for files: {share} of the {free:,}{after}, by the setting files_share")
     yield [Span("strategy  ", "dim"), Span(files.strategy, "bold"), Span(f": {files.reason}")]
-    for reason, form, number, tokens in groups(files):
+    for reason, form, number, tokens in group_files(files):
         yield _row(f"  {reason}", tokens, "", f"{number:,} {form}")
-    left = f", {len(files.left):,} left out" if files.left else ""
-    selected = f"of {files.budget:,}: {len(files.chosen):,} of {len(files.chosen) + len(files.left):,} files{left}"
+    left = f", {len(files.left_out):,} left out" if files.left_out else ""
+    selected = f"of {files.budget:,}: {len(files.chosen):,} of {len(files.chosen) + len(files.left_out):,} files{left}"
     yield _row("  would go in", files.tokens, "", selected)
 
 
-def warning_lines(warnings: Sequence[Warn]) -> Iterator[list[Span]]:
+def warning_lines(warnings: Sequence[BudgetWarning]) -> Iterator[list[Span]]:
     """Warnings before the run."""
     for warning in warnings:
-        yield [Span("▲ ", "warn"), Span(safe_text.one_line(warning.words, 300))]
+        yield [Span("▲ ", "warn"), Span(safe_text.one_line(warning.text, 300))]
 
 
 def plain_lines(report: RunFigures) -> Iterator[str]:
@@ -93,7 +93,7 @@ def plain_lines(report: RunFigures) -> Iterator[str]:
             if line:
                 yield _plain(line)
     for warning in report.warnings:
-        yield f"warning: {safe_text.one_line(warning.words, 300)}"
+        yield f"warning: {safe_text.one_line(warning.text, 300)}"
 
 
 def _plain(line: Sequence[Span]) -> str:

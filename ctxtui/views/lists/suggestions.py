@@ -96,7 +96,7 @@ TABLE: Final[Table[Suggestion]] = Table(tuple(_columns()), mark=2, tail=0, group
 def detail(
     suggestion: Suggestion | None, all_findings: Findings | None, name: str, command_line: str, room: int
 ) -> list[Spans]:
-    """Full effect and savings with the command line, `told` for policies; then checks without a finding."""
+    """Full effect and savings with the `command_line` for policies; then checks without a finding."""
     lines: list[Spans] = []
     if suggestion is not None:
         if isinstance(suggestion.what, Advice):
@@ -145,7 +145,7 @@ def changed_blocks(now: Staging, then: Staging) -> list[ChangedBlock]:
 
 
 def changed_table(preview_of: Callable[[int], Preview]) -> Table[ChangedBlock]:
-    """The table of changed blocks; `say` previews a node's block."""
+    """The table of changed blocks; `preview_of` previews a node's block."""
 
     def words(row: ChangedBlock, room: int) -> list[Span]:
         sign = CATEGORY[row.category]

@@ -12,7 +12,7 @@ from ctxtui.views.text import numbers
 
 
 def lab_page(labs: Sequence[SessionLab], mask: Callable[[str], str]) -> str:
-    """Render the document; `masked` removes secrets from recorded texts."""
+    """Render the document; `mask` removes secrets from recorded texts."""
     return "".join(_page(labs, mask))
 
 

@@ -57,7 +57,7 @@ def addition(total: int, name: str, terms: Sequence[int], noun: str) -> str:
 
 
 def money_addition(total: float | None, terms: Sequence[float | None], noun: str) -> str:
-    """Like `added`, for money; unknown terms are left out."""
+    """Like `addition`, for money; unknown terms are left out."""
     listed = sorted((term for term in terms if term), reverse=True)
     if total is None:
         return ""

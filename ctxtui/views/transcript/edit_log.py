@@ -64,7 +64,7 @@ MIN_CELLS: Final = 12
 
 
 def copied_answer(command: str, folder: str, file: str, without: Sequence[str], room: int) -> list[Span]:
-    """The answer, in `room` cells, after a context was exported and its command (or file) `what` copied.
+    """The answer, in `room` cells, after a context was exported and its `command` (or file) copied.
 
     `folder` is where to type it ("": anywhere), `file` the written file ("": none), `without` its losses. Parts that do
     not

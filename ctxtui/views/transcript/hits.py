@@ -28,12 +28,12 @@ class HitAt(NamedTuple):
 
 
 def highlight(spans: Spans, find: Find, here: int | None = None) -> Spans:
-    """Highlight the hits in `spans` of one line; number `here` in `HERE`."""
+    """Highlight the hits in `spans` of one line; number `here` in `CURRENT_HIT_STYLE`."""
     return highlight_ranges(spans, list(find(plain(spans))), here)
 
 
 def highlight_ranges(spans: Spans, spots: Spots, here: int | None = None) -> Spans:
-    """Highlight the characters `spots` (left to right) in `spans`; number `here` in `HERE`."""
+    """Highlight the characters `spots` (left to right) in `spans`; number `here` in `CURRENT_HIT_STYLE`."""
     if not spots:
         return spans
     out: list[Span] = []

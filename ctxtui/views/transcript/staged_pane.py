@@ -241,7 +241,7 @@ def money_style(usd: float | None) -> str:
 
 
 def format_payback(calls: int | None, with_noun: bool) -> str:
-    """Number of later calls until it pays back; without the noun unless `wide`."""
+    """Number of later calls until it pays back; without the noun unless `with_noun`."""
     if calls is None:
         return "never"
     if calls == 0:
@@ -281,7 +281,7 @@ def _breaks(pane: StagedPane, room: int) -> Iterator[Spans]:
 
 
 def _accepted(ok: Span, api: str, repairs: int, room: int) -> Spans:
-    """Acceptance by the provider (`whom`: its API, "" if there is little room), and the number of further blocks
+    """Acceptance by the provider (`api`; "" if there is little room), and the number of further blocks
     removed for it."""
     blocks = f" block{'' if repairs == 1 else 's'} removed" if api else f" {MARK['dropped'].glyph}"
     more = [Span(f", {repairs:,} more{blocks}", "dim")] if repairs else []

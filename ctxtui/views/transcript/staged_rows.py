@@ -146,7 +146,7 @@ class StagedRows:
         self._add_rows(visible, row, len(self._base))
 
     def _add_rows(self, visible: Sequence[int] | None, start: int, stop: int) -> int:
-        """Add the rows `start` to `stop` (exclusive); runs of rows not in `kept` are folded."""
+        """Add the rows `start` to `stop` (exclusive); runs of rows not `visible` are folded."""
         rows = self._base.entries
         if visible is None:
             self._entries.extend(rows[start:stop])

@@ -55,8 +55,10 @@ def _build(dialect: str, items: Iterable[Item], model: str, params: Mapping[str,
     if not same:
         usable = _tools_in_front(usable)
     offered = [i.block.value() for i in usable if i.place.section == "tools"]
-    # Google's own have two forms, and no member tells them apart from other dialects'.
-    tools = offered if same and dialect == GOOGLE else [convert_tool(tool, dialect, losses) for tool in offered]
+    tools = [
+        tool if same and dialect == GOOGLE and _is_googles_tool(tool) else convert_tool(tool, dialect, losses)
+        for tool in offered
+    ]
     system, conversation_turns = _split_system(usable, same and dialect in (CHAT, RESPONSES), losses)
     conversation = write(system, pair_calls(conversation_turns, losses), same, losses)
     _note_members(usable, losses)
@@ -68,6 +70,11 @@ def _build(dialect: str, items: Iterable[Item], model: str, params: Mapping[str,
     if tools:
         body["tools"] = [join_tool([(TOOL, tool) for tool in tools])] if dialect == GOOGLE else tools
     return canonical.dumps({**body, **conversation})
+
+
+def _is_googles_tool(tool: Json) -> bool:
+    """Whether a tool may stay as it is in Google's API, whose ``parameters`` are not those of other dialects."""
+    return isinstance(tool, dict) and not tool.keys() & {"input_schema", "function", "custom", "type"}
 
 
 def _is_missing(item: Item, losses: Losses) -> bool:

@@ -117,7 +117,8 @@ def detect_dialect(items: Iterable[Item]) -> str:
         if _is_ollama_only(block):
             return OLLAMA
         if _is_google(block):
-            return GOOGLE
+            votes[GOOGLE] += 1
+            continue
         for name, kinds in _DIALECT_KINDS.items():
             votes[name] += block.kind in kinds
         if block.kind == "function_call" and b'"call_id"' not in block.body:
@@ -253,7 +254,7 @@ def readable_text(part: TurnPart, losses: Losses) -> str:
 
 
 def _answer(head: dict[str, Json], blocks: list[Block]) -> TurnPart:
-    """Make the part of a Chat tool message: its content under the header's call id. `value` holds the blocks."""
+    """Make the part of a Chat tool message: its content under the header's call id. `blocks` are kept with it."""
     readings = [read(block) for block in blocks]
     media: tuple[Media, ...] = tuple(one for reading in readings for one in reading.media)
     text = "\n".join(reading.text for reading in readings if reading.text)

@@ -17,7 +17,7 @@ from ctxtui.core.session import MAIN, CallSeen, Described, Session, TipMoved
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
 from ctxtui.curation.policies.policy import Policy, Step
-from ctxtui.curation.policies.situation import PolicyContext, Settings
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings
 from ctxtui.services.config import settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
@@ -79,8 +79,8 @@ def staged(calls: Sequence[Call], edits: Sequence[Edit]) -> Variant:
     """A variant in which `edits` are made at the first of `calls`."""
     heads = {call.sent_head for call in calls}
 
-    def propose(situation: PolicyContext, _: Settings) -> Iterable[Edit]:
-        return edits if situation.context.head in heads and not situation.log else ()
+    def propose(policy_context: PolicyContext, _: Settings) -> Iterable[Edit]:
+        return edits if policy_context.context.head in heads and not policy_context.log else ()
 
     return Variant(policy="staged", steps=(Step(Policy("staged", "makes these edits", propose)),))
 

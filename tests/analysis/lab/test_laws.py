@@ -20,8 +20,8 @@ from ctxtui.core.session import Session
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Policy, Step, run_all
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.policies.registry import POLICIES
-from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
@@ -32,7 +32,7 @@ from tests.cases.long_runs import long_run
 from tests.curation.shaped import SHAPES
 from tests.sampling import few, few_rows
 
-NOTHING = Policy("nothing", "does nothing", lambda situation, settings: ())
+NOTHING = Policy("nothing", "does nothing", lambda policy_context, settings: ())
 EAGER: dict[str, dict[str, object]] = {
     "sliding_window": {"n": 4, "slack": 1},
     "keep_rounds": {"n": 1, "slack": 1},

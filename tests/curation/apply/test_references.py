@@ -13,14 +13,14 @@ from ctxtui.curation.policies.profile import make_step
 from ctxtui.curation.policies.registry import POLICIES
 from tests.cases.systems import feedback
 from tests.curation.conversations import context_of
-from tests.curation.policies.test_policies import situation_of
+from tests.curation.policies.test_policies import policy_context_of
 from tests.curation.shaped import SHAPES
 
 
 def test_what_went_out_comes_back_as_it_was() -> None:
     body = {"model": "claude-opus-4-8", "max_tokens": 9, "messages": [{"role": "user", "content": feedback(15, 2, 60)}]}
     context, _ = context_of(body, "anthropic")
-    made = run(make_step("externalize_large", POLICIES), situation_of(context))
+    made = run(make_step("externalize_large", POLICIES), policy_context_of(context))
     sent = apply(context, made).sent[-1].block.value()["text"]
     whole = context.reading(len(context) - 1).text
     outside = externalized_content(context, made)

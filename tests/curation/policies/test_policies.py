@@ -19,10 +19,10 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.policies.policy import Step, run, run_all
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.policies.profile import make_step, parse_profile
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.risk import risk_of
-from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.offline.anthropic.thinking import sign_all
 from ctxtui.services.config.package_data import model_table
@@ -58,7 +58,7 @@ def count(block: Block) -> int:
     return 3 if block.kind == HEADER else 4 + len(block.body) // 4
 
 
-def situation_of(context: Context, log: Any = (), **more: Any) -> PolicyContext:
+def policy_context_of(context: Context, log: Any = (), **more: Any) -> PolicyContext:
     items = context.items
     return PolicyContext(
         context=context, log=tuple(log), tokens=lambda position: count(items[position].block), count=count, **more
@@ -94,7 +94,7 @@ def test_laws(name: str, seed: int) -> None:
     card = model_table().card(body["model"])
     rules = rules_for(dialect, card)
     user = some_pins(rng, context)
-    before = situation_of(context, user, rules=rules)
+    before = policy_context_of(context, user, rules=rules)
     step = Step(POLICIES[name], EAGER[name])
     made = run(step, before)
     assert made == run(step, before)
@@ -130,8 +130,8 @@ def test_what_was_decided_stays_when_the_client_appends(name: str) -> None:
         step = Step(POLICIES[name], EAGER[name])
         cut = next((m.start for m in reversed(context.messages) if m.role == "user"), len(context))
         shorter = Context(context.tree, context.nodes[max(0, cut - 1)], dialect, context.params, context.markers)
-        made = run(step, situation_of(shorter))
-        later = situation_of(context, made)
+        made = run(step, policy_context_of(shorter))
+        later = policy_context_of(context, made)
         more = run(step, later)
         acted += bool(made)
         escalates = name in ("keep_rounds", "budget", "generation_window")
@@ -170,9 +170,9 @@ def test_a_profile_runs_its_policies_on_each_others_results() -> None:
         "[[policy]]\nuse='sliding_window'\nn=3\nslack=0\n[[policy]]\nuse='truncate_results'\nlimit=50",
         POLICIES,
     ).steps
-    made = run_all(steps, situation_of(context))
+    made = run_all(steps, policy_context_of(context))
     assert {edit.author for edit in made} == {"sliding_window", "truncate_results"}
-    assert run_all(steps, situation_of(context, made)) == []
+    assert run_all(steps, policy_context_of(context, made)) == []
 
 
 def test_a_window_drops_what_was_cut_before_and_keeps_the_newest_call() -> None:
@@ -189,7 +189,7 @@ def test_a_window_drops_what_was_cut_before_and_keeps_the_newest_call() -> None:
         answer = {"type": "tool_result", "tool_use_id": f"c{n}", "content": result}
         messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [answer]}]
         context, request = context_of({"model": "m", "max_tokens": 9, "messages": messages}, "anthropic")
-        made = run_all(profile, situation_of(context, log, rules=rules_for("anthropic")))
+        made = run_all(profile, policy_context_of(context, log, rules=rules_for("anthropic")))
         log += made
         applied = apply(context, log, rules_for("anthropic"))
         sent = canonical.loads(encode_outgoing(applied, request.skeleton, dialect="anthropic", model="m").body)[
@@ -204,9 +204,9 @@ def test_a_window_keeps_the_task_behind_memory() -> None:
     for n in range(6):
         story.call(use(f"c{n}", "t")).results((f"c{n}", "found"))
     context = Context(story.session.tree, story.head)
-    situation = situation_of(context)
-    assert situation.lead_count == 1
-    made = run(Step(POLICIES["sliding_window"], {"n": 3, "slack": 0}), situation)
+    policy_context = policy_context_of(context)
+    assert policy_context.lead_count == 1
+    made = run(Step(POLICIES["sliding_window"], {"n": 3, "slack": 0}), policy_context)
     applied = apply(context, made, rules_for("anthropic"))
     left = [item.block.body for item in applied.sent]
     assert any(b"the task" in body for body in left) and any(b"likes it short" in body for body in left)

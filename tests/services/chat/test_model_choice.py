@@ -9,7 +9,7 @@ import pytest
 
 from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
 from ctxtui.providers.endpoint import Endpoint, is_loopback
-from ctxtui.providers.sdk_client import SdkLine
+from ctxtui.providers.sdk_client import SdkClient
 from ctxtui.services.chat import model_choice as partners
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.context_window import learn_window, with_window
@@ -43,6 +43,9 @@ def no_servers(monkeypatch: pytest.MonkeyPatch) -> None:
         (ModelChoice(model="gpt-5.4"), KEYS, "openai", "gpt-5.4"),
         (ModelChoice(model="claude-opus-5-5"), KEYS, "anthropic", "claude-opus-5-5"),
         (ModelChoice(provider="openai-chat"), KEYS, "openai", "gpt-6.1-terra"),
+        (ModelChoice(), {"GEMINI_API_KEY": "g"}, "google", "gemini-3.1-pro-preview"),
+        (ModelChoice(model="gemini-2.5-flash"), {**KEYS, "GEMINI_API_KEY": "g"}, "google", "gemini-2.5-flash"),
+        (ModelChoice(provider="google"), {"GEMINI_API_KEY": "g"}, "google", "gemini-3.1-pro-preview"),
         (ModelChoice(), {}, "offline", "offline"),
         (ModelChoice(provider="offline"), KEYS, "offline", "offline"),
     ],
@@ -216,7 +219,7 @@ def test_a_refusal_under_settings_that_ask_for_more_says_so_and_holds(tmp_path: 
 async def test_the_models_list_tells_window_and_longest_answer(tmp_path: Path) -> None:
     listed = {"data": [{"id": "claude-x", "max_input_tokens": 300_000, "max_tokens": 2000}, {"id": "claude-y"}]}
     async with served({"/v1/models": listed}) as server:
-        line = SdkLine(Endpoint("anthropic", "anthropic", server.root, "k"))
+        line = SdkClient(Endpoint("anthropic", "anthropic", server.root, "k"))
         found = await add_listed_details(ChatModel(line.endpoint, "claude-x"), line, config(tmp_path))
         await line.close()
     assert (found.window, found.origin, found.models) == (300_000, "anthropic", ("claude-x", "claude-y"))

@@ -19,7 +19,7 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.offline import offline
 from ctxtui.offline.anthropic import validate
-from ctxtui.providers.endpoint import ANTHROPIC, CHAT, OLLAMA, RESPONSES, Endpoint
+from ctxtui.providers.endpoint import ANTHROPIC, CHAT, GOOGLE, OLLAMA, RESPONSES, Endpoint
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.model_summary import (
     SummaryPart,
@@ -59,7 +59,7 @@ def ready(context: Context) -> Ready:
 def partner(dialect: str, url: str = "") -> ChatModel:
     return ChatModel(
         Endpoint("openai" if dialect in (CHAT, RESPONSES) else "test", dialect, url, key="k"),
-        "claude-opus-4-5" if dialect == ANTHROPIC else "gpt-5",
+        {ANTHROPIC: "claude-opus-4-5", GOOGLE: "gemini-3.1-pro-preview"}.get(dialect, "gpt-5"),
     )
 
 
@@ -70,7 +70,7 @@ def test_a_model_is_named_with_or_without_its_provider() -> None:
     assert parse_choice("gpt-oss:20b") == ModelChoice("", "gpt-oss:20b"), "a local model by an OpenAI name"
 
 
-@pytest.mark.parametrize("dialect", [ANTHROPIC, CHAT, RESPONSES, OLLAMA])
+@pytest.mark.parametrize("dialect", [ANTHROPIC, CHAT, RESPONSES, OLLAMA, GOOGLE])
 def test_the_part_alone_is_sent_in_every_dialect(dialect: str, tmp_path: Path) -> None:
     body = build_request(partner(dialect), config(tmp_path), part(long_talk().context))
     told = body.decode()
@@ -104,10 +104,10 @@ def test_an_agent_whose_context_would_be_refused_is_not_asked(tmp_path: Path) ->
         )
 
 
-@pytest.mark.parametrize("dialect", [ANTHROPIC, CHAT, RESPONSES])
+@pytest.mark.parametrize("dialect", [ANTHROPIC, CHAT, RESPONSES, GOOGLE])
 async def test_the_answer_comes_through_the_sdk(dialect: str, tmp_path: Path) -> None:
     with offline() as running:
-        url = running.url if dialect == ANTHROPIC else running.openai_url
+        url = running.url if dialect in (ANTHROPIC, GOOGLE) else running.openai_url
         whom = partner(dialect, url)
         roomy = config(tmp_path, answer_tokens=60_000)
         made = await write_summary(whom, build_request(whom, roomy, part(long_talk().context)))

@@ -13,16 +13,16 @@ from ctxtui.cli.run import run
 from ctxtui.core.errors import CtxtuiError, Unreadable
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.policy import run as propose
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.policies.profile import parse_profile
 from ctxtui.curation.policies.registry import POLICIES as OURS
-from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.services.config import format_registry, plugins
 from ctxtui.services.config.plugins import LABELS, POLICIES, READERS
 from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.recordings.open import load
 from tests.cases.long_runs import long_run
 from tests.curation.conversations import context_of
-from tests.curation.policies.test_search import situation_of
+from tests.curation.policies.test_search import policy_context_of
 
 READER = """
 from ctxtui.core import block
@@ -145,7 +145,7 @@ def test_entry_points_come_after_the_users_files(put: Put, tmp_path: Path, monke
 POLICY = """
 from ctxtui.curation.policies.policy import Policy
 
-def propose(situation, settings):
+def propose(policy_context, settings):
     if settings["fail"]:
         raise ValueError("no mood")
     return ["odd"] if settings["odd"] else []
@@ -170,24 +170,25 @@ def test_a_policy_of_a_third_party_stands_beside_ours(put: Put) -> None:
 OUTSIDE = """
 from ctxtui.core.edit_kinds import EXTERNALIZE
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import edit
+from ctxtui.curation.policies.MODULE import NAME as edit
 
-def propose(situation, settings):
-    yield edit(situation, "mine", EXTERNALIZE, [1], {"name": "all"})
+def propose(policy_context, settings):
+    yield edit(policy_context, "mine", EXTERNALIZE, [1], {"name": "all"})
 
 POLICY = Policy("mine", "Puts the first message outside.", propose)
 """
 
 
-def test_the_budget_searches_a_third_partys_policy_too(put: Put) -> None:
+@pytest.mark.parametrize(("module", "name"), [("policy_context", "make_edit"), ("situation", "edit")])
+def test_the_budget_searches_a_third_partys_policy_too(put: Put, module: str, name: str) -> None:
     body = long_run(1, turns=1, rounds=1)
     body["messages"][0]["content"] = [{"type": "text", "text": "x" * 8_000}]
     del body["tools"]
-    situation = situation_of(context_of(body, "anthropic")[0])
-    wish = {"target": situation.total - 1_500}
-    assert "all" not in [one.params.get("name") for one in propose(Step(OURS["budget"], wish), situation)]
-    put(POLICIES, "mine.py", OUTSIDE)
-    made = propose(Step(load_policies()["budget"], wish), situation)
+    policy_context = policy_context_of(context_of(body, "anthropic")[0])
+    wish = {"target": policy_context.total - 1_500}
+    assert "all" not in [one.params.get("name") for one in propose(Step(OURS["budget"], wish), policy_context)]
+    put(POLICIES, "mine.py", OUTSIDE.replace("MODULE", module).replace("NAME", name))
+    made = propose(Step(load_policies()["budget"], wish), policy_context)
     assert [(one.author, one.params.get("name")) for one in made] == [("budget", "all")]
 
 

@@ -117,12 +117,12 @@ def law(table: Table, book: Book, counter: Counter) -> list[Told]:
     ledger = CostLedger(book, scene.running, BlockLifetimes(scene.session.tree))
     ledger.advance(calls, dict.fromkeys(scene.session.calls), len(calls))
     before = here.under.applied if here.under is not None else here.applied.without_edits
-    situation = policy_context_of(here, before, coming, lambda block: here.tokens_of(block) or 0)
+    policy_context = policy_context_of(here, before, coming, lambda block: here.tokens_of(block) or 0)
     thread = EditedThread(ledger, calls, coming.charge)
-    ghost = thread.calls_under(situation, here.applied, tag, since=scene.index + 1)
+    ghost = thread.calls_under(policy_context, here.applied, tag, since=scene.index + 1)
     assert ghost is not None and ghost.saved == pane.rest.saved[: ghost.calls], "the strip has the same figures"
     assert pane.moments and pane.moments[0].once == tag.moments[0].once
-    scale = (tag.forecast - tag.forecast_under) / sum(freed_tokens(situation, here.applied).values())
+    scale = (tag.forecast - tag.forecast_under) / sum(freed_tokens(policy_context, here.applied).values())
     found = []
     rows = zip(calls[scene.index + 1 :], ghost.saved, ghost.more, again, strict=True)
     for number, (call, saved, more, (raw, edited, less, fair)) in enumerate(rows):

@@ -74,8 +74,8 @@ async def test_turns_tools_agents_and_an_observer(given: dict[str, Any], server:
 def test_one_task(given: dict[str, Any]) -> None:
     seen: list[int] = []
 
-    def propose(situation: Any, settings: Any) -> Iterator[Any]:
-        seen.append(len(situation.context.items))
+    def propose(policy_context: Any, settings: Any) -> Iterator[Any]:
+        seen.append(len(policy_context.context.items))
         return iter(())
 
     own = Policy("look_on", "Looks on.", propose, {})

@@ -25,7 +25,7 @@ from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
-from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, make_account
@@ -244,14 +244,14 @@ def test_blocks_that_must_go_along_are_foretold() -> None:
     context = Context.of_call(session.tree, call)
     result = next(p for p, item in enumerate(context.items) if item.block.kind == "tool_result")
     edit = make("drop", [context.target(result)], id="one")
-    told = staged_blocks(situation(context), apply(context, [edit]), [edit])
+    told = staged_blocks(policy_context(context), apply(context, [edit]), [edit])
     assert told == (1, 0, 1)
     short = next(p for p, item in enumerate(context.items) if item.block.kind == "text")
     longer = make("replace", [context.target(short)], {"text": "x" * 9_000}, id="two")
-    assert staged_blocks(situation(context), apply(context, [longer]), [longer]) == (1, 1, 0)
+    assert staged_blocks(policy_context(context), apply(context, [longer]), [longer]) == (1, 1, 0)
 
 
-def situation(context: Context) -> PolicyContext:
+def policy_context(context: Context) -> PolicyContext:
     def size(block: blocks.Block) -> int:
         return len(block.body)
 

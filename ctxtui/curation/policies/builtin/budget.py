@@ -21,6 +21,7 @@ from ctxtui.core.edit_kinds import (
 from ctxtui.curation.apply.rewrite import rewrite
 from ctxtui.curation.policies.context_spans import cached_summary, count_text, format_range
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.risk import Risk, risk_of, risk_of_one
 from ctxtui.curation.policies.search import (
     MAX_WORK_BLOCKS,
@@ -31,7 +32,6 @@ from ctxtui.curation.policies.search import (
     single_remedy,
     with_count_cache,
 )
-from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import CLEARED, results
 from ctxtui.curation.record_summary import length_for
 
@@ -73,7 +73,7 @@ def make_policy(policies: Iterable[Policy]) -> Policy:
     )
 
 
-def _propose(policies: Sequence[Policy], situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def _propose(policies: Sequence[Policy], policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Find the edits that bring the context below `target` (0: the usable window).
 
     Candidates are all policies at their defaults, every two of them, and three steps of its own (cut results, then
@@ -82,22 +82,24 @@ def _propose(policies: Sequence[Policy], situation: PolicyContext, settings: Set
     The last `keep` rounds are left alone, except by edits that lose nothing or externalize content, if nothing as
     harmless suffices without them. If nothing suffices, it frees as much as possible.
     """
-    target = settings["target"] or situation.usable
-    need = situation.total - target
+    target = settings["target"] or policy_context.usable
+    need = policy_context.total - target
     if not target or need <= 0:
         return
-    here = with_count_cache(situation)
+    here = with_count_cache(policy_context)
     yield from _smallest(policies, here, settings, target)
     here.forget()
 
 
-def _smallest(policies: Sequence[Policy], situation: PolicyContext, settings: Settings, target: int) -> Iterator[Edit]:
-    limit, reach = _limit(situation, settings["keep"]), _Reach(situation)
-    ladder = [_ladder(situation, settings, target)]
-    candidates = _candidates(situation, policies)
-    older = _find_sufficient(situation, reach, [_EditSets(ladder), *candidates], limit, limit, target)
+def _smallest(
+    policies: Sequence[Policy], policy_context: PolicyContext, settings: Settings, target: int
+) -> Iterator[Edit]:
+    limit, reach = _limit(policy_context, settings["keep"]), _Reach(policy_context)
+    ladder = [_ladder(policy_context, settings, target)]
+    candidates = _candidates(policy_context, policies)
+    older = _find_sufficient(policy_context, reach, [_EditSets(ladder), *candidates], limit, limit, target)
     if older is None or older[0] > Risk.OUTSIDE:
-        everywhere = _find_sufficient(situation, reach, candidates, len(situation.context), limit, target)
+        everywhere = _find_sufficient(policy_context, reach, candidates, len(policy_context.context), limit, target)
         older = min(
             (candidate for candidate in (older, everywhere) if candidate is not None),
             key=lambda one: one[0],
@@ -107,9 +109,9 @@ def _smallest(policies: Sequence[Policy], situation: PolicyContext, settings: Se
         yield from map(_with_own_author, older[1])
         return
     every = [edits for level in candidates for edits in level.options(max(Risk), _never)]
-    best = [_with_own_author(candidate) for candidate in _find_largest(situation, reach, every, limit)]
+    best = [_with_own_author(candidate) for candidate in _find_largest(policy_context, reach, every, limit)]
     yield from best
-    yield from _ladder(situation.under(best), settings, target)
+    yield from _ladder(policy_context.under(best), settings, target)
 
 
 def _with_own_author(edit_: Edit) -> Edit:
@@ -153,11 +155,11 @@ class _Level(_EditSets):
         return [wish for wish in proposals if wish.risk == self._risk]
 
     def proposals(self, most: Risk, vain: _IsUseless) -> list[list[Edit]]:
-        """See `_Given`."""
+        """The proposed sets of edits."""
         return [[*wish.edits] for wish in self._wishes(most, vain)]
 
     def options(self, most: Risk, vain: _IsUseless) -> list[list[Edit]]:
-        """See `_Given`."""
+        """The sets of edits that were tried, the most freeing first."""
         remedies = filter(None, map(self._tried.remedy, self._wishes(most, vain)))
         return [[*remedy.edits] for remedy in sorted(remedies, key=lambda one: -one.freed)]
 
@@ -165,39 +167,39 @@ class _Level(_EditSets):
 class _Tried:
     """Cache of single policies' proposals and their effects."""
 
-    def __init__(self, situation: PolicyContext, policies: Sequence[Policy]) -> None:
+    def __init__(self, policy_context: PolicyContext, policies: Sequence[Policy]) -> None:
         self.policies = policies
-        self._situation = situation
+        self._policy_context = policy_context
         self._asked: dict[str, LazyProposal] = {}
         self._remedies: dict[str, Remedy | None] = {}
 
     def wish(self, policy: Policy, unfit: _IsUseless) -> ProposedStep | None:
         """The proposal of `policy`; None if one of its edits is `unfit`."""
         if policy.name not in self._asked:
-            self._asked[policy.name] = LazyProposal(self._situation, policy)
+            self._asked[policy.name] = LazyProposal(self._policy_context, policy)
         return self._asked[policy.name].get(unfit)
 
     def remedy(self, wish: ProposedStep) -> Remedy | None:
         """The effect of a policy's proposal."""
         name = wish.step.policy.name
         if name not in self._remedies:
-            self._remedies[name] = single_remedy(self._situation, wish)
+            self._remedies[name] = single_remedy(self._policy_context, wish)
         return self._remedies[name]
 
 
-def _candidates(situation: PolicyContext, policies: Sequence[Policy]) -> list[_EditSets]:
+def _candidates(policy_context: PolicyContext, policies: Sequence[Policy]) -> list[_EditSets]:
     """Sets of edits by policies, the least risk first; every two policies unless edits of a policy are there
     already."""
     # If policies were applied before, one more policy is enough.
-    if any(one.author != USER for one in situation.log):
-        tried = _Tried(situation, policies)
+    if any(one.author != USER for one in policy_context.log):
+        tried = _Tried(policy_context, policies)
         return [_Level(tried, risk) for risk in Risk]
-    remedies = sorted(search(situation, policies, MAX_WORK_BLOCKS), key=lambda one: (one.risk, -one.freed))
+    remedies = sorted(search(policy_context, policies, MAX_WORK_BLOCKS), key=lambda one: (one.risk, -one.freed))
     return [_EditSets([[*one.edits] for one in remedies])]
 
 
 def _find_sufficient(
-    situation: PolicyContext, reach: _Reach, levels: Sequence[_EditSets], bound: int, limit: int, target: int
+    policy_context: PolicyContext, reach: _Reach, levels: Sequence[_EditSets], bound: int, limit: int, target: int
 ) -> tuple[Risk, list[Edit]] | None:
     """The edits of one set that bring the context below `target` at the least risk; None if none does.
 
@@ -208,7 +210,7 @@ def _find_sufficient(
 
     def passed_over(edits: list[Edit]) -> bool:
         return not edits or (
-            best is not None and (risk_of(situation.context, edits) > best[0] or tried >= _MAX_COMPARED_SETS)
+            best is not None and (risk_of(policy_context.context, edits) > best[0] or tried >= _MAX_COMPARED_SETS)
         )
 
     def vain(edit: Edit, risk: Risk) -> bool:
@@ -225,13 +227,13 @@ def _find_sufficient(
             edits = _allowed(reach, option, bound, limit)
             if passed_over(edits):
                 continue
-            after = situation.under(edits)
+            after = policy_context.under(edits)
             if after.applied.refused or after.total > target:
                 continue
-            edits = _drop_unneeded(situation, after, edits, target)
-            risk = risk_of(situation.context, edits)
+            edits = _drop_unneeded(policy_context, after, edits, target)
+            risk = risk_of(policy_context.context, edits)
             tried += 1
-            if best is None or (risk, *_cost(situation, edits)) < (best[0], *_cost(situation, best[1])):
+            if best is None or (risk, *_cost(policy_context, edits)) < (best[0], *_cost(policy_context, best[1])):
                 best = risk, edits
     return best
 
@@ -243,8 +245,8 @@ def _allowed(reach: _Reach, edits: Iterable[Edit], bound: int, limit: int) -> li
 class _Reach:
     """Cache of how far back edits reach and what they risk: many sets hold the same edits."""
 
-    def __init__(self, situation: PolicyContext) -> None:
-        self._situation = situation
+    def __init__(self, policy_context: PolicyContext) -> None:
+        self._policy_context = policy_context
         self._known: dict[str, tuple[int, bool]] = {}
 
     def may(self, edit: Edit, bound: int, limit: int) -> bool:
@@ -258,57 +260,59 @@ class _Reach:
     def _of(self, edit: Edit) -> tuple[int, bool]:
         """The last position of an edit (no bound allows one that the user reverted), and whether its risk is low enough
         for the newest rounds."""
-        context = self._situation.context
+        context = self._policy_context.context
         positions = {position for target in edit.targets if (position := context.find(target)) is not None}
-        if positions & self._situation.reverted_by_user:
+        if positions & self._policy_context.reverted_by_user:
             return sys.maxsize, False
         return max(positions, default=0), risk_of_one(context, edit) <= Risk.OUTSIDE
 
 
-def _cost(situation: PolicyContext, edits: Sequence[Edit]) -> tuple[int, int]:
+def _cost(policy_context: PolicyContext, edits: Sequence[Edit]) -> tuple[int, int]:
     """How early the prefix breaks, negative, and how many blocks change: less is better."""
-    places = [p for edit in edits for target in edit.targets if (p := situation.context.find(target)) is not None]
-    return (0 if situation.cold else -min(places, default=0)), len(places)
+    places = [p for edit in edits for target in edit.targets if (p := policy_context.context.find(target)) is not None]
+    return (0 if policy_context.cold else -min(places, default=0)), len(places)
 
 
-def _drop_unneeded(situation: PolicyContext, after: PolicyContext, edits: list[Edit], target: int) -> list[Edit]:
+def _drop_unneeded(policy_context: PolicyContext, after: PolicyContext, edits: list[Edit], target: int) -> list[Edit]:
     """The edits that are needed to reach `target`; all if one depends on another."""
     choices = []
     for edit_ in edits:
-        positions = [p for t in edit_.targets if (p := situation.context.find(t)) is not None]
+        positions = [p for t in edit_.targets if (p := policy_context.context.find(t)) is not None]
         alone = edit_.kind in _APART or (edit_.kind == STRIP and edit_.params.get("what") == "images")
         if not alone or (edit_.kind != SUMMARIZE and len(positions) != 1):
             return edits
-        saves = sum(situation.size(p) - after.size(p) for p in positions)
-        saves -= count_text(situation, str(edit_.params.get("text") or "")) if edit_.kind == SUMMARIZE else 0
-        risk = risk_of_one(situation.context, edit_)
-        choices.append(_Choice(edit_, saves, min(positions, default=0), _quoted_at(situation, positions), risk))
-    needed_ids = {edit_.edit.id for edit_ in _choose(choices, situation.total - target, situation)}
+        saves = sum(policy_context.size(p) - after.size(p) for p in positions)
+        saves -= count_text(policy_context, str(edit_.params.get("text") or "")) if edit_.kind == SUMMARIZE else 0
+        risk = risk_of_one(policy_context.context, edit_)
+        choices.append(_Choice(edit_, saves, min(positions, default=0), _quoted_at(policy_context, positions), risk))
+    needed_ids = {edit_.edit.id for edit_ in _choose(choices, policy_context.total - target, policy_context)}
     fewer = [edit_ for edit_ in edits if edit_.id in needed_ids]
-    return fewer if situation.under(fewer).total <= target else edits
+    return fewer if policy_context.under(fewer).total <= target else edits
 
 
-def _quoted_at(situation: PolicyContext, positions: Sequence[int]) -> int:
-    return max((_quoted(situation, p) for p in positions), default=0)
+def _quoted_at(policy_context: PolicyContext, positions: Sequence[int]) -> int:
+    return max((_quoted(policy_context, p) for p in positions), default=0)
 
 
-def _find_largest(situation: PolicyContext, reach: _Reach, edit_sets: Sequence[list[Edit]], limit: int) -> list[Edit]:
+def _find_largest(
+    policy_context: PolicyContext, reach: _Reach, edit_sets: Sequence[list[Edit]], limit: int
+) -> list[Edit]:
     """The set that frees most, outside the newest rounds; empty if nothing frees anything."""
-    best, least = list[Edit](), situation.total
+    best, least = list[Edit](), policy_context.total
     for option in sorted(edit_sets, key=len)[-_MAX_COMPARED_SETS:] + list(edit_sets[:_MAX_COMPARED_SETS]):
-        edits = _allowed(reach, option, len(situation.context), limit)
-        after = situation.under(edits)
+        edits = _allowed(reach, option, len(policy_context.context), limit)
+        after = policy_context.under(edits)
         if edits and not after.applied.refused and after.total < least:
             best, least = edits, after.total
     return best
 
 
-def _ladder(situation: PolicyContext, settings: Settings, target: int) -> list[Edit]:
+def _ladder(policy_context: PolicyContext, settings: Settings, target: int) -> list[Edit]:
     """The edits of the three steps; each only if the one before is not enough."""
     offers: tuple[Callable[[PolicyContext, Settings, int], Iterator[_Choice]], ...] = (_cuts, _clears, _summaries)
     edits: list[Edit] = []
     for offer in offers:
-        here = situation.under(edits)
+        here = policy_context.under(edits)
         need = here.total - target
         if need <= 0:
             break
@@ -318,20 +322,20 @@ def _ladder(situation: PolicyContext, settings: Settings, target: int) -> list[E
     return edits
 
 
-def _limit(situation: PolicyContext, keep: int) -> int:
+def _limit(policy_context: PolicyContext, keep: int) -> int:
     """The position from which on nothing is changed."""
-    rounds = situation.rounds
+    rounds = policy_context.rounds
     if keep == 0:
-        return len(situation.context)
+        return len(policy_context.context)
     return rounds[-keep].start if len(rounds) >= keep else 0
 
 
-def _choose(choices: Sequence[_Choice], need: int, situation: PolicyContext) -> list[_Choice]:
+def _choose(choices: Sequence[_Choice], need: int, policy_context: PolicyContext) -> list[_Choice]:
     """The set that breaks the prefix latest and reaches `need`; all of them if none does."""
     if sum(choice.saves for choice in choices) < need:
         return list(choices)
     pool = list(choices)
-    if not situation.cold:
+    if not policy_context.cold:
         pool, sum_ = [], 0
         for choice in sorted(choices, key=lambda one: -one.position):
             pool.append(choice)
@@ -352,8 +356,8 @@ def _choose(choices: Sequence[_Choice], need: int, situation: PolicyContext) -> 
     return sorted(picked, key=lambda one: one.position)
 
 
-def _quoted(situation: PolicyContext, position: int) -> int:
-    literals = situation.literals
+def _quoted(policy_context: PolicyContext, position: int) -> int:
+    literals = policy_context.literals
     if literals is None:
         return 0
     here = literals.at(position)
@@ -361,51 +365,57 @@ def _quoted(situation: PolicyContext, position: int) -> int:
     return sum(places[0] == position and places[-1] > position for places in stands if places)
 
 
-def _offer(situation: PolicyContext, edit_: Edit, position: int) -> Iterator[_Choice]:
-    after = rewrite(situation.context.items[position].block, edit_)
-    saves = situation.size(position) - (situation.count(after) if after is not None else 0)
+def _offer(policy_context: PolicyContext, edit_: Edit, position: int) -> Iterator[_Choice]:
+    after = rewrite(policy_context.context.items[position].block, edit_)
+    saves = policy_context.size(position) - (policy_context.count(after) if after is not None else 0)
     if saves > 0:
-        yield _Choice(edit_, saves, position, _quoted(situation, position))
+        yield _Choice(edit_, saves, position, _quoted(policy_context, position))
 
 
-def _cuts(situation: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
+def _cuts(policy_context: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
     given = {"head": settings["cut"] // 2, "tail": settings["cut"] // 2}
-    for position in results(situation):
-        if position < limit and situation.may_change(position, NAME):
-            yield from _offer(situation, make_edit(situation, NAME, TRUNCATE, [position], given), position)
+    for position in results(policy_context):
+        if position < limit and policy_context.may_change(position, NAME):
+            yield from _offer(policy_context, make_edit(policy_context, NAME, TRUNCATE, [position], given), position)
 
 
-def _clears(situation: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
-    mine = situation.touched.get(NAME, frozenset()) - situation.released(NAME)
-    for position in results(situation):
-        may = position in mine or situation.may_change(position, NAME)
-        if position < limit and position not in situation.pinned and may:
-            edit_ = make_edit(situation, NAME, REPLACE, [position], {"text": CLEARED})
-            saves = situation.size(position) - count_text(situation, CLEARED)
+def _clears(policy_context: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
+    mine = policy_context.touched.get(NAME, frozenset()) - policy_context.released(NAME)
+    for position in results(policy_context):
+        may = position in mine or policy_context.may_change(position, NAME)
+        if position < limit and position not in policy_context.pinned and may:
+            edit_ = make_edit(policy_context, NAME, REPLACE, [position], {"text": CLEARED})
+            saves = policy_context.size(position) - count_text(policy_context, CLEARED)
             if saves > 0:
-                yield _Choice(edit_, saves, position, _quoted(situation, position))
-    for position in situation.context.images:
-        if position < limit and situation.may_change(position, NAME):
-            yield from _offer(situation, make_edit(situation, NAME, STRIP, [position], {"what": "images"}), position)
+                yield _Choice(edit_, saves, position, _quoted(policy_context, position))
+    for position in policy_context.context.images:
+        if position < limit and policy_context.may_change(position, NAME):
+            yield from _offer(
+                policy_context, make_edit(policy_context, NAME, STRIP, [position], {"what": "images"}), position
+            )
 
 
-def _summaries(situation: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
-    released = situation.released(NAME)
-    for number, round_ in enumerate(situation.rounds, 1):
+def _summaries(policy_context: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
+    released = policy_context.released(NAME)
+    for number, round_ in enumerate(policy_context.rounds, 1):
         if round_.stop > limit:
             break
         if released.intersection(range(*round_)):
             continue
-        positions = [p for p in situation.blocks(*round_) if p not in situation.pinned and situation.size(p)]
-        whole = all(partner in positions for p in positions for partner in situation.context.partners.get(p, ()))
+        positions = [
+            p for p in policy_context.blocks(*round_) if p not in policy_context.pinned and policy_context.size(p)
+        ]
+        whole = all(partner in positions for p in positions for partner in policy_context.context.partners.get(p, ()))
         covered = any(
-            situation.applied.changes[p].edit.kind == SUMMARIZE for p in positions if not situation.is_unchanged(p)
+            policy_context.applied.changes[p].edit.kind == SUMMARIZE
+            for p in positions
+            if not policy_context.is_unchanged(p)
         )
         if not positions or not whole or covered:
             continue
-        size = sum(map(situation.size, positions))
-        text = cached_summary(situation, positions, format_range("round", number, number), length_for(size))
-        saves = size - count_text(situation, text)
+        size = sum(map(policy_context.size, positions))
+        text = cached_summary(policy_context, positions, format_range("round", number, number), length_for(size))
+        saves = size - count_text(policy_context, text)
         if text and saves > 0:
-            edit_ = make_edit(situation, NAME, SUMMARIZE, positions, {"text": text})
-            yield _Choice(edit_, saves, round_.start, max(_quoted(situation, p) for p in positions))
+            edit_ = make_edit(policy_context, NAME, SUMMARIZE, positions, {"text": text})
+            yield _Choice(edit_, saves, round_.start, max(_quoted(policy_context, p) for p in positions))

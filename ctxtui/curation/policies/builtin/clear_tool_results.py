@@ -8,30 +8,32 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import REPLACE
 from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import CLEARED, results, tool_of
 
 NAME = "clear_tool_results"
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Above `trigger` tokens, replace all remaining results but the last `keep` by a line.
 
     Only if that frees `at_least` tokens.
     """
-    if situation.total <= settings["trigger"]:
+    if policy_context.total <= settings["trigger"]:
         return
-    positions = [position for position in results(situation) if not situation.is_removed(position)]
-    line = count_text(situation, CLEARED)
+    positions = [position for position in results(policy_context) if not policy_context.is_removed(position)]
+    line = count_text(policy_context, CLEARED)
     chosen = []
     for position in positions[: max(0, len(positions) - settings["keep"])]:
-        fine = situation.may_change(position, NAME) and tool_of(situation, position) not in settings["exclude"]
-        if fine and situation.size(position) > line:
+        fine = (
+            policy_context.may_change(position, NAME) and tool_of(policy_context, position) not in settings["exclude"]
+        )
+        if fine and policy_context.size(position) > line:
             chosen.append(position)
-    if sum(situation.size(p) - line for p in chosen) >= settings["at_least"]:
+    if sum(policy_context.size(p) - line for p in chosen) >= settings["at_least"]:
         for position in chosen:
-            yield make_edit(situation, NAME, REPLACE, [position], {"text": CLEARED})
+            yield make_edit(policy_context, NAME, REPLACE, [position], {"text": CLEARED})
 
 
 POLICY = Policy(

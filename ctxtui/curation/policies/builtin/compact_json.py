@@ -9,21 +9,23 @@ from ctxtui.core.edit_kinds import COMPACT_JSON
 from ctxtui.curation.apply.rewrite import rewrite
 from ctxtui.curation.context import ASSISTANT, is_call
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 
 NAME = "compact_json"
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Compact every text that gets at least `least` per cent smaller."""
     rules = {key: settings[key] for key in ("drop", "rename", "flatten")}
-    for position, item in enumerate(situation.context.items):
+    for position, item in enumerate(policy_context.context.items):
         own = item.place.section == "messages" and item.place.role not in ASSISTANT and not is_call(item.block.kind)
-        if not own or b"{" not in item.block.body or not situation.may_change(position, NAME):
+        if not own or b"{" not in item.block.body or not policy_context.may_change(position, NAME):
             continue
-        edit_ = make_edit(situation, NAME, COMPACT_JSON, [position], rules)
+        edit_ = make_edit(policy_context, NAME, COMPACT_JSON, [position], rules)
         after = rewrite(item.block, edit_)
-        if after is not None and situation.count(after) * 100 <= situation.size(position) * (100 - settings["least"]):
+        if after is not None and policy_context.count(after) * 100 <= policy_context.size(position) * (
+            100 - settings["least"]
+        ):
             yield edit_
 
 

@@ -11,7 +11,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import DEDUPLICATE
 from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import path_of, results, tool_of
 
 NAME = "dedupe_reads"
@@ -35,27 +35,29 @@ class _Read(NamedTuple):
         return f"{self.tool} {self.path}".strip()
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Replace repeats of `minimum` tokens or more by a line, once that frees `at_least` tokens together."""
     repeated = [
-        repeat for repeat in repeats(situation, settings["minimum"]) if situation.may_change(repeat.position, NAME)
+        repeat
+        for repeat in repeats(policy_context, settings["minimum"])
+        if policy_context.may_change(repeat.position, NAME)
     ]
-    freed = sum(situation.size(repeat.position) - count_text(situation, repeat.text) for repeat in repeated)
+    freed = sum(policy_context.size(repeat.position) - count_text(policy_context, repeat.text) for repeat in repeated)
     if freed >= settings["at_least"]:
         for repeat in repeated:
-            yield make_edit(situation, NAME, DEDUPLICATE, [repeat.position], {"text": repeat.text})
+            yield make_edit(policy_context, NAME, DEDUPLICATE, [repeat.position], {"text": repeat.text})
 
 
-def repeats(situation: PolicyContext, minimum: int, chosen: Container[int] | None = None) -> Iterator[Repeat]:
+def repeats(policy_context: PolicyContext, minimum: int, chosen: Container[int] | None = None) -> Iterator[Repeat]:
     """The results of `minimum` tokens or more that are outdated or identical to another one.
 
     Outdated: a later whole read of the same file differs. Of identical ones the first stays, or if only `chosen` ones
     may go, the first that is not among them.
     """
-    every = situation.outline("reads", partial(_reads, situation))
-    changes, tokens = situation.applied.changes, situation.tokens
+    every = policy_context.outline("reads", partial(_reads, policy_context))
+    changes, tokens = policy_context.applied.changes, policy_context.tokens
     reads = [read for read in every.related if read.position not in changes and tokens(read.position) >= minimum]
-    outdated = _outdated(situation, reads)
+    outdated = _outdated(policy_context, reads)
     alike: dict[str, list[_Read]] = {}
     for read in reads:
         if read.position not in outdated:
@@ -103,20 +105,20 @@ class _Reads:
                 insort(self.related, each, key=lambda read: read.position)
 
 
-def _reads(situation: PolicyContext, length: int, found: _Reads | None) -> _Reads:
-    here = results(situation)
+def _reads(policy_context: PolicyContext, length: int, found: _Reads | None) -> _Reads:
+    here = results(policy_context)
     found = found or _Reads()
     for position in here[bisect_left(here, length) :]:
-        found.add(_read(situation, position))
+        found.add(_read(policy_context, position))
     return found
 
 
-def _read(situation: PolicyContext, position: int) -> _Read:
-    text = situation.context.reading(position).text
-    return _Read(position, text, tool_of(situation, position), path_of(situation, position))
+def _read(policy_context: PolicyContext, position: int) -> _Read:
+    text = policy_context.context.reading(position).text
+    return _Read(position, text, tool_of(policy_context, position), path_of(policy_context, position))
 
 
-def _outdated(situation: PolicyContext, reads: Sequence[_Read]) -> set[int]:
+def _outdated(policy_context: PolicyContext, reads: Sequence[_Read]) -> set[int]:
     """The reads of a file that a later whole read contradicts."""
     outdated: set[int] = set()
     latest: dict[tuple[str, str], list[_Read]] = {}
@@ -125,16 +127,16 @@ def _outdated(situation: PolicyContext, reads: Sequence[_Read]) -> set[int]:
             continue
         before = latest.setdefault((read.tool, read.path), [])
         if before and before[0].text != read.text:
-            if _is_whole(situation, before[0].position, read.position):
+            if _is_whole(policy_context, before[0].position, read.position):
                 outdated.update(each.position for each in before)
             before.clear()
         before.append(read)
     return outdated
 
 
-def _is_whole(situation: PolicyContext, before: int, later: int) -> bool:
+def _is_whole(policy_context: PolicyContext, before: int, later: int) -> bool:
     """Whether the later read is not a smaller part of the file than the earlier one."""
-    return situation.tokens(later) * 2 >= situation.tokens(before)
+    return policy_context.tokens(later) * 2 >= policy_context.tokens(before)
 
 
 POLICY = Policy(

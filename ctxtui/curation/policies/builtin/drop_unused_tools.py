@@ -8,25 +8,25 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import DROP
 from ctxtui.curation.context import is_call
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "drop_unused_tools"
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """After `rounds` rounds, drop every tool without a call, all at once: tools precede everything else in the prompt.
 
     A decision is never revised, so that the prefix stays.
     """
-    if len(situation.rounds) < settings["rounds"] or situation.touched.get(NAME):
+    if len(policy_context.rounds) < settings["rounds"] or policy_context.touched.get(NAME):
         return
-    context = situation.context
+    context = policy_context.context
     called = {context.reading(p).name for p, item in enumerate(context.items) if is_call(item.block.kind)}
     for position in context.tools:
         name = context.reading(position).name
-        if name not in called and name not in settings["keep"] and situation.may_change(position, NAME):
-            yield make_edit(situation, NAME, DROP, [position])
+        if name not in called and name not in settings["keep"] and policy_context.may_change(position, NAME):
+            yield make_edit(policy_context, NAME, DROP, [position])
 
 
 POLICY = Policy(

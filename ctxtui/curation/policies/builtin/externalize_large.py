@@ -17,8 +17,8 @@ from ctxtui.curation.apply.block_text import has_editable_text
 from ctxtui.curation.apply.references import safe_name
 from ctxtui.curation.context import ASSISTANT, is_call
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import path_of, results, tool_of
 from ctxtui.curation.trials import Trial, parse_trials
 
@@ -30,7 +30,7 @@ _INDENT: Final = re.compile(r"[ \t]*")
 _HEADING: Final = re.compile(r"^#{1,6}\s+(.{1,80})$|^\*\*(.{1,80})\*\*$", re.MULTILINE)
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Externalise code blocks of `code` characters or more, and results of `size` characters or more as a whole.
 
     Of other lines beside such code, text beyond `rest` characters goes too (0: all of it stays). The last `keep_last`
@@ -38,24 +38,24 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     validity, score, a reference to the program as such loops spell it, and the first characters of its `reasoning` and
     `error`.
     """
-    candidates = list(_candidates(situation, settings))
+    candidates = list(_candidates(policy_context, settings))
     yield from candidates[: max(0, len(candidates) - settings["keep_last"])]
 
 
-def _candidates(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def _candidates(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     settings_text = ", ".join(f"{name} {value}" for name, value in sorted(settings.items()) if name != "keep_last")
 
     def work(length: int, found: list[tuple[int, dict[str, Json]]] | None) -> list[tuple[int, dict[str, Json]]]:
-        return [*(found or ()), *_large(situation, settings, length)]
+        return [*(found or ()), *_large(policy_context, settings, length)]
 
-    for position, payload in situation.outline(f"large content: {settings_text}", work):
-        if situation.may_change(position, NAME):
-            yield make_edit(situation, NAME, EXTERNALIZE, [position], payload)
+    for position, payload in policy_context.outline(f"large content: {settings_text}", work):
+        if policy_context.may_change(position, NAME):
+            yield make_edit(policy_context, NAME, EXTERNALIZE, [position], payload)
 
 
-def _large(situation: PolicyContext, settings: Settings, start: int) -> Iterator[tuple[int, dict[str, Json]]]:
+def _large(policy_context: PolicyContext, settings: Settings, start: int) -> Iterator[tuple[int, dict[str, Json]]]:
     """The blocks from the position `start` on with content to externalize, each with the edit's payload."""
-    context, result_positions = situation.context, results(situation)
+    context, result_positions = policy_context.context, results(policy_context)
     whole = set(result_positions[bisect_left(result_positions, start) :])
     for position in range(start, len(context)):
         item = context.items[position]
@@ -67,12 +67,12 @@ def _large(situation: PolicyContext, settings: Settings, start: int) -> Iterator
         large = position in whole and len(text) >= settings["size"]
         # Checked last: it encodes the block anew, and most blocks have nothing to externalize.
         if (parts or large) and has_editable_text(item.block):
-            yield position, {"parts": parts} if parts else _whole_payload(situation, position, text)
+            yield position, {"parts": parts} if parts else _whole_payload(policy_context, position, text)
 
 
-def _whole_payload(situation: PolicyContext, position: int, text: str) -> dict[str, Json]:
-    path, tool = path_of(situation, position), tool_of(situation, position)
-    digest = situation.context.items[position].block.digest[:6]
+def _whole_payload(policy_context: PolicyContext, position: int, text: str) -> dict[str, Json]:
+    path, tool = path_of(policy_context, position), tool_of(policy_context, position)
+    digest = policy_context.context.items[position].block.digest[:6]
     what = " ".join(word for word in (tool, path) if word) or "result"
     line = f"({what}, {len(text):,} characters: {_first(text)})"
     return {"name": safe_name(f"{path.rpartition('/')[2] or tool or 'result'}_{digest}"), "line": line}

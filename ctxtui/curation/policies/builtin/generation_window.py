@@ -14,7 +14,7 @@ from ctxtui.curation.context import Message
 from ctxtui.curation.policies.context_spans import free_runs, summarize_runs
 from ctxtui.curation.policies.earlier import Stretch
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import PolicyContext, Settings
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings
 from ctxtui.curation.trials import parse_trials
 
 NAME = "generation_window"
@@ -29,20 +29,20 @@ _MAX_NAMED_TRIALS: Final = 3
 """Trials that a summary names in addition to their number."""
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Once there are `slack` more generations than `n`, replace all older ones, summarised ones too, by one summary.
 
     It has a line for each generation with its number of trials, best score, three best trials and selection. A message
     belongs to the generation that the next user message matching `boundary` names: its first group is the number;
     without a group each such message closes one.
     """
-    every = _generations(situation, settings["boundary"], _begin(situation, settings["keep_first"]))
-    whole = [generation for generation in every if any(free_runs(situation, NAME, *generation.stretch))]
+    every = _generations(policy_context, settings["boundary"], _begin(policy_context, settings["keep_first"]))
+    whole = [generation for generation in every if any(free_runs(policy_context, NAME, *generation.stretch))]
     if len(whole) <= settings["n"] + settings["slack"]:
         return
     recent = whole[len(whole) - settings["n"] :] if settings["n"] else []
     old = every[: every.index(recent[0])] if recent else every
-    lines = [_describe_generation(situation, generation) for generation in old]
+    lines = [_describe_generation(policy_context, generation) for generation in old]
     first, last = old[0].name, old[-1].name
     head = (
         f"[Historical Summary - Generations {first} to {last}]"
@@ -51,13 +51,13 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     )
     after = f"\n\n[Detailed history continues from generation {recent[0].name}]" if recent else ""
     text = "\n".join([head, *lines]) + after
-    yield from summarize_runs(situation, NAME, old[0].stretch.start, old[-1].stretch.stop, "", text, again=True)
+    yield from summarize_runs(policy_context, NAME, old[0].stretch.start, old[-1].stretch.stop, "", text, again=True)
 
 
-def _begin(situation: PolicyContext, keep_first: int) -> int:
-    messages = situation.context.messages
-    index = situation.lead_count + keep_first
-    return messages[index].start if index < len(messages) else len(situation.context)
+def _begin(policy_context: PolicyContext, keep_first: int) -> int:
+    messages = policy_context.context.messages
+    index = policy_context.lead_count + keep_first
+    return messages[index].start if index < len(messages) else len(policy_context.context)
 
 
 class _Generation(NamedTuple):
@@ -67,12 +67,12 @@ class _Generation(NamedTuple):
     stretch: Stretch
 
 
-def _generations(situation: PolicyContext, boundary: str, begin: int) -> list[_Generation]:
+def _generations(policy_context: PolicyContext, boundary: str, begin: int) -> list[_Generation]:
     """The generations, from the position `begin` on."""
     generations: list[_Generation] = []
     at = begin
-    for index, name in _boundaries(situation, boundary):
-        message = situation.context.messages[index]
+    for index, name in _boundaries(policy_context, boundary):
+        message = policy_context.context.messages[index]
         if message.start < begin:
             continue
         if generations and generations[-1].name == name:
@@ -83,10 +83,10 @@ def _generations(situation: PolicyContext, boundary: str, begin: int) -> list[_G
     return [generation for generation in generations if generation.stretch.start < generation.stretch.stop]
 
 
-def _boundaries(situation: PolicyContext, boundary: str) -> list[tuple[int, str]]:
+def _boundaries(policy_context: PolicyContext, boundary: str) -> list[tuple[int, str]]:
     """The user messages that name a generation: index and name. Only new messages of a long context are read."""
     pattern = re.compile(boundary, re.IGNORECASE)
-    context = situation.context
+    context = policy_context.context
 
     def work(length: int, known: list[tuple[int, str]] | None) -> list[tuple[int, str]]:
         # The last message may have grown.
@@ -94,26 +94,26 @@ def _boundaries(situation: PolicyContext, boundary: str) -> list[tuple[int, str]
         found = [one for one in known or () if one[0] < first]
         for index in range(first, len(context.messages)):
             message = context.messages[index]
-            name = _name(situation, message, pattern) if message.role == "user" else None
+            name = _name(policy_context, message, pattern) if message.role == "user" else None
             if name is not None:
                 found.append((index, name))
         return found
 
-    return situation.outline(f"generations {boundary}", work)
+    return policy_context.outline(f"generations {boundary}", work)
 
 
-def _name(situation: PolicyContext, message: Message, pattern: re.Pattern[str]) -> str | None:
+def _name(policy_context: PolicyContext, message: Message, pattern: re.Pattern[str]) -> str | None:
     """The generation that a message names; "" if it names one without a number, None if it names none."""
-    for position in situation.blocks(message.start, message.stop):
-        match = pattern.search(situation.context.reading(position).text[:2_000])
+    for position in policy_context.blocks(message.start, message.stop):
+        match = pattern.search(policy_context.context.reading(position).text[:2_000])
         if match is not None:
             return match[1] if pattern.groups else ""
     return None
 
 
-def _describe_generation(situation: PolicyContext, generation: _Generation) -> str:
+def _describe_generation(policy_context: PolicyContext, generation: _Generation) -> str:
     """One line about a generation."""
-    texts = [situation.context.reading(p).text for p in situation.blocks(*generation.stretch)]
+    texts = [policy_context.context.reading(p).text for p in policy_context.blocks(*generation.stretch)]
     listed = {trial.name: trial for text in texts for trial in parse_trials(text)}
     scores = {
         name: trial.score for name, trial in listed.items() if trial.score is not None and trial.valid is not False

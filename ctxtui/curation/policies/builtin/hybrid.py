@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.builtin import sliding_window, truncate_results
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 NAME = "hybrid"
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Propose what `sliding_window` does, then what `truncate_results` does on the rest; under their names."""
-    window = list(sliding_window.propose(situation, {key: settings[key] for key in ("n", "keep_first", "slack")}))
+    window = list(sliding_window.propose(policy_context, {key: settings[key] for key in ("n", "keep_first", "slack")}))
     yield from window
     result_settings = {"limit": settings["limit"], "keep_last": 0, "exclude": []}
-    yield from truncate_results.propose(situation.under(window), result_settings)
+    yield from truncate_results.propose(policy_context.under(window), result_settings)
 
 
 POLICY = Policy(

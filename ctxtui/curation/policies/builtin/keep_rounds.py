@@ -14,8 +14,8 @@ from ctxtui.core.edit_kinds import DROP, SUMMARIZE, TRUNCATE
 from ctxtui.curation.context import Context, is_result
 from ctxtui.curation.policies.context_spans import count_text, format_range, free_runs
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import results
 from ctxtui.curation.record_summary import Distinct, Facts, collect_facts, lines_about_tests, outcome_lines, short
 
@@ -166,7 +166,7 @@ def _listed(items: Sequence[str]) -> str:
 NAME = "keep_rounds"
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Once there are `slack` more rounds than `n`, replace the older ones by facts.
 
     If that is not enough for `limit` tokens (0: the usable window), remove the facts, then cut the remaining results,
@@ -174,11 +174,11 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """
     edits_so_far = []
     # Lazily: a caller that rejects the risk of the first edit needs no more.
-    for edit_ in _facts(situation, settings["n"], settings["slack"]):
+    for edit_ in _facts(policy_context, settings["n"], settings["slack"]):
         edits_so_far.append(edit_)
         yield edit_
-    limit = settings["limit"] or situation.usable
-    after = situation.under(edits_so_far)
+    limit = settings["limit"] or policy_context.usable
+    after = policy_context.under(edits_so_far)
     further: tuple[Callable[[PolicyContext], Iterator[Edit]], ...] = (
         lambda now: _drop_rounds(now, max(1, settings["n"])),
         lambda now: _cuts(now, settings["cut"]),
@@ -192,51 +192,53 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
         after = after.under(edits)
 
 
-def _facts(situation: PolicyContext, n: int, slack: int) -> Iterator[Edit]:
-    old = situation.unedited_rounds
+def _facts(policy_context: PolicyContext, n: int, slack: int) -> Iterator[Edit]:
+    old = policy_context.unedited_rounds
     if len(old) <= n + slack:
         return
     gone = old[: len(old) - n] if n else old
-    for run in free_runs(situation, NAME, gone[0].start, gone[-1].stop):
-        words = _describe_run(situation, run)
-        if sum(map(situation.size, run)) > count_text(situation, words):
-            yield make_edit(situation, NAME, SUMMARIZE, run, {"text": words})
+    for run in free_runs(policy_context, NAME, gone[0].start, gone[-1].stop):
+        words = _describe_run(policy_context, run)
+        if sum(map(policy_context.size, run)) > count_text(policy_context, words):
+            yield make_edit(policy_context, NAME, SUMMARIZE, run, {"text": words})
 
 
-def _describe_run(situation: PolicyContext, run: Sequence[int]) -> str:
+def _describe_run(policy_context: PolicyContext, run: Sequence[int]) -> str:
     """Describe the rounds in a run of blocks, by steps: a step is a round, counted from the first."""
     positions_in_run = set(run)
     # Rounds are in order: of thousands, only those that overlap the run are visited.
-    start = bisect_right(situation.rounds, run[0], key=lambda one: one.stop)
-    stop = bisect_left(situation.rounds, run[-1] + 1, key=lambda one: one.start)
-    touched = enumerate(situation.rounds[start:stop], start + 1)
-    inside = ((number, [p for p in situation.blocks(*round_) if p in positions_in_run]) for number, round_ in touched)
+    start = bisect_right(policy_context.rounds, run[0], key=lambda one: one.stop)
+    stop = bisect_left(policy_context.rounds, run[-1] + 1, key=lambda one: one.start)
+    touched = enumerate(policy_context.rounds[start:stop], start + 1)
+    inside = (
+        (number, [p for p in policy_context.blocks(*round_) if p in positions_in_run]) for number, round_ in touched
+    )
     rounds = [(number, positions) for number, positions in inside if positions]
     between = positions_in_run.difference(*(positions for _, positions in rounds))
-    requests = collect_facts(situation.context, sorted(between)).asked
+    requests = collect_facts(policy_context.context, sorted(between)).asked
     what = format_range("round", rounds[0][0], rounds[-1][0]) if rounds else ""
-    return describe_steps(step_ranges(situation.context, rounds), what, requests)
+    return describe_steps(step_ranges(policy_context.context, rounds), what, requests)
 
 
-def _cuts(situation: PolicyContext, limit: int) -> Iterator[Edit]:
-    for position in results(situation):
-        if situation.may_change(position, NAME) and len(situation.context.reading(position).text) > limit:
-            yield make_edit(situation, NAME, TRUNCATE, [position], {"head": limit // 2, "tail": limit // 2})
+def _cuts(policy_context: PolicyContext, limit: int) -> Iterator[Edit]:
+    for position in results(policy_context):
+        if policy_context.may_change(position, NAME) and len(policy_context.context.reading(position).text) > limit:
+            yield make_edit(policy_context, NAME, TRUNCATE, [position], {"head": limit // 2, "tail": limit // 2})
 
 
-def _drop_rounds(situation: PolicyContext, n: int) -> Iterator[Edit]:
+def _drop_rounds(policy_context: PolicyContext, n: int) -> Iterator[Edit]:
     """Drop what is left of the rounds before the last `n`, their facts too."""
-    dropped_before = situation.edited.positions.get((NAME, DROP), frozenset())
-    protected = situation.pinned | situation.released(NAME) | dropped_before
-    changes = situation.applied.changes
-    for round_ in situation.rounds[:-n]:
+    dropped_before = policy_context.edited.positions.get((NAME, DROP), frozenset())
+    protected = policy_context.pinned | policy_context.released(NAME) | dropped_before
+    changes = policy_context.applied.changes
+    for round_ in policy_context.rounds[:-n]:
         positions = [
             p
-            for p in situation.blocks(*round_)
-            if p not in protected and (situation.size(p) or (p in changes and changes[p].edit.kind == SUMMARIZE))
+            for p in policy_context.blocks(*round_)
+            if p not in protected and (policy_context.size(p) or (p in changes and changes[p].edit.kind == SUMMARIZE))
         ]
         if positions:
-            yield make_edit(situation, NAME, DROP, positions)
+            yield make_edit(policy_context, NAME, DROP, positions)
 
 
 POLICY = Policy(

@@ -8,21 +8,21 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import MINIMISE
 from ctxtui.curation.apply.rewrite import rewrite
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "minimise_schemas"
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Minimise every tool that gets smaller."""
     payload = {"description": settings["description"], "properties": settings["properties"]}
-    for position in situation.context.tools:
-        if not situation.may_change(position, NAME):
+    for position in policy_context.context.tools:
+        if not policy_context.may_change(position, NAME):
             continue
-        edit_ = make_edit(situation, NAME, MINIMISE, [position], payload)
-        after = rewrite(situation.context.items[position].block, edit_)
-        if after is not None and situation.count(after) < situation.size(position):
+        edit_ = make_edit(policy_context, NAME, MINIMISE, [position], payload)
+        after = rewrite(policy_context.context.items[position].block, edit_)
+        if after is not None and policy_context.count(after) < policy_context.size(position):
             yield edit_
 
 

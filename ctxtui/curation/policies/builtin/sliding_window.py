@@ -8,31 +8,31 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import DROP
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "sliding_window"
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Drop messages from the front once there are `slack` more than `n`, so that the prefix changes once in `slack`
     messages.
 
     A call is never separated from its answer, and the newest call with its answer always stays: a window too small for
     them is widened.
     """
-    messages = situation.context.messages
-    first = situation.lead_count + settings["keep_first"]
-    left = situation.left[bisect_left(situation.left, first) :]
+    messages = policy_context.context.messages
+    first = policy_context.lead_count + settings["keep_first"]
+    left = policy_context.left[bisect_left(policy_context.left, first) :]
     if len(left) <= settings["n"] + settings["slack"]:
         return
-    cut = situation.safe_cut(left[len(left) - settings["n"]]) if settings["n"] else len(messages)
-    cut = min(cut, situation.newest_call)
+    cut = policy_context.safe_cut(left[len(left) - settings["n"]]) if settings["n"] else len(messages)
+    cut = min(cut, policy_context.newest_call)
     for index in left[: bisect_left(left, cut)]:
         message = messages[index]
-        parts = [p for p in situation.blocks(message.start, message.stop) if not situation.is_removed(p)]
-        if all(situation.may_remove(p, NAME) for p in parts):
-            yield make_edit(situation, NAME, DROP, parts or [message.start])
+        parts = [p for p in policy_context.blocks(message.start, message.stop) if not policy_context.is_removed(p)]
+        if all(policy_context.may_remove(p, NAME) for p in parts):
+            yield make_edit(policy_context, NAME, DROP, parts or [message.start])
 
 
 POLICY = Policy(

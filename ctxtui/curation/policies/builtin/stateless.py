@@ -7,26 +7,26 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.context_spans import LENGTH_NOTE, format_range, summarize_runs
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 NAME = "stateless"
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Summarise everything between the first messages and the newest turn, turn by turn.
 
     The context keeps its size however many turns there were, except for one line each.
     """
-    turns, messages = situation.turns, situation.context.messages
-    index = situation.lead_count + settings["keep_first"]
+    turns, messages = policy_context.turns, policy_context.context.messages
+    index = policy_context.lead_count + settings["keep_first"]
     if len(turns) < 2 or index >= len(messages):
         return
     start = messages[index].start
     for number, turn in enumerate(turns[:-1], 1):
         if turn.stop > start:
             first, what = max(start, turn.start), format_range("turn", number, number)
-            yield from summarize_runs(situation, NAME, first, turn.stop, what, length=settings["length"])
+            yield from summarize_runs(policy_context, NAME, first, turn.stop, what, length=settings["length"])
 
 
 POLICY = Policy(

@@ -7,23 +7,23 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import STRIP
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "strip_images"
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Strip images from all messages but the last `keep` that hold any, once there are `slack` of them."""
-    context = situation.context
+    context = policy_context.context
     holders = list(dict.fromkeys(context.message_of[p] for p in context.images))
     recent_messages = set(holders[len(holders) - settings["keep"] :]) if settings["keep"] else set()
     positions = [
-        p for p in context.images if context.message_of[p] not in recent_messages and situation.may_change(p, NAME)
+        p for p in context.images if context.message_of[p] not in recent_messages and policy_context.may_change(p, NAME)
     ]
     if len(positions) >= settings["slack"]:
         for position in positions:
-            yield make_edit(situation, NAME, STRIP, [position], {"what": "images"})
+            yield make_edit(policy_context, NAME, STRIP, [position], {"what": "images"})
 
 
 POLICY = Policy(

@@ -7,29 +7,29 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import STRIP
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "strip_thinking"
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Strip the thinking of all turns but the last `keep`, once that frees `at_least` tokens."""
-    turns = situation.turns
+    turns = policy_context.turns
     keep = max(1, settings["keep"])
     if len(turns) <= keep:
         return
     limit = turns[-keep].start
     positions = []
-    for position in situation.context.thinking:
-        if position >= limit or position in situation.pinned or position in situation.touched.get(NAME, ()):
+    for position in policy_context.context.thinking:
+        if position >= limit or position in policy_context.pinned or position in policy_context.touched.get(NAME, ()):
             # Only from the front: a gap would unbind what follows (facts §1).
             break
-        if situation.is_unchanged(position):
+        if policy_context.is_unchanged(position):
             positions.append(position)
-    if sum(map(situation.size, positions)) >= settings["at_least"]:
+    if sum(map(policy_context.size, positions)) >= settings["at_least"]:
         for position in positions:
-            yield make_edit(situation, NAME, STRIP, [position], {"what": "thinking"})
+            yield make_edit(policy_context, NAME, STRIP, [position], {"what": "thinking"})
 
 
 POLICY = Policy(

@@ -7,47 +7,47 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.context_spans import LENGTH_NOTE, format_range, summarize_runs
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 NAME = "summarize_at"
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Above `tokens` (0: the usable window), summarise everything before the last `keep` turns.
 
     If there is only one turn, everything before its last rounds. Memory files stay.
     """
-    limit = settings["tokens"] or situation.usable
-    if not limit or situation.total <= limit:
+    limit = settings["tokens"] or policy_context.usable
+    if not limit or policy_context.total <= limit:
         return
-    turns = situation.turns
-    start = _begin(situation, settings["keep_first"])
+    turns = policy_context.turns
+    start = _begin(policy_context, settings["keep_first"])
     if len(turns) > max(1, settings["keep"]):
         stop, what = (
             turns[-max(1, settings["keep"])].start,
             format_range("turn", 1, len(turns) - max(1, settings["keep"])),
         )
     else:
-        rounds = situation.rounds
+        rounds = policy_context.rounds
         if len(rounds) <= settings["keep"]:
             return
         stop = rounds[-max(1, settings["keep"])].start
         what = format_range("round", 1, len(rounds) - max(1, settings["keep"]))
-    for first, last in _between_memory(situation, start, stop):
-        yield from summarize_runs(situation, NAME, first, last, what, length=settings["length"])
+    for first, last in _between_memory(policy_context, start, stop):
+        yield from summarize_runs(policy_context, NAME, first, last, what, length=settings["length"])
 
 
-def _begin(situation: PolicyContext, keep_first: int) -> int:
-    messages = situation.context.messages
-    index = min(situation.lead_count + keep_first, len(messages) - 1)
+def _begin(policy_context: PolicyContext, keep_first: int) -> int:
+    messages = policy_context.context.messages
+    index = min(policy_context.lead_count + keep_first, len(messages) - 1)
     return messages[index].start if messages else 0
 
 
-def _between_memory(situation: PolicyContext, start: int, stop: int) -> Iterator[tuple[int, int]]:
+def _between_memory(policy_context: PolicyContext, start: int, stop: int) -> Iterator[tuple[int, int]]:
     at = start
     for position in range(start, stop):
-        if situation.context.items[position].place.mark == "memory":
+        if policy_context.context.items[position].place.mark == "memory":
             yield at, position
             at = position + 1
     yield at, stop

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.context_spans import LENGTH_NOTE, format_range, summarize_runs
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 NAME = "summarize_every"
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Summarise each `k` rounds once `keep` younger ones follow them.
 
     Summaries are final, unless there are `levels`: then `k` summaries of one level become one of the next.
     """
-    rounds, k = situation.rounds, max(1, settings["k"])
+    rounds, k = policy_context.rounds, max(1, settings["k"])
     stop = len(rounds) - settings["keep"]
     sizes = [k**level for level in range(max(1, settings["levels"]), 0, -1)] if k > 1 else [1]
     first = 0
@@ -27,7 +27,7 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
         some = rounds[first : first + size]
         what = format_range("round", first + 1, first + size)
         yield from summarize_runs(
-            situation, NAME, some[0].start, some[-1].stop, what, again=size > k, length=settings["length"]
+            policy_context, NAME, some[0].start, some[-1].stop, what, again=size > k, length=settings["length"]
         )
         first += size
 

@@ -12,7 +12,7 @@ from ctxtui.curation.apply.block_text import has_editable_text
 from ctxtui.curation.context import ASSISTANT, Context, is_call
 from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.trials import Trial, parse_trials
 
 NAME = "tabulate_trials"
@@ -27,20 +27,20 @@ class _List(NamedTuple):
     trials: list[Trial]
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Write each list of `least` trials or more as a table, best first, if it contains and references no program.
 
     Such messages ask for a choice by score.
     """
-    for position, listed in situation.outline("trials", partial(_lists, situation.context)):
-        if len(listed) < settings["least"] or not situation.may_change(position, NAME):
+    for position, listed in policy_context.outline("trials", partial(_lists, policy_context.context)):
+        if len(listed) < settings["least"] or not policy_context.may_change(position, NAME):
             continue
-        text = situation.context.reading(position).text
+        text = policy_context.context.reading(position).text
         if "{{" in text[listed[0].start : listed[-1].stop]:
             continue
         words = text[: listed[0].start] + "\n".join(_table(listed)) + _rest(text, listed)
-        if count_text(situation, words) < situation.size(position):
-            yield make_edit(situation, NAME, REPLACE, [position], {"text": words})
+        if count_text(policy_context, words) < policy_context.size(position):
+            yield make_edit(policy_context, NAME, REPLACE, [position], {"text": words})
 
 
 def _lists(context: Context, length: int, lists: list[_List] | None) -> list[_List]:

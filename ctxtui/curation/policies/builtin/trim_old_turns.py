@@ -15,8 +15,8 @@ from ctxtui.curation.apply.compact_json import values
 from ctxtui.curation.context import Message
 from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "trim_old_turns"
 TEMPLATE: Final = "[turn {turn}] {first}"
@@ -30,7 +30,7 @@ _FIELD: Final = re.compile(r"\{(\w+(?:[.|]\w+)*)\}")
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(\S[^\n]*)")
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Rewrite user messages older than the last `keep` by the `template`, once there are `slack` of them.
 
     All texts of a message become one.
@@ -40,27 +40,29 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     parts, else the text after that word and a colon, in the line or as a list below it. Of words with a ``|`` between
     them the first present one counts; ``none`` if the message has nothing.
     """
-    user_messages = situation.user_messages
+    user_messages = policy_context.user_messages
     old = list(enumerate(user_messages[: max(0, len(user_messages) - settings["keep"])], 1))
-    candidates = [(n, _texts(situation, message)) for n, message in old]
-    candidates = [(n, texts) for n, texts in candidates if texts and all(situation.may_change(p, NAME) for p in texts)]
+    candidates = [(n, _texts(policy_context, message)) for n, message in old]
+    candidates = [
+        (n, texts) for n, texts in candidates if texts and all(policy_context.may_change(p, NAME) for p in texts)
+    ]
     if len(candidates) < settings["slack"]:
         return
     for number, texts in candidates:
-        whole = "\n".join(situation.context.reading(p).text for p in texts)
+        whole = "\n".join(policy_context.context.reading(p).text for p in texts)
         words = fill_template(settings["template"], number, whole)
-        if sum(map(situation.size, texts)) > count_text(situation, words) + settings["least"]:
-            yield make_edit(situation, NAME, REPLACE, texts[:1], {"text": words})
+        if sum(map(policy_context.size, texts)) > count_text(policy_context, words) + settings["least"]:
+            yield make_edit(policy_context, NAME, REPLACE, texts[:1], {"text": words})
             if texts[1:]:
-                yield make_edit(situation, NAME, DROP, texts[1:])
+                yield make_edit(policy_context, NAME, DROP, texts[1:])
 
 
-def _texts(situation: PolicyContext, message: Message) -> list[int]:
+def _texts(policy_context: PolicyContext, message: Message) -> list[int]:
     """Positions of the user's own texts in a message."""
-    items = situation.context.items
+    items = policy_context.context.items
     return [
         p
-        for p in situation.blocks(message.start, message.stop)
+        for p in policy_context.blocks(message.start, message.stop)
         if items[p].block.kind in ("text", "input_text") and not items[p].place.mark
     ]
 
@@ -88,7 +90,7 @@ def fill_template(template: str, turn: int, text: str) -> str:
 
 
 def _value_of(objects: Json, text: str, key: str) -> str:
-    """The value under `key` in `held`, the JSON of a message's `text`, or in a line of the text."""
+    """The value under `key` in `objects`, the JSON of a message's `text`, or in a line of the text."""
     first, *parts = key.split(".")
     objects = _values_under(objects, first)
     if objects:

@@ -7,23 +7,27 @@ from collections.abc import Iterator
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import TRUNCATE
 from ctxtui.curation.policies.policy import Policy
+from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import longer_than, results, tool_of
 
 NAME = "truncate_results"
 
 
-def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Cut each result that is longer than `limit` and a tenth. The newest `keep_last` results stay whole for now."""
     limit = settings["limit"]
-    positions = results(situation)
-    last = positions[-settings["keep_last"]] if 0 < settings["keep_last"] <= len(positions) else len(situation.context)
-    for position in longer_than(situation, limit * 1.1) if settings["keep_last"] <= len(positions) else ():
-        if position < last and situation.may_change(position, NAME):
-            if settings["exclude"] and tool_of(situation, position) in settings["exclude"]:
+    positions = results(policy_context)
+    last = (
+        positions[-settings["keep_last"]]
+        if 0 < settings["keep_last"] <= len(positions)
+        else len(policy_context.context)
+    )
+    for position in longer_than(policy_context, limit * 1.1) if settings["keep_last"] <= len(positions) else ():
+        if position < last and policy_context.may_change(position, NAME):
+            if settings["exclude"] and tool_of(policy_context, position) in settings["exclude"]:
                 continue
-            yield make_edit(situation, NAME, TRUNCATE, [position], {"head": limit // 2, "tail": limit // 2})
+            yield make_edit(policy_context, NAME, TRUNCATE, [position], {"head": limit // 2, "tail": limit // 2})
 
 
 POLICY = Policy(

@@ -48,7 +48,7 @@ class ForkGate(Struct):
                 self.reached = True
                 self._live_threads.add(thread)
             source = f"{self.answers.name} call {recorded.number}" if recorded.number else self.answers.name
-            return RequestVerdict(answer=recorded.raw, told={"played": source})
+            return RequestVerdict(answer=recorded.raw, report={"played": source})
         if is_side_call:
             return await self.live.decide(waiting)
         self._live_threads.add(thread)
@@ -56,9 +56,9 @@ class ForkGate(Struct):
             return await self.live.decide(waiting)
         self.departure = f"it departs from the record of {self.answers.name} before {self._fork}: live from here"
         verdict = await self.live.decide(waiting)
-        done = verdict.told.get("done")
+        done = verdict.report.get("done")
         return replace(
-            verdict, told={**verdict.told, "done": [self.departure, *(done if isinstance(done, list) else [])]}
+            verdict, report={**verdict.report, "done": [self.departure, *(done if isinstance(done, list) else [])]}
         )
 
     @property

@@ -25,7 +25,7 @@ from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
-from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.attach.preparation.preparer_client import ForecastSummary, LeavingRequest, PreparedRequest
 from ctxtui.services.config.policy_registry import build_steps

@@ -34,7 +34,7 @@ class ForecastSummary(Struct, frozen=True):
 
 class LeavingRequest(Struct, frozen=True, kw_only=True):
     """A request to prepare: the recording of its session, its thread, and the time `at` which it would leave. `at` is
-    in Unix seconds. `policies` names policies and profile files, `given` their settings as ``key=value``.
+    in Unix seconds. `policies` names policies and profile files, `policy_settings` their settings as ``key=value``.
     """
 
     recording: Path
@@ -60,7 +60,7 @@ class PreparedRequest(Struct, frozen=True, kw_only=True):
 
 class PreparerClient:
     """Has the child prepare requests, one after the other; the first one starts it. Sessions are recorded in `folder`;
-    `flush` writes everything recorded so far. `policies` (with their settings, `given`) act on every thread.
+    `flush` writes everything recorded so far. `policies` (with their settings, `policy_settings`) act on every thread.
     """
 
     def __init__(

@@ -48,8 +48,8 @@ async def permit_all(thread: str, chat_model: ChatModel, forecast: RequestForeca
 
 class ChildRun:
     """Runs a sub-agent on `task` as the thread `thread` of `host`'s session; `shape` edits its requests. Call `begin`,
-    then `go` once; cancelling `go` ends the sub-agent and keeps its partial answer. `began` is set when its first
-    answer begins.
+    then `run_to_end` once; cancelling `run_to_end` ends the sub-agent and keeps its partial answer. `began` is set when
+    its first answer begins.
     """
 
     def __init__(

@@ -28,8 +28,8 @@ def compute_figures(
     workers: int = BESIDE_A_SCREEN,
     cluster: str = "",
 ) -> Iterator[SessionSummary]:
-    """Yield each of `wanted` with its figures as they are computed; the next one is taken when a process is free. The
-    workers of a `cluster` read the same paths as this machine, and cache counts and figures where they run.
+    """Yield each of `summaries` with its figures as they are computed; the next one is taken when a process is free.
+    The workers of a `cluster` read the same paths as this machine, and cache counts and figures where they run.
 
     The processes are added to `children`: closing them ends the work at once. Ends early when `stop` is set.
     """

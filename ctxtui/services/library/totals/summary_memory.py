@@ -92,7 +92,7 @@ def cached_by_key(
 
 
 def iter_cached(seen: Iterable[SessionSummary], settings: Settings, *, usage: bool = False) -> Iterator[SessionSummary]:
-    """The same as `remembered`, one by one in the order of `seen`."""
+    """The same as `cached_by_key`, one by one in the order of `seen`."""
     wanted, path = list(seen), database(settings.data_dir)
     if not wanted or not path.exists():
         return

@@ -316,7 +316,7 @@ INTERRUPTED = "[Request interrupted by user"
 class UserContent(Struct):
     """Content of a user record: results of calls, other blocks, and the text that a person typed.
 
-    `leaves`: it contains a command with which a person left the client.
+    `exits`: it contains a command with which a person left the client.
     """
 
     results: list[ContentPart] = field(default_factory=list)

@@ -87,7 +87,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
 class SourceRecord(ResumeEntry):
     """One record of the source: its bytes and its value.
 
-    `usage` is its new report (None: unchanged), `set_` holds new values of other members (None: removed).
+    `usage` is its new report (None: unchanged), `new_members` holds new values of other members (None: removed).
     """
 
     raw: bytes

@@ -58,7 +58,7 @@ _NONE: Final = TokenCounts()
 
 
 class SideCalls:
-    """The usage meter of a session: `meter` reads its records, `seen` the recorded calls, `news` returns the
+    """The usage meter of a session: `read_meter` reads its records, `add_call` adds recorded calls, `news` returns the
     difference.
     """
 

@@ -123,7 +123,7 @@ def _request(whole: dict[str, Json]) -> dict[str, Json]:
 
 
 def _read(data: bytes, message: str, decoded: dict[str, Json], depth: int = _DEEPEST) -> None:
-    """Read a message into `made`. Raises `_Cut`, after reading what it can, if other messages' parts would be lost."""
+    """Read a message into `decoded`. Raises `_Cut`, after reading the rest, if other messages' parts would be lost."""
     try:
         for number, wire, value in _fields(data):
             name, kind = _FIELDS[message].get(number, ("", ""))

@@ -165,7 +165,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class SpanTaker:
-    """Collects spans and log records; their events are emitted on `settle`."""
+    """Collects spans and log records; their events are emitted on `state_events`."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree

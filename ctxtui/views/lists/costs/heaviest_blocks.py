@@ -76,7 +76,7 @@ def _common_stability(rows: Sequence[HeavyBlock]) -> str | None:
 
 
 def table(preview_of: Callable[[int], Preview], rows: Sequence[HeavyBlock] = ()) -> Table[HeavyBlock]:
-    """The table; `say` previews a node's block. Columns that are the same in all `rows` are left out."""
+    """The table; `preview_of` previews a node's block. Columns that are the same in all `rows` are left out."""
 
     def words(row: HeavyBlock, room: int) -> list[Span]:
         sign, says = CATEGORY[row.category], preview_of(row.weight.node)

@@ -202,7 +202,7 @@ def table_for_rows(rows: Sequence[StatRow], head: str, at: float) -> Table[StatR
 
 
 def explain_summary(stats: Stats) -> dict[str, str]:
-    """Explanations of the figures in `told`, by glossary word."""
+    """Explanations of the figures in `stats`, by glossary word."""
     return {"list price": explain_cost(stats.total)}
 
 
@@ -355,7 +355,7 @@ def describe_sides(comparison: Comparison) -> str:
 
 
 def explain_missing_side(stats: Stats, change: str) -> str:
-    """Explain why `what` cannot be compared (one side has no call), and name comparable changes, preferably of its
+    """Explain why `change` cannot be compared (one side has no call), and name comparable changes, preferably of its
     kind."""
     kind = change.partition("=")[0] + "="
     available = [safe_text.one_line(seen.words, 60) for seen in stats.changes]

@@ -1,4 +1,4 @@
-"""Read a request that Claude Code wrote to a file (`OTEL_LOG_RAW_API_BODIES`, facts §13.1), and its position.
+"""Read a request that Claude Code wrote to a file (``OTEL_LOG_RAW_API_BODIES``, facts §13.1), and its position.
 
 The file holds the body as sent, with the header's betas added and thinking redacted.
 """
