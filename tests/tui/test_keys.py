@@ -117,7 +117,7 @@ ONE_MEANING = {
             "all sentences, or the chart",
             "lost or kept",
             "next tab",
-            "change the grouping",
+            "rows by something else",
             "tools of MCP servers, or all tools",
             "whole request or difference",
         },

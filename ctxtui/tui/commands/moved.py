@@ -77,7 +77,7 @@ MOVED: Final[tuple[tuple[str, str, str], ...]] = (
     ("w", "all sentences, or the chart (growth)", "`tab`"),
     ("d", "calls since (stats)", "`w`"),
     ("c", "before and after a change (stats)", "`D`"),
-    ("b", "change the grouping (stats)", "`tab`"),
+    ("b", "rows by something else (stats)", "`tab`"),
     ("B", "rows by the one before (stats)", "`shift+tab`"),
     ("s", "order of the rows (stats)", "`S`"),
     ("t", "tools of MCP servers, or all tools (tools of all sessions)", "`tab`"),

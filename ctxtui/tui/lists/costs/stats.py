@@ -47,7 +47,7 @@ class NextGrouping(Command):
     quotas that providers reported, the worst misses, and changes found in sessions: Enter compares before and after.
     """
 
-    name, keys, label, group = "change the grouping", ("tab",), "by another", "lists"
+    name, keys, label, group = "rows by something else", ("tab",), "by another", "lists"
     run = Act(lambda: StatsScreen, lambda screen: screen.next_view(1))
 
 
