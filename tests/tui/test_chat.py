@@ -93,7 +93,7 @@ async def test_without_a_key_the_offline_provider_answers_and_says_so(tmp_path: 
     (tmp_path / "work" / "notes.txt").write_text("forty-two is the answer\n")
     async with chatting(tmp_path, None) as (screen, pilot):
         assert "offline provider answers; no model is running" in shown(screen)
-        assert "nothing leaves this machine" in shown(screen) and "costs nothing" in shown(screen)
+        assert "nothing leaves this machine" in shown(screen) and "free: it runs" in shown(screen)
         await say(screen, pilot, "read notes.txt")
         await until(pilot, lambda: len(screen.state.host.session.calls) == 2)
         await until(pilot, lambda: "forty-two" in shown(screen))
