@@ -16,9 +16,9 @@ from ctxtui.cli.context import JSON_OPTION, config_of
 def statusline(context: click.Context, /, action: str | None, replace: bool, as_json: bool) -> int:
     """Print a status line for Claude Code: context, price of the next call, cache lifetime, one warning.
 
-    `install` changes only `statusLine` in Claude Code's settings.json and keeps a backup of the file. `remove` restores
-    the previous status line, as does `ctxtui proxy off`. Without an action, reads Claude Code's JSON from standard
-    input and prints the line.
+    `install` changes only "statusLine" in Claude Code's settings.json and keeps a backup of the file. `remove`
+    restores the previous status line, as does `ctxtui proxy off`. Without an action, reads Claude Code's JSON from
+    standard input and prints the line.
 
     \b
     Example: ctxtui statusline install

@@ -60,16 +60,16 @@ class ChatRecorder:
         self._thread = thread
         self._last = next(reversed(session.order.get(thread, ())), "")
 
-    def record(self, moment: progress.Moment) -> list[Event]:
+    def record(self, moment: progress.ProgressEvent) -> list[Event]:
         """Record `moment`; return the events to apply to the session."""
         match moment:
-            case progress.UserSaid(text, head, before):
+            case progress.UserMessageAdded(text, head, before):
                 plain = self._is_plain_text(text, head, before)
                 self._put_in_flight(
                     "said" if plain else "context", text if plain else self._context_json(text, head, before)
                 )
                 return [*self._set_title(text), TipMoved(self._thread, head)]
-            case progress.ResultsCame(results, head):
+            case progress.ToolResultsAdded(results, head):
                 self._put_in_flight("results", results_json(results))
                 return [TipMoved(self._thread, head)]
             case progress.RequestSent(draft, at, attempt):
@@ -86,7 +86,7 @@ class ChatRecorder:
                 return [CallSeen(call), TipMoved(self._thread, head)]
             case progress.CallFailed(message, call):
                 return self._record_failure(message, call)
-            case progress.Noted(kind, text):
+            case progress.Notice(kind, text):
                 happened = Happened(kind, text, self._thread, self._clock(), self._last)
                 self._put(happened)
                 return [happened]

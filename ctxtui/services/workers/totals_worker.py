@@ -99,7 +99,7 @@ class StatsMaker:
 def _read_usage(
     left: list[SessionSummary], usage_by_session: dict[SessionSummary, SessionSummary], settings: Settings
 ) -> None:
-    """Read the usage of some of the sessions in `left` into `used`."""
+    """Read the usage of some of the sessions in `left` into `usage_by_session`."""
     unread = [session for session in left if session not in usage_by_session]
     cached = cached_by_key(unread, settings, usage=True)
     usage_by_session |= {session: cached[session.key] for session in unread if session.key in cached}

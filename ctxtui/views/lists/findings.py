@@ -156,7 +156,7 @@ def price_lines(priced: PricedFinding, findings: Findings) -> Iterator[Spans]:
     if priced.proved is not None:
         cache = priced.finding.cache
         markers = f"with entries of {cache}" if cache in LIFETIMES else f"with the markers of {cache}"
-        condition = markers if cache else "had it been active from call 1 on"
+        condition = markers if cache else "had it been in place from call 1 on"
         yield [Span(f" {condition}: {_describe_proof(priced.proved)}", "dim")]
 
 
