@@ -128,9 +128,9 @@ async def test_the_last_words_of_an_answer_are_painted_before_its_block_is_laid_
         chatting(tmp_path, server) as (screen, pilot),
     ):
         await say(screen, pilot, "tell me")
-        await until(pilot, lambda: told[-1][0] == "Rested")
+        await until(pilot, lambda: told[-1][0] == "TurnEnded")
         kinds = [kind for kind, _ in told]
-        assert kinds.index("PieceReceived") < kinds.index("CallEnded") < kinds.index("Rested")
+        assert kinds.index("PieceReceived") < kinds.index("CallEnded") < kinds.index("TurnEnded")
         assert dict(told)["CallEnded"], "painted while the answer still came in"
         await until(pilot, lambda: "end turn" in shown(screen) and "the very last words" in shown(screen))
         assert screen.state.rows is not None and screen.state.rows.answer is None
