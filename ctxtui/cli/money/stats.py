@@ -21,6 +21,7 @@ from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.progress import RedrawnOutput, can_redraw
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.library.totals import client_quotas
 from ctxtui.services.library.totals.spending import TOOL
@@ -229,8 +230,16 @@ def _reported(window: ReportedWindow, at: float) -> dict[str, Any]:
         **members(report, "limit minutes used resets? at?"),
         "open": report.resets > at,
         "ours": to_builtins(window.ours),
-        "raw": canonical.loads(report.raw) if report.raw else None,
+        "raw": _raw(report.raw),
     }
+
+
+def _raw(text: str) -> Json:
+    """The client's own words on a quota: as JSON, else as text (a masked copy may hold no JSON any more)."""
+    try:
+        return canonical.loads(text) if text else None
+    except ValueError:
+        return text
 
 
 def _comparison(comparison: Comparison) -> dict[str, Any]:
