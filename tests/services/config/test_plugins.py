@@ -229,4 +229,4 @@ def test_doctor_lists_them_and_a_command_names_the_broken_ones(
     assert run(["show", str(tmp_path / "d.txt"), "--json"]) == 0
     told = capsys.readouterr()
     assert json.loads(told.out)["session"]["source"] == "diary"
-    assert f"ctxtui: {bad}: line 1: ZeroDivisionError: division by zero; it is left out" in told.err
+    assert f"ctxtui: {bad}: line 1: ZeroDivisionError: division by zero; it is ignored" in told.err
