@@ -51,7 +51,9 @@ class ContextCheck(Protocol):
 
 @pytest.fixture
 def ctxtui_record(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[InProcessRecording]:
-    """Record the test's model requests into its own folder; `path` is the recording (see `ctxtui.record`)."""
+    """Record the test's model requests into its own folder; its `InProcessRecording.path` is the recording (see
+    `ctxtui.record`).
+    """
     with ctxtui.record(session=request.node.name, folder=tmp_path) as recording:
         yield recording
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEnded, RequestBegun, RequestBytes
+from ctxtui.attach.exchange_events import AnswerBegun, AnswerBytes, ExchangeEnded, RequestBegun, RequestBytes
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.run import RecordedRun
 from ctxtui.services.config.paths import attached_dir
@@ -58,7 +58,7 @@ def recorded(folder: Path, wanted: Callable[[int], bool] = lambda number: True, 
         at = one["at"]
         url = HOSTS[client_of(folder)] + one["path"]
         fields = [(name, text) for name, text in one["request_headers"]]
-        recorder.put(RequestBegun(x=x, at=at, method=one["method"], url=url, fields=fields))
+        recorder.put(RequestBegun(exchange_id=x, at=at, method=one["method"], url=url, fields=fields))
         recorder.put(RequestBytes(x, one["request"].encode(), last=True))
         recorder.put(AnswerBegun(x, at + 0.001, one["status"], [tuple(pair) for pair in one["response_headers"]]))
         recorder.put(AnswerBytes(x, at + 0.002, one["response"].encode()))

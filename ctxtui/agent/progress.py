@@ -11,7 +11,7 @@ from ctxtui.core.call import Call
 from ctxtui.wire.stream import Delta
 
 
-class UserSaid(Struct, frozen=True):
+class UserMessageAdded(Struct, frozen=True):
     """A user message was appended to the context, which ended at `before` and now ends at `head`."""
 
     text: str
@@ -19,27 +19,27 @@ class UserSaid(Struct, frozen=True):
     before: int
 
 
-class ResultsCame(Struct, frozen=True):
+class ToolResultsAdded(Struct, frozen=True):
     """The results of an answer's calls are in the context, which now ends at `head`."""
 
     results: tuple[ToolResult, ...]
     head: int
 
 
-class Drafted(Struct, frozen=True):
+class RequestDrafted(Struct, frozen=True):
     """A request is ready and not sent yet."""
 
     draft: Draft
 
 
-class RequestHeld(Struct, frozen=True):
+class DraftHeld(Struct, frozen=True):
     """The drafted request waits for the user, because of `reason`."""
 
     reason: str
 
 
 class RequestSent(Struct, frozen=True):
-    """The drafted request was sent, at Unix time `at`."""
+    """The drafted request was sent, at Unix time `at`; `attempt` counts from 1."""
 
     draft: Draft
     at: float
@@ -60,7 +60,7 @@ class PieceReceived(Struct, frozen=True):
 
 
 class CallEnded(Struct, frozen=True):
-    """The answer ended, complete or not (`call.error`, or `cut`); the context now ends at `head`."""
+    """The answer ended (`cut`: the user interrupted it) and is in the context, which now ends at `head`."""
 
     call: Call
     head: int
@@ -68,7 +68,7 @@ class CallEnded(Struct, frozen=True):
 
 
 class CallFailed(Struct, frozen=True):
-    """The request was refused, or its answer broke off: nothing of it is in the context.
+    """The request was refused, or its answer broke off; the partial answer is not in the context.
 
     `call` is the received part, None without one.
     """
@@ -78,7 +78,7 @@ class CallFailed(Struct, frozen=True):
 
 
 class ToolWaits(Struct, frozen=True):
-    """A tool waits until the answer that calls it is on record, and that takes its time."""
+    """A tool waits until the answer that calls it is recorded; sent only if that is slow."""
 
     call: ToolCall
 
@@ -95,7 +95,7 @@ class ToolEnded(Struct, frozen=True):
     result: ToolResult
 
 
-class LeaveAsked(Struct, frozen=True):
+class PermissionRequested(Struct, frozen=True):
     """A tool waits for the user's permission for the planned call."""
 
     call: ToolCall
@@ -107,22 +107,22 @@ class RetryWaits(Struct, frozen=True):
 
     seconds: float
     attempt: int
-    most: int
+    max_attempts: int
     reason: str
 
 
-class Noted(Struct, frozen=True):
+class Notice(Struct, frozen=True):
     """An event worth showing: ``retry``, ``error``, ``interrupt``, ``refused``."""
 
     kind: str
     text: str
 
 
-class Rested(Struct, frozen=True):
+class TurnEnded(Struct, frozen=True):
     """The turn is over."""
 
 
-Moment = (
-    UserSaid | ResultsCame | Drafted | RequestHeld | RequestSent | CallBegan | PieceReceived | CallEnded |
-    CallFailed | ToolWaits | ToolBegan | ToolEnded | LeaveAsked | RetryWaits | Noted | Rested
+ProgressEvent = (
+    UserMessageAdded | ToolResultsAdded | RequestDrafted | DraftHeld | RequestSent | CallBegan | PieceReceived |
+    CallEnded | CallFailed | ToolWaits | ToolBegan | ToolEnded | PermissionRequested | RetryWaits | Notice | TurnEnded
 )  # fmt: skip

@@ -73,7 +73,7 @@ class Surroundings(Struct, kw_only=True):
     whether it has; `before` runs before each request is built; `attached` returns the attachments of a user's message.
     """
 
-    tell: Callable[[progress.Moment], None]
+    tell: Callable[[progress.ProgressEvent], None]
     judge: Callable[[Draft], Awaitable[str]]
     exchange: Callable[[Draft, int], AnswerReader]
     clock: Callable[[], float] = time.time
@@ -150,21 +150,21 @@ class Runner:
             case _:
                 self._around.tell(self._moment(command))
 
-    def _moment(self, command: events.Command) -> progress.Moment:
+    def _moment(self, command: events.Command) -> progress.ProgressEvent:
         """Execute an immediate command; returns its progress event."""
         match command:
             case events.AddResults(results):
                 named_results = [
                     Result(result.id, "", result.text, result.is_error, result.images) for result in results
                 ]
-                return progress.ResultsCame(results, self.conversation.add_results(named_results))
+                return progress.ToolResultsAdded(results, self.conversation.add_results(named_results))
             case events.HoldRequest(reason):
-                return progress.RequestHeld(reason)
+                return progress.DraftHeld(reason)
             case events.Ask(call):
-                return progress.LeaveAsked(call, self._plans[call.id])
+                return progress.PermissionRequested(call, self._plans[call.id])
             case events.Tell(kind, text):
-                return progress.Noted(kind, text)
-        return progress.Rested()
+                return progress.Notice(kind, text)
+        return progress.TurnEnded()
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         self._task = asyncio.create_task(work)
@@ -185,7 +185,7 @@ class Runner:
 
     def _say(self, attached: Sequence[Attachment] = ()) -> None:
         text, before = self._said.pop(0), self.conversation.head
-        self._around.tell(progress.UserSaid(text, self.conversation.add_user_message(text, attached), before))
+        self._around.tell(progress.UserMessageAdded(text, self.conversation.add_user_message(text, attached), before))
 
     def _add_without_attachments(self) -> None:
         """Append the user's waiting messages to the context without their attachments."""
@@ -197,7 +197,7 @@ class Runner:
             await self._add_messages()
             await self._around.before()
             draft = self.draft = self.conversation.draft()
-            self._around.tell(progress.Drafted(draft))
+            self._around.tell(progress.RequestDrafted(draft))
             reason = await self._around.judge(draft)
         except CtxtuiError as error:
             self._add_without_attachments()

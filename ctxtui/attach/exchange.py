@@ -9,9 +9,9 @@ from msgspec import Struct, field
 
 from ctxtui.attach import http1
 from ctxtui.attach.early_answer import EarlyAnswer
+from ctxtui.attach.exchange_events import ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes, RequestDecided
 from ctxtui.attach.gate import KeepAlive, RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import BodyReader, Head
-from ctxtui.attach.news import ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes, RequestSent
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
@@ -83,11 +83,11 @@ class Exchange(Struct, kw_only=True):
         """Report more of its body."""
         self.tell(RequestBytes(self.x, content, self.body.done))
         if self.skipped_gate and self.body.done:
-            self.tell(RequestSent(self.x, at, None, {"refused": {"": f"larger than {MAX_BODY >> 20} MiB"}}))
+            self.tell(RequestDecided(self.x, at, None, {"refused": {"": f"larger than {MAX_BODY >> 20} MiB"}}))
 
     def begin(self, at: float) -> None:
         """Report its head."""
-        self.tell(RequestBegun(x=self.x, at=at, method=self.method, url=self.url, fields=self.head.fields))
+        self.tell(RequestBegun(exchange_id=self.x, at=at, method=self.method, url=self.url, fields=self.head.fields))
 
     def end(self, at: float, error: str = "") -> None:
         """Report its end, once."""
@@ -115,7 +115,7 @@ class Exchange(Struct, kw_only=True):
     def apply_verdict(self, verdict: RequestVerdict, at: float) -> None:
         """Apply a verdict: send its own bytes, or others."""
         if verdict.report or verdict.body is not None:
-            self.tell(RequestSent(self.x, at, verdict.body, verdict.report))
+            self.tell(RequestDecided(self.x, at, verdict.body, verdict.report))
         if verdict.body is not None:
             self.waiting = [http1.with_length(self.head_bytes(), len(verdict.body)), verdict.body]
         else:
@@ -123,7 +123,7 @@ class Exchange(Struct, kw_only=True):
 
     def pass_unchanged(self, error: Exception, at: float) -> None:
         """Handle a fault of the gate: send the request's own bytes."""
-        self.tell(RequestSent(self.x, at, None, fault_record(error)))
+        self.tell(RequestDecided(self.x, at, None, fault_record(error)))
         self.waiting.insert(0, self.head_bytes())
 
     def head_bytes(self) -> bytes:

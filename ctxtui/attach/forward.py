@@ -21,10 +21,10 @@ from msgspec import Struct, field
 
 from ctxtui.attach import http1
 from ctxtui.attach.connection import Connection
+from ctxtui.attach.exchange_events import ExchangeEvent
 from ctxtui.attach.gate import Gate
 from ctxtui.attach.http1 import Head, build_error_answer
 from ctxtui.attach.local_ca import LocalAuthority
-from ctxtui.attach.news import ExchangeEvent
 from ctxtui.attach.outgoing import CONNECT_TIMEOUT_S, connect_raw
 from ctxtui.attach.relay import HOST
 from ctxtui.attach.route import Route

@@ -13,7 +13,14 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
 
-from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes
+from ctxtui.attach.exchange_events import (
+    AnswerBegun,
+    AnswerBytes,
+    ExchangeEnded,
+    ExchangeEvent,
+    RequestBegun,
+    RequestBytes,
+)
 from ctxtui.attach.route import is_model_path
 
 _LIBRARIES: Final = ("httpx2", "httpx")
@@ -36,7 +43,7 @@ class WatchedExchange:
             fields = [(name.decode("latin-1"), text.decode("latin-1")) for name, text in request.headers.raw]
             self._tell(
                 RequestBegun(
-                    x=self._x,
+                    exchange_id=self._x,
                     at=time.time(),
                     method=request.method,
                     url=str(request.url),

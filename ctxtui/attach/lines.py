@@ -117,7 +117,7 @@ def common_head(a: bytes, b: bytes) -> int:
 
 
 def common_tail(a: bytes, b: bytes, limit: int) -> int:
-    """Number of common trailing bytes, at most `most`."""
+    """Number of common trailing bytes, at most `limit`."""
     end = min(len(a), len(b), limit)
     at = 0
     step = _STEP
@@ -133,7 +133,7 @@ def common_tail(a: bytes, b: bytes, limit: int) -> int:
 
 
 def find_most_similar(body: bytes, earlier_bodies: Sequence[bytes]) -> Likeness | None:
-    """The body in `before` that saves most of `body`; None if none saves a third.
+    """The body in `earlier_bodies` that saves most of `body`; None if none saves a third.
 
     Cuts are between UTF-8 characters.
     """
@@ -157,7 +157,7 @@ class RecordedBodies:
         self._earlier_bodies: OrderedDict[str, bytes] = OrderedDict()
 
     def encode(self, name: str, content: bytes, wire: bytes, encoding: str) -> dict[str, Json]:
-        """Encode the body `said` of exchange `name`, sent as the bytes `wire`, packed as `encoding`."""
+        """Encode the body `content` of exchange `name`, sent as the bytes `wire`, packed as `encoding`."""
         encoded: dict[str, Json] = {"size": len(wire), "sha256": digest(wire)}
         if encoding:
             encoded["encoding"] = encoding

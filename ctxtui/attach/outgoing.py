@@ -47,7 +47,7 @@ def _bypasses_proxy(upstream: Upstream, no_proxy: str) -> bool:
 
 
 async def connect(upstream: Upstream, make_protocol: Callable[[], P], env: Mapping[str, str] = os.environ) -> P:
-    """Connect the protocol made by `made` to `upstream`. Raises `OSError`."""
+    """Connect the protocol made by `make_protocol` to `upstream`. Raises `OSError`."""
     loop = asyncio.get_running_loop()
     name = upstream.host if upstream.tls else None
     proxy_url = proxy_for(upstream, env)

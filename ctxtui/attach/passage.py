@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from ctxtui.attach import http1
 from ctxtui.attach.early_answer import AsEvent, EarlyAnswer, accepts_chunks
 from ctxtui.attach.exchange import CUT, GONE, Exchange
+from ctxtui.attach.exchange_events import AnswerBegun, AnswerBytes, ExchangeEvent
 from ctxtui.attach.gate import RequestVerdict
 from ctxtui.attach.http1 import Head, build_error_answer
-from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEvent
 from ctxtui.attach.route import ONLY_HERE, Route, foreign_header
 from ctxtui.attach.socket_passage import SocketPassage
 from ctxtui.core.errors import Malformed

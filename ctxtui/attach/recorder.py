@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from ctxtui.attach.lines import encode_answer_line, encode_line, mask_fields, mask_for, mask_url
-from ctxtui.attach.news import (
+from ctxtui.attach.exchange_events import (
     AnswerBegun,
     AnswerBytes,
     ExchangeEnded,
     ExchangeEvent,
     RequestBegun,
     RequestBytes,
+    RequestDecided,
     RequestHeld,
-    RequestSent,
     SocketMessage,
 )
+from ctxtui.attach.lines import encode_answer_line, encode_line, mask_fields, mask_for, mask_url
 from ctxtui.attach.run import RecordedRun, new_run_name, session_of
 from ctxtui.attach.tape import Tape, file_name
 from ctxtui.core.canonical import Json
@@ -157,9 +157,9 @@ class Tapes:
         """Record an event."""
         if isinstance(event, RequestBegun):
             headers = {name.lower(): text for name, text in event.fields}
-            self._open[event.x] = _RecordedExchange(begun=event, mask=mask_for(event.fields), headers=headers)
+            self._open[event.exchange_id] = _RecordedExchange(begun=event, mask=mask_for(event.fields), headers=headers)
             return
-        exchange = self._open.get(event.x)
+        exchange = self._open.get(event.exchange_id)
         if exchange is None:
             return
         if isinstance(event, RequestBytes):
@@ -180,15 +180,17 @@ class Tapes:
             self._write_answer_head(exchange, event)
         elif isinstance(event, AnswerBytes):
             self._write_piece(exchange, event)
-        elif isinstance(event, RequestSent):
+        elif isinstance(event, RequestDecided):
             self._write_sent(exchange, event)
         elif isinstance(event, RequestHeld):
-            self._write(exchange, encode_line(x=event.x, at=event.at, held=event.why, until=event.until))
+            self._write(exchange, encode_line(x=event.exchange_id, at=event.at, held=event.why, until=event.until))
         elif isinstance(event, SocketMessage):
             masked = exchange.mask.mask_text(event.text)
             self._write(
                 exchange,
-                encode_line(x=event.x, at=event.at, frame=masked, by="client" if event.by_client else "server"),
+                encode_line(
+                    x=event.exchange_id, at=event.at, frame=masked, by="client" if event.by_client else "server"
+                ),
             )
         else:
             self._write_end(exchange, event)
@@ -212,7 +214,7 @@ class Tapes:
                 "left_out": True,
             }
         else:
-            body = exchange.tape.bodies.encode(begun.x, exchange.mask.mask_bytes(content), wire, encoding)
+            body = exchange.tape.bodies.encode(begun.exchange_id, exchange.mask.mask_bytes(content), wire, encoding)
         request: dict[str, Json] = {
             "method": begun.method,
             "url": mask_url(begun.url),
@@ -220,14 +222,14 @@ class Tapes:
         }
         if begun.thread:
             request["thread"] = begun.thread
-        self._write(exchange, encode_line(x=begun.x, at=begun.at, asked={**request, "body": body}))
+        self._write(exchange, encode_line(x=begun.exchange_id, at=begun.at, asked={**request, "body": body}))
 
-    def _write_sent(self, exchange: _RecordedExchange, event: RequestSent) -> None:
+    def _write_sent(self, exchange: _RecordedExchange, event: RequestDecided) -> None:
         report = dict(event.report)
-        if event.body is not None and exchange.tape is not None:
-            body = exchange.mask.mask_bytes(event.body)
-            report["body"] = exchange.tape.sent.encode(event.x, body, event.body, "")
-        self._write(exchange, encode_line(x=event.x, at=event.at, sent=report))
+        if event.replacement_body is not None and exchange.tape is not None:
+            body = exchange.mask.mask_bytes(event.replacement_body)
+            report["body"] = exchange.tape.sent.encode(event.exchange_id, body, event.replacement_body, "")
+        self._write(exchange, encode_line(x=event.exchange_id, at=event.at, sent=report))
 
     def _write_answer_head(self, exchange: _RecordedExchange, event: AnswerBegun) -> None:
         encoding = next((text for name, text in event.fields if name.lower() == "content-encoding"), "")
@@ -238,7 +240,9 @@ class Tapes:
         self._write(
             exchange,
             encode_line(
-                x=event.x, at=event.at, answered={"status": event.status, "headers": mask_fields(event.fields)}
+                x=event.exchange_id,
+                at=event.at,
+                answered={"status": event.status, "headers": mask_fields(event.fields)},
             ),
         )
 
@@ -255,19 +259,23 @@ class Tapes:
         safe, rest = _whole_characters(safe)
         exchange.pending = rest + exchange.pending
         if safe:
-            self._write(exchange, encode_answer_line(event.x, event.at, safe))
+            self._write(exchange, encode_answer_line(event.exchange_id, event.at, safe))
 
     def _write_end(self, exchange: _RecordedExchange, event: ExchangeEnded) -> None:
         if exchange.pending:
-            self._write(exchange, encode_answer_line(event.x, event.at, exchange.mask.mask_bytes(exchange.pending)))
+            self._write(
+                exchange, encode_answer_line(event.exchange_id, event.at, exchange.mask.mask_bytes(exchange.pending))
+            )
         size = (
             {"size": exchange.answer_size, "sha256": exchange.answer_hash.hexdigest()} if exchange.answer_size else {}
         )
         self._write(
             exchange,
-            encode_line(x=event.x, at=event.at, ended=True, error=exchange.mask.mask_text(event.error), **size),
+            encode_line(
+                x=event.exchange_id, at=event.at, ended=True, error=exchange.mask.mask_text(event.error), **size
+            ),
         )
-        del self._open[event.x]
+        del self._open[event.exchange_id]
         self._ended_count += 1
 
     def _write(self, exchange: _RecordedExchange, data: bytes) -> None:
@@ -399,7 +407,7 @@ class Recorder:
         if not isinstance(event, AnswerBytes) or not self._record_inline(event):
             size = _size(event)
             if size and self._bytes_put - self._bytes_taken > MAX_UNWRITTEN:
-                self._dropped.add(event.x)
+                self._dropped.add(event.exchange_id)
                 return
             self._bytes_put += size
             self._queue.append(event)
@@ -415,7 +423,7 @@ class Recorder:
             return False
         try:
             # Another thread may have queued something meanwhile, and the recorder's thread takes nothing now.
-            can_append = not self._queue and self._tapes.can_append(event.x)
+            can_append = not self._queue and self._tapes.can_append(event.exchange_id)
             if can_append:
                 self._record(event)
             return can_append
@@ -424,12 +432,12 @@ class Recorder:
 
     def _record(self, event: ExchangeEvent) -> None:
         """Make lines of an event; the caller holds the lock."""
-        if isinstance(event, RequestBegun) or self._tapes.is_open(event.x):
-            self._pending.add(event.x)
+        if isinstance(event, RequestBegun) or self._tapes.is_open(event.exchange_id):
+            self._pending.add(event.exchange_id)
         try:
             self._tapes.record(event)
         except Exception as error:  # noqa: BLE001 - the boundary: a fault here must not reach a request
-            self._report_fault(event.x, error)
+            self._report_fault(event.exchange_id, error)
 
     def _restart_thread(self) -> None:
         """Start another thread if the first one ended. Its current work is lost, and reported."""
@@ -551,4 +559,4 @@ def _size(event: ExchangeEvent) -> int:
         return len(event.data)
     if isinstance(event, SocketMessage):
         return len(event.text)
-    return len(event.body or b"") if isinstance(event, RequestSent) else 0
+    return len(event.replacement_body or b"") if isinstance(event, RequestDecided) else 0

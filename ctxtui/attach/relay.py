@@ -16,8 +16,8 @@ from typing import Final
 from msgspec import Struct, field
 
 from ctxtui.attach.connection import Connection
+from ctxtui.attach.exchange_events import ExchangeEvent
 from ctxtui.attach.gate import Gate
-from ctxtui.attach.news import ExchangeEvent
 from ctxtui.attach.peer import can_identify_peers
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream

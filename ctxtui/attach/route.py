@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from ctxtui.attach.exchange_events import ExchangeEvent
 from ctxtui.attach.http1 import Head
-from ctxtui.attach.news import ExchangeEvent
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import Malformed
 

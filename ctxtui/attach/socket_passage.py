@@ -13,10 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.attach.exchange import Exchange, fault_record
+from ctxtui.attach.exchange_events import RequestDecided, SocketMessage
 from ctxtui.attach.frames import WireFrame, encode_text_frame, make_readers, parse_extensions
 from ctxtui.attach.gate import RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head, to_socket_messages
-from ctxtui.attach.news import RequestSent, SocketMessage
 from ctxtui.attach.route import Wants
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.bounds import MAX_BODY, MAX_READ_AHEAD
@@ -220,7 +220,7 @@ class SocketPassage:
             return
         self._request = None
         if verdict.report or verdict.body is not None:
-            self._exchange.tell(RequestSent(self._exchange.x, at, verdict.body, verdict.report))
+            self._exchange.tell(RequestDecided(self._exchange.x, at, verdict.body, verdict.report))
         if verdict.answer is not None:
             self._own_answers += self._record_own_answer(request, to_socket_messages(verdict.answer))
             self._held_frames = None
@@ -242,7 +242,7 @@ class SocketPassage:
     def undecided(self, error: Exception, at: float) -> None:
         """Handle a fault of the gate: send the client's own request."""
         if self._request is not None:
-            self._exchange.tell(RequestSent(self._exchange.x, at, None, fault_record(error)))
+            self._exchange.tell(RequestDecided(self._exchange.x, at, None, fault_record(error)))
             request, self._request = self._request, None
             self._send_unchanged(request)
             self._process(at)

@@ -22,8 +22,8 @@ _LIVES: Final = {300.0: "write_5m", 3600.0: "write_1h", 1800.0: "write_30m", 432
 
 
 Entry = tuple[float, float, float]
-"""A cached prefix: (until, ready, life). It is readable from `ready` on and expires at `until` (Unix seconds),
-`life` seconds after each use. A plain tuple, because every call makes several."""
+"""A cached prefix: (until, ready, life). It is readable from ``ready`` on and expires at ``until`` (Unix seconds),
+``life`` seconds after each use. A plain tuple, because every call makes several."""
 
 
 class Reason(NamedTuple):

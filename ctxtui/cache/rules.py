@@ -33,7 +33,7 @@ class Mechanism(Struct, frozen=True, kw_only=True):
     writes that a
     call reports are then all that it has in the cache, and a client's markers are learnt if a recording lacks
     them.
-    `keeps_every_prefix`: every request is kept automatically until it is unused for `retention` seconds; the
+    `keeps_every_prefix`: every request is kept automatically until it is unused for `CacheRules.retention` seconds; the
     shortfall of
     its reads is learnt. `holds_one`: a server holds the last prompt as it was and reports no reads, so that a
     call reads

@@ -25,12 +25,14 @@ MAIN_COMMANDS: Final = {
     ),
     "Measure": (
         CommandEntry("cost", "money.cost:cost", "Show what sessions cost: in all, by model, tool, day ..."),
-        CommandEntry("cache", "inspect.cache:cache", "Why the cache missed, dearest first; the next call's read."),
+        CommandEntry(
+            "cache", "inspect.cache:cache", "Why the cache missed, most expensive first; the next call's forecast."
+        ),
         CommandEntry("check", "money.check:check_", "Hold recordings against limits: context, cache, cost; for tests."),
     ),
     "Talk": (
         CommandEntry("chat", "manage.chat:chat", "Talk to a model: the inspector with a prompt and a running agent."),
-        CommandEntry("run", "agent.run:run", "Let an agent do a task without a screen; on record."),
+        CommandEntry("run", "agent.run:run", "Let an agent do a task without a screen, recorded."),
         CommandEntry("exec", "agent.exec:exec_", "Run an agent with ctxtui between it and its provider: recorded."),
     ),
     "Change": (
@@ -46,7 +48,7 @@ MAIN_COMMANDS: Final = {
 """Commands in `ctxtui --help`."""
 
 OTHER_COMMANDS: Final = {
-    "A recording, beside show": (
+    "A recording (besides show)": (
         CommandEntry(
             "growth", "inspect.growth:growth", "How a context grew, by category and phase; do N more phases fit?"
         ),
@@ -70,7 +72,7 @@ OTHER_COMMANDS: Final = {
         ),
         CommandEntry("report", "edit.report:report", "Say what sessions came to: text, or --html: a page with charts."),
     ),
-    "Around agents, beside exec": (
+    "Around agents (besides exec)": (
         CommandEntry("hold", "agent.hold:hold", "Requests that wait under exec: release, apply, refuse."),
         CommandEntry("proxy", "agent.proxy:proxy", "Stand between programs and providers: off ends it."),
         CommandEntry(
@@ -121,7 +123,7 @@ _EDITS: Final = (
 EDITS: Final = {entry.name: entry for entry in _EDITS}
 """Subcommands of `ctxtui edits`, which by itself lists a session's edits."""
 
-WHY: Final = CommandEntry("why", "money.why:why", "The bill as a sum: what was carried, rewritten, new; and cures.")
+WHY: Final = CommandEntry("why", "money.why:why", "The bill as a sum: what was carried, rewritten, new; and fixes.")
 
 ENTRIES: Final = {
     entry.name: entry for entries in (*MAIN_COMMANDS.values(), *OTHER_COMMANDS.values()) for entry in entries

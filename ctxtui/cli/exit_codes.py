@@ -8,7 +8,7 @@ from ctxtui.core.errors import BadConfig, BadPattern, CtxtuiError, Malformed, No
 
 
 class ExitCode(NamedTuple):
-    """An exit code: number, short name (the `kind` of a JSON error), and meaning."""
+    """An exit code: number, short name (the ``kind`` of a JSON error), and meaning."""
 
     number: int
     name: str

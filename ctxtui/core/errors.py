@@ -30,11 +30,11 @@ class Unreadable(CtxtuiError):
 
 
 class NoContext(CtxtuiError):
-    """The file is readable but holds no model context; `message` says what it is instead."""
+    """The file is readable but holds no model context; the message says what it is instead."""
 
 
 class Malformed(CtxtuiError):
-    """JSON of the right kind with a value in the wrong shape, at `place`."""
+    """JSON of the right kind with a value in the wrong shape, at the error's place."""
 
 
 class NotFound(CtxtuiError):
@@ -42,7 +42,7 @@ class NotFound(CtxtuiError):
 
 
 class Several(CtxtuiError):
-    """A name fits several sessions; `message` lists them."""
+    """A name fits several sessions; the message lists them."""
 
 
 class InUse(CtxtuiError):
@@ -61,7 +61,7 @@ class InUse(CtxtuiError):
 
 
 class BadConfig(CtxtuiError):
-    """A setting is unknown or has a value that it cannot have, at `place` (``file:line``, a variable or a flag)."""
+    """A setting is unknown or has a value that it cannot have, at the place (``file:line``, a variable or a flag)."""
 
 
 class BadPattern(CtxtuiError):

@@ -21,9 +21,10 @@ class Node(Struct, frozen=True, gc=False):
 
     `id` is its index in the tree (a parent's is always smaller), `depth` the number of blocks up to and including it,
     `message` the number of messages so far, `turn` the number of user turns so far (0 before the first), `turn_start`
-    the node whose block opened the current turn (`ROOT` before the first), `category` an index into `CATEGORIES`.
-    `turn_state` says whether a user turn has begun and the assistant has not answered yet (`_OPEN`), and whether the
-    current message holds a tool result (`_RESULTS`): one member for both, as there is a node for each block.
+    the node whose block opened the current turn (`ROOT` before the first), `category` an index into
+    `category.CATEGORIES`. `turn_state` says whether a user turn has begun and the assistant has not answered yet
+    (`_OPEN`), and whether the current message holds a tool result (`_RESULTS`): one member for both, as there is a node
+    for each block.
     """
 
     id: int

@@ -40,7 +40,7 @@ from ctxtui.curation.record_summary import is_empty
 COMPACTING: Final[Policy] = replace(
     compact_json.POLICY, defaults={key: value for key, value in compact_json.POLICY.defaults.items() if key != "least"}
 )
-"""The rules of `compact`, as the policy spells them; the user alone decides whether it saves enough."""
+"""The rules of ``compact``, as the policy spells them; the user alone decides whether it saves enough."""
 
 NO_JSON: Final = "there is no JSON in it that could be made smaller"
 
@@ -238,7 +238,7 @@ def _objection(applied: Applied, kind: str, at: int) -> str:
 
 
 def _why_no_gain(applied: Applied, kind: str, at: int, edits: Sequence[Edit]) -> str:
-    """Why the edits `made` for a position gain nothing there; "" if they do, or need not."""
+    """Why the `edits` for a position gain nothing there; "" if they do, or need not."""
     if kind in (PIN, DROP):
         return ""
     reasons = {TRUNCATE: SHORT, EXTERNALIZE: NO_TEXT, STRIP: NOTHING_TO_STRIP}

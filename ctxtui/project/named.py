@@ -38,7 +38,7 @@ def find_named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
 
 
 def _files_by_path(word: str, paths: Paths, is_sentence_start: bool) -> list[str]:
-    """The files that one word names; a plain word that `begins` a sentence is taken for a verb."""
+    """The files that one word names; a plain word at a sentence's start is taken for a verb."""
     spelled = word.removeprefix("./").strip("/")
     if "." in spelled or "/" in spelled:
         exact = paths.ending_with(spelled)

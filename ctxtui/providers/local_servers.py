@@ -61,7 +61,7 @@ def candidate_servers(env: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 async def find_servers(env: Mapping[str, str], places: list[tuple[str, str]] | None = None) -> list[LocalServer]:
-    """The running servers, in the order of `candidates` (or of `places`)."""
+    """The running servers, in the order of `candidate_servers` (or of `places`)."""
     # Imported here: nothing else of a chat needs an HTTP client of ours.
     from aiohttp import ClientSession, ClientTimeout
 

@@ -70,7 +70,7 @@ class SessionSource:
         return read_end(path) if path is not None else None
 
     def _located(self) -> Named:
-        """Locate the name, once. Raises what `locate` raises."""
+        """Locate the name, once. Raises what `open_by_name.locate` raises."""
         if self._cached_location is None:
             from ctxtui.services.recordings.open_by_name import locate
 
@@ -78,8 +78,8 @@ class SessionSource:
         return self._cached_location
 
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
-        """Open the recording, with its first reading still to be taken. Raises what `locate` and `open_named_unread`
-        raise.
+        """Open the recording, with its first reading still to be taken. Raises what `open_by_name.locate` and
+        `open_named_unread` raise.
         """
         from ctxtui.services.library.session_actions import is_subscription
         from ctxtui.services.recordings.open_by_name import open_named_unread

@@ -62,7 +62,7 @@ class InFlight(NamedTuple):
     thread: str = MAIN
 
 
-class CallEnded(NamedTuple):
+class StoredCall(NamedTuple):
     """A finished call; the record of its thread now ends at the context `tip`.
 
     It replaces this host's pending events of the thread, or those of the dead host with the token `left`.
@@ -79,7 +79,7 @@ class TakenOver(NamedTuple):
     left: str
 
 
-Work = SessionBegun | SessionResumed | InFlight | CallEnded | TakenOver | Described | ThreadSeen | Happened
+Work = SessionBegun | SessionResumed | InFlight | StoredCall | TakenOver | Described | ThreadSeen | Happened
 Connect = Callable[[Path], sqlite3.Connection]
 
 
@@ -293,7 +293,7 @@ class Writer:
 
 def _append(to: Appender, work: Work, price: Price) -> None:
     match work:
-        case CallEnded(call, tip, left):
+        case StoredCall(call, tip, left):
             to.add_call(call, tip, price(call), left)
         case TakenOver(left):
             to.take_over(left)

@@ -43,7 +43,9 @@ class PasteParser(XTermParser):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the last input may be a complete sequence if nothing follows: call `tick` until it is decided."""
+        """Whether the last input may be a complete sequence if nothing follows: call `XTermParser.tick` until it is
+        decided.
+        """
         return self._timeout_time is not None
 
     def feed(self, data: str) -> Iterable[Message]:

@@ -11,7 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes
+from ctxtui.attach.exchange_events import (
+    AnswerBegun,
+    AnswerBytes,
+    ExchangeEnded,
+    ExchangeEvent,
+    RequestBegun,
+    RequestBytes,
+)
 from ctxtui.attach.recorder import Recorder, Tapes
 from ctxtui.attach.run import RecordedRun
 
@@ -23,7 +30,9 @@ ASKED = json.dumps({"model": "m", "messages": [{"role": "user", "content": "hoi"
 
 def begun(x: str, encoding: str = "") -> Iterator[ExchangeEvent]:
     fields = [("x-api-key", KEY), ("content-type", "application/json")]
-    yield RequestBegun(x=x, at=100.0, method="POST", url="https://api.anthropic.com/v1/messages", fields=fields)
+    yield RequestBegun(
+        exchange_id=x, at=100.0, method="POST", url="https://api.anthropic.com/v1/messages", fields=fields
+    )
     yield RequestBytes(x, ASKED, last=True)
     yield AnswerBegun(x, 101.0, 200, [("content-encoding", encoding)] if encoding else [])
 

@@ -18,10 +18,10 @@ import zstandard
 from ctxtui.attach import exchange, frames
 from ctxtui.attach import recorder as recording
 from ctxtui.attach.early_answer import EarlyAnswer
+from ctxtui.attach.exchange_events import SocketMessage
 from ctxtui.attach.frames import FrameReader, encode_text_frame
 from ctxtui.attach.gate import RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head, read_head
-from ctxtui.attach.news import SocketMessage
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.socket_passage import SocketContext

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtui.attach.exchange_events import AnswerBegun, AnswerBytes, ExchangeEnded, ExchangeEvent, RequestBytes
 from ctxtui.attach.gate import WaitingRequest
-from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEnded, ExchangeEvent, RequestBytes
 from ctxtui.attach.passage import Passage
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream

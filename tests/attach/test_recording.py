@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtui.attach.exchange_events import AnswerBegun, AnswerBytes, ExchangeEnded, RequestBegun, RequestBytes
 from ctxtui.attach.lines import RecordedBodies, common_head, common_tail, find_most_similar
-from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEnded, RequestBegun, RequestBytes
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.run import RecordedRun
 from ctxtui.core.call import Fidelity
@@ -47,7 +47,7 @@ def exchange(
     put: Callable[[object], None], x: str, asked: bytes, answer: bytes, headers: dict[str, str] | None = None
 ) -> None:
     fields = [("content-type", "application/json"), *(headers or {}).items()]
-    put(RequestBegun(x=x, at=100.0, method="POST", url=URL, fields=fields))
+    put(RequestBegun(exchange_id=x, at=100.0, method="POST", url=URL, fields=fields))
     put(RequestBytes(x, asked[:30]))
     put(RequestBytes(x, asked[30:], last=True))
     put(AnswerBegun(x, 101.0, 200, [("content-type", "text/event-stream")]))

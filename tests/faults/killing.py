@@ -36,7 +36,7 @@ from ctxtui.services.chat.host import Host
 from ctxtui.services.config.config import Config, load
 from ctxtui.store.sessions.in_flight import SLOTS, pending_events
 from ctxtui.store.store import Store
-from ctxtui.store.writer import CallEnded, InFlight, Work
+from ctxtui.store.writer import InFlight, StoredCall, Work
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
 from tests.services.chatting import answer, text, use
@@ -119,7 +119,7 @@ def settings(folder: Path) -> Config:
 
 def named(work: Work) -> str:
     """A line that names a piece of work: its thread first."""
-    if isinstance(work, CallEnded):
+    if isinstance(work, StoredCall):
         return f"{work.call.thread} ended {work.call.id}"
     if isinstance(work, InFlight):
         data = work.data.encode() if isinstance(work.data, str) else work.data

@@ -32,7 +32,7 @@ from ctxtui.core.session import Session
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.store.sessions.in_flight import pending_events
 from ctxtui.store.store import Store
-from ctxtui.store.writer import CallEnded, InFlight, Work
+from ctxtui.store.writer import InFlight, StoredCall, Work
 from tests.faults.killing import FakeHost, invalid, settings
 
 ROUND: Final = 8
@@ -86,7 +86,7 @@ async def converse(host: FakeHost, chance: random.Random, told: Told, number: in
 
     def noted(work: Work) -> int:
         ticket = put(work)
-        if isinstance(work, CallEnded):
+        if isinstance(work, StoredCall):
             told("put", ticket=ticket, session=id_, what="ended", words=work.call.id)
         elif isinstance(work, InFlight) and work.kind in ("said", "heard"):
             words = work.data.decode() if isinstance(work.data, bytes) else work.data

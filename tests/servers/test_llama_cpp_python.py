@@ -81,12 +81,12 @@ async def test_a_prompt_that_does_not_fit_tells_the_window_and_the_way_out(model
         async with talking(url, tmp_path) as chat:
             assert chat.host.chat_model is not None and chat.host.chat_model.window == 4096
             await chat.say("x" * 3000)
-            told = chat.moments(mo.Noted)[-1]
+            told = chat.moments(mo.Notice)[-1]
             assert told.kind == "error" and "maximum context length is 2048" in told.text
             assert "start it with --n_ctx" in told.text
             assert (chat.host.chat_model.window, chat.host.chat_model.origin) == (2048, "the server's refusal")
             assert chat.host.session.about.window == 2048
             await chat.say("and now?")
-            assert json.loads(chat.moments(mo.Drafted)[-1].draft.body)["max_tokens"] == 2048 // 4, (
+            assert json.loads(chat.moments(mo.RequestDrafted)[-1].draft.body)["max_tokens"] == 2048 // 4, (
                 "what fits from now on"
             )

@@ -30,7 +30,7 @@ from ctxtui.store.schema.connect import connect
 from ctxtui.store.sessions.in_flight import Event as Flying
 from ctxtui.store.sessions.in_flight import decode_events, group_events, pending_events
 from ctxtui.store.store import Store
-from ctxtui.store.writer import MAX_GATHERED, CallEnded, InFlight, SessionBegun, SessionResumed, Writer
+from ctxtui.store.writer import MAX_GATHERED, InFlight, SessionBegun, SessionResumed, StoredCall, Writer
 
 ALL = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 FAULTS = 1000 if ALL else 25
@@ -66,7 +66,7 @@ def put(writer: Writer, session: Session, event: Event, tip: int = ROOT) -> int:
     session.apply(event)
     if isinstance(event, CallSeen):
         session.apply(TipMoved(event.call.thread, tip))
-        return writer.put(CallEnded(event.call, tip))
+        return writer.put(StoredCall(event.call, tip))
     assert isinstance(event, Described | ThreadSeen | Happened)
     return writer.put(event)
 

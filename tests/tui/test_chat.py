@@ -93,7 +93,7 @@ async def test_without_a_key_the_offline_provider_answers_and_says_so(tmp_path: 
     (tmp_path / "work" / "notes.txt").write_text("forty-two is the answer\n")
     async with chatting(tmp_path, None) as (screen, pilot):
         assert "offline provider answers; no model is running" in shown(screen)
-        assert "nothing leaves this machine" in shown(screen) and "costs nothing" in shown(screen)
+        assert "nothing leaves this machine" in shown(screen) and "free: it runs" in shown(screen)
         await say(screen, pilot, "read notes.txt")
         await until(pilot, lambda: len(screen.state.host.session.calls) == 2)
         await until(pilot, lambda: "forty-two" in shown(screen))
@@ -128,9 +128,9 @@ async def test_the_last_words_of_an_answer_are_painted_before_its_block_is_laid_
         chatting(tmp_path, server) as (screen, pilot),
     ):
         await say(screen, pilot, "tell me")
-        await until(pilot, lambda: told[-1][0] == "Rested")
+        await until(pilot, lambda: told[-1][0] == "TurnEnded")
         kinds = [kind for kind, _ in told]
-        assert kinds.index("PieceReceived") < kinds.index("CallEnded") < kinds.index("Rested")
+        assert kinds.index("PieceReceived") < kinds.index("CallEnded") < kinds.index("TurnEnded")
         assert dict(told)["CallEnded"], "painted while the answer still came in"
         await until(pilot, lambda: "end turn" in shown(screen) and "the very last words" in shown(screen))
         assert screen.state.rows is not None and screen.state.rows.answer is None

@@ -23,7 +23,7 @@ class Toolbox:
     """The tools of the agent in `workspace`.
 
     `known` returns externalized contents: a reference in a tool's input is replaced by its content, and the tool
-    `recall` reads it back.
+    ``recall`` reads it back.
     """
 
     def __init__(self, workspace: Workspace, tools: Sequence[Tool] = TOOLS, known: Contents = dict) -> None:

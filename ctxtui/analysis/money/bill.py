@@ -40,10 +40,10 @@ def round_to_sum(amounts: Sequence[float], decimals: int = 2) -> list[float]:
 
 CARRY, REWRITES, FIRST, OUTPUT, OTHER, RECORDED = "carry", "rewrites", "first writes", "output", "other", "recorded"
 PARTS: Final = (CARRY, REWRITES, FIRST, OUTPUT, OTHER, RECORDED)
-"""Parts of a bill, in order. `carry`: input sent before and paid again as usual, read from the cache or, without
+"""Parts of a bill, in order. ``carry``: input sent before and paid again as usual, read from the cache or, without
 one, at
-full price. `rewrites`: the extra cost over a read of input that the cache had held and that was not read from it.
-`first writes`: input sent for the first time. `other`: web searches and the provider's own passes. `recorded`:
+full price. ``rewrites``: the extra cost over a read of input that the cache had held and that was not read from it.
+``first writes``: input sent for the first time. ``other``: web searches and the provider's own passes. ``recorded``:
 calls
 without a list price, by the cost in their record, which cannot be split."""
 
@@ -77,7 +77,7 @@ class Bill(Struct, kw_only=True):
     rewrites: list[CacheMiss] = field(default_factory=list)
     threads: dict[str, float] = field(default_factory=dict)
     in_full: CostSum = NO_COST
-    """Part of `carry` that was paid at full price or written: no cache, or one that fell short."""
+    """Part of ``carry`` that was paid at full price or written: no cache, or one that fell short."""
     priced: int = 0
     unpriced: dict[str, int] = field(default_factory=dict)
     unreported: int = 0

@@ -55,9 +55,7 @@ def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: b
             f"{request_id}: {action}"
         )
         if action == "release" and edits:
-            note(
-                f"sent as the program made it, without {_edits_phrase(edits)}; `ctxtui hold apply` sends it with edits"
-            )
+            note(f"sent unchanged, without {_edits_phrase(edits)}; `ctxtui hold apply` sends it with edits")
         return 0
     rules = rules_to_send(given, each=False)
     if rules and action != "on":

@@ -169,10 +169,11 @@ def _add_staging(app: MCPServer) -> None:
         truncate: list[str] | None = None,
         externalize: list[str] | None = None,
     ) -> str:
-        """Propose edits of a session's next request: blocks (by their names in `blocks`) to drop, to pin through every
-        compaction, to truncate to head and tail, or to externalize, which leaves one line in their place. The user
-        sees the proposal and its price, and may apply it; edits that the user reverted stay reverted. Returns what is
-        staged now, what it frees, breaks and costs, and what was not changed and why."""
+        """Propose edits of a session's next request: blocks (by their names in the tool ``blocks``) to drop, to pin
+        through every compaction, to truncate to head and tail, or to externalize, which leaves one line in their place.
+        The user sees the proposal and its price, and may apply it; edits that the user reverted stay reverted. Returns
+        what is staged now, what it frees, breaks and costs, and what was not changed and why.
+        """
         kinds = {"drop": drop, "pin": pin, "truncate": truncate, "externalize": externalize}
         wanted = [f"--{kind}={name}" for kind, names in kinds.items() for name in names or ()]
         return await _run_command("stage", *wanted, "--author", AUTHOR, "--", session, both=True)

@@ -200,7 +200,7 @@ def _total(book: Book, chosen: ChosenCall, call_figures: CallFigures, settings: 
     usage, call = call_figures.reported, chosen.call
     size = answer_size(book, call)
     code = f", {numbers.exact(size.code)} of them code" if size and size.code else ""
-    recorded = f", {numbers.exact(size.characters)} characters on record{code}" if size else ""
+    recorded = f", {numbers.exact(size.characters)} characters recorded{code}" if size else ""
     if usage:
         parts = [("read", usage.cache_read), ("write", usage.cache_write), ("fresh", usage.fresh)]
         spans = [Span(f"{name} {numbers.tokens(n)}   ", name) for name, n in parts] if usage.has_cache else []

@@ -46,7 +46,8 @@ class Insert(NamedTuple):
 
 
 class Insertion(NamedTuple):
-    """A requested insertion: `text`, or a moved `block`, before the raw position `at` (or at `FRONT`, `SYSTEM`).
+    """A requested insertion: `text`, or a moved `block`, before the raw position `at` (`insertion.FRONT` and
+    `insertion.SYSTEM` too).
 
     `inside` is the range of positions that it replaces: if they are in one message that is not removed entirely, it
     goes into that message.

@@ -24,7 +24,7 @@ DROP: Final = {"prefix_mismatch_behavior": "drop_block"}
 
 
 class RequestRefused(CtxtuiError):
-    """The provider would answer the request with an error, given in `message`."""
+    """The provider would answer the request with an error, given in the message."""
 
 
 class Outgoing(NamedTuple):

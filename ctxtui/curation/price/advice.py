@@ -159,7 +159,7 @@ def rank(every: Iterable[Advice], most: int = MAX_ADVICE) -> list[Advice]:
 
 
 def _makes_redundant(other: Advice, piece: Advice) -> bool:
-    """Whether `other` saves nearly as much as `one` at less risk, as a part of it, or in much the same way."""
+    """Whether `other` saves nearly as much as `piece` at less risk, as a part of it, or in much the same way."""
     if other.risk < piece.risk or set(other.names) <= set(piece.names):
         return piece.worth < MIN_GAIN_FACTOR * other.worth
     return abs(piece.worth - other.worth) < SAME_SAVINGS_SHARE * other.worth

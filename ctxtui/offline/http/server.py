@@ -68,7 +68,7 @@ def _is_loopback_address(address: str) -> bool:
 
 
 def locals_only(on_refused: Callable[[str, Refusal], object]) -> Middleware:
-    """Middleware that answers strangers with 403; `refused` gets the path and the reason."""
+    """Middleware that answers strangers with 403; `on_refused` gets the path and the reason."""
 
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:

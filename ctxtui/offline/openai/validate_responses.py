@@ -184,7 +184,7 @@ Item = Mapping[str, Json]
 def order_refusals(
     items: Sequence[Item], stored: Mapping[str, Item] | None, own_start: int, store: bool, whole: bool
 ) -> Iterator[Refusal]:
-    """Refusals of all `items` together; those from `own` on are the request's, the others are stored.
+    """Refusals of all `items` together; those from `own_start` on are the request's, the others are stored.
 
     `stored` are the known items by id, None if unknown; `store` is the request's, `whole`: `items` are the whole
     conversation.

@@ -17,7 +17,7 @@ from ctxtui.services.sandbox.confined import run_confined
 from ctxtui.services.sandbox.confinement import find_confinement
 
 PART_CHARS: Final = 50_000
-"""Characters of a long output that one `recall` returns."""
+"""Characters of a long output that one ``recall`` returns."""
 SHOWN_CHARS: Final = 12_000
 """Characters of each end of a long output that the result includes."""
 

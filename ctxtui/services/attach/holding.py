@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtui.attach import news
+from ctxtui.attach import exchange_events
 from ctxtui.attach.gate import RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
@@ -100,7 +100,7 @@ class HoldGate:
 
     edits: EditsGate
     rules: HoldRules
-    tell: Callable[[news.ExchangeEvent], None]
+    tell: Callable[[exchange_events.ExchangeEvent], None]
     recorded_names: Callable[[], Iterable[str]] = tuple
     _: KW_ONLY
     preparer: PreparerClient | None = None
@@ -193,7 +193,7 @@ class HoldGate:
         before its time-out on, at fixed intervals.
         """
         self.held[held.x] = held
-        self.tell(news.RequestHeld(held.x, held.since, held.until, held.why))
+        self.tell(exchange_events.RequestHeld(held.x, held.since, held.until, held.why))
         next_ping = held.pings_from
         try:
             while (now := self.clock()) < held.until:
@@ -285,7 +285,7 @@ def _preparation_record(prepared: PreparedRequest) -> dict[str, Json]:
 
 
 def _add_record(verdict: RequestVerdict, record: dict[str, Json]) -> RequestVerdict:
-    """Add `told` to the record of `verdict`."""
+    """Add `record` to the report of `verdict`."""
     return replace(verdict, report={**verdict.report, **record}) if record else verdict
 
 

@@ -173,7 +173,7 @@ def _read_info(file: IO[str]) -> dict[str, Any]:
 
 
 def running_relay(folder: Path) -> dict[str, Any] | None:
-    """The running relay's `pid`, `port` and `urls`; None if none is running."""
+    """The running relay's ``pid``, ``port`` and ``urls``; None if none is running."""
     try:
         with _lock_path(folder).open("r+", encoding="utf-8") as file:
             try:

@@ -18,7 +18,7 @@ class ChatNews(Struct, frozen=True):
     The connection to the new model is not open yet. `thread` is that of a sub-agent, or the main one.
     """
 
-    moment: progress.Moment | None
+    moment: progress.ProgressEvent | None
     events: tuple[Event, ...] = ()
     chat_model: ChatModel | None = None
     thread: str = MAIN

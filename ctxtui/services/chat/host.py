@@ -231,14 +231,14 @@ class Host:
             first = (about, ThreadSeen(MAIN), TipMoved(MAIN, talk.head))
             writer.put(SessionBegun(Session(self.session.tree).fold(first)))
             if self._continuation is not None and self._continuation.origin is not None:
-                noted = self._record.record(progress.Noted(CONTINUED, self._continuation.origin.text))
+                noted = self._record.record(progress.Notice(CONTINUED, self._continuation.origin.text))
                 self.tell(ChatNews(None, tuple(noted)))
             self._record.store_slot(OPENED, json.dumps({"dialect": talk.dialect, "model": talk.model}))
         recovered = self.recovered
         if seen := record_recovered(recovered, writer.put, self.clock):
             self.tell(ChatNews(None, seen))
         if recovered.stopped:
-            self._record.record(progress.ResultsCame(recovered.stopped, talk.head))
+            self._record.record(progress.ToolResultsAdded(recovered.stopped, talk.head))
 
     @property
     def lost(self) -> list[str]:
@@ -258,7 +258,7 @@ class Host:
         """Continue in `talk`, another context of this session; `note` is recorded."""
         if self.runner is not None:
             self.runner.conversation = self.with_edits(talk)
-            self._handle_moment(progress.Noted(TOOLS_CHANGED, note))
+            self._handle_moment(progress.Notice(TOOLS_CHANGED, note))
             self.tell(ChatNews(None, (TipMoved(MAIN, talk.head),)))
 
     async def offer_server(self, server: str, on: bool) -> str:
@@ -291,7 +291,7 @@ class Host:
 
     def say(self, text: str) -> None:
         """Show the user a line, which is not recorded."""
-        self.tell(ChatNews(progress.Noted(TOOL_MESSAGE, text)))
+        self.tell(ChatNews(progress.Notice(TOOL_MESSAGE, text)))
 
     # A turn
 
@@ -349,12 +349,12 @@ class Host:
             noted = self._record.record_move(head, self.session.tree[head].depth)
             self.tell(ChatNews(None, tuple(noted)))
 
-    def _handle_moment(self, moment: progress.Moment) -> None:
-        if isinstance(moment, progress.Noted) and moment.kind == "error" and self.chat_model is not None:
+    def _handle_moment(self, moment: progress.ProgressEvent) -> None:
+        if isinstance(moment, progress.Notice) and moment.kind == "error" and self.chat_model is not None:
             learned, message = learn_window(self.chat_model, moment.text, self.config)
             moment = replace(moment, text=message)
             self._learned_model = learned if learned != self.chat_model else None
-        elif isinstance(moment, progress.Rested) and self._learned_model is not None:
+        elif isinstance(moment, progress.TurnEnded) and self._learned_model is not None:
             self._set_model(self._learned_model)
             self._learned_model = None
         noted = self._record.record(moment) if self._record is not None else []
@@ -378,7 +378,7 @@ class Host:
         )
         if message := apply_due(overlay, due_times):
             self.on_released()
-            self._handle_moment(progress.Noted("edits", message))
+            self._handle_moment(progress.Notice("edits", message))
 
     async def _read_attachments(self, text: str) -> Sequence[Attachment]:
         """Read the files for the user's message `text`, and set the memory."""
@@ -388,7 +388,7 @@ class Host:
         content = await report_progress(read_files, self.files.progress, self.say)
         self.runner.conversation.memory = content.memory
         if content.note:
-            self._handle_moment(progress.Noted("files", content.note))
+            self._handle_moment(progress.Notice("files", content.note))
         return content.attached
 
     async def _judge_draft(self, draft: Draft) -> str:

@@ -14,7 +14,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Epoch
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Session, TipMoved
 from ctxtui.services.chat.chat_model import ChatModel
-from ctxtui.store.writer import CallEnded, InFlight, Work
+from ctxtui.store.writer import InFlight, StoredCall, Work
 from ctxtui.wire.registry import DIALECTS
 
 MAX_TITLE_CHARS = 80
@@ -60,16 +60,16 @@ class ChatRecorder:
         self._thread = thread
         self._last = next(reversed(session.order.get(thread, ())), "")
 
-    def record(self, moment: progress.Moment) -> list[Event]:
+    def record(self, moment: progress.ProgressEvent) -> list[Event]:
         """Record `moment`; return the events to apply to the session."""
         match moment:
-            case progress.UserSaid(text, head, before):
+            case progress.UserMessageAdded(text, head, before):
                 plain = self._is_plain_text(text, head, before)
                 self._put_in_flight(
                     "said" if plain else "context", text if plain else self._context(text, head, before)
                 )
                 return [*self._set_title(text), TipMoved(self._thread, head)]
-            case progress.ResultsCame(results, head):
+            case progress.ToolResultsAdded(results, head):
                 self._put_in_flight("results", results_json(results))
                 return [TipMoved(self._thread, head)]
             case progress.RequestSent(draft, at, attempt):
@@ -82,11 +82,11 @@ class ChatRecorder:
                 self._put_in_flight("heard", data)
             case progress.CallEnded(call, head, _):
                 self._last = call.id
-                self._put(CallEnded(call, head))
+                self._put(StoredCall(call, head))
                 return [CallSeen(call), TipMoved(self._thread, head)]
             case progress.CallFailed(message, call):
                 return self._record_failure(message, call)
-            case progress.Noted(kind, text):
+            case progress.Notice(kind, text):
                 happened = Happened(kind, text, self._thread, self._clock(), self._last)
                 self._put(happened)
                 return [happened]
@@ -131,7 +131,7 @@ class ChatRecorder:
             return []
         self._last = call.id
         # The partial answer is stored with the call; the context does not include it.
-        self._put(CallEnded(call, call.raw_head))
+        self._put(StoredCall(call, call.raw_head))
         return [CallSeen(call), TipMoved(self._thread, call.raw_head)]
 
 

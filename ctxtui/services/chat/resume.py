@@ -27,7 +27,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.store.leases import host_of
 from ctxtui.store.sessions.in_flight import SLOTS, InFlightEvent, abandoned_events
 from ctxtui.store.store import Store
-from ctxtui.store.writer import CallEnded, InFlight, TakenOver, Work
+from ctxtui.store.writer import InFlight, StoredCall, TakenOver, Work
 from ctxtui.wire.speech import Result
 
 STOPPED_RESULT: Final = "ctxtui ended before this was done."
@@ -179,16 +179,16 @@ def record_recovered(
 ) -> tuple[CallSeen, ...]:
     """Write the recovered state; return the calls to add to the session."""
     for host, call in recovered.agents:
-        put(CallEnded(call, call.response_head, host))
+        put(StoredCall(call, call.response_head, host))
     for host, call in recovered.others:
-        put(CallEnded(call, recovered.begun, host))
+        put(StoredCall(call, recovered.begun, host))
     if recovered.left is not None:
         put(TakenOver(recovered.left))
     if recovered.others:
         put(InFlight("", clock(), "queue", json.dumps(recovered.queue)))
         put(InFlight("", clock(), "draft", recovered.draft))
     if recovered.partial is not None:
-        put(CallEnded(recovered.partial, recovered.head))
+        put(StoredCall(recovered.partial, recovered.head))
     seen = [call for _, call in (*recovered.agents, *recovered.others)]
     seen += [recovered.partial] if recovered.partial is not None else []
     return tuple(map(CallSeen, seen))

@@ -300,14 +300,14 @@ class Settings:
 
     @property
     def context_sizes(self) -> dict[str, int]:
-        """The user's context windows by model (tokens): `windows`, and `context_size` of `models`."""
+        """The user's context windows by model (tokens): `windows`, and ``context_size`` of `models`."""
         return self.windows | {
             name: sizes["context_size"] for name, sizes in self.models.items() if "context_size" in sizes
         }
 
     @property
     def usable_contexts(self) -> dict[str, int]:
-        """The user's usable parts of windows by model (tokens): `usable_context` of `models`."""
+        """The user's usable parts of windows by model (tokens): ``usable_context`` of `models`."""
         return {name: sizes["usable_context"] for name, sizes in self.models.items() if "usable_context" in sizes}
 
 

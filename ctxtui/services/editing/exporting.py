@@ -98,9 +98,9 @@ _CHECKPOINTS: Final = "file-history"
 
 
 def prepare_path(path: Path, written: WrittenContext, source: Path | None) -> Path:
-    """The path for writing `made` to `path`. In a folder: under its required name, in the tool's folder of sessions if
-    it is there. The tool's rewind files of the recording `source` are copied for the new session. Raises `CtxtuiError`
-    if a folder cannot be created.
+    """The path for writing `written` to `path`. In a folder: under its required name, in the tool's folder of sessions
+    if it is there. The tool's rewind files of the recording `source` are copied for the new session. Raises
+    `CtxtuiError` if a folder cannot be created.
     """
     if written.name and path.is_dir():
         sessions = path / _SESSIONS if (path / _SESSIONS).is_dir() else path

@@ -1,6 +1,6 @@
 """Pinned blocks that survive a client's compaction: their text, and the hook that returns them to the model.
 
-Claude Code runs `SessionStart` hooks with the matcher `compact` after a compaction; the hook's output is added to the
+Claude Code runs `SessionStart` hooks with the matcher ``compact`` after a compaction; the hook's output is added to the
 model's context.
 """
 

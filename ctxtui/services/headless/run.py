@@ -304,7 +304,7 @@ class HeadlessRun:
                 self._handle_main_event(news.moment)
         self._observe(news)
 
-    def _report_event(self, moment: progress.Moment, thread: str) -> None:
+    def _report_event(self, moment: progress.ProgressEvent, thread: str) -> None:
         """Report on an event of any thread."""
         lead = _line_prefix(thread)
         match moment:
@@ -316,20 +316,20 @@ class HeadlessRun:
                 self._add_cost(call)
             case progress.ToolBegan(call):
                 self._say(f"{lead}tool {describe_call(call)}")
-            case progress.Noted("refused", text):
+            case progress.Notice("refused", text):
                 self._say(f"{lead}refused: {text}")
-            case progress.Noted("files", text):
+            case progress.Notice("files", text):
                 self._say(f"{lead}files: {text}")
-            case progress.Noted("retry", text):
+            case progress.Notice("retry", text):
                 self._say(f"{lead}{text}")
-            case progress.Noted("error", text) if lead:
+            case progress.Notice("error", text) if lead:
                 self._say(f"{lead}error: {text}")
-            case progress.RequestHeld(reason) if lead:
+            case progress.DraftHeld(reason) if lead:
                 self._say(f"{lead}ended: {reason}")
-            case progress.Rested():
+            case progress.TurnEnded():
                 self._spending.release(thread)
 
-    def _handle_main_event(self, moment: progress.Moment) -> None:
+    def _handle_main_event(self, moment: progress.ProgressEvent) -> None:
         """Handle an event of the main thread."""
         match moment:
             case progress.CallBegan(call) if call.first_byte is not None and self._forecaster is not None:
@@ -338,18 +338,18 @@ class HeadlessRun:
                     self._forecaster.note_answer_begun(runner.draft, call.first_byte)
             case progress.CallEnded(call, _, _):
                 self._ended.append(call)
-            case progress.Noted("refused", text):
+            case progress.Notice("refused", text):
                 self._refused.append(text)
-            case progress.Noted("error", text):
+            case progress.Notice("error", text):
                 self._stop = Outcome.ERROR, text
-            case progress.Noted(kind, text) if kind == TOOL_MESSAGE:
+            case progress.Notice(kind, text) if kind == TOOL_MESSAGE:
                 self._say(text)
-            case progress.RequestHeld(reason):
+            case progress.DraftHeld(reason):
                 self._end_turn(reason)
             case progress.RetryWaits() if why := self._spending.retry_refusal(MAIN):
                 self._stop = Outcome.BUDGET, why
                 self._end_turn(why)
-            case progress.Rested():
+            case progress.TurnEnded():
                 self._rested.set()
 
     def _try_log(self, work: Callable[[], None]) -> None:

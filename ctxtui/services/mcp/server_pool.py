@@ -137,7 +137,7 @@ class ServerPool:
 
     @property
     def unallowed(self) -> list[McpServer]:
-        """The project's servers that need permission; only wanted ones if `wanted` was given."""
+        """The project's servers that need permission; only wanted ones if some were named."""
         servers = [
             connection.server
             for connection in self.connections.values()

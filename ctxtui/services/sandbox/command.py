@@ -125,7 +125,7 @@ async def _read(process: asyncio.subprocess.Process, output: _Output) -> None:
 async def _wait_for_exit(process: asyncio.subprocess.Process) -> None:
     """Wait for the program itself.
 
-    `wait` would also wait for background processes that hold its pipe.
+    `Process.wait` would also wait for background processes that hold its pipe.
     """
     while process.returncode is None:
         await asyncio.sleep(_POLL_SECONDS)

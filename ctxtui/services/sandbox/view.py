@@ -48,7 +48,7 @@ class View(Struct, frozen=True, kw_only=True):
     """The paths that a program in `root` sees. It can write `root`, except `guarded` paths.
 
     Besides it reads `readable` and `links`, and writes `fresh` folders, which are empty and temporary. `hidden` paths
-    inside of `root` are empty; `fixed` folders of `root` cannot be renamed. `shown` are further mounts: source, target,
+    inside of `root` are empty; `fixed` folders of `root` cannot be renamed. `mounts` are further ones: source, target,
     writable.
     """
 

@@ -18,7 +18,7 @@ _TYPES: Final = {
     "TEXT": ("text", "blob"),
     "BLOB": ("blob", "text"),
 }
-"""By declared type, as `typeof` names them; a text with a lone surrogate is a BLOB (`tables`)."""
+"""By declared type, as ``typeof`` names them; a text with a lone surrogate is a BLOB (`schema.tables`)."""
 _MAX_REAL: Final = 2.5e11
 """Beyond any time (Unix seconds, until the year 9892) and any sum (USD)."""
 

@@ -1,7 +1,7 @@
 """The schema's history. A new column or table is a new function at the end; an old one is never changed.
 
-`user_version` in the file's header counts the applied migrations, so that opening an up-to-date file reads one integer
-and imports nothing of sqlite-utils.
+``user_version`` in the file's header counts the applied migrations, so that opening an up-to-date file reads one
+integer and imports nothing of sqlite-utils.
 """
 
 from __future__ import annotations

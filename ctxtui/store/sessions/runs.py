@@ -97,7 +97,7 @@ class RunLayout:
 
 
 def encode_items(pairs: Iterable[tuple[int, int]]) -> str:
-    """Encode the `items` of a run's row from (place key, block key) pairs: ``[[place,block,block],[place,block]]``."""
+    """Encode the ``items`` of a run from (place key, block key) pairs: ``[[place,block,block],[place,block]]``."""
     groups: list[list[int]] = []
     for place, block in pairs:
         if groups and groups[-1][0] == place:
@@ -108,7 +108,7 @@ def encode_items(pairs: Iterable[tuple[int, int]]) -> str:
 
 
 def decode_items(text: str) -> Iterator[tuple[int, int]]:
-    """Decode the (place key, block key) pairs of a run's `items`."""
+    """Decode the (place key, block key) pairs of a run's ``items``."""
     for group in _GROUPS.decode(text):
         place = group[0]
         for block in group[1:]:

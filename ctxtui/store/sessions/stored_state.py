@@ -32,7 +32,7 @@ class StoredSnapshot(NamedTuple):
 class StoredLocation(NamedTuple):
     """Source and location of a stored session.
 
-    `when` is its last activity in Unix seconds, `file` the file that it was read from ("": none), `silent` whether it
+    `when` is its last activity in Unix seconds, `file` the file that it was read from ("": none), `is_empty` whether it
     is still empty.
     """
 

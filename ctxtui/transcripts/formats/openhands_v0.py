@@ -1,6 +1,6 @@
 """OpenHands before its SDK (V0): actions and observations, one to a file or as a list (facts §11).
 
-An event of the agent holds the model's whole answer (`tool_call_metadata.model_response`), so that calls, their usage
+An event of the agent holds the model's whole answer (``tool_call_metadata.model_response``), so that calls, their usage
 and their results are exact. Messages that the client builds from recalled knowledge are not recorded as sent; their
 text is shown.
 """

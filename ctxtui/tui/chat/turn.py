@@ -110,8 +110,8 @@ class TurnController(ChatController):
 
     def _handlers(self) -> dict[type, Callable[..., None]]:
         return {
-            mo.Drafted: self._on_drafted,
-            mo.RequestHeld: self._on_held,
+            mo.RequestDrafted: self._on_drafted,
+            mo.DraftHeld: self._on_held,
             mo.RequestSent: self._on_sent,
             mo.CallBegan: self._on_call_began,
             mo.PieceReceived: self._on_piece,
@@ -119,16 +119,16 @@ class TurnController(ChatController):
             mo.CallFailed: self._on_call_failed,
             mo.ToolWaits: self._on_tool_waits,
             mo.ToolBegan: self._on_tool_began,
-            mo.LeaveAsked: self._on_permission_asked,
+            mo.PermissionRequested: self._on_permission_asked,
             mo.RetryWaits: self._on_retry_waits,
-            mo.Noted: self._on_noted,
-            mo.Rested: self._on_rested,
+            mo.Notice: self._on_noted,
+            mo.TurnEnded: self._on_rested,
         }
 
-    def _on_drafted(self, moment: mo.Drafted) -> None:
+    def _on_drafted(self, moment: mo.RequestDrafted) -> None:
         self._note("preparing the request")
 
-    def _on_held(self, moment: mo.RequestHeld) -> None:
+    def _on_held(self, moment: mo.DraftHeld) -> None:
         self._note(f"held before sending: {moment.reason}", "held")
         self.state.tells.held.emit()
 
@@ -234,21 +234,21 @@ class TurnController(ChatController):
     def _on_tool_waits(self, moment: mo.ToolWaits) -> None:
         self._note(f"{safe_text.one_line(moment.call.name, 40)} waits until the answer is recorded")
 
-    def _on_permission_asked(self, moment: mo.LeaveAsked) -> None:
+    def _on_permission_asked(self, moment: mo.PermissionRequested) -> None:
         self._note(f"{safe_text.one_line(moment.call.name, 40)} needs your permission")
         self.state.tells.permission.emit()
 
     def _on_retry_waits(self, moment: mo.RetryWaits) -> None:
-        again = f"trying again in {moment.seconds:.1f} s (attempt {moment.attempt} of {moment.most})"
+        again = f"trying again in {moment.seconds:.1f} s (attempt {moment.attempt} of {moment.max_attempts})"
         self._note(f"{safe_text.one_line(moment.reason, 80)}; {again}")
 
-    def _on_noted(self, moment: mo.Noted) -> None:
+    def _on_noted(self, moment: mo.Notice) -> None:
         if moment.kind != "retry":
             is_error = moment.kind == "error"
             sign = [Span("✗ ", "crit")] if is_error else []
             self.say([*sign, Span(safe_text.one_line(moment.text, 300), "crit" if is_error else "dim")])
 
-    def _on_rested(self, moment: mo.Rested) -> None:
+    def _on_rested(self, moment: mo.TurnEnded) -> None:
         self._end_answer()
         self.state.set_status("")
 

@@ -52,13 +52,13 @@ _GAP: Final = 2
 class Help(Struct, frozen=True):
     """Content of a screen's help.
 
-    `commands` are the screen's, `now` those available now, `first` the groups that come first for the current task,
+    `commands` are the screen's, `now` those available now, `first_groups` those that come first for the current task,
     `others` the commands of other screens by screen name.
     """
 
     commands: Sequence[type[Command]]
     now: frozenset[type[Command]] = frozenset()
-    has_priority: tuple[str, ...] = ()
+    first_groups: tuple[str, ...] = ()
     others: Callable[[], Mapping[str, Sequence[type[Command]]]] = dict
 
 
@@ -117,7 +117,7 @@ def _by_task(page: Help) -> Iterator[tuple[str, list[type[Command]]]]:
     groups: dict[str, list[type[Command]]] = {}
     for command in page.commands:
         groups.setdefault(command.group, []).append(command)
-    for group in dict.fromkeys([*page.has_priority, *TASKS, *groups]):
+    for group in dict.fromkeys([*page.first_groups, *TASKS, *groups]):
         if group in groups:
             # Commands in the key line come first.
             yield TASKS.get(group, group), sorted(groups[group], key=lambda each: not each.label)

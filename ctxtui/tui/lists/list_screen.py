@@ -1,7 +1,7 @@
 """List screens: rows of one table over the inspector, with their own key line, palette and help.
 
-A new list is its rows (a function of `analysis`), their table (in `views.lists`), a `HostedList` here, and a line in
-`tui.lists.registry`.
+A new list is its rows (a function of `ctxtui.analysis`), their table (in `views.lists`), a `HostedList` here, and a
+line in `tui.lists.registry`.
 """
 
 from __future__ import annotations
@@ -310,7 +310,7 @@ class OrderRows(Command):
 
 
 class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
-    """A list of the rows that `load` returns, drawn by their `table`.
+    """A list of the rows that `PageScreen.load` returns, drawn by their `table`.
 
     Enter closes it with what `choose` makes of a row. `heading` is its title, `empty_text` the text without rows,
     `loading_text` the text before. Rows are sorted by the column `order` ("": as they are), at most `max_rows`. While

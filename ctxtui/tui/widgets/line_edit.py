@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from itertools import chain
-from typing import Final
+from collections.abc import Callable
 
 from textual import events
 from textual.message import Message
@@ -17,160 +15,74 @@ from ctxtui.tui.widgets.still import Still
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans, width
 
-MAX_PIECE_CHARACTERS: Final = 1024
-"""Most characters of a piece."""
-
 
 class TextBuffer:
-    """Text before and after the cursor. Only `text` and `set_text` read the whole text."""
+    """One line of text with a cursor."""
 
     def __init__(self) -> None:
+        self.text = ""
         self.position = 0
         """Cursor position: characters before it."""
-        self.size = 0
-        """Length of the text."""
-        self._before: list[str] = []
-        self._after: list[str] = []
-        """In reverse: the piece next to the cursor is last."""
-        self._joined: str | None = ""
 
     @property
-    def text(self) -> str:
-        """The whole text, joined once after a change."""
-        if self._joined is None:
-            self._joined = "".join([*self._before, *reversed(self._after)])
-        return self._joined
+    def size(self) -> int:
+        """Number of characters."""
+        return len(self.text)
 
     def set_text(self, text: str) -> None:
         """Replace the text; the cursor goes to its end."""
-        self._before, self._after = list(_pieces(text)), []
-        self.position = self.size = len(text)
-        self._joined = text
+        self.text, self.position = text, len(text)
 
     def text_before(self, count: int) -> str:
-        """Return at most `count` characters before the cursor."""
-        first, left = len(self._before), count
-        while first and left > 0:
-            first -= 1
-            left -= len(self._before[first])
-        return "".join(self._before[first:])[-count:] if count > 0 else ""
+        """The last `count` characters before the cursor, at most."""
+        return self.text[max(0, self.position - max(0, count)) : self.position]
 
     def text_after(self, count: int) -> str:
-        """Return at most `count` characters from the cursor on."""
-        pieces: list[str] = []
-        left = count
-        while left > 0 and len(pieces) < len(self._after):
-            pieces.append(self._after[-1 - len(pieces)])
-            left -= len(pieces[-1])
-        return "".join(pieces)[: max(0, count)]
+        """The first `count` characters from the cursor on, at most."""
+        return self.text[self.position : self.position + max(0, count)]
 
     def text_from_start(self, count: int) -> str:
-        """Return at most `count` characters from the start."""
-        pieces: list[str] = []
-        left = count
-        for piece in chain(self._before, reversed(self._after)):
-            if left <= 0:
-                break
-            pieces.append(piece)
-            left -= len(piece)
-        return "".join(pieces)[:count]
+        """The first `count` characters, at most."""
+        return self.text[: max(0, count)]
 
     def insert(self, text: str) -> None:
         """Insert `text` before the cursor."""
-        if not text:
-            return
-        if self._before and len(self._before[-1]) + len(text) <= MAX_PIECE_CHARACTERS:
-            self._before[-1] += text
-        else:
-            self._before.extend(_pieces(text))
-        self._update_sizes(len(text), len(text))
+        self.text = self.text[: self.position] + text + self.text[self.position :]
+        self.position += len(text)
 
     def delete_behind(self, count: int = 1) -> None:
         """Delete up to `count` characters before the cursor."""
-        removed = self._remove_before(count)
-        self._update_sizes(-removed, -removed)
+        start = max(0, self.position - count)
+        self.text, self.position = self.text[:start] + self.text[self.position :], start
 
     def delete_ahead(self) -> None:
         """Delete the character under the cursor."""
-        if self._after:
-            self._prepend_after(self._after.pop()[1:])
-            self._update_sizes(0, -1)
+        self.text = self.text[: self.position] + self.text[self.position + 1 :]
 
     def delete_line(self) -> None:
         """Delete everything before the cursor."""
-        self._before.clear()
-        self._update_sizes(-self.position, -self.position)
+        self.delete_behind(self.position)
 
     def delete_word(self) -> None:
-        """Delete blanks before the cursor, and the word before them."""
-        while self.position:
-            piece = self._before[-1]
-            self.delete_behind(len(piece) - len(piece.rstrip()))
-            if not piece.isspace():
-                break
-        while self.position:
-            piece = self._before[-1]
-            space = piece.rfind(" ")
-            self.delete_behind(len(piece) - space - 1)
-            if space >= 0:
-                break
+        """Delete blanks before the cursor and the word before them."""
+        before = self.text[: self.position].rstrip()
+        self.delete_behind(self.position - (before.rfind(" ") + 1))
 
     def left(self) -> None:
-        """Move the cursor one character back."""
-        if self._before:
-            last = self.text_before(1)
-            self._remove_before(1)
-            self._prepend_after(last)
-            self.position -= 1
+        """Move the cursor one character left."""
+        self.position = max(0, self.position - 1)
 
     def right(self) -> None:
-        """Move the cursor one character on."""
-        if self._after:
-            piece = self._after.pop()
-            self._prepend_after(piece[1:])
-            if self._before and len(self._before[-1]) < MAX_PIECE_CHARACTERS:
-                self._before[-1] += piece[0]
-            else:
-                self._before.append(piece[0])
-            self.position += 1
+        """Move the cursor one character right."""
+        self.position = min(self.size, self.position + 1)
 
     def home(self) -> None:
         """Move the cursor to the start."""
-        self._after.extend(reversed(self._before))
-        self._before.clear()
         self.position = 0
 
     def end(self) -> None:
         """Move the cursor to the end."""
-        self._before.extend(reversed(self._after))
-        self._after.clear()
         self.position = self.size
-
-    def _update_sizes(self, moved: int, grown: int) -> None:
-        self.position += moved
-        self.size += grown
-        self._joined = None
-
-    def _remove_before(self, count: int) -> int:
-        left = min(count, self.position)
-        removed = left
-        while left:
-            piece = self._before.pop()
-            if len(piece) > left:
-                self._before.append(piece[:-left])
-                break
-            left -= len(piece)
-        return removed
-
-    def _prepend_after(self, text: str) -> None:
-        if text and self._after and len(self._after[-1]) + len(text) <= MAX_PIECE_CHARACTERS:
-            self._after[-1] = text + self._after[-1]
-        elif text:
-            self._after.append(text)
-
-
-def _pieces(text: str) -> Iterator[str]:
-    return (text[at : at + MAX_PIECE_CHARACTERS] for at in range(0, len(text), MAX_PIECE_CHARACTERS))
 
 
 _HELP = "?"

@@ -96,7 +96,7 @@ def _text(name: str, block_content: BlockContent, call: BlockContent | None, hig
     text = block_content.text
     if not text:
         withheld = (
-            f"{block_content.hidden:,} characters of cipher: the text is withheld"
+            f"{block_content.hidden:,} encrypted characters: the provider withholds the text"
             if block_content.hidden
             else "(empty)"
         )
@@ -224,7 +224,7 @@ def describe_unrecorded(tokens: int, low: int, high: int, attached: int = 0, put
     kind = NOT_RECORDED.replace("_", " ")
     sentences: tuple[str, ...] = (
         f"{kind}: about {tokens:,} tokens ({low:,} to {high:,}), most likely the system prompt and the tools.",
-        "Inferred once per epoch: the input that the provider reported for its first call, less the blocks on record.",
+        "Inferred once per epoch: the input that the provider reported for its first call, minus the recorded blocks.",
         *(
             (
                 f"Re-attached: about {attached:,} tokens that the client sent again after the compaction (files it had "

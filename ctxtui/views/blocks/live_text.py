@@ -118,7 +118,7 @@ def render_file_change(before: bytes | None, after: bytes, room: int) -> list[Sp
         more = f"{hidden:,} more lines" if hidden < MAX_LINES else f"more than {MAX_LINES:,} more lines"
         lines.append([Span(f" {more} are not shown here: allow it only if you trust them unseen", "warn bold")])
     if not lines:
-        lines.append([Span(" (nothing)" if not after else " (the file stays as it is)", "faint")])
+        lines.append([Span(" (nothing)" if not after else " (no changes)", "faint")])
     return lines
 
 

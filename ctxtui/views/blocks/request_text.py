@@ -68,7 +68,7 @@ def _unchanged_lines(lines: Sequence[Spans], start: int, end: int, *, ends: bool
     last = end if ends else max(first, end - CONTEXT_LINES)
     leading, trailing = lines[start:first], lines[last:end]
     hidden = (end if ends else last) - first
-    gap: list[Spans] = [[Span(f"  ⋮ {hidden:,} lines the same", "faint")]] if hidden > 0 else []
+    gap: list[Spans] = [[Span(f"  ⋮ {hidden:,} unchanged lines", "faint")]] if hidden > 0 else []
     return (
         [[Span("  "), *line] for line in leading] + gap + ([] if ends else [[Span("  "), *line] for line in trailing])
     )

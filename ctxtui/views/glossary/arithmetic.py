@@ -109,15 +109,15 @@ def explain_header(header: Header) -> dict[str, str]:
         explanations["usable"] = (f"{used_share}{when}. " if used_share else "") + limits_text
     if header.priced and header.call:
         cost = numbers.least(header.cost, header.partial)
-        explanations["cost"] = f"{cost} for calls 1 to {header.call:,} of the line of context that is shown."
+        explanations["cost"] = f"{cost} for calls 1 to {header.call:,} of this thread."
     totals = header.totals
     if totals is not None and totals.others.calls:
         whole, main, others = (
             numbers.least(row.usd, row.at_least) for row in (totals.total, totals.main, totals.others)
         )
         calls = f"{totals.main.calls:,} + {totals.others.calls:,} calls"
-        source = f"in {numbers.many(totals.agents, 'subagent')}" if totals.agents else "beside it"
-        explanations["with subagents"] = f"{whole} = {main} in the main line + {others} {source}; {calls}."
+        source = f"in {numbers.many(totals.agents, 'subagent')}" if totals.agents else "in other requests"
+        explanations["with subagents"] = f"{whole} = {main} in the main thread + {others} {source}; {calls}."
     return explanations
 
 
@@ -125,7 +125,7 @@ def explain_next_call(coming: NextCallForecast, header: Header | None = None) ->
     """Explain the pane of the next call, with the forecast accuracy so far from `header`."""
     parts = (("read", coming.read), ("write", coming.write), ("fresh", coming.fresh))
     whole = " + ".join(f"{tokens:,} {name}" for name, tokens in parts)
-    input_sum = f"{whole} = {coming.input:,} tokens, nine times of ten between {coming.lo:,} and {coming.hi:,}."
+    input_sum = f"{whole} = {coming.input:,} tokens, in nine of ten cases between {coming.lo:,} and {coming.hi:,}."
     explanations = {name: input_sum for name, _ in parts}
     right, of = header.record if header is not None else (0, 0)
     if of:
@@ -149,7 +149,7 @@ def explain_staged(pane: StagedPane) -> dict[str, str]:
         parts = f"{request.whole:,} = {request.body:,} of blocks + {request.client:,} that the client adds{beyond}"
         explanations["frees"] = f"The next call has {parts}{share}."
     if pane.known:
-        explanations["breaks"] = f"{pane.broken:,} cached tokens are read no more if this is applied now."
+        explanations["breaks"] = f"{pane.broken:,} cached tokens become unreadable if this is applied now."
     if pane.moments:
         chosen = pane.moments[min(pane.chosen, len(pane.moments) - 1)]
         if chosen.once is not None and chosen.per_call is not None:

@@ -18,7 +18,7 @@ TIPS: Final = (
     Tip(
         "What the model reads",
         "One row for each block, in the order in which it is sent; `↑` `↓` move, `⏎` opens one. The line at the left "
-        "is the prompt cache: ┃ read from it, ╏ written to it, ┊ neither. The brighter, the dearer.",
+        "is the prompt cache: ┃ read from it, ╏ written to it, ┊ neither. Brighter is more expensive.",
         ("transcript",),
     ),
     Tip(
@@ -29,12 +29,12 @@ TIPS: Final = (
     ),
     Tip(
         "Where the cache missed",
-        "Input that could be read from the cache costs a tenth. A ▼ marks a call that lost that and paid again: `c` "
-        "lists them all, dearest first, with the cause and the cure.",
+        "Input that could be read from the cache costs a tenth. ▼ marks a call that missed the cache and paid again: "
+        "`c` lists all misses, dearest first, with cause and fix.",
         ("this-call", "next-call", "calls"),
     ),
     Tip(
-        "How full, and how dear",
+        "How full, how expensive",
         "The bar is the context window, ┃ where it should stop; at the right what was paid up to this call. `$` is the "
         "bill: what it was paid for, and what would have been cheaper.",
         ("header",),
@@ -48,7 +48,7 @@ TIPS: Final = (
     Tip(
         "Change it, without risk",
         "`space` marks blocks and `d` drops them: what that frees, breaks and saves is shown before anything is sent. "
-        "`a` applies, `u` takes it back. A recording is only read. `=` explains any word here, `?` is the help.",
+        "`a` applies, `u` takes it back. Recordings are never changed. `=` explains any word here, `?` is the help.",
         ("keys",),
     ),
 )

@@ -233,8 +233,8 @@ def _sum_of_calls(row: HomeRow) -> str:
 def _calls(s: SessionSummary) -> str:
     others = s.calls - s.main_calls
     if not s.main_calls or not others:
-        return f"{s.calls:,} calls of one line of context."
-    return f"{s.calls:,} calls = {s.main_calls:,} in the main line + {others:,} in subagents and requests beside it."
+        return f"{s.calls:,} calls of one thread."
+    return f"{s.calls:,} calls = {s.main_calls:,} in the main thread + {others:,} in subagents and other requests."
 
 
 def _sum_of_peak(row: HomeRow) -> str:
@@ -279,8 +279,8 @@ def _sum_of_cost(row: HomeRow) -> str:
     whole, sentences = least_cost(s), []
     if s.main_usd is not None and whole is not None and s.calls > s.main_calls:
         sentences.append(
-            f"{numbers.money(whole)} = {numbers.money(s.main_usd)} in the main line + "
-            f"{numbers.money(max(0.0, whole - s.main_usd))} in subagents and requests beside it."
+            f"{numbers.money(whole)} = {numbers.money(s.main_usd)} in the main thread + "
+            f"{numbers.money(max(0.0, whole - s.main_usd))} in subagents and other requests."
         )
     if s.unpriced:
         sentences.append(f"{s.unpriced:,} of {s.calls:,} calls have no price.")

@@ -107,11 +107,11 @@ def explain_figures(s: SessionSummary) -> dict[str, str]:
         ("growth", ROW), f"The largest context has {total:,} tokens, at call {s.peak_call:,}."
     )
     explanations["call"] = f"{s.calls:,} calls in all" + (
-        f", {s.main_calls:,} of them in the main line." if s.main_calls else "."
+        f", {s.main_calls:,} of them in the main thread." if s.main_calls else "."
     )
     explanations["miss"] = f"{s.misses:,} of {s.calls:,} calls read less than was cached."
     if s.main_usd is not None and s.calls > s.main_calls:
-        explanations["cost"] = f"{numbers.money(s.main_usd)} in the main line, {format_least_cost(s)} in all."
+        explanations["cost"] = f"{numbers.money(s.main_usd)} in the main thread, {format_least_cost(s)} in all."
     return explanations
 
 
@@ -330,7 +330,7 @@ WELCOME_HEIGHT: Final = 1 + len(WELCOME_LINES) + 1
 
 
 def welcome(room: int, *, has_sessions: bool = True) -> list[Spans]:
-    """The body of the welcome pane; `found` is whether there are sessions other than the samples."""
+    """The body of the welcome pane; `has_sessions` is whether there are sessions other than the samples."""
     long, short = (WELCOME_LINES, WELCOME_SHORT) if has_sessions else (NO_SESSIONS_LINES, NO_SESSIONS_SHORT)
     words = long if room >= cells.width(long[0]) + 4 else short
     lines: list[Spans] = [[Span(f"  {line}")] for line in words]

@@ -47,7 +47,7 @@ def totals(sums: CallSums, sessions: int, of: int = 0) -> Totals:
 def explain_totals(totals: Totals) -> dict[str, str]:
     """Explanations of the header's figures, by glossary word."""
     spent = sums.rate(totals.cost, totals.tokens, "tokens in and out")
-    note = "A call that stands in several files is counted once."
+    note = "A call in several files is counted once."
     of = f", of {totals.of:,}" if totals.of else ""
     whole = f"{totals.tokens:,} tokens = {totals.input:,} of input + {totals.tokens - totals.input:,} of output."
     return {

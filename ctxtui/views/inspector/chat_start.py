@@ -11,7 +11,7 @@ from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans, cropped
 
 _KEYS: Final = (
-    ("⏎", "say it"),
+    ("⏎", "send"),
     ("^o", "hold the request, to look at it before it is sent"),
     ("esc", "to the panes: what the model will read, and edits of it"),
     ("f1", "all keys"),
@@ -50,7 +50,7 @@ def lines(start: ChatStart, room: int) -> list[Spans]:
     full_room, room = room, min(room, MAX_TEXT_WIDTH) - 2
     out: list[Spans] = [[]]
     if not start.model:
-        out.append([Span(" ○ looking for who answers: your keys, then servers on this machine", "dim")])
+        out.append([Span(" ○ choosing a model: API keys first, then servers on this machine", "dim")])
     else:
         out += _model_lines(start, room)
         out.append([])
@@ -80,7 +80,7 @@ def _model_lines(start: ChatStart, room: int) -> Iterator[Spans]:
 
 def _price(start: ChatStart) -> str:
     if start.keeps:
-        return "costs nothing: it runs on this machine"
+        return "free: it runs on this machine"
     if start.usd is not None:
         read, written = (f"${usd:,.2f}" for usd in start.usd)
         return f"costs {read} a million tokens read, {written} written (list price)"

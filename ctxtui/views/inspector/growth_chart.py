@@ -42,7 +42,7 @@ def notes(what: GrowthChart) -> list[Span]:
 def lines(what: GrowthChart, room: int, height: int) -> list[Spans]:
     """The body: the curve in ink, the limit ``┄``, the limit's figure and zero at the left."""
     if len(what.tokens) < 2 or height < 3:
-        sentence: Spans = [Span(" One call: nothing grew yet.", "dim")]
+        sentence: Spans = [Span(" Only one call so far.", "dim")]
         return [sentence][:height]
     top = scale.ceiling(max(*what.tokens, what.usable * 1.05))
     chart_width = max(1, room - 8)

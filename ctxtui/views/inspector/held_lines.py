@@ -25,7 +25,7 @@ OUTCOMES: Final[Mapping[str, Spans]] = {
     "apply": (Span("● ", "ok"), Span("it left under the edits that are applied", "dim")),
     "answer": (Span("● ", "ok"), Span("your answer went to the program; the request never left", "dim")),
     "more": (Span("‖ ", "warn"), Span("ten minutes more: its program is kept waiting by pings", "dim")),
-    "refuse": (Span("✗ ", "crit"), Span("the program was told 403; the request never left", "dim")),
+    "refuse": (Span("✗ ", "crit"), Span("the program got 403; nothing was sent", "dim")),
 }
 """Confirmation of each way to release a held request."""
 

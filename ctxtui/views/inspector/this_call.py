@@ -37,7 +37,7 @@ class CallPart(Struct, frozen=True):
 
 
 class ThisCall(Struct, frozen=True, kw_only=True):
-    """Facts of the call shown. `cost` None: no price is known; `priced` False: not looked up yet.
+    """Facts of the call shown. `total` None: no price is known; `priced` False: not looked up yet.
 
     `uncached` is the cost of the same call without a cache, `facts` are short texts about time and stop reason,
     `missed`

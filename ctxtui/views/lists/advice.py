@@ -43,7 +43,7 @@ def command(piece: Advice, name: str, place: str = "") -> str:
 
 
 def place_options(number: int, calls: int, thread: str) -> str:
-    """Options of `curate` for call `number` of a thread's `calls`."""
+    """Options of ``curate`` for call `number` of a thread's `calls`."""
     at = f" --call {number}" if number != calls else ""
     return at + (f" --thread {shlex.quote(thread)}" if thread not in ("", MAIN) else "")
 

@@ -129,14 +129,14 @@ def sentences(compaction: Compaction) -> Iterator[Spans]:
         Span(f" stands for {numbers.many(compaction.replaced, 'block')}{kept}", "dim"),
     ]
     if compaction.sealed:
-        warning = "the summary is encrypted: what counts as lost may still stand in it"
+        warning = "the summary is encrypted: facts that count as lost may be in it"
         yield [Span(" ▲ ", "warn"), Span(warning, "warn")]
     counts = [
         f"{count - compaction.count_lost(kind):,} of {numbers.many(count, kind)}"
         for kind in _LIST_ORDER
         if (count := compaction.count_facts(kind))
     ]
-    yield [Span(" ✓ ", "ok"), Span("names "), Span(", ".join(counts) or "nothing was looked for", "dim")]
+    yield [Span(" ✓ ", "ok"), Span("names "), Span(", ".join(counts) or "no facts to look for", "dim")]
     back = compaction.brought_back
     if not back:
         yield [Span(" · ", "dim"), Span("no file that the agent knew was read again", "dim")]

@@ -86,7 +86,7 @@ def _why(row: Repeated, room: int) -> Span:
 
 
 def _explain_location(row: Repeated) -> str:
-    return f"What stands for it: {other_location(row)}."
+    return f"Other copy: {other_location(row)}."
 
 
 _FIGURES: Final[tuple[Column[Repeated], ...]] = (

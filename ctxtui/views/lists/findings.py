@@ -156,7 +156,7 @@ def price_lines(priced: PricedFinding, findings: Findings) -> Iterator[Spans]:
     if priced.proved is not None:
         cache = priced.finding.cache
         markers = f"with entries of {cache}" if cache in LIVES else f"with the markers of {cache}"
-        condition = markers if cache else "had it stood from call 1 on"
+        condition = markers if cache else "had it been in place from call 1 on"
         yield [Span(f" {condition}: {_proof(priced.proved)}", "dim")]
 
 
@@ -216,4 +216,4 @@ def checks_without_findings(findings: Findings, room: int) -> Iterator[Spans]:
     for missing in findings.lacks:
         yield from wrap([Span(f" left out: {missing}", "dim")], room, 2)
     if findings.absent:
-        yield from wrap([Span(f" not the case: {', '.join(findings.absent)}", "dim")], room, 2)
+        yield from wrap([Span(f" not found: {', '.join(findings.absent)}", "dim")], room, 2)

@@ -142,7 +142,7 @@ def _parts(parts: Sequence[GrownPart], figure: Callable[[GrownPart], str]) -> Sp
 def _again(grown: Growth) -> Iterator[GrowthSentence]:
     share = grown.again.share
     if share is not None and len(grown.calls) > 1:
-        twice = f"; {numbers.tokens(grown.again.twice)} of the last context stand there twice" * bool(grown.again.twice)
+        twice = f"; {numbers.tokens(grown.again.twice)} of the last context are duplicates" * bool(grown.again.twice)
         yield GrowthSentence(7, "again", [Span(f"{numbers.share(share)} of all input had been sent before{twice}")])
 
 
@@ -191,7 +191,7 @@ def describe_feasible(feasible: Feasibility) -> str:
     """Whether the requested number of units fits, as a range."""
     count = count_units(feasible.unit, feasible.ahead)
     if feasible.after is None:
-        return f"{count} more: nothing tells yet how the context grows"
+        return f"{count} more: the growth of the context is still unknown"
     outcome = f"{numbers.tokens(feasible.after.low)} to {numbers.tokens(feasible.after.high)}"
     limit = feasible.usable or feasible.window
     of = f" of {numbers.tokens(limit.tokens)} usable" if feasible.usable and limit else ""

@@ -86,7 +86,7 @@ def describe_change(miss: CacheMiss) -> Spans:
 def none_found(misses: Misses) -> str:
     """Sentence for an empty list: no misses, or why none can be known."""
     if not misses.calls:
-        return "Nothing is known of misses: no call's cache reads could be foretold."
+        return "Nothing is known of misses: no call's cache reads could be forecast."
     return f"No misses in {numbers.many(misses.calls, 'call')}."
 
 
@@ -136,8 +136,8 @@ def explain_total(misses: Misses) -> dict[str, str]:
     tokens = sums.addition(misses.tokens, "written again", [one.tokens for one in misses.misses], "misses")
     money = sums.money_addition(misses.lost, [one.usd for one in misses.misses], "misses")
     whole = sums.share_of_money(misses.lost, misses.usd, " for all calls")
-    alarms = f"{misses.false_alarms:,} of {misses.calls:,} calls were foretold to miss and did not."
-    forecasts = f"{misses.foreseen:,} of {misses.tested:,} misses that the simulator was asked about. {alarms}"
+    alarms = f"{misses.false_alarms:,} of {misses.calls:,} calls were forecast to miss but did not."
+    forecasts = f"{misses.foreseen:,} of {misses.tested:,} tested misses were forecast. {alarms}"
     return {
         "written again": tokens,
         "lost": f"{money} {whole}".strip(),

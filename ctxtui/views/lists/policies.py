@@ -194,4 +194,4 @@ def notes(rows: Sequence[Proposed]) -> list[Span]:
     gaining = sum(row.has_gain for row in rows)
     if done < len(rows):
         return [Span(f"{done:,} of {len(rows):,} worked out", "dim")]
-    return [Span(f"{gaining:,} of {len(rows):,} can do something", "dim")]
+    return [Span(f"{gaining:,} of {len(rows):,} would gain", "dim")]

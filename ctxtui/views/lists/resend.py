@@ -58,7 +58,7 @@ def _new_answer(trial: Trial, room: int) -> Iterator[Spans]:
 def describe_agreement(trial: Trial) -> Span:
     """Whether both answers take the same next step, in words."""
     if trial.got is None:
-        return Span("nothing came back", "crit")
+        return Span("no answer", "crit")
     if trial.calls_agree:
         return Span("the same tools with the same arguments" if trial.recorded.calls else "both call no tool", "ok")
     if trial.tools_agree:
@@ -80,9 +80,7 @@ _STYLES = {"worse": "crit", "better": "ok", "not told apart": "ink", "not told":
 def agreement_lines(agreements: Sequence[Agreement], room: int) -> Iterator[Spans]:
     """Each variant's agreement with the recording, the noise floor first."""
     name_width = max(12, min(40, room - 56))
-    yield [
-        Span(f" {cells.left('variant', name_width)}  {'same tools':>20}  {'same arguments':>20}  beside noise", "dim")
-    ]
+    yield [Span(f" {cells.left('variant', name_width)}  {'same tools':>20}  {'same arguments':>20}  vs noise", "dim")]
     for agreement in agreements:
         name = Span(f" {cells.left(cells.fit(agreement.variant, name_width).rstrip(), name_width)}  ", "ink bold")
         verdict = "noise floor" if agreement.variant == "unchanged" else agreement.verdict

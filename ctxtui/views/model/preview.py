@@ -157,7 +157,7 @@ def _line(text: str) -> str:
 
 
 def _withheld(got: BlockContent) -> str:
-    return f"(withheld: {got.hidden:,} characters of cipher)" if got.hidden else "(empty)"
+    return f"(withheld: {got.hidden:,} encrypted characters)" if got.hidden else "(empty)"
 
 
 def _tool_description(value: Json) -> str:

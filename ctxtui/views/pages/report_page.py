@@ -142,9 +142,9 @@ def _overview(report: ReportPage) -> Iterator[str]:
                 safe(finding_view.format_savings(best)) if best is not None else numbers.NONE,
             )
         )
-    yield from table(("session", "calls", "peak", "context", "cost", "", "best cure saves"), rows, (0, 3, 5))
+    yield from table(("session", "calls", "peak", "context", "cost", "", "best fix saves"), rows, (0, 3, 5))
     if report.rest:
-        yield f'<p class="dim">The {full_count:,} dearest are shown in full below, the other {report.rest:,} not.</p>'
+        yield f'<p class="dim">The {full_count:,} most expensive are shown below, the other {report.rest:,} not.</p>'
 
 
 def _session(session: ReportedSession) -> Iterator[str]:
@@ -243,7 +243,7 @@ def _findings(session: ReportedSession) -> Iterator[str]:
                 f"<b>{safe(finding_view.sentence(finding.finding))}</b><br>{safe(finding_view.fix(finding.finding))}"
             )
             rows.append((safe(finding_view.format_savings(finding)), f'{about}<div class="dim">{price}</div>'))
-        yield from table(("saves", "what is the case, and what cures it"), rows, (1,))
+        yield from table(("saves", "problem and fix"), rows, (1,))
     for missing in findings.lacks:
         yield f'<p class="dim">Not told: {safe(missing)}</p>'
 

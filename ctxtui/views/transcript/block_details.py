@@ -64,8 +64,8 @@ def describe_duplicate(repeat: Duplicate, turn: int) -> str:
     at = f" (turn {turn})" if turn else ""
     path = safe_text.one_line(repeat.path, 200)
     return {
-        IDENTICAL: f"stands before it letter for letter{at}: this copy could go",
-        NEAR: f"{100 * repeat.share:.0f} % of it stands elsewhere too{at}",
+        IDENTICAL: f"occurs before it, letter for letter{at}: this copy could go",
+        NEAR: f"{100 * repeat.share:.0f} % of it occurs elsewhere too{at}",
         REREAD: f"{path} was read again later{at}: this reading could go",
         EDITED: f"{path} was changed after this reading{at}: it is outdated",
         WORKSPACE: f"{path} still holds this: it can be read again",

@@ -91,7 +91,7 @@ def explain_no_change(edits: Sequence[Edit], in_force: EditsInForce) -> str:
         return f"already staged: a applies {pronoun}, u takes {pronoun} back"
     if among((*in_force.applied, *in_force.staged)):
         return f"already applied: u takes {pronoun} back"
-    return "these edits stand already, or were taken back: u and E have them"
+    return "these edits are active already, or were undone: see u and E"
 
 
 def _gain(result: StagedEdits) -> str:
@@ -130,7 +130,7 @@ def external_change_answer(new: Sequence[Edit], blocks: Blocks) -> list[Span]:
     """Edits by another program: ``agent staged drop of Read README.md · a applies, E lists``."""
     content_edits = [edit for edit in new if edit.kind in KINDS]
     if not content_edits:
-        return [Span("another program changed which edits stand · "), Span("E", "accent bold"), _LISTS]
+        return [Span("another program changed the active edits · "), Span("E", "accent bold"), _LISTS]
     author = "another program" if content_edits[0].author == USER else safe_text.one_line(content_edits[0].author, 30)
     kinds = {edit.kind for edit in content_edits}
     kind_name = kind_of(content_edits[0].kind).label if len(kinds) == 1 else "edits"

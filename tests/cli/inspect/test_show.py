@@ -191,7 +191,7 @@ def test_what_came_after_the_last_call_counts_in_every_figure(ctxtui: Run, tmp_p
     assert last["call"] == 2 and after["call"] == 0 and len(after["blocks"]) == len(last["blocks"]) + 2
     told = ctxtui("show", path).out
     assert f"{after['context_tokens']:,} tokens in all; --after" in told and "1 × code" in told
-    assert "answer" in told and "26 characters on record" in told and "sonnet-4-5" in told
+    assert "answer" in told and "26 characters recorded" in told and "sonnet-4-5" in told
     grown = ctxtui("growth", path, "--json", "--phase-rule", r"Generation \d+").json
     assert grown["since"]["context_tokens"] == after["context_tokens"] and len(grown["calls"]) == 2
     assert (
@@ -216,4 +216,4 @@ def test_the_code_of_an_answer_is_told_apart(ctxtui: Run, tmp_path: Path) -> Non
     (path.parent / "generations" / "gen_0").mkdir(parents=True)
     (path.parent / "generations" / "gen_0" / "trial_0_1.json").write_bytes(lines([trial]))
     told = ctxtui("show", path, "--thread", "trial_0_1").out
-    assert f"{len(trial['response'])} characters on record, {len(trial['code'])} of them code" in told
+    assert f"{len(trial['response'])} characters recorded, {len(trial['code'])} of them code" in told

@@ -92,7 +92,7 @@ async def test_an_agent_starts_agents_side_by_side_and_all_is_on_record(tmp_path
             ("agent-1", "the left", MAIN),
             ("agent-2", "the right", MAIN),
         ]
-        results = made.moments(mo.ResultsCame)[0].results
+        results = made.moments(mo.ToolResultsAdded)[0].results
         assert [one.text for one in results] == ["done: left", "done: right"]
         # Nothing of the parent's talk, and none of its tools that ask.
         child = next(one for one in server.bodies if asked(json.loads(one)) == "left")
@@ -152,7 +152,7 @@ async def test_esc_ends_all_of_them_and_keeps_what_was_heard(tmp_path: Path) -> 
             host.feed(ev.Interrupted())
             await made.rest()
             await made.until(lambda: len(made.moments(mo.CallEnded)) == 4)
-            told = {news.thread for news in made.news if isinstance(news.moment, mo.Rested)}
+            told = {news.thread for news in made.news if isinstance(news.moment, mo.TurnEnded)}
             assert told == {MAIN, "agent-1", "agent-2", "agent-3"}
             id_ = host.session.about.id
     with Store.open(database(tmp_path / "home")) as store:
@@ -222,7 +222,7 @@ async def test_limits_hold_and_what_cannot_begin_says_so(tmp_path: Path) -> None
         host = await with_tool(server, tmp_path, own(spawn))
         async with hosted(host) as made:
             await made.say("go")
-            [result] = made.moments(mo.ResultsCame)[-1].results
+            [result] = made.moments(mo.ToolResultsAdded)[-1].results
     assert seen[0].rounds == 3 and seen[0].why == "3 rounds in this turn"
     assert seen[0].usage.input == 300 and seen[0].thread == "agent-1"
     assert seen[1].rounds == 0 and "over $0" in seen[1].why
@@ -248,7 +248,7 @@ async def test_the_others_wait_for_the_first_ones_answer_where_they_are_to_read_
         host = await with_tool(server, tmp_path, own(spawn))
         async with hosted(host) as made:
             await made.say("go")
-            [result] = made.moments(mo.ResultsCame)[-1].results
+            [result] = made.moments(mo.ToolResultsAdded)[-1].results
     assert result.text == "agent-1 agent-2 agent-3 agent-4" and order[:2] == ["go", "part 0"]
 
 
@@ -267,7 +267,7 @@ async def test_an_agent_has_no_agents(tmp_path: Path) -> None:
         host = await with_tool(server, tmp_path, own(spawn))
         async with hosted(host) as made:
             await made.say("go")
-            [result] = made.moments(mo.ResultsCame)[-1].results
+            [result] = made.moments(mo.ToolResultsAdded)[-1].results
     assert "a sub-agent starts no agents of its own" in result.text
 
 

@@ -87,7 +87,7 @@ async def test_files_images_and_memory_leave_with_the_request(tmp_path: Path, pr
         assert categories(host, second.sent_head)["document"] == 2, "files went in once"
         if provider == "anthropic":
             assert bodies[0].count(b'"cache_control"') == 3, "the chat's own, and two round memory"
-        noted = [m.text for m in made.moments(mo.Noted) if m.kind == "files"]
+        noted = [m.text for m in made.moments(mo.Notice) if m.kind == "files"]
         assert len(noted) == 1 and "1 named file" in noted[0] and "named 1 whole" in noted[0]
 
 
@@ -192,7 +192,7 @@ async def test_a_message_is_on_record_while_its_files_are_read(tmp_path: Path) -
         made = Chat(host)
         await host.begin(made.heard, lambda call: None, lambda: None)
         host.feed(ev.UserSaid("look at @core.py"))
-        assert not made.moments(mo.UserSaid)
+        assert not made.moments(mo.UserMessageAdded)
         assert host.writer is not None and host.writer.wait(5.0, host.writer.last_ticket)
         pending = pending_events(database(host.config.settings.data_dir), host.session.about.id)
         assert [event.data for event in pending if event.kind == "queue"] == ['["look at @core.py"]']
@@ -211,8 +211,8 @@ async def test_what_was_in_flight_comes_back_with_its_files(tmp_path: Path) -> N
         await host.begin(made.heard, lambda call: None, lambda: None)
         host.feed(ev.HoldNext())
         host.feed(ev.UserSaid("look at @core.py"))
-        await made.until(lambda: bool(made.moments(mo.RequestHeld)))
-        head = made.moments(mo.Drafted)[-1].draft.raw_head
+        await made.until(lambda: bool(made.moments(mo.DraftHeld)))
+        head = made.moments(mo.RequestDrafted)[-1].draft.raw_head
         before = [(item.block.digest, item.place) for item in host.session.tree.items(head)]
         id_ = host.session.about.id
         assert host.writer is not None

@@ -77,7 +77,7 @@ async def test_retries_are_shown_and_the_turn_goes_on(tmp_path: Path, monkeypatc
 async def test_a_refusal_ends_the_turn_in_words(tmp_path: Path) -> None:
     async with provider([400]) as server, chat(server, tmp_path) as made:
         await made.say("hi")
-        (noted,) = made.moments(mo.Noted)
+        (noted,) = made.moments(mo.Notice)
         assert noted.kind == "error" and "some_error: no" in noted.text
 
 
@@ -116,7 +116,7 @@ async def test_hold_inspect_release(tmp_path: Path) -> None:
         made.host.feed(ev.HoldNext())
         made.host.feed(ev.UserSaid("hi"))
         await made.until(lambda: made.phase == TurnPhase.HELD)
-        (draft,) = [one.draft for one in made.moments(mo.Drafted)]
+        (draft,) = [one.draft for one in made.moments(mo.RequestDrafted)]
         assert not server.bodies
         made.host.feed(ev.Released())
         await made.rest()
@@ -132,14 +132,14 @@ async def test_a_rule_holds(tmp_path: Path) -> None:
         made.host.judge = rule
         made.host.feed(ev.UserSaid("hi"))
         await made.until(lambda: made.phase == TurnPhase.HELD)
-        assert made.moments(mo.RequestHeld)[-1].reason == "over 10 tokens"
+        assert made.moments(mo.DraftHeld)[-1].reason == "over 10 tokens"
 
 
 async def test_a_write_waits_for_leave(tmp_path: Path) -> None:
     script = [answer("m1", use("t1", "write_file", path="new.txt", content="x")), answer("m2", text("done"))]
     async with provider(script) as server, chat(server, tmp_path) as made:
         made.host.feed(ev.UserSaid("write"))
-        await made.until(lambda: bool(made.moments(mo.LeaveAsked)))
+        await made.until(lambda: bool(made.moments(mo.PermissionRequested)))
         assert not (tmp_path / "work" / "new.txt").exists()
         made.host.feed(ev.Permitted("t1", ev.ToolLeave.ONCE))
         await made.rest()
@@ -152,8 +152,8 @@ async def test_two_edits_of_one_file_are_asked_for_one_after_the_other_and_both_
         (tmp_path / "work" / "a.txt").write_text("1 2")
         made.host.feed(ev.UserSaid("edit"))
         for n in (1, 2):
-            await made.until(lambda n=n: len(made.moments(mo.LeaveAsked)) == n)  # type: ignore[misc]
-            asked = made.moments(mo.LeaveAsked)[-1]
+            await made.until(lambda n=n: len(made.moments(mo.PermissionRequested)) == n)  # type: ignore[misc]
+            asked = made.moments(mo.PermissionRequested)[-1]
             assert asked.call.id == f"t{n}" and asked.planned.after == (b"x 2" if n == 1 else b"x x")
             made.host.feed(ev.Permitted(f"t{n}", ev.ToolLeave.ONCE))
         await made.rest()
@@ -164,9 +164,9 @@ async def test_leave_for_the_session_does_not_reach_what_other_programs_obey(tmp
     writes = [use("t1", "write_file", path="a.txt", content="x"), use("t2", "write_file", path=".git/x", content="x")]
     async with provider([answer("m1", *writes), answer("m2", text("done"))]) as server, chat(server, tmp_path) as made:
         made.host.feed(ev.UserSaid("write"))
-        await made.until(lambda: len(made.moments(mo.LeaveAsked)) == 1)
+        await made.until(lambda: len(made.moments(mo.PermissionRequested)) == 1)
         made.host.feed(ev.Permitted("t1", ev.ToolLeave.SESSION))
-        await made.until(lambda: len(made.moments(mo.LeaveAsked)) == 2)
+        await made.until(lambda: len(made.moments(mo.PermissionRequested)) == 2)
         assert (tmp_path / "work" / "a.txt").exists() and not (tmp_path / "work" / ".git").exists()
         made.host.feed(ev.Permitted("t2", ev.ToolLeave.NEVER))
         await made.rest()
@@ -184,7 +184,7 @@ async def test_without_a_user_what_other_programs_obey_is_refused(tmp_path: Path
         assert [path.name for path in (tmp_path / "work").rglob("*")] == ["a.txt"]
         told = [block for message in json.loads(server.bodies[1])["messages"] for block in message["content"]]
         refused = [one for one in told if isinstance(one, dict) and one.get("is_error")]
-        assert len(refused) == 4 and not made.moments(mo.LeaveAsked)
+        assert len(refused) == 4 and not made.moments(mo.PermissionRequested)
 
 
 async def test_no_tool_begins_before_its_answer_is_on_record(tmp_path: Path) -> None:
@@ -200,9 +200,9 @@ async def test_no_tool_begins_before_its_answer_is_on_record(tmp_path: Path) -> 
             other.execute("BEGIN IMMEDIATE")
             made.host.feed(ev.UserSaid("look"))
             await made.until(lambda: len(made.moments(mo.ToolWaits)) == 2)
-            assert not made.moments(mo.ToolBegan) and not made.moments(mo.LeaveAsked)
+            assert not made.moments(mo.ToolBegan) and not made.moments(mo.PermissionRequested)
             other.execute("ROLLBACK")
-        await made.until(lambda: len(made.moments(mo.LeaveAsked)) == 1)
+        await made.until(lambda: len(made.moments(mo.PermissionRequested)) == 1)
         with Store.open(database(tmp_path)) as store:
             assert "m1" in store.load(made.host.session.about.id).calls
         made.host.feed(ev.Interrupted())

@@ -104,7 +104,7 @@ async def test_applied_edits_are_what_leaves_and_the_originals_stay(tmp_path: Pa
         assert b"xyzzy" in bodies(running)[-1] and b'"ttl":"1h"' not in bodies(running)[-1]
         overlay.apply()
         await made.say("and now?")
-        assert [one.text for one in made.moments(mo.Noted)] == []
+        assert [one.text for one in made.moments(mo.Notice)] == []
         sent = bodies(running)[-1]
         last = session.thread_calls(MAIN)[-1]
         assert b'"content":"(gone)"' in sent and b"1\\tthe magic word" not in sent.partition(b"(gone)")[0]
@@ -147,7 +147,7 @@ async def test_what_is_applied_while_a_request_is_held_leaves_with_it(tmp_path: 
         host = made.host
         host.feed(ev.HoldNext())
         host.feed(ev.UserSaid("and now?"))
-        await made.until(lambda: bool(made.moments(mo.RequestHeld)))
+        await made.until(lambda: bool(made.moments(mo.DraftHeld)))
         session = host.session
         context = Context(session.tree, session.threads[MAIN].tip, "anthropic")
         result = next(n for n, item in enumerate(context.items) if item.block.kind == "tool_result")

@@ -98,7 +98,7 @@ async def test_what_waits_leaves_with_the_first_request_after_the_cache_expired(
         await here.chat.say("and now?")
         assert b"line 7 of a large file" not in here.last and here.read == 0, "it had expired for the provider, too"
         assert not here.overlay.waiting and len(here.overlay.applied) == 1
-        told = [one.text for one in here.chat.moments(mo.Noted) if one.kind == "edits"]
+        told = [one.text for one in here.chat.moments(mo.Notice) if one.kind == "edits"]
         assert told == ["1 edit that waited leaves with this request: the cache " + why]
 
 
@@ -123,7 +123,7 @@ async def test_what_waits_for_a_miss_leaves_when_the_model_is_another_one(tmp_pa
         here.chat.host.change_model("claude-sonnet-4-5")
         await here.chat.say("who are you?")
         assert b"line 7 of a large file" not in here.last
-        told = [one.text for one in here.chat.moments(mo.Noted) if one.kind == "edits"]
+        told = [one.text for one in here.chat.moments(mo.Notice) if one.kind == "edits"]
         assert told == ["1 edit that waited leaves with this request: the cache would be missed anyway"]
 
 

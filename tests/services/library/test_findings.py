@@ -192,7 +192,7 @@ def test_each_kind_is_found_or_says_why_not(session: Session) -> None:
     told, _, _ = found(session)
     said = {one.finding.kind for one in told.found} | {one.partition(": ")[0] for one in told.lacks}
     assert not set(told.absent) & said and set(told.absent) | said >= {kind.KIND for kind in KINDS}
-    assert f"not the case: {told.absent[0]}" in " ".join(plain(line) for line in lines(told, "s", 400))
+    assert f"not found: {told.absent[0]}" in " ".join(plain(line) for line in lines(told, "s", 400))
 
 
 def test_kinds_have_names_of_their_own() -> None:

@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 
-from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEnded, RequestBegun, RequestBytes
+from ctxtui.attach.exchange_events import AnswerBegun, AnswerBytes, ExchangeEnded, RequestBegun, RequestBytes
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.run import RecordedRun
 from ctxtui.cli.all_sessions import known_sessions
@@ -39,7 +39,7 @@ def record(calls: list[Call], session: str) -> Path:
         answer = {"id": call.id, "type": "message", "role": "assistant", "model": call.model, "usage": usage}
         answer |= {"content": [{"type": "text", "text": "hoi"}], "stop_reason": "end_turn"}
         url = "https://api.anthropic.com/v1/messages"
-        recorder.put(RequestBegun(x=x, at=1.0 + number, method="POST", url=url, fields=()))
+        recorder.put(RequestBegun(exchange_id=x, at=1.0 + number, method="POST", url=url, fields=()))
         recorder.put(RequestBytes(x, json.dumps(asked).encode(), last=True))
         recorder.put(AnswerBegun(x, 1.1 + number, 200, [("content-type", "application/json")]))
         recorder.put(AnswerBytes(x, 1.2 + number, json.dumps(answer).encode()))

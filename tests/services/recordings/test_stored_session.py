@@ -83,7 +83,7 @@ async def test_what_another_process_does_is_seen_as_it_happens(tmp_path: Path) -
             id_ = host.session.about.id
             loaded = StoredSession(database(tmp_path / "home"), id_)
             assert loaded.is_hosted and loaded.follows
-            # What waits for an answer stands there, in the main line and in the sub-agent's.
+            # What waits for an answer stands there, in the main thread and in the sub-agent's.
             await until(loaded, lambda session: "go on" in said(session, MAIN))
             assert not loaded.session.calls
             first.set()

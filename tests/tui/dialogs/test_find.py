@@ -75,7 +75,7 @@ def test_a_session_with_many_hits_hides_no_other() -> None:
     many = FoundSession("a", "a", [spotted("a", n) for n in range(40)])
     few = FoundSession("b", "b", [spotted("b", n) for n in range(4)])
     listed = search_hits.rows([many, few])
-    assert [type(row).__name__ for row in listed[:6]] == ["FoundSession", *["Spotted"] * 3, "Folded", "FoundSession"]
+    assert [type(row).__name__ for row in listed[:6]] == ["FoundSession", *["BlockHits"] * 3, "Folded", "FoundSession"]
     assert len(listed) == 10 and "37 more" in "".join(s.text for s in search_hits.folded_line(Folded(many), here=False))
     many.opened = True
     assert len(search_hits.rows([many, few])) == 46

@@ -46,7 +46,7 @@ def test_what_one_is_doing_comes_before_other_tasks() -> None:
         return text(what=what).index(f"\n {task}")
 
     assert place(Help(EVERY), "move between calls") < place(Help(EVERY), "change the context")
-    editing = Help(EVERY, has_priority=("editing the context",))
+    editing = Help(EVERY, first_groups=("editing the context",))
     assert place(editing, "change the context") < place(editing, "move between calls")
 
 

@@ -136,7 +136,7 @@ async def test_the_list_and_the_miss_under_the_cursor(size: tuple[int, int]) -> 
     ("what", "words"),
     [
         (Misses((), 320, 0, 1.0), "No misses in 320 calls."),
-        (Misses((), 0, 0, None), "Nothing is known of misses: no call's cache reads could be foretold."),
+        (Misses((), 0, 0, None), "Nothing is known of misses: no call's cache reads could be forecast."),
         (CtxtuiError("the file is gone"), "the file is gone"),
     ],
 )

@@ -111,7 +111,7 @@ async def test_the_list_fits_and_says_what_is_under_the_cursor(size: tuple[int, 
         await pilot.pause(0.05)
         shown = text(pilot.app.screen)  # type: ignore[arg-type]
         assert all(len(line) <= size[0] for line in shown.splitlines())
-        assert "keep_rounds" in shown and "can do something" in shown and "what it does" in shown
+        assert "keep_rounds" in shown and "would gain" in shown and "what it does" in shown
 
 
 async def test_externalized_content_is_kept_with_the_edits() -> None:

@@ -70,7 +70,7 @@ def test_the_header_says_what_its_share_is_of() -> None:
     limits = ContextWindow(limit=200_000, usable=150_000, origin="client default")
     said = arithmetic.explain_header(Header(title="a", call=3, used=75_000, limits=limits, cost=1.5, priced=True))
     assert said["usable"].startswith("75,000 of 150,000 = 50 %. 150,000 usable of 200,000 (the client's default)")
-    assert said["cost"] == "$1.50 for calls 1 to 3 of the line of context that is shown."
+    assert said["cost"] == "$1.50 for calls 1 to 3 of this thread."
 
 
 def test_under_staged_edits_the_figures_are_those_of_the_pane() -> None:

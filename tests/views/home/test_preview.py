@@ -100,7 +100,7 @@ def test_what_a_client_writes_before_an_output_is_passed_over(text: str, expecte
 def test_thinking_is_quiet_and_what_is_withheld_is_said() -> None:
     assert line(thinking("Let me\n\nthink."), "thinking") == Preview("", "Let me think.", "dim italic")
     cipher = {"type": "reasoning", "encrypted_content": "x" * 1234, "summary": []}
-    assert line(cipher, "thinking").text == "(withheld: 1,234 characters of cipher)"
+    assert line(cipher, "thinking").text == "(withheld: 1,234 encrypted characters)"
 
 
 def test_an_image_shows_kind_and_size() -> None:

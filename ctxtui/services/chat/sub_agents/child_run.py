@@ -153,9 +153,9 @@ class ChildRun:
         own_id = f"{session.about.id}.{self._thread}.{len(self._calls) + 1}"
         return make_reader(session, self._chat_model, draft, own_id, attempt, at=at, thread=self._thread)
 
-    def _handle_moment(self, moment: progress.Moment) -> None:
+    def _handle_moment(self, moment: progress.ProgressEvent) -> None:
         match moment:
-            case progress.UserSaid():
+            case progress.UserMessageAdded():
                 # Before the first answer, its system prompt and tools are recorded nowhere else.
                 moment = replace(moment, before=ROOT)
             case progress.CallBegan(call):
@@ -169,12 +169,12 @@ class ChildRun:
                 self._unpaid.append(call)
             case progress.RetryWaits() if why := self._over_budget():
                 asyncio.get_running_loop().call_soon(self._runner.feed, events.Interrupted(why))
-            case progress.Noted("error" | "interrupt", text):
+            case progress.Notice("error" | "interrupt", text):
                 self._failure = self._failure or text
-            case progress.RequestHeld(reason):
+            case progress.DraftHeld(reason):
                 # Later, when the state machine has finished this step.
                 asyncio.get_running_loop().call_soon(self._runner.feed, events.Interrupted(reason))
-            case progress.Rested():
+            case progress.TurnEnded():
                 self._finished.set()
         self._host.tell(ChatNews(moment, tuple(self._record.record(moment)), thread=self._thread))
 

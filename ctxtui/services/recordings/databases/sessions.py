@@ -141,7 +141,7 @@ class DatabaseSession(Struct, frozen=True, kw_only=True):
 def list_sessions(database: Path) -> list[DatabaseSession]:
     """List the sessions in the file `database`, newest first; empty if no reader knows it.
 
-    Sessions with a `parent` are read with it as its threads; a session is as new as its newest child. Raises
+    Sessions with a parent are read with it as its threads; a session is as new as its newest child. Raises
     `Unreadable`.
     """
     if not is_database(database):

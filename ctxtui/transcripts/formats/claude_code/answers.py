@@ -150,7 +150,7 @@ def _with_least(extra: dict[str, Json], answer: ApiResponse, tree: Tree) -> dict
 def first_facts(
     record: ClaudeRecord, sent: SentRequest, point: Point, input_before: int, times: tuple[float | None, float | None]
 ) -> dict[str, Json]:
-    """Collect a call's `extra` when its first `record` arrives.
+    """Collect a `Call.extra` when its first `record` arrives.
 
     It was sent after `point`; the last call of its thread had `input_before` tokens of input; `times` are those of the
     newest record before it, and its own.

@@ -42,7 +42,7 @@ class BodiesByReference:
     def resolve(self, name: str, line: dict[str, Json], kind: str = "") -> bytes | None:
         """Return the body of exchange `name` (of its `kind`); None if it refers to an unknown one.
 
-        It is its own text between the `head` first and the `tail` last bytes of an earlier body.
+        It is its own text between the ``head`` first and the ``tail`` last bytes of an earlier body.
         """
         bodies = self._runs.setdefault(f"{name.partition('.')[0]} {kind}", {})
         own, like = decode_bytes(line), as_str(line.get("like"))

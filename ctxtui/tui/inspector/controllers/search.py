@@ -94,7 +94,7 @@ class SearchController(Controller):
         """Ask for the search text."""
         rows, transcript = self.panels.transcript.data, self.panels.transcript
         if self.state.study is None or self.state.glimpse is not None or rows is None or rows.scene is None:
-            self.say([Span("There is nothing to search yet.", "dim")])
+            self.say([Span("Nothing to search yet.", "dim")])
             return
         if self.folding is None:
             self.folding = search_view.TranscriptSearch(rows)

@@ -192,8 +192,8 @@ _CAUSES: Final = {
     TTL: "after a pause",
     MODEL: "at a change of model",
     COMPACTION: "at a compaction",
-    CONTENT: "something before it was changed",
-    EDITS: "edits were applied, or taken back",
+    CONTENT: "content before it changed",
+    EDITS: "edits were applied or undone",
     UNKNOWN: "the record does not say why",
 }
 
@@ -421,7 +421,7 @@ def sentence(statement: Statement) -> str:
     if statement.bill.subagents >= 0.005:
         parts.append(f"subagents {numbers.share(statement.bill.subagents, 0)}")
     if cures := select_cures(statement):
-        parts.append(f"cheapest cure: {describe_cure(cures[0])}")
+        parts.append(f"best fix: {describe_cure(cures[0])}")
     return "; ".join(parts)
 
 

@@ -384,7 +384,7 @@ def metrics_table(*, mark: int = 0) -> Table[Metric]:
             Column("before", 8, lambda row, _: Span(_value(row, row.before)), gap=1),
             Column("after", 8, lambda row, _: Span(_value(row, row.after)), gap=1),
             Column("difference", 10, lambda row, _: Span(_signed(row), _tone(row)), gap=1),
-            Column("95 % of it lies in", 0, _range, "left", gap=2, least=16),
+            Column("95 % interval", 0, _range, "left", gap=2, least=16),
         ),
         mark=mark,
     )

@@ -154,7 +154,7 @@ def coverage_note(sessions: int, unrecorded: int) -> list[Span]:
     """Number of sessions in the ledger, and how many are `unrecorded`: without tool definitions."""
     session_count = f"{sessions:,} session{'s' if sessions != 1 else ''}"
     return [
-        Span(f"{session_count}, {unrecorded:,} without definitions on record" if unrecorded else session_count, "dim")
+        Span(f"{session_count}, {unrecorded:,} without recorded definitions" if unrecorded else session_count, "dim")
     ]
 
 

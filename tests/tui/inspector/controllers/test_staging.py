@@ -210,7 +210,7 @@ async def test_marked_blocks_become_one_summary_and_escape_discards_nothing() ->
         assert [edit.kind for edit in overlay.staged] == ["summarize"] and not screen.state.marks
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
         staging = screen.panels.staging
-        assert staging is not None and len(staging.news) == 1
+        assert staging is not None and len(staging.inserted) == 1
         assert "src/shop/cart.py" in str(overlay.staged[0].params["text"])
         assert "summary" in text(screen)
         await pilot.press("escape")

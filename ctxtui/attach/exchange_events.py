@@ -11,9 +11,12 @@ from ctxtui.core.canonical import Json
 
 
 class RequestBegun(Struct, frozen=True, kw_only=True):
-    """A request's head: `x` names the exchange within the run. `session`, `thread` if the program names them."""
+    """A request's head.
 
-    x: str
+    `exchange_id` names the exchange within the run; `session` and `thread` are set if the program names them.
+    """
+
+    exchange_id: str
     at: float
     method: str
     url: str
@@ -25,7 +28,7 @@ class RequestBegun(Struct, frozen=True, kw_only=True):
 class RequestBytes(Struct, frozen=True):
     """More of a request's body as sent; `last`: it is complete."""
 
-    x: str
+    exchange_id: str
     data: bytes
     last: bool = False
 
@@ -33,7 +36,7 @@ class RequestBytes(Struct, frozen=True):
 class AnswerBegun(Struct, frozen=True):
     """The head of an answer."""
 
-    x: str
+    exchange_id: str
     at: float
     status: int
     fields: Fields
@@ -42,15 +45,15 @@ class AnswerBegun(Struct, frozen=True):
 class AnswerBytes(Struct, frozen=True):
     """More of an answer's body as received."""
 
-    x: str
+    exchange_id: str
     at: float
     data: bytes
 
 
 class SocketMessage(Struct, frozen=True):
-    """A WebSocket message, by the client or the server."""
+    """A WebSocket message, sent by the client (`by_client`) or the server."""
 
-    x: str
+    exchange_id: str
     at: float
     by_client: bool
     text: str
@@ -59,29 +62,36 @@ class SocketMessage(Struct, frozen=True):
 class ExchangeEnded(Struct, frozen=True):
     """The end of an exchange; `error` is the reason if premature."""
 
-    x: str
+    exchange_id: str
     at: float
     error: str = ""
 
 
-class RequestSent(Struct, frozen=True):
-    """The decision on a request: the `body` sent instead of its own (None: its own), and a `report` to record."""
+class RequestDecided(Struct, frozen=True):
+    """The decision on a request: the body sent instead of its own (None: its own), and a `report` to record."""
 
-    x: str
+    exchange_id: str
     at: float
-    body: bytes | None
+    replacement_body: bytes | None
     report: Mapping[str, Json]
 
 
 class RequestHeld(Struct, frozen=True):
-    """A request is held, at most `until` (Unix seconds), and why."""
+    """A request is held until `until` (Unix seconds) at the latest; `why` is the reason."""
 
-    x: str
+    exchange_id: str
     at: float
     until: float
     why: str
 
 
 ExchangeEvent = (
-    RequestBegun | RequestBytes | RequestSent | RequestHeld | AnswerBegun | AnswerBytes | SocketMessage | ExchangeEnded
+    RequestBegun
+    | RequestBytes
+    | RequestDecided
+    | RequestHeld
+    | AnswerBegun
+    | AnswerBytes
+    | SocketMessage
+    | ExchangeEnded
 )
