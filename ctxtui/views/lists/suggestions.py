@@ -156,7 +156,7 @@ def changed_table(preview_of: Callable[[int], Preview]) -> Table[ChangedBlock]:
         return [*lead, *one_line.preview_spans(says, sign.style, "ink" if says.loud else "dim")]
 
     def becomes(row: ChangedBlock, room: int) -> Span:
-        return Span(f"{row.mark}, goes along" if row.along else row.mark, "dim")
+        return Span(f"{row.mark}, goes with it" if row.along else row.mark, "dim")
 
     def after(row: ChangedBlock, room: int) -> Span:
         return Span(numbers.NONE if row.after is None else numbers.tokens(row.after))

@@ -110,9 +110,11 @@ def _tokens(count: int, bold: int) -> Span:
 
 def _calls(weight: BlockWeight) -> str:
     """The calls that contained the block."""
-    if not weight.since:
+    if not weight.first_call:
         return "No call has read it yet."
-    return f"It came with call {weight.since:,}, and {weight.calls:,} call{'' if weight.calls == 1 else 's'} had it."
+    return (
+        f"It came with call {weight.first_call:,}, and {weight.calls:,} call{'' if weight.calls == 1 else 's'} had it."
+    )
 
 
 def _stale(row: HeavyBlock, room: int) -> Span:
@@ -138,7 +140,7 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
     Column(
         "since",
         7,
-        lambda row, _: Span(f"{row.weight.since:,}" if row.weight.since else numbers.NONE, "dim"),
+        lambda row, _: Span(f"{row.weight.first_call:,}" if row.weight.first_call else numbers.NONE, "dim"),
         from_width=_WIDE,
         sum=lambda row: _calls(row.weight),
     ),
@@ -170,19 +172,19 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
 
 
 def weigh_blocks(
-    scene: Scene, stays: BlockLifetimes, ledger: CostLedger | None, repeats: Iterable[Duplicate] = ()
+    scene: Scene, lifetimes: BlockLifetimes, ledger: CostLedger | None, repeats: Iterable[Duplicate] = ()
 ) -> list[HeavyBlock]:
     """All blocks of the scene's context with carried tokens and, if `ledger` has it, cost; `repeats` are duplicates in
     this context that are found so far."""
     tree, running, number = scene.session.tree, scene.running, scene.number
     context = scene.figures.context_tokens
-    if stays.done < number:
+    if lifetimes.done < number:
         # The study has not computed them up to this call yet.
-        stays = BlockLifetimes(tree)
-        stays.advance(scene.calls)
+        lifetimes = BlockLifetimes(tree)
+        lifetimes.advance(scene.calls)
     old = stale_results(tree, scene.head, scene.turns, repeats)
     weight_list = block_weights(
-        tree, scene.head, running.block_tokens, stays, number, strips_thinking=running.strips_thinking
+        tree, scene.head, running.block_tokens, lifetimes, number, strips_thinking=running.strips_thinking
     )
     return [
         HeavyBlock(
