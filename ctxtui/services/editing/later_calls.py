@@ -20,8 +20,9 @@ from ctxtui.views.model.staging import Staging
 def recorded_savings(
     staging: Staging, next_request: PricedRequest | None, tag: PriceTag | None, ledger: CostLedger | None
 ) -> EditedCalls | None:
-    """Savings of the edits to the end of the recording, with the prices of `next_request` and `tag` (None: unknown yet). None
-    if no call followed, or the `ledger` has not reached the last one yet.
+    """Savings of the edits to the end of the recording, with the prices of `next_request` and `tag` (None: unknown yet).
+
+    None if no call followed, or the `ledger` has not reached the last one yet.
     """
     scene = staging.scene
     if ledger is None or ledger.done < len(scene.calls) or not staging.counted or not staging.unsent:
