@@ -20,7 +20,7 @@ from ctxtui.views.model.staging import Staging
 def recorded_savings(
     staging: Staging, next_request: PricedRequest | None, tag: PriceTag | None, ledger: CostLedger | None
 ) -> EditedCalls | None:
-    """Savings of the edits to the end of the recording, with the prices of `next_request` and `tag` (None: unknown yet).
+    """Savings of the edits to the end of the recording, at the prices of `next_request` and `tag` (None: unknown).
 
     None if no call followed, or the `ledger` has not reached the last one yet.
     """
