@@ -34,27 +34,27 @@ class BlockWeight(Struct, frozen=True, kw_only=True):
 
 
 def block_weights(
-    tree: Tree, head: int, own: Callable[[int], int], stays: BlockLifetimes, number: int, *, strips_thinking: bool
+    tree: Tree, head: int, own: Callable[[int], int], lifetimes: BlockLifetimes, number: int, *, strips_thinking: bool
 ) -> Iterator[BlockWeight]:
     """Yield the weight of every block that the provider reads of the context `head`.
 
-    It is the context of call `number` (from 1). `own` gives the tokens of a node's block; `stays` must include
+    It is the context of call `number` (from 1). `own` gives the tokens of a node's block; `lifetimes` must include
     the thread's calls up to that one.
     """
     for node in tree.path(head):
         if tree[node].block.kind != HEADER and is_read(tree, head, node, strips_thinking=strips_thinking):
-            yield block_weight(node, own(node), stays, number)
+            yield block_weight(node, own(node), lifetimes, number)
 
 
-def block_weight(node: int, tokens: int, stays: BlockLifetimes, number: int) -> BlockWeight:
+def block_weight(node: int, tokens: int, lifetimes: BlockLifetimes, number: int) -> BlockWeight:
     """Weight of one block with its `tokens`, up to the thread's call `number`."""
-    first = stays.first_call(node)
+    first = lifetimes.first_call(node)
     since = 0 if first is None else first + 1
-    stability, held, further = stays.stability(node)
+    stability, held, further = lifetimes.stability(node)
     return BlockWeight(
         node=node,
         tokens=tokens,
-        calls=stays.count_calls(node, number),
+        calls=lifetimes.count_calls(node, number),
         since=since,
         stability=stability,
         held=held,

@@ -48,16 +48,16 @@ _NO_RATES = CallRates(0, 0, (0.0, 0.0, 0.0), 0.0)
 class CostLedger:
     """Running costs of one thread, added call by call with `advance`.
 
-    Only calls with report and price count. `stays` gives the calls that held each block; it is advanced with the
+    Only calls with report and price count. `lifetimes` gives the calls that held each block; it is advanced with the
     ledger.
     """
 
-    def __init__(self, book: Book, running: RunningTotals, stays: BlockLifetimes) -> None:
+    def __init__(self, book: Book, running: RunningTotals, lifetimes: BlockLifetimes) -> None:
         self._book = book
         self._running = running
         self.version = running.version
         """Version of the weights that costs were shared out by."""
-        self.stays = stays
+        self.stays = lifetimes
         self._reads, self._writes = array("i"), array("i")
         """The members of `CallRates`, a column for each (of the rates one for all three)."""
         self._rates, self._answers = array("d"), array("d")

@@ -94,7 +94,7 @@ def exec_(
         raise WrongUse("--thread needs --fork: it names the thread of its call", place="--thread")
     # Report an invalid policy before the program runs.
     build_steps(policies, given)
-    around = RelayedProgram(
+    program = RelayedProgram(
         command=command,
         program=program_of(command, name),
         folder=attached_dir(),
@@ -111,12 +111,12 @@ def exec_(
         settings=config_of(context).settings,
         say=note,
     )
-    if beside and (error := split(around.folder, around.run)):
+    if beside and (error := split(program.folder, program.run)):
         note(error)
-    with otlp_feed(otlp, config_of(context).settings, otlp_content, lambda: around.recorded_files):
-        code = asyncio.run(_serve(around, as_json) if print_env else around.run_to_end())
+    with otlp_feed(otlp, config_of(context).settings, otlp_content, lambda: program.recorded_files):
+        code = asyncio.run(_serve(program, as_json) if print_env else program.run_to_end())
     if not print_env:
-        _report(around, quiet)
+        _report(program, quiet)
     return code
 
 
@@ -129,35 +129,35 @@ def _answers(context: click.Context, fork: str, thread: str) -> RecordedAnswers:
     return collect_answers(open_recording(name, config_of(context).settings), thread or MAIN, number)
 
 
-def _report(around: RelayedProgram, quiet: bool) -> None:
+def _report(program: RelayedProgram, quiet: bool) -> None:
     """Report unrecorded requests; for a person also the recordings."""
-    for trouble in around.troubles:
+    for trouble in program.troubles:
         note(trouble)
-    if around.silence_advice and not quiet:
-        note(around.silence_advice)
-    if around.fork is not None and (not quiet or around.fork.departure):
-        note(around.fork.summary)
+    if program.silence_advice and not quiet:
+        note(program.silence_advice)
+    if program.fork is not None and (not quiet or program.fork.departure):
+        note(program.fork.summary)
     if quiet or not sys.stderr.isatty():
         return
-    for path in around.recorder.files:
+    for path in program.recorder.files:
         note(f"recorded: ctxtui open {shlex.quote(Path(path).stem)}")
 
 
-async def _serve(around: RelayedProgram, as_json: bool) -> int:
-    env = await around.serve()
+async def _serve(program: RelayedProgram, as_json: bool) -> int:
+    env = await program.serve()
     if as_json:
-        write_json({"env": env.env, "arguments": env.arguments, "urls": around.urls})
+        write_json({"env": env.env, "arguments": env.arguments, "urls": program.urls})
     else:
         for name, value in env.env.items():
             write(f"export {name}={escape(shlex.quote(value))}")
         if env.arguments:
-            write(f"# {around.program.name}: {escape(shlex.join(env.arguments))}")
+            write(f"# {program.program.name}: {escape(shlex.join(env.arguments))}")
     sys.stdout.flush()
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    note(f"serving on this machine, recording into {around.folder}; press ctrl+c to stop")
+    note(f"serving on this machine, recording into {program.folder}; press ctrl+c to stop")
     await stop.wait()
-    await around.close()
-    _report(around, quiet=False)
+    await program.close()
+    _report(program, quiet=False)
     return 0

@@ -187,51 +187,49 @@ def _thread_lines(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) -
         yield "  recorded below least: these threads read cache entries written by other threads"
 
 
-def _marker_table(placing: MarkerTrials, with_thread: bool) -> Iterator[str]:
-    where = f"thread {placing.thread}, " if with_thread else ""
-    yield f"input of {where}{len(placing.calls)} calls under other markers"
-    least = placing.plan.cost
-    kind = "optimum" if placing.plan.exact else "best found"
+def _marker_table(trials: MarkerTrials, with_thread: bool) -> Iterator[str]:
+    where = f"thread {trials.thread}, " if with_thread else ""
+    yield f"input of {where}{len(trials.calls)} calls under other markers"
+    least = trials.plan.cost
+    kind = "optimum" if trials.plan.exact else "best found"
     yield _line(
-        kind, placing, least, least, "" if placing.plan.exact else f"lower bound {_cost(placing, placing.plan.bound)}"
+        kind, trials, least, least, "" if trials.plan.exact else f"lower bound {_cost(trials, trials.plan.bound)}"
     )
-    for tried in placing.tried:
+    for tried in trials.tried:
         name = f"{tried.name} *" if tried.name == DEFAULT.name else tried.name
-        yield _line(name, placing, tried.cost, least, f"{100 * tried.read:.0f} % read; {tried.description}")
-    paid = isclose(placing.own, placing.paid)
+        yield _line(name, trials, tried.cost, least, f"{100 * tried.read:.0f} % read; {tried.description}")
+    paid = isclose(trials.own, trials.paid)
     note = (
         "as paid; the other lines are simulated changes"
         if paid
-        else f"simulated; {_cost(placing, placing.paid)} was paid"
+        else f"simulated; {_cost(trials, trials.paid)} was paid"
     )
-    yield _line("as recorded", placing, placing.own, least, note)
+    yield _line("as recorded", trials, trials.own, least, note)
     yield f"  * {DEFAULT.name}: {DEFAULT.description}"
-    if not placing.static:
+    if not trials.static:
         yield "  system prompt and tools are not recorded: markers after them cannot be simulated"
-    yield from _marker_values(placing)
+    yield from _marker_values(trials)
 
 
-def _line(name: str, placing: MarkerTrials, cost: float, least: float, note: str) -> str:
+def _line(name: str, trials: MarkerTrials, cost: float, least: float, note: str) -> str:
     return (
-        f"  {name:{NAME_CELLS + 2}} {_cost(placing, cost):>10} {cost / least if least else 1.0:7.3f}x  {note}".rstrip()
+        f"  {name:{NAME_CELLS + 2}} {_cost(trials, cost):>10} {cost / least if least else 1.0:7.3f}x  {note}".rstrip()
     )
 
 
-def _cost(placing: MarkerTrials, cost: float) -> str:
-    return f"{numbers.tokens(round(cost))} tok" if placing.relative else numbers.money(cost)
+def _cost(trials: MarkerTrials, cost: float) -> str:
+    return f"{numbers.tokens(round(cost))} tok" if trials.relative else numbers.money(cost)
 
 
-def _marker_values(placing: MarkerTrials) -> Iterator[str]:
-    marks = placing.markers
+def _marker_values(trials: MarkerTrials) -> Iterator[str]:
+    marks = trials.markers
     unpaid = sorted((mark for mark in marks if not mark.has_paid), key=lambda mark: mark.gain)
-    how = " (inferred)" if placing.inferred else ""
+    how = " (inferred)" if trials.inferred else ""
     paid_off = f"{len(marks) - len(unpaid)} paid off, {len(unpaid)} did not"
     yield f"  {len(marks)} entries written by its own markers{how}: {paid_off}"
-    yield from (_unpaid_marker(placing, mark) for mark in unpaid[:MAX_LISTED_MARKERS])
+    yield from (_unpaid_marker(trials, mark) for mark in unpaid[:MAX_LISTED_MARKERS])
 
 
-def _unpaid_marker(placing: MarkerTrials, mark: MarkerValue) -> str:
+def _unpaid_marker(trials: MarkerTrials, mark: MarkerValue) -> str:
     read = f"read {mark.reads} times" if mark.reads else "never read"
-    return (
-        f"    call {mark.call + 1}: {numbers.tokens(mark.written)} written, {read}, {_cost(placing, -mark.gain)} lost"
-    )
+    return f"    call {mark.call + 1}: {numbers.tokens(mark.written)} written, {read}, {_cost(trials, -mark.gain)} lost"

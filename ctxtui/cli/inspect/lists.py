@@ -80,11 +80,11 @@ class ListInputs(Struct, frozen=True, dict=True):
     def block_weights(self) -> list[BlockWeight]:
         """The blocks of the context, those with the most carried tokens first."""
         book, call, tree = self.book, self.chosen.call, self.book.session.tree
-        stays = BlockLifetimes(tree)
-        stays.advance(book.session.thread_calls(self.chosen.thread) or [call])
+        lifetimes = BlockLifetimes(tree)
+        lifetimes.advance(book.session.thread_calls(self.chosen.thread) or [call])
         strips = book.card(call.model).strips_thinking
         number = max(1, self.chosen.number)
-        weight_list = block_weights(tree, call.sent_head, self.tokens_of, stays, number, strips_thinking=strips)
+        weight_list = block_weights(tree, call.sent_head, self.tokens_of, lifetimes, number, strips_thinking=strips)
         return sorted(weight_list, key=lambda one: -one.carry)
 
     @cached_property

@@ -126,10 +126,10 @@ def curated(
     )
 
 
-def _hidden(under: PolicyContext, asked: PriceQuestion) -> int:
+def _hidden(under: PolicyContext, question: PriceQuestion) -> int:
     """Tokens of the next request, sent `under` edits, that are not in any block."""
     blocks = sum(map(under.tokens, range(len(under.context)))) - (under.freed if under.log else 0)
-    return max(0, asked.prompt.total - blocks)
+    return max(0, question.prompt.total - blocks)
 
 
 def next_head(session: Session, chosen: ChosenCall) -> int:
@@ -157,9 +157,9 @@ def _asked(
     call, replay = chosen.call, what_if.Replay(book, cache_rules_by_call(book), beside)
     charge = charge_of(call, prices)
     if chosen.number:
-        asked, _, weigh = asked_under(replay, book, call, head, lambda total: charge, under=under)
-        return asked, weigh
+        question, _, weigh = asked_under(replay, book, call, head, lambda total: charge, under=under)
+        return question, weigh
     # No call has sent any of it yet.
     found = replay.request_of(call)
-    asked = PriceQuestion(found.simulator, found.prompt, charge, found.at, place=found.ends, sent=0)
-    return asked, weigh_as_reported(book, call.model or book.session.model, head, found)
+    question = PriceQuestion(found.simulator, found.prompt, charge, found.at, place=found.ends, sent=0)
+    return question, weigh_as_reported(book, call.model or book.session.model, head, found)

@@ -169,7 +169,7 @@ def build_request_body(ready: Ready, form: str = "") -> Outgoing:
     dialect = (form or ready.form).replace("-", "_")
     takes = ready.takes._replace(prefill=ready.takes.prefill or ready.after)
     spelled = skeleton_of(ready.session.tree, call, ready.context.head)
-    return encode_outgoing(ready.applied, spelled, dialect=dialect, model=model, takes=takes)
+    return encode_outgoing(ready.applied, spelled, dialect=dialect, model=model, limits=takes)
 
 
 def own_format(ready: Ready) -> bytes:

@@ -182,19 +182,21 @@ def asked_under(
     return asked, found, weigh
 
 
-def question(replay: Replay, tree: Tree, call: Call, head: int, found: NextRequest, charge: Charge) -> PriceQuestion:
-    """The price question for `found`, the request after `call` with the context `head`, without edits."""
+def question(
+    replay: Replay, tree: Tree, call: Call, head: int, next_request: NextRequest, charge: Charge
+) -> PriceQuestion:
+    """The price question for `next_request`, the request after `call` with the context `head`, without edits."""
     parts = _parted(tree, call, head)
     return PriceQuestion(
-        found.simulator,
-        found.prompt,
+        next_request.simulator,
+        next_request.prompt,
         charge,
-        found.at,
-        place=found.ends,
+        next_request.at,
+        place=next_request.ends,
         sent=max(tree[tree.common(head, end)].depth for end in (call.raw_head, call.sent_head)),
         parts_at=parts,
-        kept=None if parts is None else _kept(replay, call, found.at),
-        floors=found.floors,
+        kept=None if parts is None else _kept(replay, call, next_request.at),
+        floors=next_request.floors,
     )
 
 

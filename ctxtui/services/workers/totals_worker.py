@@ -32,10 +32,10 @@ def load_known(
 
     The former are ordered by time, oldest first; samples are left out.
     """
-    shelf = SessionLibrary(settings, cwd)
-    every = [session for session in shelf.stored(shelf.glimpses()) if is_own_session(session)]
+    library = SessionLibrary(settings, cwd)
+    every = [session for session in library.stored(library.glimpses()) if is_own_session(session)]
     figured = {session: cache[session] for session in every if session in cache}
-    cached = shelf.remembered(session for session in every if session not in figured)
+    cached = library.remembered(session for session in every if session not in figured)
     figured |= {session: cached[session.key] for session in every if session.key in cached}
     left = []
     for session in every:

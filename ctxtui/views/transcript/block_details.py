@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 def details(
-    scene: Scene, node: int, stays: BlockLifetimes | None, repeat: Duplicate | None, room: int
+    scene: Scene, node: int, lifetimes: BlockLifetimes | None, repeat: Duplicate | None, room: int
 ) -> list[list[Span]]:
     """The detail lines for `node`'s block in `room` cells; empty if nothing is known yet, or for rules and inserts,
     which have no node."""
     # Late import: nothing is open on the first screen.
     from ctxtui.analysis.content.block_weights import block_weight
 
-    if node <= ROOT or stays is None or not scene.running.is_counted(node):
+    if node <= ROOT or lifetimes is None or not scene.running.is_counted(node):
         return []
-    weights = block_weight(node, scene.running.block_tokens(node), stays, scene.number)
+    weights = block_weight(node, scene.running.block_tokens(node), lifetimes, scene.number)
     texts = []
     removal = scene.running.absence(scene.head, node) if scene.session.tree.holds(scene.head, node) else None
     if removal is not None:

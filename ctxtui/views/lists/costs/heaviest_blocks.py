@@ -170,19 +170,19 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
 
 
 def weigh_blocks(
-    scene: Scene, stays: BlockLifetimes, ledger: CostLedger | None, repeats: Iterable[Duplicate] = ()
+    scene: Scene, lifetimes: BlockLifetimes, ledger: CostLedger | None, repeats: Iterable[Duplicate] = ()
 ) -> list[HeavyBlock]:
     """All blocks of the scene's context with carried tokens and, if `ledger` has it, cost; `repeats` are duplicates in
     this context that are found so far."""
     tree, running, number = scene.session.tree, scene.running, scene.number
     context = scene.figures.context_tokens
-    if stays.done < number:
+    if lifetimes.done < number:
         # The study has not computed them up to this call yet.
-        stays = BlockLifetimes(tree)
-        stays.advance(scene.calls)
+        lifetimes = BlockLifetimes(tree)
+        lifetimes.advance(scene.calls)
     old = stale_results(tree, scene.head, scene.turns, repeats)
     weight_list = block_weights(
-        tree, scene.head, running.block_tokens, stays, number, strips_thinking=running.strips_thinking
+        tree, scene.head, running.block_tokens, lifetimes, number, strips_thinking=running.strips_thinking
     )
     return [
         HeavyBlock(
