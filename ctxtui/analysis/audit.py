@@ -188,11 +188,9 @@ MAX_ERROR_SHARE: Final = 0.22
 class AuditedCall(Struct, frozen=True, kw_only=True):
     """One call's forecast and report, in tokens; `call` is its number in its thread, from 1.
 
-    `lo` to `hi` is the 90 % interval of `predicted`. The new figures are those beyond the report of the call
-    whose context
-    this one extends; `new_reported` is negative if content was removed. `cause` explains an error ("" if there is
-    none),
-    `asked` says that a person wrote before the call (otherwise it continues from tool results).
+    `lo` to `hi` is the 90 % interval of `predicted`. The new figures are those beyond the report of the call whose
+    context this one extends; `new_reported` is negative if content was removed. `cause` explains an error ("" if there
+    is none), `asked` says that a person wrote before the call (otherwise it continues from tool results).
     """
 
     thread: str
@@ -252,10 +250,8 @@ def summarize(rows: Sequence[AuditedCall]) -> dict[str, Any]:
     """Aggregate `rows`, in percent; None if there are no values.
 
     Errors of totals are relative to the report; errors of new tokens are relative to max(new_reported, `MIN_TOKENS`)
-    and leave
-    out calls whose new_reported is negative; widths are half of hi - lo (the x of "± x %") relative to
-    max(new_predicted,
-    `MIN_TOKENS`). Percentiles are interpolated linearly.
+    and leave out calls whose new_reported is negative; widths are half of hi - lo (the x of "± x %") relative to
+    max(new_predicted, `MIN_TOKENS`). Percentiles are interpolated linearly.
     """
     totals = [100 * abs(r.predicted - r.reported) / max(r.reported, 1) for r in rows]
     grown = [r for r in rows if r.new_reported >= 0]

@@ -29,16 +29,11 @@ _MIN_COLUMNS: Final = 5
 class LineageStep(Struct, frozen=True, kw_only=True):
     """Difference between the context of `base` and that of a later call.
 
-    `answer` and `thinking` are the parts of the base's answer that are present, thinking apart
-    (`is_whole_answer`: all of
-    it, `parts`
-    blocks without thinking); `added` are the blocks after it, `lost` those of the base's context that are absent
-    here,
-    `stale` the thinking in it of turns before the base's own, which a provider that strips thinking had removed.
-    If a
-    person wrote (`person_wrote`), such a provider removes `earlier`, the thinking before the answer, of which
-    `earlier_tokens` are
-    known by report. `nodes` are the blocks of `added`.
+    `answer` and `thinking` are the parts of the base's answer that are present, thinking apart (`is_whole_answer`: all
+    of it, `parts` blocks without thinking); `added` are the blocks after it, `lost` those of the base's context that
+    are absent here, `stale` the thinking in it of turns before the base's own, which a provider that strips thinking
+    had removed. If a person wrote (`person_wrote`), such a provider removes `earlier`, the thinking before the answer,
+    of which `earlier_tokens` are known by report. `nodes` are the blocks of `added`.
     """
 
     base: Call

@@ -34,10 +34,8 @@ class PlacementRequest(NamedTuple):
     """A request to place markers in: the context `head` in `tree`, cached by `rules`.
 
     `deepest_cached` gives the deepest node on its path with a live entry written for at least so many seconds (`ROOT`:
-    none);
-    `tokens` gives the length of a context. Only strategies that depend on the cache's content need the two.
-    `known_ends` caches
-    results of other contexts in the tree, so that successive requests take few steps.
+    none); `tokens` gives the length of a context. Only strategies that depend on the cache's content need the two.
+    `known_ends` caches results of other contexts in the tree, so that successive requests take few steps.
     """
 
     tree: Tree

@@ -56,8 +56,7 @@ def build_prompt(
     """Build the request with salt `salt` whose context is `head` in the tree of `prefixes`.
 
     `tokens` counts contexts by node, `markers` are (node, lifetime in seconds, and optionally `CacheMarker.ends`) in
-    prompt
-    order; of several at one position the last is used. `total` is the whole input in tokens if it is more than
+    prompt order; of several at one position the last is used. `total` is the whole input in tokens if it is more than
     `tokens(head)`, `answer` the node at which the answer ends.
     """
     chain = prefixes.chain(salt, head, rules.strips)

@@ -69,7 +69,7 @@ class AllSessions:
         if self._library.trouble:
             note(f"the database was skipped: {self._library.trouble}")
         own_sessions = [summary for summary in listed if is_own_session(summary) or folder is not None]
-        self._known = self._library.remembered(own_sessions)
+        self._known = self._library.load_cached(own_sessions)
         self._summaries = [
             summary for summary in own_sessions if summary.key in self._known or summary.mtime >= since - _DAY
         ]
@@ -77,7 +77,7 @@ class AllSessions:
     @property
     def known(self) -> list[SessionSummary]:
         """Sessions with figures so far, oldest first."""
-        return sorted(self._known.values(), key=lambda one: one.mtime)
+        return sorted(self._known.values(), key=lambda summary: summary.mtime)
 
     @property
     def count_unread(self) -> int:
@@ -86,14 +86,14 @@ class AllSessions:
 
     def read_usage(self) -> None:
         """Read only the usage of all other sessions' calls."""
-        self._known |= self._library.remembered(self._unread(), usage=True)
+        self._known |= self._library.load_cached(self._unread(), usage=True)
         unread = self._unread()
         if unread:
             with Working(f"reading what calls used{self._reread_note(unread)}") as work:
                 stored = self._library.figures([summary for summary in unread if not summary.path], Event())
                 for summary in chain(stored, read_usages(unread, self._settings)):
                     self._known[summary.key] = summary
-                    work.say(f"{len(self._known):,} of {len(self._summaries):,} sessions")
+                    work.show(f"{len(self._known):,} of {len(self._summaries):,} sessions")
 
     def read(self) -> Iterator[SessionSummary]:
         """Read all other sessions in full, and yield each."""
@@ -111,7 +111,7 @@ class AllSessions:
             for summary in files:
                 self._known[summary.key] = summary
                 done += 1
-                work.say(f"{done:,} of {len(self._summaries):,} sessions")
+                work.show(f"{done:,} of {len(self._summaries):,} sessions")
                 yield summary
 
     def _reread_note(self, unread: list[SessionSummary]) -> str:

@@ -25,76 +25,68 @@ MAIN_COMMANDS: Final = {
     ),
     "Measure": (
         CommandEntry("cost", "money.cost:cost", "Show what sessions cost: in all, by model, tool, day ..."),
-        CommandEntry(
-            "cache", "inspect.cache:cache", "Why the cache missed, most expensive first; the next call's forecast."
-        ),
-        CommandEntry("check", "money.check:check_", "Hold recordings against limits: context, cache, cost; for tests."),
+        CommandEntry("cache", "inspect.cache:cache", "Show why the cache missed, and what the next call reads."),
+        CommandEntry("check", "money.check:check_", "Check recordings against limits on context, cache and cost."),
     ),
     "Talk": (
         CommandEntry("chat", "manage.chat:chat", "Talk to a model: the inspector with a prompt and a running agent."),
         CommandEntry("run", "agent.run:run", "Let an agent do a task without a screen, recorded."),
-        CommandEntry("exec", "agent.exec:exec_", "Run an agent with ctxtui between it and its provider: recorded."),
+        CommandEntry("exec", "agent.exec:exec_", "Run an agent through a relay that records its requests."),
     ),
     "Change": (
-        CommandEntry("curate", "edit.curate:curate", "Print a request under edits and policies, with its price."),
+        CommandEntry("curate", "edit.curate:curate", "Print a request with edits and policies applied, and its price."),
         CommandEntry("export", "edit.export:export", "Write one context as a request body, or a session as JSONL."),
-        CommandEntry("share", "edit.share:share", "Write one call as a page to give away, secrets masked."),
+        CommandEntry("share", "edit.share:share", "Write one call as an HTML page to share, secrets masked."),
     ),
     "Set up": (
         CommandEntry("doctor", "manage.doctor:doctor", "Check this machine: terminal, packages, folders, sessions."),
-        CommandEntry("help", "help:help_", "Help on a command, or a topic: exit-codes, settings, policies."),
+        CommandEntry("help", "help:help_", "Print help on a command or topic: exit-codes, settings ..."),
     ),
 }
 """Commands in `ctxtui --help`."""
 
 OTHER_COMMANDS: Final = {
-    "A recording (besides show)": (
-        CommandEntry(
-            "growth", "inspect.growth:growth", "How a context grew, by category and phase; do N more phases fit?"
-        ),
+    "Inspect a recording": (
+        CommandEntry("growth", "inspect.growth:growth", "Show how a context grew, and whether N more phases fit."),
         CommandEntry(
             "compactions",
             "inspect.compactions:compactions",
-            "What compactions kept and lost, and what came back at what cost.",
+            "Show what compactions kept and lost, and the cost of what came back.",
         ),
-        CommandEntry("audit", "inspect.audit:audit_", "Hold forecasts of every call's input against its report."),
-        CommandEntry("findings", "money.findings:findings", "Problems found, and fixes, ranked by what they save."),
-        CommandEntry("lab", "lab.lab:lab", "Replay sessions under other policies, caches, models; no model call."),
+        CommandEntry("audit", "inspect.audit:audit_", "Compare forecasts of every call's input with its report."),
+        CommandEntry("findings", "money.findings:findings", "List problems and fixes, ranked by risk and savings."),
+        CommandEntry("lab", "lab.lab:lab", "Simulate sessions with other policies, caches and models."),
     ),
     "Before a run": (
-        CommandEntry("budget", "money.budget:budget", "Lay out a window and a project before a run: what fits."),
-        CommandEntry("count", "money.count:count", "Count tokens and price of files before anyone reads them."),
-        CommandEntry("preflight", "money.preflight:preflight", "Before a long run: limits ahead, cost, what goes."),
+        CommandEntry("budget", "money.budget:budget", "Plan a model's window for a project before a run."),
+        CommandEntry("count", "money.count:count", "Count the tokens of files, and what reading them would cost."),
+        CommandEntry("preflight", "money.preflight:preflight", "Forecast limits and cost of the next turns."),
     ),
-    "Money of all sessions": (
-        CommandEntry(
-            "stats", "money.stats:stats", "Say where tokens and money of all sessions went, and what a change did."
-        ),
-        CommandEntry("report", "edit.report:report", "Say what sessions came to: text, or --html: a page with charts."),
+    "Cost of all sessions": (
+        CommandEntry("stats", "money.stats:stats", "Show where tokens and money of all sessions went."),
+        CommandEntry("report", "edit.report:report", "Report on sessions, as text or as a page with charts."),
     ),
-    "Around agents (besides exec)": (
-        CommandEntry("hold", "agent.hold:hold", "Requests that wait under exec: release, apply, refuse."),
-        CommandEntry("proxy", "agent.proxy:proxy", "Stand between programs and providers: off ends it."),
+    "Around agents": (
+        CommandEntry("hold", "agent.hold:hold", "List held requests; release, edit or refuse them."),
+        CommandEntry("proxy", "agent.proxy:proxy", "Run a recording relay for several programs; `off` stops it."),
         CommandEntry(
             "statusline",
             "agent.statusline_command:statusline",
-            "A status line for Claude Code: context, next price, cache; install, remove.",
+            "Print, install or remove a status line for Claude Code.",
         ),
-        CommandEntry("mcp", "agent.mcp:mcp", "MCP servers: what their tools took, what is configured."),
-        CommandEntry("offline", "manage.offline:offline", "Serve the providers' APIs with no model: a test double."),
-        CommandEntry(
-            "agree", "agent.agree:agree", "Does it still work? Send calls again under policies; compare next steps."
-        ),
+        CommandEntry("mcp", "agent.mcp:mcp", "Show the tokens and cost of MCP servers' tools; configure them."),
+        CommandEntry("offline", "manage.offline:offline", "Serve the providers' APIs without a model, for tests."),
+        CommandEntry("agree", "agent.agree:agree", "Send recorded calls again under policies, and compare next steps."),
     ),
     "Stored sessions": (
         CommandEntry(
-            "session", "manage.sessions_edit:session", "Stored sessions: rename, tag, archive, delete, scrub, notes ..."
+            "session", "manage.sessions_edit:session", "Rename, tag, archive, delete or mask stored sessions ..."
         ),
-        CommandEntry("import", "manage.imports:import_", "Copy recordings into ctxtui's own database; twice is once."),
-        CommandEntry("repair", "edit.repair:repair", "Mend a session that its provider refuses, into a new file."),
-        CommandEntry("db", "manage.db:db", "Look after the database: info, index, backup, vacuum, prune."),
+        CommandEntry("import", "manage.imports:import_", "Copy recordings into ctxtui's own database."),
+        CommandEntry("repair", "edit.repair:repair", "Fix a session that its provider refuses, in a new file."),
+        CommandEntry("db", "manage.db:db", "Maintain the database: info, index, backup, vacuum, prune."),
     ),
-    "Edits": (CommandEntry("edits", "edit.edits:edits", "Print a session's edits, and what became of them per call."),),
+    "Edits": (CommandEntry("edits", "edit.edits:edits", "Print a session's edits, and their outcome in each call."),),
     "This machine": (
         CommandEntry("config", "manage.config:config", "Show every setting and where its value comes from."),
         CommandEntry("completion", "help:completion", "Print the completion script for your shell."),
@@ -106,9 +98,11 @@ _SESSION: Final = (
     CommandEntry("rename", "manage.sessions_edit:rename", "Give a stored session another title."),
     CommandEntry("tag", "manage.sessions_edit:tag", "Add or remove tags of a stored session."),
     CommandEntry("archive", "manage.sessions_edit:archive", "Hide a stored session from the lists, or show it."),
-    CommandEntry("delete", "manage.sessions_edit:delete", "Delete a stored session and what only it used."),
+    CommandEntry("delete", "manage.sessions_edit:delete", "Delete a stored session and the data that only it uses."),
     CommandEntry(
-        "subscription", "manage.sessions_edit:subscription", "Mark a session as paid by a subscription: tokens lead."
+        "subscription",
+        "manage.sessions_edit:subscription",
+        "Mark a session as paid by a subscription: tokens come first.",
     ),
     CommandEntry("scrub", "edit.scrub:scrub", "Write a masked copy of a session into the database."),
     CommandEntry("notes", "inspect.notes:notes", "Print notes and bookmarks of a session, or of all sessions."),
@@ -117,13 +111,13 @@ SESSION: Final = {entry.name: entry for entry in _SESSION}
 """Subcommands of `ctxtui session`."""
 
 _EDITS: Final = (
-    CommandEntry("pins", "edit.pins:pins", "Pinned blocks as text; a hook for compactions."),
-    CommandEntry("stage", "edit.stage:stage", "Stage pins and drops that the inspector then shows."),
+    CommandEntry("pins", "edit.pins:pins", "Print pinned blocks, or restore them after compactions."),
+    CommandEntry("stage", "edit.stage:stage", "Stage edits, which the inspector shows for review."),
 )
 EDITS: Final = {entry.name: entry for entry in _EDITS}
 """Subcommands of `ctxtui edits`, which by itself lists a session's edits."""
 
-WHY: Final = CommandEntry("why", "money.why:why", "The bill as a sum: what was carried, rewritten, new; and fixes.")
+WHY: Final = CommandEntry("why", "money.why:why", "Explain a session's cost, and what would have been cheaper.")
 
 ENTRIES: Final = {
     entry.name: entry for entries in (*MAIN_COMMANDS.values(), *OTHER_COMMANDS.values()) for entry in entries

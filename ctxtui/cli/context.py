@@ -37,7 +37,9 @@ class SessionName(click.ParamType[str]):
         files = [CompletionItem(incomplete, type="file")]
         if len(incomplete) < MIN_ID_CHARS or os.sep in incomplete:
             return files
-        ids = dict.fromkeys(one.id for one in find_recordings(Path.cwd()) if one.id.startswith(incomplete))
+        ids = dict.fromkeys(
+            recording.id for recording in find_recordings(Path.cwd()) if recording.id.startswith(incomplete)
+        )
         return [CompletionItem(id_) for id_ in ids] or files
 
 
@@ -90,9 +92,9 @@ def applied_edits_of(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> 
     """The edits applied after the `chosen` call; none, with a note, if the database cannot be read."""
     from ctxtui.services.editing.edited_request import known_edits
 
-    known = known_edits(loaded, settings, chosen)
-    note_ignored_edits(known.trouble)
-    return known.edits
+    edits_known = known_edits(loaded, settings, chosen)
+    note_ignored_edits(edits_known.trouble)
+    return edits_known.edits
 
 
 def note_ignored_edits(trouble: str) -> None:

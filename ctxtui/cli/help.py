@@ -41,12 +41,12 @@ def help_(context: click.Context, words: tuple[str, ...], free: bool) -> None:
     elif words == ("settings",):
         write(describe_settings())
     elif words == ("policies",):
-        write(_policies())
+        write(_describe_policies())
     else:
-        write(_command_help(context, words))
+        write(_format_command_help(context, words))
 
 
-def _policies() -> str:
+def _describe_policies() -> str:
     out: list[str] = []
     for policy in load_policies().values():
         out.append(f"{policy.name:<20} {policy.about}")
@@ -55,7 +55,7 @@ def _policies() -> str:
     return "\n".join(out)
 
 
-def _command_help(context: click.Context, words: tuple[str, ...]) -> str:
+def _format_command_help(context: click.Context, words: tuple[str, ...]) -> str:
     root = context.find_root()
     command: click.Command = root.command
     inner = root

@@ -25,8 +25,7 @@ def write_json(fields: Mapping[str, Any]) -> None:
     """Print `fields` as one JSON object that starts with ``schema_version``.
 
     The output is ASCII, so that terminals do not interpret it and lone surrogates are preserved. Floats are rounded to
-    hide
-    binary fractions.
+    hide binary fractions.
     """
     progress.wipe()
     indent = 1 if sys.stdout.isatty() else None
@@ -47,8 +46,8 @@ def _json_number(value: object) -> float | str:
     """A recorded number literal as a float, or as its text if no float can represent it."""
     if not isinstance(value, Number):
         raise TypeError(f"{type(value).__name__} is not a JSON value")
-    found = float(value)
-    return found if math.isfinite(found) else value.text
+    number = float(value)
+    return number if math.isfinite(number) else value.text
 
 
 def write(text: str) -> None:

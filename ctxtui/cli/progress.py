@@ -29,40 +29,40 @@ class Working:
     A nested line replaces the outer one; output of the command erases it (`wipe`).
     """
 
-    def __init__(self, doing: str) -> None:
-        self._task = doing
+    def __init__(self, task: str) -> None:
+        self._task = task
         self._progress = ""
         self._since = 0.0
         self._outer: Working | None = None
-        self._over = threading.Event()
+        self._ended = threading.Event()
 
-    def say(self, how_far: str) -> None:
+    def show(self, text: str) -> None:
         """Set the progress text; without it the seconds are shown."""
-        self._progress = how_far
+        self._progress = text
 
     def bytes(self, done: int) -> None:
         """Set the progress in bytes read."""
-        self.say(f"{done / 1_000_000:,.0f} MB")
+        self.show(f"{done / 1_000_000:,.0f} MB")
 
     def __enter__(self) -> Working:
         self._since = time.monotonic()
         if sys.stderr.isatty():
             with _LOCK:
                 self._outer, _LINE.work = _LINE.work, self
-            threading.Thread(target=self._draw_until_over, name="progress", daemon=True).start()
+            threading.Thread(target=self._draw_until_ended, name="progress", daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
+        self._ended.set()
         with _LOCK:
             if _LINE.work is self:
                 _LINE.wipe()
                 _LINE.work = self._outer
 
-    def _draw_until_over(self) -> None:
-        while not self._over.wait(UPDATE_SECONDS):
+    def _draw_until_ended(self) -> None:
+        while not self._ended.wait(UPDATE_SECONDS):
             with _LOCK:
-                if _LINE.work is self and not self._over.is_set():
+                if _LINE.work is self and not self._ended.is_set():
                     _LINE.draw(self._task, self._progress or f"{time.monotonic() - self._since:,.0f} s")
 
 
@@ -74,11 +74,11 @@ class _Line:
         self._drawn = False
         self._printed = time.monotonic()
 
-    def draw(self, doing: str, how_far: str) -> None:
+    def draw(self, task: str, progress: str) -> None:
         if time.monotonic() - self._printed < SILENT_SECONDS:
             return
         with suppress(OSError):
-            sys.stderr.write(f"\r\x1b[K{doing} … {how_far}")
+            sys.stderr.write(f"\r\x1b[K{task} … {progress}")
             sys.stderr.flush()
             self._drawn = True
 
@@ -134,11 +134,10 @@ def can_redraw() -> bool:
 
 
 class RedrawnOutput:
-    """Output that is redrawn in place: ``with Redrawn() as screen``.
+    """Output that is redrawn in place: ``with RedrawnOutput() as screen``.
 
     Each `draw` replaces the previous one; on exit it is erased, so that the final output can be printed normally.
-    Output
-    higher than the terminal is cut.
+    Output higher than the terminal is cut.
     """
 
     def __init__(self) -> None:
@@ -190,6 +189,6 @@ class _Terminal(io.StringIO):
 
 
 def _capture_lines(show: Callable[[], None]) -> list[str]:
-    with redirect_stdout(_Terminal(sys.stdout.encoding or "")) as found:
+    with redirect_stdout(_Terminal(sys.stdout.encoding or "")) as buffer:
         show()
-    return found.getvalue().splitlines()
+    return buffer.getvalue().splitlines()

@@ -23,8 +23,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command line `arguments` (without the program's name); return the exit code.
 
     The outermost boundary: every error becomes one line on standard error, with ``--json`` also JSON on standard
-    output; an
-    unexpected error is written to a log file whose name is printed.
+    output; an unexpected error is written to a log file whose name is printed.
     """
     output = _open_streams()
     _tolerant_streams()

@@ -63,5 +63,5 @@ def read_sessions(
         except CtxtuiError as error:
             failed[name] = SessionResult(name, None, error)
     with Working(doing) as line:
-        results = {result.name: result for result in run_over_sessions(work, targets, request, cluster, line.say)}
+        results = {result.name: result for result in run_over_sessions(work, targets, request, cluster, line.show)}
     return [results.get(name) or failed[name] for name in names]

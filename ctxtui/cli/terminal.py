@@ -36,16 +36,16 @@ def checks(env: Mapping[str, str]) -> Iterator[DoctorFinding]:
     )
     way_out = "use at least 80 x 24" if is_small else ""
     yield DoctorFinding("terminal", WARNING if is_small else OK, f"{columns} x {rows}, {description}", way_out)
-    yield _colours(env)
+    yield _check_colours(env)
     encoding = sys.stdout.encoding or "unknown"
     is_ascii = not encoding.lower().replace("-", "").startswith("utf")
     yield DoctorFinding(
         "encoding", WARNING if is_ascii else OK, encoding, "glyphs are drawn in ASCII" if is_ascii else ""
     )
-    yield _ambiguous()
+    yield _check_ambiguous_glyphs()
 
 
-def _colours(env: Mapping[str, str]) -> DoctorFinding:
+def _check_colours(env: Mapping[str, str]) -> DoctorFinding:
     if env.get("NO_COLOR"):
         return DoctorFinding("colours", OK, "none: NO_COLOR is set")
     if env.get("COLORTERM") in ("truecolor", "24bit"):
@@ -55,7 +55,7 @@ def _colours(env: Mapping[str, str]) -> DoctorFinding:
     return DoctorFinding("colours", OK, "16")
 
 
-def _ambiguous() -> DoctorFinding:
+def _check_ambiguous_glyphs() -> DoctorFinding:
     drawn = ambiguous_glyph_width()
     if drawn is None:
         return DoctorFinding(
@@ -71,10 +71,10 @@ def ambiguous_glyph_width() -> int | None:
     """Cells in which the terminal draws an ambiguous glyph, by its cursor report; None if it does not answer."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None
-    with _raw(sys.stdin.fileno()):
+    with _raw_mode(sys.stdin.fileno()):
         sys.stdout.write(f"\r{_PROBE}\x1b[6n")
         sys.stdout.flush()
-        answer = _answer(sys.stdin.fileno())
+        answer = _read_answer(sys.stdin.fileno())
         sys.stdout.write("\r\x1b[K")
         sys.stdout.flush()
     report = _REPORT.search(answer)
@@ -82,7 +82,7 @@ def ambiguous_glyph_width() -> int | None:
 
 
 @contextlib.contextmanager
-def _raw(fd: int) -> Iterator[None]:
+def _raw_mode(fd: int) -> Iterator[None]:
     before = termios.tcgetattr(fd)
     try:
         tty.setcbreak(fd)
@@ -91,7 +91,7 @@ def _raw(fd: int) -> Iterator[None]:
         termios.tcsetattr(fd, termios.TCSADRAIN, before)
 
 
-def _answer(fd: int) -> bytes:
+def _read_answer(fd: int) -> bytes:
     answer = b""
     while not _REPORT.search(answer) and select.select([fd], [], [], ANSWER_SECONDS)[0]:
         piece = os.read(fd, 64)

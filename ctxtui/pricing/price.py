@@ -48,8 +48,7 @@ _PRICED_FIELDS: Final = (
 class Cost(Struct, frozen=True, gc=False):
     """Price of a call in USD, in total and by part; the parts add up to the total. `version` names the price table.
 
-    `other` is charged apart from the tokens of the context: web searches, further passes of the provider
-    (compaction).
+    `other` is charged apart from the tokens of the context: web searches, further passes of the provider (compaction).
     `lacks` names fields of the report whose price is unknown; their cost is not included.
     """
 

@@ -1,1 +1,1 @@
-"""What screens and commands show, as frozen values and styled text, made without a terminal."""
+"""Contents of screens and commands as frozen values and styled text, without a terminal."""

@@ -102,7 +102,7 @@ async def test_what_was_never_sent_is_cut_at_once_and_stays_so_until_it_is_taken
         assert b"file 0150" in agent.own[1] and b"file 0150" not in seen[1].body and b"file 0000" in seen[1].body
         proof = await told(run, 1)
         assert len(proof["applied"]) == 1 and not proof["asleep"] and not proof["refused"]
-        assert proof["done"][0].startswith("1 edit of a policy applied: -$0.0")
+        assert proof["done"][0].startswith("1 policy edit applied: -$0.0")
         # The client sends it whole again, and it is cut again, with what the client itself says untouched.
         await agent.ask("go on")
         assert b"file 0150" in agent.own[2] and b"file 0150" not in seen[2].body
@@ -134,7 +134,10 @@ async def test_the_prefix_is_rewritten_only_when_the_price_says_so(tmp_path: Pat
         # The older result is free to be cut, but all behind it would be written again for a few tokens.
         await agent.ask("go on")
         waits = await told(run, 1)
-        assert waits["done"][0].startswith("1 edit of a policy waits: +$0.") and "applied" not in waits
+        assert (
+            waits["done"][0].startswith("1 policy edit postponed until the next cache miss: +$0.")
+            and "applied" not in waits
+        )
         assert seen[1].body == agent.own[1]
         (edit,) = edits(run).of(MAIN).waiting.items()
         assert edit[1] == MISS

@@ -32,7 +32,7 @@ def rows_of(study: Study, index: int = -1, shown: tuple[str, ...] | None = None,
 
 def text_of(rows: ContextRows, pane: int = 73, screen: int = 120) -> list[str]:
     """All rows as they are drawn, opened ones too."""
-    grid, out = Grid.of(pane, screen), []
+    grid, out = Grid.for_pane(pane, screen), []
     for index in range(rows.count):
         out += [plain(rows.line(index, line, grid, " ")) for line in range(rows.height(index, grid))]
     return out

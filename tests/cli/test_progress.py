@@ -36,7 +36,7 @@ def test_what_takes_long_is_said_and_goes_when_something_is_printed(
     monkeypatch.setattr(progress, "SILENT_SECONDS", 0.0)
     monkeypatch.setattr(progress, "UPDATE_SECONDS", 0.01)
     with Working("reading") as outer:
-        outer.say("3 of 40")
+        outer.show("3 of 40")
         until_true(lambda: screen.getvalue().endswith("reading … 3 of 40"))
         with Working("counting"):
             until_true(lambda: screen.getvalue().endswith("counting … 0 s"))
@@ -50,5 +50,5 @@ def test_a_pipe_gets_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", pipe := io.StringIO())
     monkeypatch.setattr(progress, "SILENT_SECONDS", 0.0)
     with Working("reading") as work:
-        work.say("3 of 40")
+        work.show("3 of 40")
     assert pipe.getvalue() == ""

@@ -16,7 +16,7 @@ _MAX_SUGGESTED: Final = 3
 
 
 class MemoryFull(CtxtuiError):
-    """A write beyond the budget: the message names file, size and budget, the way out what to shorten."""
+    """The write would exceed the budget."""
 
 
 class MemoryFolder:
@@ -42,7 +42,7 @@ class MemoryFolder:
     def view(self, path: str = "") -> str:
         """One file; without a path the names of all with their tokens."""
         if path:
-            self._named(path)
+            self._resolve_name(path)
             return decode_text(self.folder.read(path), path) or "(empty)"
         sizes = self.sizes()
         rows = [f"{name}  {tokens:,} tokens" for name, tokens in sizes.items()]
@@ -50,82 +50,81 @@ class MemoryFolder:
 
     def write(self, path: str, text: str) -> str:
         """Create a file, or replace it. Raises `MemoryFull`, `CtxtuiError`, `OSError`."""
-        place = self._named(path)
+        name = self._resolve_name(path)
         size, others = self._count(text), self.sizes()
-        before = others.pop(place, None)
+        before = others.pop(name, None)
         total = size + sum(others.values())
         if total > self.budget:
-            raise self._full(place, size, before, total, others)
+            raise self._budget_error(name, size, before, total, others)
         try:
             old: bytes | None = self.folder.read(path)
         except FileNotFoundError:
             old = None
         if not self.folder.write(path, text.encode("utf-8", "replace"), old):
-            raise CtxtuiError("the file changed meanwhile", place=place, way_out="view it and write again")
+            raise CtxtuiError("the file changed meanwhile", place=name, way_out="view it and write again")
         done = "created" if before is None else "replaced"
-        return f"{done} {place}: {size:,} tokens; memory has {total:,} of {self.budget:,}"
+        return f"{done} {name}: {size:,} tokens; memory has {total:,} of {self.budget:,}"
 
     def edit(self, path: str, old: str, new: str) -> str:
         """Replace a text that occurs once in a file. Raises what `write` raises, and `BadInput`."""
-        self._named(path)
+        self._resolve_name(path)
         text = decode_text(self.folder.read(path), path)
         count = text.count(old) if old else 0
         if count != 1:
             raise BadInput(
-                f"old is {count} times in the file", place=path, way_out="give a text that stands there once"
+                f"old is {count} times in the file", place=path, way_out="give a text that occurs exactly once"
             )
         return self.write(path, text.replace(old, new))
 
     def delete(self, path: str) -> str:
         """Delete a file. Raises `CtxtuiError`, `OSError`."""
-        self._named(path)
+        self._resolve_name(path)
         self.folder.delete(path)
         return f"deleted {path}; memory has {sum(self.sizes().values()):,} of {self.budget:,} tokens"
 
-    def _named(self, path: str) -> str:
-        """The resolved path of the memory file `path`, which has no part that begins with a dot.
-
-        Other files in the folder are not memory. Raises `BadInput`, `CtxtuiError`.
-        """
+    def _resolve_name(self, path: str) -> str:
+        """Resolve the path of a memory file, in which no part begins with a dot. Raises `BadInput`, `CtxtuiError`."""
         self.folder.check_writable(path)
-        place = self.folder.resolve(path).as_posix()
-        if any(part.startswith(".") for part in place.split("/")):
+        name = self.folder.resolve(path).as_posix()
+        if any(part.startswith(".") for part in name.split("/")):
             raise BadInput("a memory file's name does not begin with a dot", place=path)
-        return place
+        return name
 
-    def _full(self, path: str, size: int, before: int | None, total: int, others: Mapping[str, int]) -> MemoryFull:
+    def _budget_error(
+        self, path: str, size: int, before: int | None, total: int, others: Mapping[str, int]
+    ) -> MemoryFull:
         over = total - self.budget
-        largest = sorted(others.items(), key=lambda one: -one[1])[:_MAX_SUGGESTED]
-        named = ", ".join(f"{name} ({tokens:,})" for name, tokens in largest)
+        largest = sorted(others.items(), key=lambda item: -item[1])[:_MAX_SUGGESTED]
+        names = ", ".join(f"{name} ({tokens:,})" for name, tokens in largest)
         was = f", {before:,} before" if before is not None else ""
         return MemoryFull(
             f"not written: {path} would have {size:,} tokens{was}, and memory {total:,} of {self.budget:,}",
             place=path,
-            way_out=f"shorten it by {over:,} tokens" + (f", or shorten or delete {named}" if named else ""),
+            way_out=f"shorten it by {over:,} tokens" + (f", or shorten or delete {names}" if names else ""),
         )
 
 
 def memory_tools(memory: MemoryFolder) -> tuple[Tool, ...]:
     """Make the tools that manage `memory`. They write without permission, but only these files."""
 
-    def view(_: Workspace, given: Mapping[str, Json]) -> str:
-        return memory.view(given.get("path", ""))
+    def view(_: Workspace, arguments: Mapping[str, Json]) -> str:
+        return memory.view(arguments.get("path", ""))
 
-    def create(_: Workspace, given: Mapping[str, Json]) -> str:
-        return memory.write(given["path"], given["content"])
+    def create(_: Workspace, arguments: Mapping[str, Json]) -> str:
+        return memory.write(arguments["path"], arguments["content"])
 
-    def edit(_: Workspace, given: Mapping[str, Json]) -> str:
-        return memory.edit(given["path"], given["old"], given["new"])
+    def edit(_: Workspace, arguments: Mapping[str, Json]) -> str:
+        return memory.edit(arguments["path"], arguments["old"], arguments["new"])
 
-    def delete(_: Workspace, given: Mapping[str, Json]) -> str:
-        return memory.delete(given["path"])
+    def delete(_: Workspace, arguments: Mapping[str, Json]) -> str:
+        return memory.delete(arguments["path"])
 
     text: Json = {"type": "string", "description": "The whole text of the file."}
     return (
         Tool(
             "memory_view",
             f"Your memory: files that you find in every conversation, at most {memory.budget:,} tokens in all. Without "
-            "a path: their names and sizes.",
+            "a path it lists their names and sizes.",
             {"path": _PATH},
             view,
         ),
@@ -138,11 +137,11 @@ def memory_tools(memory: MemoryFolder) -> tuple[Tool, ...]:
         ),
         Tool(
             "memory_edit",
-            "Replace a text that stands once in a memory file.",
+            "Replace a text that occurs exactly once in a memory file.",
             {
                 "path": _PATH,
                 "old": {"type": "string", "description": "The exact text to be replaced."},
-                "new": {"type": "string", "description": "What stands there instead."},
+                "new": {"type": "string", "description": "The replacement text."},
             },
             edit,
             ("path", "old", "new"),

@@ -13,19 +13,22 @@ from ctxtui.core.turns import is_read
 
 
 class BlockWeight(Struct, frozen=True, kw_only=True):
-    """One block with its `tokens`, and the number of `calls` that held it up to the one shown.
+    """A block of a context, with the calls that contained it.
 
-    `since` is the number (from 1) of the first of them (0: none yet). `stability` is its cache stability
-    (`BlockLifetimes.stability`): `held` of `further` calls had it with an unchanged prefix.
+    `tokens`: its tokens.
+    `calls`: number of calls, up to the weighed one, whose context contains it.
+    `first_call`: number (from 1) of the first of them; 0: none yet.
+    `stability`: its cache stability (`BlockLifetimes.stability`).
+    `stable_calls`: number of the `later_calls` in which the block and everything before it were unchanged.
     """
 
     node: int
     tokens: int
     calls: int
-    since: int
+    first_call: int
     stability: str
-    held: int
-    further: int
+    stable_calls: int
+    later_calls: int
 
     @property
     def carry(self) -> int:
@@ -34,29 +37,35 @@ class BlockWeight(Struct, frozen=True, kw_only=True):
 
 
 def block_weights(
-    tree: Tree, head: int, own: Callable[[int], int], lifetimes: BlockLifetimes, number: int, *, strips_thinking: bool
+    tree: Tree,
+    head: int,
+    tokens_of: Callable[[int], int],
+    lifetimes: BlockLifetimes,
+    number: int,
+    *,
+    strips_thinking: bool,
 ) -> Iterator[BlockWeight]:
     """Yield the weight of every block that the provider reads of the context `head`.
 
-    It is the context of call `number` (from 1). `own` gives the tokens of a node's block; `lifetimes` must include
-    the thread's calls up to that one.
+    It is the context of call `number` (from 1). `tokens_of` returns the tokens of a node's block; `lifetimes` must
+    include the thread's calls up to that one.
     """
     for node in tree.path(head):
         if tree[node].block.kind != HEADER and is_read(tree, head, node, strips_thinking=strips_thinking):
-            yield block_weight(node, own(node), lifetimes, number)
+            yield block_weight(node, tokens_of(node), lifetimes, number)
 
 
 def block_weight(node: int, tokens: int, lifetimes: BlockLifetimes, number: int) -> BlockWeight:
-    """Weight of one block with its `tokens`, up to the thread's call `number`."""
-    first = lifetimes.first_call(node)
-    since = 0 if first is None else first + 1
-    stability, held, further = lifetimes.stability(node)
+    """Weigh one block with its `tokens`, up to the thread's call `number` (from 1)."""
+    first_index = lifetimes.first_call(node)
+    first_call = 0 if first_index is None else first_index + 1
+    stability, stable_calls, later_calls = lifetimes.stability(node)
     return BlockWeight(
         node=node,
         tokens=tokens,
         calls=lifetimes.count_calls(node, number),
-        since=since,
+        first_call=first_call,
         stability=stability,
-        held=held,
-        further=further,
+        stable_calls=stable_calls,
+        later_calls=later_calls,
     )

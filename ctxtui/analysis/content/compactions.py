@@ -1,9 +1,7 @@
 """Effects of compactions: facts kept by the summary, facts lost, and the cost of recovering them.
 
-*Facts* of the previous context are files that were read or changed, literals (paths, ids, numbers, error lines,
-as in
-`curation.price.dependence`) and decisions: instructions of a person, and sentences in which the model states a
-choice
+*Facts* of the previous context are files that were read or changed, literals (paths, ids, numbers, error lines, as in
+`curation.price.dependence`) and decisions: instructions of a person, and sentences in which the model states a choice
 or a finding.
 """
 

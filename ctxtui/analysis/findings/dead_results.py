@@ -18,7 +18,7 @@ MIN_TOKENS = 1_000
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report results of the context that were never quoted."""
     here = inputs.policy_context
-    dead = find_dead_results(here.context.tree, inputs.calls, inputs.costs.stays, inputs.costs.running.block_tokens)
+    dead = find_dead_results(here.context.tree, inputs.calls, inputs.costs.lifetimes, inputs.costs.running.block_tokens)
     results_ = set(results(here))
     at = [p for is_single in dead.dead if (p := inputs.position(is_single.node)) is not None and p in results_]
     free = [p for p in at if here.is_unchanged(p) and p not in here.pinned and p not in here.reverted_by_user]

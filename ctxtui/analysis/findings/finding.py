@@ -123,7 +123,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
 
     def first_call(self, position: int) -> int:
         """The number (from 1) of the call that first sent the block at `position`."""
-        first = self.costs.stays.first_call(self.policy_context.context.nodes[position])
+        first = self.costs.lifetimes.first_call(self.policy_context.context.nodes[position])
         return (len(self.calls) if first is None else first) + 1
 
     def position(self, node: int) -> int | None:
@@ -131,7 +131,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
 
         None if it is not in the context unchanged.
         """
-        there = self.costs.stays.node_at_call(node, len(self.calls) - 1)
+        there = self.costs.lifetimes.node_at_call(node, len(self.calls) - 1)
         nodes = self.policy_context.context.nodes
         depth = self.policy_context.context.tree[there].depth - 1 if there is not None else -1
         return depth if 0 <= depth < len(nodes) and nodes[depth] == there else None
@@ -175,7 +175,7 @@ def measure_edits(inputs: FindingInputs, edits: Sequence[Edit], min_tokens: int 
     """
     if not edits:
         return None
-    here, stays = inputs.policy_context, inputs.costs.stays
+    here, stays = inputs.policy_context, inputs.costs.lifetimes
     after = here.under(edits).applied
     if after.refused:
         raise NothingToStage(f"the provider would refuse it: {after.refused}")

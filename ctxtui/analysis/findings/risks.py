@@ -46,7 +46,7 @@ class RiskKind:
             says=self._says.replace("{things}", self._things if len(blocks) == 1 else f"{self._things}s"),
             cure=self._cure,
             tokens=sum(here.size(p) for p in blocks),
-            calls=max(given.costs.stays.count_calls(here.context.nodes[p], len(given.calls)) for p in blocks),
+            calls=max(given.costs.lifetimes.count_calls(here.context.nodes[p], len(given.calls)) for p in blocks),
             count=len(blocks),
             names=tuple(what),
             edits=edits,

@@ -184,11 +184,9 @@ class SentAgain(NamedTuple):
 class Growth(Struct, frozen=True, kw_only=True):
     """Growth of the context of `thread`.
 
-    `stretch` are the calls (from 1) that the `shape` is fitted to: the last ones without a compaction between
-    them.
-    `phases` are named by `rule`; `dead_usd` is the cost of the dead results so far (None: unknown). `lacks` lists
-    what is
-    missing, with reasons.
+    `stretch` are the calls (from 1) that the `shape` is fitted to: the last ones without a compaction between them.
+    `phases` are named by `rule`; `dead_usd` is the cost of the dead results so far (None: unknown). `lacks` lists what
+    is missing, with reasons.
     """
 
     thread: str
@@ -313,7 +311,7 @@ def thread_growth(
     sending = ResentTracker(book, lambda _: thread.running)
     before = [sending.add_call(call).tokens for call in thread.calls]
     sent = sum(call.usage.input for call in thread.calls if call.usage is not None)
-    dead = find_dead_results(thread.tree, thread.calls, thread.stays, thread.running.block_tokens)
+    dead = find_dead_results(thread.tree, thread.calls, thread.lifetimes, thread.running.block_tokens)
     usd = sum(thread.input_usd(one.node) for one in dead.dead) if priced and dead.dead else None
     return Growth(
         thread=thread.thread,

@@ -40,12 +40,10 @@ class Start(NamedTuple):
 class Phase(Struct, frozen=True):
     """One phase: calls `first` to `last` (from 1).
 
-    Tokens: `before` is the context of the previous call (0 for the first), `end` that of its last call, `peak`
-    its largest,
-    `sent` all input and `answered` all output in it. `usd` is the cost of its calls: None if a price is unknown
-    or the
-    answers of `partial` calls are partly reported (`least` is the known part), or, if not `priced`, not known
-    yet.
+    Tokens: `before` is the context of the previous call (0 for the first), `end` that of its last call, `peak` its
+    largest, `sent` all input and `answered` all output in it. `usd` is the cost of its calls: None if a price is
+    unknown or the answers of `partial` calls are partly reported (`least` is the known part), or, if not `priced`, not
+    known yet.
     """
 
     name: str

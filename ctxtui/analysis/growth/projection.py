@@ -241,8 +241,7 @@ def project_costs(
 ) -> Range | None:
     """Cost of `ahead` units in USD; None if no price is known.
 
-    Each unit so far gives a cost per token of its context, which is applied to the contexts ahead, plus its
-    answers.
+    Each unit so far gives a cost per token of its context, which is applied to the contexts ahead, plus its answers.
     `context` is the current size; it grows by `growth` per unit, at most to the `window` (0: no limit).
     """
     most = window or math.inf

@@ -18,13 +18,10 @@ _FOLDS = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
 class ThreadNode(Struct, frozen=True, kw_only=True):
     """One thread: `depth` below the main one, `last` among its parent's children.
 
-    `tokens` is the context of its last call, `peak` its largest (None: not known yet), `sent` all reported input
-    and
-    `answered` all output (None: no report); of `partial` calls only the known part counts. `usd` is the cost of
-    its calls:
-    None if unknown, or not known yet (then `priced` is False); `least` is the known part. `since` is the parent's
-    call
-    (from 1) after which it began, 0 if unknown; `folds` counts its compactions.
+    `tokens` is the context of its last call, `peak` its largest (None: not known yet), `sent` all reported input and
+    `answered` all output (None: no report); of `partial` calls only the known part counts. `usd` is the cost of its
+    calls: None if unknown, or not known yet (then `priced` is False); `least` is the known part. `since` is the
+    parent's call (from 1) after which it began, 0 if unknown; `folds` counts its compactions.
     """
 
     id: str

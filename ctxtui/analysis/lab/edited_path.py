@@ -32,8 +32,7 @@ Propose = Callable[[Applied, tuple[Edit, ...]], tuple[tuple[Edit, ...], Applied]
 class EditedPath:
     """Requests of one thread under a growing log of edits, as paths in `tree`.
 
-    `is_rebuilt`: no request is recorded, so that requests are built anew and leave out what the provider would
-    refuse.
+    `is_rebuilt`: no request is recorded, so that requests are built anew and leave out what the provider would refuse.
     `same` is called with each sent node and the recorded one it copies.
     """
 

@@ -15,7 +15,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import RAW, Applied
 from ctxtui.curation.apply.standing_markers import markers_under_edits
 
-LIVES: Final = ("5m", "1h")
+LIFETIMES: Final = ("5m", "1h")
 """The client's own markers, with this lifetime for all of them."""
 
 PlacedMarker = tuple[int, float, int]
@@ -24,7 +24,7 @@ PlacedMarker = tuple[int, float, int]
 
 def strategy_names() -> tuple[str, ...]:
     """Names of all cache strategies, as used on the command line."""
-    return (RECORDED, *LIVES, *(spell_name(strategy.name) for strategy in STRATEGIES))
+    return (RECORDED, *LIFETIMES, *(spell_name(strategy.name) for strategy in STRATEGIES))
 
 
 def spell_name(name: str) -> str:
@@ -44,8 +44,7 @@ class VariantRequest(NamedTuple):
     """A request under a variant: its recorded `call`, and the `head` that is sent.
 
     `applied` are the edits that produced it, `path` holds its blocks. `life` is the client's lifetime ("": the
-    default),
-    `marked` whether it sets markers at all if none are recorded.
+    default), `marked` whether it sets markers at all if none are recorded.
     """
 
     call: Call
@@ -89,7 +88,7 @@ def place_markers(
             node = here.head if marker.ends == 1 else message_before(tree, here.head)
             if marker.ends and node != ROOT:
                 markers.append((node, marker.life, marker.ends))
-    if name in LIVES and rules.mechanism.writes_at_markers:
+    if name in LIFETIMES and rules.mechanism.writes_at_markers:
         markers = [(node, rules.seconds(name), ends) for node, _, ends in markers]
     return markers, own.explicit if own is not None else False
 

@@ -24,14 +24,11 @@ _COMPACTED: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 class LabRow(Struct, frozen=True, kw_only=True):
     """A session under one variant, in tokens; None if unknown.
 
-    ``as_recorded`` has the reported and paid figures, the others add the simulated differences. `usd` includes
-    calls that
-    no variant can be tried on, and is a lower bound (`at_least`) if the record is incomplete. `settings` are the
-    policy's,
-    `given` those that are not defaults. `over` calls were above the usable window, the first of them number
-    `first_overflow`; `dependence` removed blocks are still quoted later. `curve` is the context of each call,
-    `edits` are
-    the policy's by thread, `refused` is the reason why some were left out.
+    ``as_recorded`` has the reported and paid figures, the others add the simulated differences. `usd` includes calls
+    that no variant can be tried on, and is a lower bound (`at_least`) if the record is incomplete. `settings` are the
+    policy's, `given` those that are not defaults. `over` calls were above the usable window, the first of them number
+    `first_overflow`; `dependence` removed blocks are still quoted later. `curve` is the context of each call, `edits`
+    are the policy's by thread, `refused` is the reason why some were left out.
     """
 
     policy: str

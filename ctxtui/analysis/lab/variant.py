@@ -21,8 +21,7 @@ RECORDED: Final = "recorded"
 class Variant(Struct, frozen=True, kw_only=True):
     """One way to simulate a session.
 
-    The `steps` of the policy or profile `policy` before every call, the markers of the strategy `cache`, and
-    another
+    The `steps` of the policy or profile `policy` before every call, the markers of the strategy `cache`, and another
     `model` ("": as recorded).
     """
 
@@ -47,15 +46,11 @@ class Variant(Struct, frozen=True, kw_only=True):
 class VariantCall(Struct, frozen=True, kw_only=True):
     """One call under a variant, in tokens.
 
-    `id` is the recorded call's, `number` counts the calls of the session from 1, `head` is the node of its
-    context. `read`,
-    `write` and `fresh` add up to `context`; None if no cache can be simulated, and `usage` has them by written
-    lifetime.
-    `output` is as reported, or as counted from the recorded answer (None: neither), `usd` None if no price is
-    known. `less`
-    are the tokens that edits removed from the recorded call's reads, writes and fresh input. `rewrites`: it does
-    not
-    continue the previous call of its thread. `over`: above the usable window.
+    `id` is the recorded call's, `number` counts the calls of the session from 1, `head` is the node of its context.
+    `read`, `write` and `fresh` add up to `context`; None if no cache can be simulated, and `usage` has them by written
+    lifetime. `output` is as reported, or as counted from the recorded answer (None: neither), `usd` None if no price is
+    known. `less` are the tokens that edits removed from the recorded call's reads, writes and fresh input. `rewrites`:
+    it does not continue the previous call of its thread. `over`: above the usable window.
     """
 
     id: str

@@ -15,7 +15,7 @@ from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.analysis.lab.edited_path import EditedPath, Propose
-from ctxtui.analysis.lab.placed_markers import LIVES, VariantRequest, place_markers
+from ctxtui.analysis.lab.placed_markers import LIFETIMES, VariantRequest, place_markers
 from ctxtui.analysis.lab.recorded_steps import RecordedStep
 from ctxtui.analysis.lab.shared_context import SharedContext
 from ctxtui.analysis.lab.variant import Summaries, Variant, VariantCall, VariantRun
@@ -51,11 +51,10 @@ class SentLengths:
     """Tokens up to a node of the request with context `head` and `total` tokens.
 
     It is sent for a recorded one of `own` tokens. A common prefix has its reported length, and edited parts are
-    counted, as in the price tag
-    (`curation.price.edited_prompt`): unrecorded or miscounted tokens are at the position where a report first
-    showed them, not all at the front. Without an earlier report, or with another model's (`told` is False), the
-    `hidden` tokens are at the front. `shared` caches lengths of the recorded request by node for other variants
-    with the same model.
+    counted, as in the price tag (`curation.price.edited_prompt`): unrecorded or miscounted tokens are at the position
+    where a report first showed them, not all at the front. Without an earlier report, or with another model's (`told`
+    is False), the `hidden` tokens are at the front. `shared` caches lengths of the recorded request by node for other
+    variants with the same model.
     """
 
     def __init__(
@@ -447,7 +446,7 @@ class VariantPass:
 
     def _is_expired(self, step: RecordedStep, rules: CacheRules) -> bool:
         """Whether the pause before a call was longer than the lifetime of this variant's entries."""
-        life = self.variant.cache if self.variant.cache in LIVES else step.life
+        life = self.variant.cache if self.variant.cache in LIFETIMES else step.life
         return rules.mechanism.writes_at_markers and rules.seconds(life) < step.pause
 
     def _end(self, thread: str) -> None:

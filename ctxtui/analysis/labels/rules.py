@@ -23,15 +23,12 @@ _SAFE: Final = re.compile(r"[ !#-\[\]-~]+")
 class LabelRule(Struct, frozen=True, kw_only=True):
     """A search for segments, and their label.
 
-    `name` is the rule's own, `label` that of its segments, `category` the one in which their tokens count ("":
-    the block's
-    own). One of three defines the search: `between` two tags, `regex` (its group ``segment`` if it has one, else
-    the whole
-    match), or `pointers` (RFC 6901, ``*`` for every member) into the JSON in the text, whose value must hold one
-    of
-    `beside` if there are any. Only blocks of the categories `within` are searched, only parts with the label
-    `inside` if
-    given, only blocks whose JSON holds one of `needles` if any. `place` is the position of the rule's definition.
+    `name` is the rule's own, `label` that of its segments, `category` the one in which their tokens count ("": the
+    block's own). One of three defines the search: `between` two tags, `regex` (its group ``segment`` if it has one,
+    else the whole match), or `pointers` (RFC 6901, ``*`` for every member) into the JSON in the text, whose value must
+    hold one of `beside` if there are any. Only blocks of the categories `within` are searched, only parts with the
+    label `inside` if given, only blocks whose JSON holds one of `needles` if any. `place` is the position of the rule's
+    definition.
     """
 
     name: str

@@ -52,16 +52,16 @@ class ThreadCosts:
         self.thread = thread
         self.calls = book.session.thread_calls(thread)[:until]
         self.running = running
-        self.stays = BlockLifetimes(self.tree)
-        self.stays.advance(self.calls)
-        self.ledger = CostLedger(book, running, self.stays)
+        self.lifetimes = BlockLifetimes(self.tree)
+        self.lifetimes.advance(self.calls)
+        self.ledger = CostLedger(book, running, self.lifetimes)
         self.ledger.advance(self.calls, costs, len(self.calls))
         self._book = book
         self._resent: list[Resent] | None = None
 
     def nodes(self) -> list[int]:
         """First node of every block that was sent, without headers."""
-        return [node for node in self.stays.all_nodes() if self.tree[node].block.kind != HEADER]
+        return [node for node in self.lifetimes.all_nodes() if self.tree[node].block.kind != HEADER]
 
     def unrecorded_tokens(self, index: int) -> int:
         """Unrecorded tokens of call `index` (from 0)."""
@@ -80,9 +80,9 @@ class ThreadCosts:
         0 if the last call had it.
         """
         last = len(self.calls) - 1
-        there = self.stays.node_at_call(node, last)
+        there = self.lifetimes.node_at_call(node, last)
         if there is None:
-            return max((stop for _, stop, _ in self.stays.stretches(node, last + 1)), default=0) + 1
+            return max((stop for _, stop, _ in self.lifetimes.stretches(node, last + 1)), default=0) + 1
         absent = self._book.contexts.absences_at(self.calls[last].sent_head).get(there)
         return absent.since if absent is not None else 0
 
@@ -113,7 +113,7 @@ def most_expensive_blocks(threads: list[ThreadCosts], most: int) -> list[Expensi
         for node in thread.nodes():
             digest = thread.tree[node].block.digest
             where.setdefault(digest, []).append((thread, node))
-            weight = thread.running.block_tokens(node) * thread.stays.count_calls(node, len(thread.calls))
+            weight = thread.running.block_tokens(node) * thread.lifetimes.count_calls(node, len(thread.calls))
             carried[digest] = carried.get(digest, 0) + weight
     # Cost is roughly proportional to tokens x calls: far more candidates than requested are priced.
     likely = sorted(carried, key=lambda digest: -carried[digest])[: most * _CANDIDATES_PER_BLOCK]

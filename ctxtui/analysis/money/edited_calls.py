@@ -178,7 +178,7 @@ class EditedThread(NamedTuple):
         context, nodes = here.context, dict[int, int]()
         for position, tokens in freed.items():
             target = context.target(min(position, len(context) - 1))
-            node = self.ledger.stays.node_of(target.digest, target.occurrence + 1)
+            node = self.ledger.lifetimes.node_of(target.digest, target.occurrence + 1)
             if node is not None:
                 nodes[node] = nodes.get(node, 0) + tokens
         return nodes

@@ -48,7 +48,7 @@ _NO_RATES = CallRates(0, 0, (0.0, 0.0, 0.0), 0.0)
 class CostLedger:
     """Running costs of one thread, added call by call with `advance`.
 
-    Only calls with report and price count. `lifetimes` gives the calls that held each block; it is advanced with the
+    Only calls with report and price count. `lifetimes` has the calls that contained each block; it is advanced with the
     ledger.
     """
 
@@ -57,7 +57,7 @@ class CostLedger:
         self._running = running
         self.version = running.version
         """Version of the weights that costs were shared out by."""
-        self.stays = lifetimes
+        self.lifetimes = lifetimes
         self._reads, self._writes = array("i"), array("i")
         """The members of `CallRates`, a column for each (of the rates one for all three)."""
         self._rates, self._answers = array("d"), array("d")
@@ -86,7 +86,7 @@ class CostLedger:
             call = calls[index]
             if call.id not in costs or not self._running.is_counted(max(call.sent_head, call.response_head)):
                 break
-            self.stays.advance(calls, index + 1 - self.stays.done)
+            self.lifetimes.advance(calls, index + 1 - self.lifetimes.done)
             self._add_call(index, call, costs[call.id])
         return self.done
 
@@ -202,8 +202,8 @@ class CostLedger:
         Written once as an answer, then part of every context that held it. None until the first call that held it
         is added.
         """
-        last, made = min(calls, self.done), self.stays.answering_call(node)
-        first = self.stays.first_call(node)
+        last, made = min(calls, self.done), self.lifetimes.answering_call(node)
+        first = self.lifetimes.first_call(node)
         if not any(at is not None and at < self.done for at in (made, first)):
             return None
         usd = self._answers[made] if made is not None and made < last else 0.0
@@ -215,7 +215,7 @@ class CostLedger:
         Thinking only to the end of its turn if it is removed then.
         """
         tree = self._book.session.tree
-        every = self.stays.stretches(node, min(calls, self.done))
+        every = self.lifetimes.stretches(node, min(calls, self.done))
         if tree[node].category != _THINKING or not self._running.strips_thinking:
             return every
         return [

@@ -22,18 +22,16 @@ TOLERANCE: Final = 0.05
 class Figures(Struct, frozen=True, kw_only=True):
     """Figures of a recording; None: unknown.
 
-    `context_tokens` is the largest input of a call, `block_chars` the characters of the longest block sent
-    (system, tools, messages). `cache_read` is THE hit rate: tokens read from the cache / all input tokens, over
-    every call whose provider reports cache figures (None for a single call, which could not hit);
-    `cache_read_of_unwritten` is the other common definition, read / (read + fresh), which leaves writes out.
-    `rewrites` counts calls that paid again for cached tokens (see `analysis.money.bill`), `cost_usd` is the list
-    price: if `unpriced_calls` lack one, or `partial_calls` are not fully reported, it is unknown, but between
-    `cost_usd_at_least` and `cost_usd_at_most`. `read_per_write` is tokens read from the cache / tokens written to
-    it, `call_seconds` the duration of the longest call. Only computed if a limit is set: `repeats` is the longest
-    run of
-    the same calls with the same answers, `secrets` the number of blocks with one, `lost_facts` the number of
-    files,
-    decisions and literals lost in compactions.
+    `context_tokens` is the largest input of a call, `block_chars` the characters of the longest block sent (system,
+    tools, messages). `cache_read` is THE hit rate: tokens read from the cache / all input tokens, over every call whose
+    provider reports cache figures (None for a single call, which could not hit); `cache_read_of_unwritten` is the other
+    common definition, read / (read + fresh), which leaves writes out. `rewrites` counts calls that paid again for
+    cached tokens (see `analysis.money.bill`), `cost_usd` is the list price: if `unpriced_calls` lack one, or
+    `partial_calls` are not fully reported, it is unknown, but between `cost_usd_at_least` and `cost_usd_at_most`.
+    `read_per_write` is tokens read from the cache / tokens written to it, `call_seconds` the duration of the longest
+    call. Only computed if a limit is set: `repeats` is the longest run of the same calls with the same answers,
+    `secrets` the number of blocks with one, `lost_facts` the number of files, decisions and literals lost in
+    compactions.
     """
 
     calls: int = 0

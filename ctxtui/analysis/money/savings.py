@@ -94,7 +94,9 @@ def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
 def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Cure | None:
     """Leave out tool definitions that no call of the thread used, from the start: nothing is rewritten."""
     tree = thread.tree
-    used = {names.label(tree[n]) for n in (*thread.nodes(), *thread.stays.answer_nodes()) if tree[n].category == _CALL}
+    used = {
+        names.label(tree[n]) for n in (*thread.nodes(), *thread.lifetimes.answer_nodes()) if tree[n].category == _CALL
+    }
     defined = [n for n in thread.nodes() if tree[n].category == _TOOLS and tree[n].place.section == "tools"]
     idle = [n for n in defined if names.label(tree[n]) not in used]
     freed = {n: thread.running.block_tokens(n) for n in idle}
@@ -179,7 +181,7 @@ def _results(thread: ThreadCosts) -> list[int]:
     tree, own = thread.tree, thread.running.block_tokens
     large = [node for node in thread.nodes() if tree[node].category == _RESULT and own(node) >= MIN_TOKENS]
     if len(large) > _MAX_RESULTS:
-        large.sort(key=lambda node: -own(node) * thread.stays.count_calls(node, len(thread.calls)))
+        large.sort(key=lambda node: -own(node) * thread.lifetimes.count_calls(node, len(thread.calls)))
     return large[:_MAX_RESULTS]
 
 
@@ -198,8 +200,8 @@ def _clearings(thread: ThreadCosts, index: int, by: Rates, results: Sequence[int
     end = call.usage.cache_read / scale - thread.unrecorded_tokens(index) if call.usage is not None and scale else 0.0
     dearer = max(0.0, unread_rate(call, by) - by.read) * scale
     saved, gone, gone_read, count = 0.0, 0, 0, 0
-    before = [node for node in results if (thread.stays.first_call(node) or 0) < index]
-    present = {there: node for node in before if (there := thread.stays.node_at_call(node, index)) is not None}
+    before = [node for node in results if (thread.lifetimes.first_call(node) or 0) < index]
+    present = {there: node for node in before if (there := thread.lifetimes.node_at_call(node, index)) is not None}
     for there in _deepest_first(thread, present.keys() - newest):
         node = present[there]
         own = running.block_tokens(node)
@@ -219,8 +221,8 @@ def _deepest_first(thread: ThreadCosts, nodes: Iterable[int]) -> list[int]:
 def cleared_nodes(thread: ThreadCosts, cure: Cure) -> list[int]:
     """Nodes of the results that `cure` clears, in the context of its call."""
     index = cure.call - 1
-    before = [node for node in _results(thread) if (thread.stays.first_call(node) or 0) < index]
-    present = {there for node in before if (there := thread.stays.node_at_call(node, index)) is not None}
+    before = [node for node in _results(thread) if (thread.lifetimes.first_call(node) or 0) < index]
+    present = {there for node in before if (there := thread.lifetimes.node_at_call(node, index)) is not None}
     return _deepest_first(thread, present - _newest_results(thread, thread.calls[index].sent_head))[: cure.count]
 
 

@@ -31,11 +31,9 @@ _LISTED: Final = re.compile(r"^mcp__[A-Za-z0-9_.-]+?__[A-Za-z0-9_.-]+$", re.MULT
 class ToolCosts(Struct, frozen=True, kw_only=True):
     """One tool in one session. Calls are numbered from 0, in the session's order.
 
-    `mcp` says that its server is shown to be an MCP server. `tokens` of its last definition (None: not recorded),
-    its
-    `state` (`LOADED` ...), the stretches of calls (first, end) that `carried` the definition, the calls that
-    `called` it
-    (once for each use), the tokens of its `results`, and the input cost of the definition, and of its calls and
+    `mcp` says that its server is shown to be an MCP server. `tokens` of its last definition (None: not recorded), its
+    `state` (`LOADED` ...), the stretches of calls (first, end) that `carried` the definition, the calls that `called`
+    it (once for each use), the tokens of its `results`, and the input cost of the definition, and of its calls and
     results.
     """
 
@@ -132,7 +130,7 @@ class _Reading:
         first_reads: dict[str, int] = {}
         for node in thread.nodes():
             if self._tree[node].category == _RESULT:
-                first = thread.stays.first_call(node) or 0
+                first = thread.lifetimes.first_call(node) or 0
                 for name in referenced_tools(self._tree[node].block):
                     first_reads[name] = min(first, first_reads.get(name, first))
         return first_reads
@@ -140,7 +138,9 @@ class _Reading:
     def _define(self, thread: ThreadCosts, node: int, searched: dict[str, int]) -> None:
         usd, tokens = thread.input_usd(node), thread.running.block_tokens(node)
         stood = [
-            index for start, stop, _ in thread.stays.stretches(node, len(thread.calls)) for index in range(start, stop)
+            index
+            for start, stop, _ in thread.lifetimes.stretches(node, len(thread.calls))
+            for index in range(start, stop)
         ]
         for definition in read_definitions(self._tree[node].block):
             tool = self._tool(definition.server, definition.name)
@@ -190,14 +190,14 @@ class _Reading:
 
     def _is_new(self, thread: ThreadCosts, node: int) -> bool:
         """Whether no other thread had the block: some begin with a copy of another's history."""
-        key = (self._tree[node].block.digest, thread.stays.nth(node))
+        key = (self._tree[node].block.digest, thread.lifetimes.nth(node))
         if key in self._counted:
             return False
         self._counted.add(key)
         return True
 
     def _count(self, thread: ThreadCosts) -> None:
-        for node, index in tool_calls(thread.stays, self._tree):
+        for node, index in tool_calls(thread.lifetimes, self._tree):
             if self._is_new(thread, node):
                 block = self._tree[node].block
                 server, name = called_tool(block)

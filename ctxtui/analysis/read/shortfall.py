@@ -34,17 +34,12 @@ if TYPE_CHECKING:
 class ReadContext(Struct, frozen=True, kw_only=True, gc=False):
     """Result of reading a call's context.
 
-    `number` counts from 1 in its thread. `front` are the unrecorded tokens of system prompt and tools (None if
-    recorded or
-    not inferable), `attached` those that the client attached again after a compaction, `brought` those that the
-    provider
-    added (`analysis.read.searches`); `gone` are the blocks that were not read, `residual` is the rest of the
-    report.
-    `since` is the number of the call whose report changed the residual most, `step` that change in tokens,
-    `events` counts
-    the reports so far in which blocks were found absent. A call without report has the figures of the one that it
-    extends,
-    and is not `reported` if there is none.
+    `number` counts from 1 in its thread. `front` are the unrecorded tokens of system prompt and tools (None if recorded
+    or not inferable), `attached` those that the client attached again after a compaction, `brought` those that the
+    provider added (`analysis.read.searches`); `gone` are the blocks that were not read, `residual` is the rest of the
+    report. `since` is the number of the call whose report changed the residual most, `step` that change in tokens,
+    `events` counts the reports so far in which blocks were found absent. A call without report has the figures of the
+    one that it extends, and is not `reported` if there is none.
     """
 
     number: int

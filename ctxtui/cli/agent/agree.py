@@ -1,4 +1,4 @@
-"""`ctxtui agree`: whether a model takes the same next steps under other policies, or with another model.
+"""`ctxtui agree`: compare a model's next steps under other policies, or those of another model.
 
 The price is shown first, and nothing is sent above the budget.
 """
@@ -40,9 +40,9 @@ from ctxtui.views.text.span import Span
 
 @click.command(
     "agree",
-    help="Does it still work? Send recorded calls again, unchanged (the noise floor) and under each policy or to each "
-    "model named, and compare the next tool calls with the recorded ones. With --leave-out also without each of the "
-    "heaviest blocks, those that the model misses most first. The price is printed first; nothing is sent above "
+    help="Send recorded calls again, unchanged (the noise floor), under each policy and to each model given, and "
+    "compare the next tool calls with the recorded ones. With --leave-out also without each of the "
+    "heaviest blocks, listed by how much the model misses them. The price is printed first; nothing is sent above "
     "--budget-usd. Intervals are 90 % (Wilson).\n\n"
     f"NAME is {NAME_HELP}. The recording must have complete requests: system prompt and tools.\n\n\b\n"
     "Example: ctxtui agree session.har -n 12 --policy truncate_results --budget-usd 2\n"
@@ -90,8 +90,12 @@ def agree(
 
 
 class AgreeResult(Struct, frozen=True, kw_only=True, dict=True):
-    """Result: the `quote`, each variant's agreement, and the left-out blocks (those the model misses most first) with
-    their tokens (`weights`)."""
+    """Result of a comparison.
+
+    `quote`: the price before sending.
+    `variants`: the agreement of each variant.
+    `blocks`: the left-out blocks, those the model misses most first; `weights` has their tokens.
+    """
 
     session: str
     title: str
@@ -113,47 +117,50 @@ def run_agreement(
     blocks.
 
     They are sent to the provider at `base_url` ("": its own). Raises `CtxtuiError` if nothing can be sent again, or if
-    it
-    could cost more than the budget.
+    it could cost more than the budget.
     """
     settings = config.settings
     chosen = choose_call(loaded.session, thread)
     numbers = spread_evenly(resending.resendable_calls(loaded.session, chosen.thread), calls)
     call = loaded.session.thread_calls(chosen.thread)[numbers[-1] - 1]
-    partner = asyncio.run(_choose_model(call.model or loaded.session.model, base_url, config))
+    chat_model = asyncio.run(_choose_model(call.model or loaded.session.model, base_url, config))
     with Working("putting requests together") as work, cached_counter(settings) as counter:
-        booked = make_account(loaded.session, counter, settings)
-        heavy = resending.heaviest_blocks(booked, ChosenCall(chosen.thread, numbers[-1], call), leave_out)
-        left_out = [resending.VariantSpec(name=one.name, without=one.digest) for one in heavy]
+        account = make_account(loaded.session, counter, settings)
+        heavy = resending.heaviest_blocks(account, ChosenCall(chosen.thread, numbers[-1], call), leave_out)
+        left_out = [resending.VariantSpec(name=block.name, without=block.digest) for block in heavy]
         all_variants = [*variants, *left_out]
-        plan = list(resending.plan_resends(booked, counter, settings, partner, chosen.thread, numbers, all_variants))
+        plan = list(
+            resending.plan_resends(account, counter, settings, chat_model, chosen.thread, numbers, all_variants)
+        )
         quote = resending.quote_plan(plan)
         price_text = "cost unknown" if quote.usd is None else f"${quote.usd:,.3f} at most"
-        models = " and ".join(dict.fromkeys([partner.model, *(one.model for one in variants if one.model)]))
-        note(f"{quote.requests:,} requests to {models} ({partner.endpoint}), {price_text}")
+        models = " and ".join(
+            dict.fromkeys([chat_model.model, *(variant.model for variant in variants if variant.model)])
+        )
+        note(f"{quote.requests:,} requests to {models} ({chat_model.endpoint}), {price_text}")
         resending.check_budget(quote, budget_usd)
 
         def charge(usage: Usage, model: str) -> float | None:
-            cost = price(usage, model, partner.endpoint.name, None, booked.table)
+            cost = price(usage, model, chat_model.endpoint.name, None, account.table)
             return None if cost is None else cost.usd
 
-        def tell(done: int, total: int) -> None:
-            work.say(f"answer {done:,} of {total:,}")
+        def show_progress(answered: int, total: int) -> None:
+            work.show(f"answer {answered:,} of {total:,}")
 
-        trials = asyncio.run(resending.send_plan(plan, partner, charge, tell))
-    agreement_list = compare_variants(trials)
-    weights = {one.name: one.tokens for one in heavy}
+        trials = asyncio.run(resending.send_plan(plan, chat_model, charge, show_progress))
+    agreements = compare_variants(trials)
+    weights = {block.name: block.tokens for block in heavy}
     description = loaded.session.about
     return AgreeResult(
         session=description.id or loaded.name,
         title=description.title or loaded.name,
-        model=partner.model,
+        model=chat_model.model,
         calls=tuple(numbers),
         quote=quote,
-        variants=tuple(one for one in agreement_list if one.variant not in weights),
-        blocks=tuple(rank_by_importance(agreement_list, weights)),
+        variants=tuple(agreement for agreement in agreements if agreement.variant not in weights),
+        blocks=tuple(rank_by_importance(agreements, weights)),
         weights=weights,
-        idle=tuple(one.name for one in variants if one.name not in {each.variant for each in plan}),
+        idle=tuple(variant.name for variant in variants if variant.name not in {resend.variant for resend in plan}),
     )
 
 

@@ -46,12 +46,14 @@ from ctxtui.services.config.policy_registry import build_steps
 )
 @click.option("--thread", default="", metavar="T", help="With --fork: the subagent thread of the call.")
 @click.option("--policy", "policies", metavar="NAME|FILE", multiple=True, help="A policy or profile for every thread.")
-@click.option("--set", "given", metavar="K=V", multiple=True, help="A setting of the policy (JSON, or plain text).")
+@click.option(
+    "--set", "policy_settings", metavar="K=V", multiple=True, help="A setting of the policy (JSON, or plain text)."
+)
 @otlp_options
 @click.option(
     "--print-env", is_flag=True, help="Run nothing: print the environment for programs, and serve until ctrl+c."
 )
-@click.option("--split", "beside", is_flag=True, help="Inside tmux: open the inspector in a split.")
+@click.option("--split", "in_split", is_flag=True, help="Inside tmux: open the inspector in a split.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing at the end, unless something was not recorded.")
 @click.option("--json", "as_json", is_flag=True, help="With --print-env: print JSON (schema_version 1).")
 @click.pass_context
@@ -67,11 +69,11 @@ def exec_(
     fork: str,
     thread: str,
     policies: tuple[str, ...],
-    given: tuple[str, ...],
+    policy_settings: tuple[str, ...],
     otlp: str,
     otlp_content: bool,
     print_env: bool,
-    beside: bool,
+    in_split: bool,
     quiet: bool,
     as_json: bool,
     **rules: Any,
@@ -93,8 +95,8 @@ def exec_(
     if thread and not fork:
         raise WrongUse("--thread needs --fork: it names the thread of its call", place="--thread")
     # Report an invalid policy before the program runs.
-    build_steps(policies, given)
-    program = RelayedProgram(
+    build_steps(policies, policy_settings)
+    relayed = RelayedProgram(
         command=command,
         program=program_of(command, name),
         folder=attached_dir(),
@@ -105,59 +107,59 @@ def exec_(
         tags=tags,
         forward=forward,
         hold=rules_for(rules, each=hold),
-        answers=_answers(context, fork, thread) if fork else None,
+        answers=_collect_answers(context, fork, thread) if fork else None,
         policies=policies,
-        policy_settings=given,
+        policy_settings=policy_settings,
         settings=config_of(context).settings,
         say=note,
     )
-    if beside and (error := split(program.folder, program.run)):
+    if in_split and (error := split(relayed.folder, relayed.run)):
         note(error)
-    with otlp_feed(otlp, config_of(context).settings, otlp_content, lambda: program.recorded_files):
-        code = asyncio.run(_serve(program, as_json) if print_env else program.run_to_end())
+    with otlp_feed(otlp, config_of(context).settings, otlp_content, lambda: relayed.recorded_files):
+        code = asyncio.run(_serve(relayed, as_json) if print_env else relayed.run_to_end())
     if not print_env:
-        _report(program, quiet)
+        _report(relayed, quiet)
     return code
 
 
-def _answers(context: click.Context, fork: str, thread: str) -> RecordedAnswers:
+def _collect_answers(context: click.Context, fork: str, thread: str) -> RecordedAnswers:
     """The answers of the forked session. Raises `NotFound`, `BadConfig`."""
     name, number = split_fork(fork)
     # A client's own transcript may have the same name: ctxtui's recording is preferred.
-    own = [path for path in attached_dir().glob("*.jsonl") if name and path.stem.startswith(name)]
-    name = str(own[0]) if len(own) == 1 else name
+    own_recordings = [path for path in attached_dir().glob("*.jsonl") if name and path.stem.startswith(name)]
+    name = str(own_recordings[0]) if len(own_recordings) == 1 else name
     return collect_answers(open_recording(name, config_of(context).settings), thread or MAIN, number)
 
 
-def _report(program: RelayedProgram, quiet: bool) -> None:
-    """Report unrecorded requests; for a person also the recordings."""
-    for trouble in program.troubles:
+def _report(relayed: RelayedProgram, quiet: bool) -> None:
+    """Note unrecorded requests; on a terminal also the recordings."""
+    for trouble in relayed.troubles:
         note(trouble)
-    if program.silence_advice and not quiet:
-        note(program.silence_advice)
-    if program.fork is not None and (not quiet or program.fork.departure):
-        note(program.fork.summary)
+    if relayed.silence_advice and not quiet:
+        note(relayed.silence_advice)
+    if relayed.fork is not None and (not quiet or relayed.fork.departure):
+        note(relayed.fork.summary)
     if quiet or not sys.stderr.isatty():
         return
-    for path in program.recorder.files:
+    for path in relayed.recorder.files:
         note(f"recorded: ctxtui open {shlex.quote(Path(path).stem)}")
 
 
-async def _serve(program: RelayedProgram, as_json: bool) -> int:
-    env = await program.serve()
+async def _serve(relayed: RelayedProgram, as_json: bool) -> int:
+    env = await relayed.serve()
     if as_json:
-        write_json({"env": env.env, "arguments": env.arguments, "urls": program.urls})
+        write_json({"env": env.env, "arguments": env.arguments, "urls": relayed.urls})
     else:
         for name, value in env.env.items():
             write(f"export {name}={escape(shlex.quote(value))}")
         if env.arguments:
-            write(f"# {program.program.name}: {escape(shlex.join(env.arguments))}")
+            write(f"# {relayed.program.name}: {escape(shlex.join(env.arguments))}")
     sys.stdout.flush()
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    note(f"serving on this machine, recording into {program.folder}; press ctrl+c to stop")
+    note(f"serving on this machine, recording into {relayed.folder}; press ctrl+c to stop")
     await stop.wait()
-    await program.close()
-    _report(program, quiet=False)
+    await relayed.close()
+    _report(relayed, quiet=False)
     return 0

@@ -30,7 +30,7 @@ from ctxtui.services.config.paths import attached_dir, database
 @click.option("--text", metavar="TEXT", default="", help="With answer: the answer to give in place of the model's.")
 @JSON_OPTION
 @click.pass_context
-def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: bool, **given: Any) -> int:
+def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: bool, **rule_options_given: Any) -> int:
     """List the held requests of runs of `ctxtui exec`, or decide about one: by the start of its ID, or the only one.
 
     `release` sends it as the program made it, `apply` sends it with the applied edits, `refuse` answers the program
@@ -57,31 +57,34 @@ def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: b
         if action == "release" and edits:
             note(f"sent unchanged, without {_edits_phrase(edits)}; `ctxtui hold apply` sends it with edits")
         return 0
-    rules = rules_to_send(given, each=False)
+    rules = rules_to_send(rule_options_given, each=False)
     if rules and action != "on":
         raise WrongUse("rules need `on`", way_out="`ctxtui hold on --over-usd 0.5`")
     if rules:
-        rules_for(given, each=False)
+        rules_for(rule_options_given, each=False)
     runs = list(ask_all(folder, {"do": action, **({"rules": rules} if rules else {})}))
     if action in ("on", "off") and not runs:
         raise NotFound("no program is running under ctxtui", way_out="`ctxtui exec -- COMMAND` starts one")
-    held = [
+    held_requests = [
         {**request, "edits": _count_edits(context, request)} for _, state in runs for request in state.get("held", [])
     ]
     if as_json:
         write_json(
-            {"held": held, "runs": {run: {name: state.get(name) for name in ("each", "rules")} for run, state in runs}}
+            {
+                "held": held_requests,
+                "runs": {run: {name: state.get(name) for name in ("each", "rules")} for run, state in runs},
+            }
         )
         return 0
-    for request in held:
-        left = f"{request['seconds_left']:.0f} s left"
-        write(escape(f"{request['id']}  {request['model']}  {_describe_size(request)}  {left}  {request['why']}"))
+    for request in held_requests:
+        time_left = f"{request['seconds_left']:.0f} s left"
+        write(escape(f"{request['id']}  {request['model']}  {_describe_size(request)}  {time_left}  {request['why']}"))
         write(escape(f"    ctxtui open {request['session']}"))
         if request["edits"]:
             write(
                 escape(f"    ctxtui hold apply {request['id']}  (`release`: without {_edits_phrase(request['edits'])})")
             )
-    if not held:
+    if not held_requests:
         rule_names = sorted({word for _, state in runs for word in state.get("rules", ())})
         write(
             escape(f"no request is held; active rules: {', '.join(rule_names)}" if rule_names else "no request is held")

@@ -73,17 +73,17 @@ mcp.add_command(serve)
 @click.pass_context
 def list_(context: click.Context, as_json: bool) -> None:
     """List the configured servers, and whether they may start. Nothing is started."""
-    configured, permissions = _configured(config_of(context))
+    configured, permissions = _load_servers(config_of(context))
     if as_json:
-        write_json({"servers": [_server_json(server, permissions) for server in configured]})
+        write_json({"servers": [_server_to_json(server, permissions) for server in configured]})
         return
     if not configured:
-        note("no MCP server is configured: [mcp.NAME] in your configuration, or a project's .mcp.json")
+        note("no MCP server is configured; add [mcp.NAME] to your configuration, or use a project's .mcp.json")
     for server in configured:
         state = "off" if not server.enabled else "on" if permissions.is_allowed(server) else "asks"
         write(f"{state:<5} {one_line(server.name, 40):<20} {one_line(server.description, 400)}")
         if not permissions.is_allowed(server):
-            note(f"{server.name} is from {server.place}: `ctxtui mcp allow {server.name}` lets it start as it is now")
+            note(f"{server.name} (from {server.place}) may not start yet: run `ctxtui mcp allow {server.name}`")
 
 
 @mcp.command("allow")
@@ -92,7 +92,7 @@ def list_(context: click.Context, as_json: bool) -> None:
 @click.pass_context
 def allow(context: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     """Allow a project's servers to start as they are now. A changed server must be allowed again."""
-    configured, permissions = _configured(config_of(context))
+    configured, permissions = _load_servers(config_of(context))
     servers = [_find_server(configured, name) for name in names]
     for server in servers:
         if server.project:
@@ -101,7 +101,7 @@ def allow(context: click.Context, names: tuple[str, ...], as_json: bool) -> None
         else:
             note(f"{server.name} is your own ({server.place}): it needs no permission")
     if as_json:
-        write_json({"servers": [_server_json(server, permissions) for server in servers]})
+        write_json({"servers": [_server_to_json(server, permissions) for server in servers]})
 
 
 @mcp.command("size")
@@ -127,7 +127,7 @@ def size(context: click.Context, source: str, model: str, most: int | None, as_j
     with cached_counter(config.settings) as counter:
         definition_sizes = measure_definitions(definitions, model, dialect, config.settings, counter)
     is_over = most is not None and definition_sizes.tokens > most
-    write_json(_sizes_json(definition_sizes, source, most)) if as_json else _print(definition_sizes)
+    write_json(_sizes_to_json(definition_sizes, source, most)) if as_json else _print(definition_sizes)
     if is_over:
         note(f"{definition_sizes.tokens:,} tokens exceed the limit of {most:,}")
     return exit_codes.FAILED.number if is_over else exit_codes.OK.number
@@ -139,13 +139,13 @@ def _is_file(source: str) -> bool:
 
 async def _list_definitions(config: Config, name: str) -> Sequence[Json]:
     """Definitions of a server's tools, with the names that models see. Raises `NotFound`, `CtxtuiError`."""
-    configured, permissions = _configured(config)
+    configured, permissions = _load_servers(config)
     server = _find_server(configured, name)
     if not permissions.is_allowed(server):
         raise CtxtuiError(
             f"the MCP server {name} is not allowed yet: {server.description}",
             place=server.place,
-            way_out=f"`ctxtui mcp allow {name}` lets it start as it is now",
+            way_out=f"run `ctxtui mcp allow {name}`",
         )
     pool = ServerPool([server], permissions, log_dir() / "mcp", key_over_http=config.settings.key_over_http)
     connection = pool.connection(name)
@@ -158,19 +158,19 @@ async def _list_definitions(config: Config, name: str) -> Sequence[Json]:
         await pool.close()
 
 
-def _configured(config: Config) -> tuple[list[McpServer], ServerPermissions]:
+def _load_servers(config: Config) -> tuple[list[McpServer], ServerPermissions]:
     return load_servers(config, Path.cwd()), ServerPermissions(data_dir(config.settings.data_dir))
 
 
 def _find_server(configured: Sequence[McpServer], name: str) -> McpServer:
-    server = next((one for one in configured if one.name == name), None)
+    server = next((server for server in configured if server.name == name), None)
     if server is None:
-        names = ", ".join(one.name for one in configured) or "none"
+        names = ", ".join(server.name for server in configured) or "none"
         raise NotFound(f"no MCP server {name!r}", way_out=f"configured: {names}; a file of tools must end in .json")
     return server
 
 
-def _server_json(server: McpServer, permissions: ServerPermissions) -> dict[str, Any]:
+def _server_to_json(server: McpServer, permissions: ServerPermissions) -> dict[str, Any]:
     return {
         "name": server.name,
         "transport": "sse" if server.sse else "http" if server.url else "stdio",
@@ -182,7 +182,7 @@ def _server_json(server: McpServer, permissions: ServerPermissions) -> dict[str,
     }
 
 
-def _sizes_json(definition_sizes: DefinitionSizes, source: str, most: int | None) -> dict[str, Any]:
+def _sizes_to_json(definition_sizes: DefinitionSizes, source: str, most: int | None) -> dict[str, Any]:
     tools = [
         {"name": t.name, "tokens": round(t.tokens), "slack": round(t.slack), "bytes": t.bytes}
         for t in definition_sizes.tools
@@ -215,17 +215,17 @@ def print_ledger(
     """Print the tool ledger of the sessions in `folder` (None: all of the user's), for calls not older than `since`
     seconds; one row per `by`; if `every`, with tools without a server name."""
     now = time.time()
-    session_list = known_sessions(settings, folder)
-    ledger = tools_ledger(session_list, now - since if since is not None else 0.0)
+    sessions = known_sessions(settings, folder)
+    ledger = tools_ledger(sessions, now - since if since is not None else 0.0)
     servers = ledger.servers if every else view.mcp_servers(ledger.servers)
-    failed = [item for item in session_list if item.error and not is_empty(item)]
+    failed = [item for item in sessions if item.error and not is_empty(item)]
     if as_json:
         write_json(
             {
                 "sessions": ledger.sessions,
                 "sessions_without_definitions": ledger.unrecorded,
                 "since_seconds": since,
-                "servers": [_ledger_json(item, tools=by == TOOL) for item in servers],
+                "servers": [_ledger_to_json(item, tools=by == TOOL) for item in servers],
                 "failed": [{"file": item.path, "error": item.error} for item in failed],
             }
         )
@@ -238,8 +238,8 @@ def print_ledger(
 def _print_ledger(
     painter: Painter, ledger: ToolsLedger, servers: list[LedgerServer], now: float, *, tools: bool
 ) -> None:
-    words = "".join(span.text for span in view.coverage_note(ledger.sessions, ledger.unrecorded))
-    painter.lines(rule("tools", words))
+    coverage = "".join(span.text for span in view.coverage_note(ledger.sessions, ledger.unrecorded))
+    painter.lines(rule("tools", coverage))
     rows = view.rows(servers, tools=tools)
     if rows:
         painter.lines(table_lines(view.table(now, mark=0), rows, width()))
@@ -247,22 +247,22 @@ def _print_ledger(
         note("no session has a tool of an MCP server; --all lists every tool")
 
 
-def _ledger_json(server: LedgerServer, *, tools: bool) -> dict[str, Any]:
-    own: dict[str, Any] = {
+def _ledger_to_json(server: LedgerServer, *, tools: bool) -> dict[str, Any]:
+    fields: dict[str, Any] = {
         "name": server.name or None,
         "mcp": server.mcp,
         "tool_count": len(server.tools),
-        **_figures(server),
+        **_figures_to_json(server),
     }
-    return {**own, "tools": [_tool_json(tool) for tool in server.tools]} if tools else own
+    return {**fields, "tools": [_tool_to_json(tool) for tool in server.tools]} if tools else fields
 
 
-def _tool_json(tool: LedgerTool) -> dict[str, Any]:
-    seen = members(tool, "sessions used_in sessions_without_definition=unrecorded")
-    return {"name": tool.name or None, "state": tool.state, **seen, **_figures(tool)}
+def _tool_to_json(tool: LedgerTool) -> dict[str, Any]:
+    usage = members(tool, "sessions used_in sessions_without_definition=unrecorded")
+    return {"name": tool.name or None, "state": tool.state, **usage, **_figures_to_json(tool)}
 
 
-def _figures(row: LedgerServer | LedgerTool) -> dict[str, Any]:
+def _figures_to_json(row: LedgerServer | LedgerTool) -> dict[str, Any]:
     return members(
         row,
         "schema_tokens=tokens carried_calls=carried schema_usd unpriced_calls=unpriced called "

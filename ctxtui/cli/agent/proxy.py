@@ -48,9 +48,9 @@ def proxy(
     """
     folder = attached_dir()
     if action == "off":
-        return _off(folder, config_of(context).settings.data_dir, as_json)
+        return _stop_relay(folder, config_of(context).settings.data_dir, as_json)
     if action == "status":
-        return _status(shared_relay.running_relay(folder), as_json)
+        return _print_status(shared_relay.running_relay(folder), as_json)
     given_upstreams = dict(map(parse_upstream, upstreams))
     settings = config_of(context).settings
     relay = shared_relay.SharedRelay(
@@ -61,29 +61,29 @@ def proxy(
         settings,
     )
 
-    def ready(urls: dict[str, str]) -> None:
+    def print_addresses(urls: dict[str, str]) -> None:
         if as_json:
             write_json({"urls": urls})
         else:
             for name, url in urls.items():
                 write(f"{name:<12} {escape(url)}  → {escape(relay.upstreams[name])}")
         sys.stdout.flush()
-        whom = (
+        served = (
             "your programs" if can_identify_peers() else "every user of this machine (users cannot be told apart here)"
         )
-        note(f"serving {whom}; ctrl+c or `ctxtui proxy off` stops it")
+        note(f"serving {served}; ctrl+c or `ctxtui proxy off` stops it")
 
-    def lost(trouble: str) -> None:
+    def note_loss(trouble: str) -> None:
         note(f"not everything was recorded: {trouble}")
 
     with otlp_feed(otlp, config_of(context).settings, otlp_content, lambda: relay.recorded_files):
-        asyncio.run(relay.serve(ready, lost))
+        asyncio.run(relay.serve(print_addresses, note_loss))
     for trouble in relay.recorder.troubles:
-        lost(trouble)
+        note_loss(trouble)
     return 0
 
 
-def _off(folder: Path, data: str, as_json: bool) -> int:
+def _stop_relay(folder: Path, data: str, as_json: bool) -> int:
     """Stop the running relay, and remove installed status lines. Raises `NotFound` if there is neither."""
     removed = status_install.remove_everywhere(data)
     for file in removed:
@@ -98,7 +98,7 @@ def _off(folder: Path, data: str, as_json: bool) -> int:
     return 0
 
 
-def _status(state: dict[str, object] | None, as_json: bool) -> int:
+def _print_status(state: dict[str, object] | None, as_json: bool) -> int:
     urls = state.get("urls") if state is not None else None
     if as_json:
         write_json({"standing": state is not None, "urls": urls or {}})

@@ -53,7 +53,7 @@ _STAGING: Final = (
     "--allow",
     type=click.Choice([RUN, STAGE]),
     multiple=True,
-    help="stage: also propose edits, which you may apply; run: also do tasks with an agent, which costs money.",
+    help="stage: let it propose edits, which you may apply; run: let it run tasks with an agent, which costs money.",
 )
 @click.option(
     "--server",
@@ -78,10 +78,10 @@ def serve(context: click.Context, allow: tuple[str, ...], servers: tuple[str, ..
 
 
 def server_for(settings: Settings, allowed: Collection[str] = (), servers: Sequence[str] = ()) -> MCPServer:
-    """Create the server.
+    """Create the MCP server.
 
-    If `RUN` is `allowed`, tasks can be given to a headless agent with these MCP `servers` (none: all enabled ones); if
-    `STAGE` is, edits can be proposed.
+    `allowed`: `STAGE` lets clients propose edits, `RUN` lets them run tasks with a headless agent.
+    `servers`: MCP servers for those tasks (none: all enabled ones).
     """
     from mcp.server import MCPServer
 
@@ -103,8 +103,8 @@ def _add_context(app: MCPServer) -> None:
 
     @app.tool(annotations=reads, structured_output=False)
     async def composition(session: str = "last", call: int = 0) -> str:
-        """Show what a context holds: tokens by category, the heaviest blocks, and the provider's report. `call` is the
-        number of a call, 0 for the newest."""
+        """Show the contents of a context: tokens by category, the heaviest blocks, and the provider's report. `call` is
+        the number of a call, 0 for the newest."""
         return await _run_command("show", *(("--call", str(call)) if call > 0 else ()), "--", session)
 
     @app.tool(annotations=reads, structured_output=False)
@@ -175,8 +175,8 @@ def _add_staging(app: MCPServer) -> None:
         what is staged now, what it frees, breaks and costs, and what was not changed and why.
         """
         kinds = {"drop": drop, "pin": pin, "truncate": truncate, "externalize": externalize}
-        wanted = [f"--{kind}={name}" for kind, names in kinds.items() for name in names or ()]
-        return await _run_command("stage", *wanted, "--author", AUTHOR, "--", session, both=True)
+        edit_options = [f"--{kind}={name}" for kind, names in kinds.items() for name in names or ()]
+        return await _run_command("stage", *edit_options, "--author", AUTHOR, "--", session, both=True)
 
     @app.tool(structured_output=False)
     async def unstage(session: str = "last") -> str:
@@ -200,7 +200,7 @@ def _add_run(app: MCPServer, allowed: Sequence[str]) -> None:
         in `servers` (none: all that the user allows). Tools that need permission are refused. Returns JSON with the
         result and metadata."""
         chosen = servers or allowed
-        refused = [name for name in chosen if allowed and not any(fnmatchcase(name, one) for one in allowed)]
+        refused = [name for name in chosen if allowed and not any(fnmatchcase(name, pattern) for pattern in allowed)]
         if refused:
             raise ToolError(f"tasks may use only {', '.join(allowed)}, not {', '.join(refused)}")
         here = Path.cwd().resolve()

@@ -29,7 +29,9 @@ def print_line(settings: Settings | None = None, *, as_json: bool = False) -> in
     status = build_status(client_state, settings)
     store_reports(client_state, settings, status.at)
     usage = status.predict_next()
-    usd, expired_usd = (price_call(one, client_state, settings) for one in (usage, status.predict_next(cold=True)))
+    usd, expired_usd = (
+        price_call(next_usage, client_state, settings) for next_usage in (usage, status.predict_next(cold=True))
+    )
     warning = find_warning(status, expired_usd)
     if as_json:
         write_json(
@@ -48,8 +50,8 @@ def print_line(settings: Settings | None = None, *, as_json: bool = False) -> in
     parts = []
     for text, style in line(status, usd, warning):
         codes = ";".join(_ANSI[word] for word in style.split() if word in _ANSI) if colour else ""
-        shown = text.translate(_ASCII) if plain else text
-        parts.append(f"\x1b[{codes}m{shown}\x1b[0m" if codes else shown)
+        printed = text.translate(_ASCII) if plain else text
+        parts.append(f"\x1b[{codes}m{printed}\x1b[0m" if codes else printed)
     write("".join(parts))
     return 0
 

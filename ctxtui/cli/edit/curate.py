@@ -132,10 +132,10 @@ def curate(
     if flags["as_json"]:
         fields = curation_json(curation, out.lost, out.violations, out.data, form or curation.form)
         write_json({**fields, "resume": resume_info(form or "", out, output)})
-    elif out.data and not _on_screen(output):
+    elif out.data and not _goes_to_terminal(output):
         write_request(out.data, output)
-    on_screen = _on_screen(output) and not flags["as_json"]
-    for line in lines(curation, out.lost, out.violations):
+    on_screen = _goes_to_terminal(output) and not flags["as_json"]
+    for line in price_lines(curation, out.lost, out.violations):
         if on_screen:
             _print_wrapped(line)
         else:
@@ -144,7 +144,7 @@ def curate(
         note(f"the request has {len(out.data):,} bytes: use -o FILE or a pipe to write it")
 
 
-def _on_screen(output: Path | None) -> bool:
+def _goes_to_terminal(output: Path | None) -> bool:
     """Whether the output goes to a terminal, where no request is printed."""
     return output is None and sys.stdout.isatty()
 
@@ -169,10 +169,12 @@ def curate_session(
     resumed: bool = False,
     applied: Sequence[Edit] = (),
 ) -> Curation:
-    """Count a call's context and apply `edits` and `steps`; `thread_and_number` is its thread and number.
+    """Count a call's context and apply `edits` and `steps`.
 
-    `resumed` is whether a client will continue it. Edits in `applied` are applied already, and are left out of the
-    price if others are added, or if the call was sent under edits already.
+    `thread_and_number`: the call.
+    `resumed`: a client will continue the result.
+    `applied`: the edits that are applied already. Their price is left out if others are added, or if the call was sent
+    under edits.
     """
     chosen = choose_call(loaded.session, *thread_and_number)
     with counting(settings) as counter:
@@ -197,7 +199,7 @@ def curate_session(
 def prepare_output(
     curation: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool
 ) -> tuple[Written, Path | None]:
-    """The text to write (empty if `dry`), and its destination."""
+    """Return the text to write (empty if `dry`), and its destination."""
     if dry and (curation.applied.refused or form in (OWN, *RESUMED)):
         return Written(b""), None
     out = write_context(curation, form, loaded.path)
@@ -223,14 +225,14 @@ MAX_LITERALS = 3
 """Number of quoted and lost literals that are named."""
 
 
-def lines(curation: Curation, lost: Sequence[str], violations: Sequence[Violation]) -> Iterator[str]:
-    """The price tag and warnings, for standard error."""
+def price_lines(curation: Curation, lost: Sequence[str], violations: Sequence[Violation]) -> Iterator[str]:
+    """Yield the lines of the price tag and the warnings."""
     tag, chosen = curation.tag, curation.chosen
     place = f"{chosen.thread} call {chosen.number}{', after its answer' if curation.after else ''}"
     counts = Counter(edit.author if edit.author != "user" else edit.kind for edit in curation.log)
     counts_text = ", ".join(f"{name} {count}" for name, count in counts.items()) or "no edits"
     yield f"{place}: {counts_text}" + (f", {tag.repairs:,} by repair" if tag.repairs else "")
-    yield from _sizes(tag, chosen.call.usage)
+    yield from _size_lines(tag, chosen.call.usage)
     if tag.parts_at is not None:
         where = f", from block {tag.breaks_at + 1:,} on" if tag.breaks_at is not None else ""
         yield f"breaks   {numbers.tokens(tag.broken)} cached tokens{where}"
@@ -239,12 +241,14 @@ def lines(curation: Curation, lost: Sequence[str], violations: Sequence[Violatio
     if tag.thinking_lost:
         yield f"lost     {numbers.tokens(tag.thinking_lost)} of thinking after the change"
     if tag.quotes:
-        words = list(dict.fromkeys(quote.literal for quote in tag.quotes))
-        literals = ", ".join(one_line(word)[:60] for word in words[:MAX_LITERALS])
+        quoted_literals = list(dict.fromkeys(quote.literal for quote in tag.quotes))
+        literals = ", ".join(one_line(word)[:60] for word in quoted_literals[:MAX_LITERALS])
         blocks = {by for quote in tag.quotes for by in quote.by}
         yield f"quoted   {len(blocks):,} later blocks quote removed text: {literals}"
     if tag.lost:
-        yield "summary  does not mention: " + ", ".join(one_line(one.literal)[:60] for one in tag.lost[:MAX_LITERALS])
+        yield "summary  does not mention: " + ", ".join(
+            one_line(literal.literal)[:60] for literal in tag.lost[:MAX_LITERALS]
+        )
     for failed in tag.held:
         yield f"held     {failed}"
     if tag.asleep:
@@ -257,25 +261,27 @@ def lines(curation: Curation, lost: Sequence[str], violations: Sequence[Violatio
         yield f"not carried over: {line}"
 
 
-def _sizes(tag: PriceTag, usage: Usage | None) -> Iterator[str]:
-    """The expected size of the request, its parts, and the reported size of the call if different."""
+def _size_lines(tag: PriceTag, usage: Usage | None) -> Iterator[str]:
+    """Yield the expected size of the request, its parts, and the reported size of the call if different."""
     reported = f"; {numbers.tokens(usage.input)} reported" if usage is not None and usage.input != tag.before else ""
     freed = numbers.signed(-tag.freed)
     yield f"context  {numbers.tokens(tag.before)} -> {numbers.tokens(tag.after)} ({freed}){reported}"
-    client, beyond = tag.under.client, tag.under.residual
-    if client or beyond:
+    client, residual = tag.under.client, tag.under.residual
+    if client or residual:
         body = f"{numbers.tokens(tag.without.body)} -> {numbers.tokens(tag.under.body)}"
         added = f", and {numbers.tokens(client)} that the client adds" if client else ""
-        yield f"body     {body}{added}" + (f", residual {numbers.signed(beyond)}" if beyond else "")
+        yield f"body     {body}{added}" + (f", residual {numbers.signed(residual)}" if residual else "")
     if tag.under.back:
         back = numbers.tokens(tag.under.back)
-        yield f"back     {back} that the client no longer sent are included again"
+        yield f"back     {back} that the client had stopped sending are included again"
 
 
 def _format_moment(moment: ApplyMoment) -> str:
-    back = "never" if moment.pays_back is None else "at once" if not moment.pays_back else f"{moment.pays_back:,} calls"
+    pays_back = (
+        "never" if moment.pays_back is None else "at once" if not moment.pays_back else f"{moment.pays_back:,} calls"
+    )
     once, later = numbers.signed_money(moment.once), numbers.signed_money(moment.per_call)
-    return f"{moment.name:<12}{once:>10}{later:>10}{back if moment.once is not None else '?':>12}"
+    return f"{moment.name:<12}{once:>10}{later:>10}{pays_back if moment.once is not None else '?':>12}"
 
 
 def curation_json(
@@ -305,17 +311,17 @@ def curation_json(
         ],
         "thinking_lost_tokens": tag.thinking_lost,
         "quotes": [{"literal": q.literal, "block": q.position + 1, "by": [p + 1 for p in q.by]} for q in tag.quotes],
-        "summary_lost": [{"literal": one.literal, "quoted_later": one.quoted} for one in tag.lost],
+        "summary_lost": [{"literal": literal.literal, "quoted_later": literal.quoted} for literal in tag.lost],
         "held": list(tag.held),
         "asleep": tag.asleep,
         "refused": tag.refused or None,
         "violations": [{"path": v.path, "message": v.message} for v in violations],
         "lost": list(lost),
-        "request": _request(data),
+        "request": _request_to_json(data),
     }
 
 
-def _request(data: bytes) -> Any:
+def _request_to_json(data: bytes) -> Any:
     if not data:
         return None
     try:

@@ -48,8 +48,11 @@ def edits(context: click.Context, name: str, as_json: bool) -> int:
         for call in thread_edits["calls"]:
             refused = "; ".join(str(why) for why in (call.get("refused") or {}).values())
             states = ((state, call.get(state) or []) for state in ("applied", "asleep", "refused"))
-            words = " · ".join(f"{len(found)} {state}" for state, found in states if found)
-            parts = [*([f"{words}{f': {refused}' if refused else ''}"] if words else []), *(call.get("done") or ())]
+            counts_text = " · ".join(f"{len(edit_ids)} {state}" for state, edit_ids in states if edit_ids)
+            parts = [
+                *([f"{counts_text}{f': {refused}' if refused else ''}"] if counts_text else []),
+                *(call.get("done") or ()),
+            ]
             if parts:
                 write(escape(f"{thread_edits['thread']} call {call['call']}: {'; '.join(map(str, parts))}"))
     if not threads:

@@ -51,17 +51,17 @@ def repair(
     settings = config_of(context).settings
     loaded = open_recording(name, settings)
     diagnosis = diagnose(loaded.session, table_for(settings).card(loaded.session.model), thread=thread, error=error)
-    for line in _lines(diagnosis, loaded):
+    for line in _repair_lines(diagnosis, loaded):
         note(line)
     if flags["as_json"]:
         write_json(_diagnosis_json(diagnosis, loaded))
     elif diagnosis.mended.edits and not flags["dry_run"] and output is None and sys.stdout.isatty():
         note("nothing is written yet: use -o . to write the fixed session here, or a pipe")
     elif diagnosis.mended.edits and not flags["dry_run"]:
-        _write(diagnosis, loaded, form, output, settings)
+        _write_repaired(diagnosis, loaded, form, output, settings)
 
 
-def _lines(diagnosis: Diagnosis, loaded: Loaded) -> list[str]:
+def _repair_lines(diagnosis: Diagnosis, loaded: Loaded) -> list[str]:
     repair_result = diagnosis.mended
     if diagnosis.too_long:
         return ["the context is too long: shorten it with `ctxtui curate ... --after --policy budget`"]
@@ -74,17 +74,17 @@ def _lines(diagnosis: Diagnosis, loaded: Loaded) -> list[str]:
 
 
 def _describe_edit(edit: Edit) -> str:
-    what, blocks = edit.params.get("what"), f"{len(edit.targets)} block{'s' * (len(edit.targets) != 1)}"
-    return f"{edit.kind} {what} from {blocks}" if what else f"{edit.kind} {blocks}"
+    part, blocks = edit.params.get("what"), f"{len(edit.targets)} block{'s' * (len(edit.targets) != 1)}"
+    return f"{edit.kind} {part} from {blocks}" if part else f"{edit.kind} {blocks}"
 
 
 def _describe_violation(diagnosis: Diagnosis, loaded: Loaded, violation: PlacedViolation) -> str:
-    words = f"{one_line(violation.violation.message)} @ {violation.violation.path}"
+    message = f"{one_line(violation.violation.message)} @ {violation.violation.path}"
     if violation.position < 0:
-        return words
+        return message
     block = diagnosis.context.items[violation.position].block
     line = recording_line(loaded.session, diagnosis.context, violation.position)
-    return f"{words}, block {violation.position + 1:,} ({block.kind})" + (f", after line {line:,}" if line else "")
+    return f"{message}, block {violation.position + 1:,} ({block.kind})" + (f", after line {line:,}" if line else "")
 
 
 def _diagnosis_json(diagnosis: Diagnosis, loaded: Loaded) -> dict[str, Any]:
@@ -102,14 +102,14 @@ def _diagnosis_json(diagnosis: Diagnosis, loaded: Loaded) -> dict[str, Any]:
     return {
         "session": loaded.session.about.id,
         "thread": diagnosis.chosen.thread,
-        "faults": [fault(one) for one in diagnosis.mended.faults],
+        "faults": [fault(violation) for violation in diagnosis.mended.faults],
         "edits": [to_json(edit) for edit in diagnosis.mended.edits],
-        "left": [fault(one) for one in diagnosis.mended.left],
+        "left": [fault(violation) for violation in diagnosis.mended.left],
         "too_long": diagnosis.too_long,
     }
 
 
-def _write(diagnosis: Diagnosis, loaded: Loaded, form: str | None, output: Path | None, settings: Any) -> None:
+def _write_repaired(diagnosis: Diagnosis, loaded: Loaded, form: str | None, output: Path | None, settings: Any) -> None:
     curation = curate_session(
         loaded, (diagnosis.chosen.thread, diagnosis.chosen.number), [], list(diagnosis.mended.edits), settings, True
     )

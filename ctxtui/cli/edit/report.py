@@ -129,7 +129,7 @@ def _read(
 def _page(
     sessions: list[ReportedSession], failed: list[tuple[str, CtxtuiError]], masker: Masker, most: int, level: str
 ) -> ReportPage:
-    ordered = sorted(sessions, key=lambda one: (-(one.usd or 0.0), -one.growth.growth.carry))
+    ordered = sorted(sessions, key=lambda session: (-(session.usd or 0.0), -session.growth.growth.carry))
     is_single = len(ordered) == 1
     title = ordered[0].title if is_single else f"{len(ordered):,} sessions"
     if is_single and ordered[0].number:

@@ -1,4 +1,4 @@
-"""`ctxtui edits stage`: stage edits from outside; they are shown in the inspector, where a person applies them."""
+"""`ctxtui edits stage`: stage edits, which a user reviews and applies in the inspector."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.short_names import Names
 from ctxtui.cli import exit_codes
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, open_recording
-from ctxtui.cli.edit.curate import curate_session, curation_json, lines
+from ctxtui.cli.edit.curate import curate_session, curation_json, price_lines
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.edit import USER, Edit, make
@@ -32,8 +32,8 @@ MAX_PRINTED_BLOCKS: Final = 40
 
 @click.command(
     "stage",
-    help="Stage edits of a session's next request: the inspector shows them with their price until a person applies "
-    "or reverts them. Nothing is sent. Without an edit, print what is staged.\n\n"
+    help="Stage edits of a session's next request: the inspector shows them with their price until you apply or "
+    "revert them. Nothing is sent. Without an edit, print what is staged.\n\n"
     f"NAME is {NAME_HELP}. BLOCK is the start of its digest as in --blocks and `show --json`, four letters or more; "
     "a trailing #1 means the second block with that digest.\n\n\b\n"
     "Example: ctxtui edits stage last --drop be5b073c2c --pin a26bbad392\n"
@@ -84,9 +84,9 @@ def stage(
     for block, reason in unchanged:
         note(f"{block} is not changed: {reason}")
     if reverted_count:
-        note(f"{reverted_count:,} edits taken back")
+        note(f"{numbers.many(reverted_count, 'edit')} reverted")
     if staged_count:
-        note(f"{numbers.many(staged_count, 'edit')} staged: in the inspector `a` applies, `E` lists them")
+        note(f"{numbers.many(staged_count, 'edit')} staged: in the inspector, `a` applies and `E` lists them")
     return exit_codes.FAILED.number if given_blocks and not staged_count else exit_codes.OK.number
 
 
@@ -107,7 +107,9 @@ class _SessionStaging(Struct, frozen=True):
         return curate_session(self.loaded, (self.thread, 0), [], list(self.overlay.in_force), self.settings, after=True)
 
     def stage(self, given_blocks: dict[str, tuple[str, ...]], author: str) -> tuple[list[tuple[str, str]], int]:
-        """Stage the `given_blocks` by kind; return the unchanged blocks with reasons, and the number of edits staged.
+        """Stage edits of `given_blocks` (names by kind).
+
+        Return the unchanged blocks with reasons, and the number of edits staged.
 
         Raises `NotFound`, `Several`.
         """
@@ -127,8 +129,8 @@ class _SessionStaging(Struct, frozen=True):
         in_force = {(edit.kind, edit.targets) for edit in staged.values()}
         for name, edit in new_edits.items():
             if (edit.kind, edit.targets) not in in_force:
-                unchanged.append((name, "it is staged already, or was reverted by the user"))
-        failed = {one.edit.id: one.why for one in self.curate().applied.held}
+                unchanged.append((name, "it is staged already, or you reverted it"))
+        failed = {held.edit.id: held.why for held in self.curate().applied.held}
         stopped = [edit for edit in staged.values() if edit.id in failed]
         if stopped:
             self.overlay.remove_staged(list(staged.values()))
@@ -145,15 +147,18 @@ class _SessionStaging(Struct, frozen=True):
         )
 
     def _with_author(self, edit: Edit, author: str) -> Edit:
-        """Copy of `edit` by another author, with an id made of effect and author, so that an edit reverted by the user
-        stays reverted. An edit reverted by its author can be staged again."""
+        """Return a copy of `edit` by another author.
+
+        Its id is derived from effect and author, so that an edit reverted by the user stays reverted. An edit reverted
+        by its author can be staged again.
+        """
         if author == USER:
             return edit
-        renamed = make(edit.kind, edit.targets, edit.params, author=author)
+        authored = make(edit.kind, edit.targets, edit.params, author=author)
         revert_count = sum(
-            entry.reverts.partition("~")[0] == renamed.id and entry.author == author for entry in self.overlay.log
+            entry.reverts.partition("~")[0] == authored.id and entry.author == author for entry in self.overlay.log
         )
-        return replace(renamed, id=f"{renamed.id}~{revert_count}") if revert_count else renamed
+        return replace(authored, id=f"{authored.id}~{revert_count}") if revert_count else authored
 
 
 def _list_blocks(curation: Curation) -> list[NamedBlock]:
@@ -171,7 +176,7 @@ def _print(session_staging: _SessionStaging, curation: Curation, listed: Sequenc
     for line in _staged_lines(session_staging, curation):
         write(line)
     if session_staging.overlay.in_force:
-        for line in lines(curation, (), ()):
+        for line in price_lines(curation, (), ()):
             write(safe_text.line(line))
 
 
@@ -199,7 +204,7 @@ def _staged_json(
 ) -> dict[str, Any]:
     price = curation_json(curation, (), (), b"", "")
     applied = {edit.id for edit in session_staging.overlay.applied}
-    own: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "session": curation.session.about.id or session_staging.loaded.name,
         "thread": session_staging.thread,
         "edits": [
@@ -216,4 +221,4 @@ def _staged_json(
         "left": [{"block": name, "why": why} for name, why in unchanged],
         **{key: price[key] for key in ("tokens", "breaks_at_block", "moments", "held", "asleep", "refused")},
     }
-    return own if listed is None else {**own, "blocks": [block._asdict() for block in listed]}
+    return fields if listed is None else {**fields, "blocks": [block._asdict() for block in listed]}

@@ -62,22 +62,22 @@ def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None
 
 def audit_json(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, Any]:
     """The fields of ``audit --json``; all aggregates can be computed from ``per_call``."""
-    all_rows = [row for one in rows.values() for row in one.inputs]
+    all_rows = [row for audit in rows.values() for row in audit.inputs]
     trouble = {"failed": [{"file": name, "error": str(error)} for name, error in failed]} if failed else {}
     return {
         "calls": len(all_rows),
         "input_tokens": summarize(all_rows),
         "per_file": [
-            {"file": name, "calls": len(one.inputs), "input_tokens": summarize(one.inputs)}
-            for name, one in rows.items()
+            {"file": name, "calls": len(audit.inputs), "input_tokens": summarize(audit.inputs)}
+            for name, audit in rows.items()
         ],
-        "per_call": [_call(name, row) for name, one in rows.items() for row in one.inputs],
+        "per_call": [_call_to_json(name, row) for name, audit in rows.items() for row in audit.inputs],
         **cache_json(rows),
         **trouble,
     }
 
 
-def _call(name: str, row: AuditedCall) -> dict[str, Any]:
+def _call_to_json(name: str, row: AuditedCall) -> dict[str, Any]:
     fields = to_builtins(row)
     del fields["asked"]
     return {"file": name, **fields}
@@ -85,15 +85,15 @@ def _call(name: str, row: AuditedCall) -> dict[str, Any]:
 
 def as_text(rows: Rows) -> str:
     """A table with one line per file and a total, in percent; then the cache reads."""
-    above = f"{'':{_NAME}} {'':>6} {'error of the input':>21} {'error of what is new':>21} {'90 % interval':>21}"
+    above = f"{'':{_NAME}} {'':>6} {'error of the input':>21} {'error of new tokens':>21} {'90 % interval':>21}"
     head = f"{'':{_NAME}} {'calls':>6} " + " ".join(f"{title:>10}" for _, title in _COLUMNS)
-    lines = [_line(name, one.inputs) for name, one in rows.items()]
+    lines = [_table_line(name, audit.inputs) for name, audit in rows.items()]
     if len(rows) > 1:
-        lines.append(_line("all", [row for one in rows.values() for row in one.inputs]))
+        lines.append(_table_line("all", [row for audit in rows.values() for row in audit.inputs]))
     return "\n".join([above, head, *lines, *cache_text(rows)])
 
 
-def _line(name: str, rows: list[AuditedCall]) -> str:
+def _table_line(name: str, rows: list[AuditedCall]) -> str:
     figures = summarize(rows)
     cells = " ".join(f"{'-' if figures[key] is None else format(figures[key], '.2f'):>10}" for key, _ in _COLUMNS)
     plain = escape(name)
@@ -106,12 +106,12 @@ def cache_json(rows: Rows) -> dict[str, Any]:
     return {
         "cache_read": summarize_reads(all_rows),
         "cache_band": summarize_bands(all_rows),
-        "cache_misses": [audit for name, some in rows.items() for audit in _misses(name, some)],
+        "cache_misses": [audit for name, some in rows.items() for audit in _miss_fields(name, some)],
         "cache_per_call": [{"file": name, **to_builtins(row)} for name, audit in rows.items() for row in audit.reads],
     }
 
 
-def _misses(name: str, audit: Audit) -> Iterator[dict[str, Any]]:
+def _miss_fields(name: str, audit: Audit) -> Iterator[dict[str, Any]]:
     """Yield every miss, untested ones last, and every false alarm."""
     for row in audit.reads:
         if row.missed or row.alarm:
@@ -128,11 +128,12 @@ def _misses(name: str, audit: Audit) -> Iterator[dict[str, Any]]:
 
 
 def cache_text(rows: Rows) -> Iterator[str]:
-    """Some lines per provider, and a line for each miss that the recordings do not explain, with its evidence."""
-    all_rows = [row for one in rows.values() for row in one.reads]
+    """Yield lines per provider, and one for each miss that the recordings do not explain, with its evidence."""
+    all_rows = [row for audit in rows.values() for row in audit.reads]
     bands = summarize_bands(all_rows)
     for provider, stats in summarize_reads(all_rows).items():
-        missed = stats["misses"]
+        miss_counts = stats["misses"]
+        noun = "miss" if miss_counts["reported"] == 1 else "misses"
         yield ""
         yield (
             f"cache reads, {escape(provider)}: {stats['calls']} calls, {stats['within_pct']:.1f} % correct within "
@@ -145,15 +146,17 @@ def cache_text(rows: Rows) -> Iterator[str]:
                 f"its median width is {band['median_width_pct']:.0f} % of the input"
             )
         yield (
-            f"  {missed['reported']} {'miss' if missed['reported'] == 1 else 'misses'}: {missed['foreseen']} foreseen, "
-            f"{missed['not_in_record']} not explained by the recording; {missed['false_alarms']} false alarms"
+            f"  {miss_counts['reported']} {noun}: {miss_counts['foreseen']} foreseen, "
+            f"{miss_counts['not_in_record']} not explained by the recording; {miss_counts['false_alarms']} false alarms"
         )
         for name, some in rows.items():
-            mine = [row for row in some.reads if row.provider == provider and row.missed and row.cause == NOT_IN_RECORD]
-            yield from (f"  {escape(Path(name).name)} call {row.call}: {row.evidence}" for row in mine)
+            unexplained = [
+                row for row in some.reads if row.provider == provider and row.missed and row.cause == NOT_IN_RECORD
+            ]
+            yield from (f"  {escape(Path(name).name)} call {row.call}: {row.evidence}" for row in unexplained)
         if any(row.inferred for row in all_rows if row.provider == provider):
             yield "  its cache markers are not recorded; they are inferred from earlier calls"
-    untested = sum(not one.tested for some in rows.values() for one in some.misses)
+    untested = sum(not miss.tested for audit in rows.values() for miss in audit.misses)
     if untested:
         yield ""
         many = "miss" if untested == 1 else "misses"

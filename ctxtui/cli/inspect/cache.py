@@ -43,55 +43,55 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
     settings = config_of(context).settings
     loaded = open_recording(name, settings)
     if markers:
-        _markers(loaded, settings, as_json)
+        _print_markers(loaded, settings, as_json)
         return
-    coming = None
+    forecast = None
     with counting(settings) as counter:
-        misses_found = find_misses(loaded.session, counter, settings)
+        report = find_misses(loaded.session, counter, settings)
         if loaded.session.calls:
             chosen = choose_call(loaded.session)
             edits = applied_edits_of(loaded, settings, chosen)
-            coming = coming_of(loaded.session, counter, settings, chosen.thread, edits)
+            forecast = coming_of(loaded.session, counter, settings, chosen.thread, edits)
     if as_json:
-        write_json(_cache_json(misses_found, coming, loaded.session.about.id or loaded.name))
+        write_json(_cache_json(report, forecast, loaded.session.about.id or loaded.name))
         return
     painter, room = Painter(settings.glyphs), width()
     painter.line(
         [
-            *misses.heading(misses_found),
-            *([Span("   "), *misses.forecast_note(misses_found)] if misses_found.calls else []),
+            *misses.heading(report),
+            *([Span("   "), *misses.forecast_note(report)] if report.calls else []),
         ]
     )
-    if misses_found.misses:
-        painter.lines(table_lines(misses.table(misses_found.misses), misses_found.misses, room))
-    painter.lines(plain_lines(coming, time.time()) if coming is not None else ())
+    if report.misses:
+        painter.lines(table_lines(misses.table(report.misses), report.misses, room))
+    painter.lines(plain_lines(forecast, time.time()) if forecast is not None else ())
 
 
-def _markers(loaded: Any, settings: Any, as_json: bool) -> None:
+def _print_markers(loaded: Any, settings: Any, as_json: bool) -> None:
     with counting(settings, "trying other cache markers") as counter:
-        placings_found = try_all_markers(loaded.session, counter, settings)
+        placings = try_all_markers(loaded.session, counter, settings)
     if as_json:
-        write_json({"session": loaded.session.about.id or loaded.name, "markers": markers_json(placings_found)})
+        write_json({"session": loaded.session.about.id or loaded.name, "markers": markers_json(placings)})
         return
     labels = {id_: thread.label for id_, thread in loaded.session.threads.items()}
-    for line in markers_text(placings_found, labels):
+    for line in markers_text(placings, labels):
         write(line)
 
 
-def _cache_json(misses_found: Any, forecast: Any, session: str) -> dict[str, Any]:
+def _cache_json(report: Any, forecast: Any, session: str) -> dict[str, Any]:
     return {
         "session": session,
         **members(
-            misses_found,
+            report,
             "calls cost_usd=usd lost_usd=lost unpriced_calls=unpriced partial_calls=partial "
             "written_again_tokens=tokens reported=tested tested foreseen false_alarms",
         ),
-        "misses": [_miss(miss) for miss in misses_found.misses],
+        "misses": [_miss_to_json(miss) for miss in report.misses],
         "next_call": None if forecast is None else _forecast_json(forecast),
     }
 
 
-def _miss(miss: Any) -> dict[str, Any]:
+def _miss_to_json(miss: Any) -> dict[str, Any]:
     return {
         **members(miss, "thread call=number started=at cause what"),
         "late_seconds": miss.by if miss.cause == "TTL" else None,
@@ -103,12 +103,12 @@ def _miss(miss: Any) -> dict[str, Any]:
         "input_tokens": miss.sizes[1],
         "foreseen": miss.foreseen,
         "evidence": miss.evidence,
-        "block": _side(miss.new or miss.old, miss.block, miss.blocks),
+        "block": _side_to_json(miss.new or miss.old, miss.block, miss.blocks),
         "changed_by": miss.writer,
     }
 
 
-def _side(side: Any, position: int, total: int) -> dict[str, Any] | None:
+def _side_to_json(side: Any, position: int, total: int) -> dict[str, Any] | None:
     return None if side is None else {"at": position, "of": total, "category": side.category, "label": side.label}
 
 
@@ -161,75 +161,79 @@ def markers_text(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) ->
         )
     first, rest = placings[:1], placings[1:]
     for placing in first:
-        yield from _marker_table(placing, with_thread=bool(rest))
+        yield from _marker_table_lines(placing, with_thread=bool(rest))
     if rest:
         yield from _thread_lines(rest, labels)
 
 
 def _thread_lines(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line for each thread: their tables are nearly equal, and --json has them in full."""
-    own, least = sum(one.own for one in placings), sum(one.plan.cost for one in placings)
+    """Yield one line per thread: their tables are nearly equal, and --json has them in full."""
+    own, least = sum(trials.own for trials in placings), sum(trials.plan.cost for trials in placings)
     unit = placings[0]
     heading = f"{len(placings):,} further thread{'' if len(placings) == 1 else 's'}"
     sums = (
-        f": {_cost(unit, own)} as recorded, {_cost(unit, least)} at least"
-        if len({one.relative for one in placings}) == 1
+        f": {_format_cost(unit, own)} as recorded, {_format_cost(unit, least)} at least"
+        if len({trials.relative for trials in placings}) == 1
         else ""
     )
     yield f"{heading}{sums}"
     yield f"  {'thread':{THREAD_CELLS}} {'calls':>6} {'recorded':>10} {'least':>10}  cheapest strategy"
-    for one in sorted(placings, key=lambda one: one.plan.cost - one.own):
-        name = cells.left(safe_text.one_line(labels.get(one.thread) or one.thread), THREAD_CELLS)
-        best = f"{one.tried[0].name} {_cost(one, one.tried[0].cost)}" if one.tried else ""
-        costs = f"{_cost(one, one.own):>10} {_cost(one, one.plan.cost):>10}"
-        yield f"  {name} {len(one.calls):>6} {costs}  {best}".rstrip()
-    if any(one.own < one.plan.cost for one in placings):
-        yield "  recorded below least: these threads read cache entries written by other threads"
+    for trials in sorted(placings, key=lambda trials: trials.plan.cost - trials.own):
+        name = cells.left(safe_text.one_line(labels.get(trials.thread) or trials.thread), THREAD_CELLS)
+        best = f"{trials.tried[0].name} {_format_cost(trials, trials.tried[0].cost)}" if trials.tried else ""
+        costs = f"{_format_cost(trials, trials.own):>10} {_format_cost(trials, trials.plan.cost):>10}"
+        yield f"  {name} {len(trials.calls):>6} {costs}  {best}".rstrip()
+    if any(trials.own < trials.plan.cost for trials in placings):
+        yield "  threads recorded below the least cost read cache entries written by other threads"
 
 
-def _marker_table(trials: MarkerTrials, with_thread: bool) -> Iterator[str]:
+def _marker_table_lines(trials: MarkerTrials, with_thread: bool) -> Iterator[str]:
     where = f"thread {trials.thread}, " if with_thread else ""
     yield f"input of {where}{len(trials.calls)} calls under other markers"
     least = trials.plan.cost
     kind = "optimum" if trials.plan.exact else "best found"
-    yield _line(
-        kind, trials, least, least, "" if trials.plan.exact else f"lower bound {_cost(trials, trials.plan.bound)}"
+    yield _strategy_line(
+        kind,
+        trials,
+        least,
+        least,
+        "" if trials.plan.exact else f"lower bound {_format_cost(trials, trials.plan.bound)}",
     )
     for tried in trials.tried:
         name = f"{tried.name} *" if tried.name == DEFAULT.name else tried.name
-        yield _line(name, trials, tried.cost, least, f"{100 * tried.read:.0f} % read; {tried.description}")
+        yield _strategy_line(name, trials, tried.cost, least, f"{100 * tried.read:.0f} % read; {tried.description}")
     paid = isclose(trials.own, trials.paid)
     note = (
         "as paid; the other lines are simulated changes"
         if paid
-        else f"simulated; {_cost(trials, trials.paid)} was paid"
+        else f"simulated; {_format_cost(trials, trials.paid)} was paid"
     )
-    yield _line("as recorded", trials, trials.own, least, note)
+    yield _strategy_line("as recorded", trials, trials.own, least, note)
     yield f"  * {DEFAULT.name}: {DEFAULT.description}"
     if not trials.static:
         yield "  system prompt and tools are not recorded: markers after them cannot be simulated"
-    yield from _marker_values(trials)
+    yield from _marker_value_lines(trials)
 
 
-def _line(name: str, trials: MarkerTrials, cost: float, least: float, note: str) -> str:
-    return (
-        f"  {name:{NAME_CELLS + 2}} {_cost(trials, cost):>10} {cost / least if least else 1.0:7.3f}x  {note}".rstrip()
-    )
+def _strategy_line(name: str, trials: MarkerTrials, cost: float, least: float, note: str) -> str:
+    ratio = cost / least if least else 1.0
+    return f"  {name:{NAME_CELLS + 2}} {_format_cost(trials, cost):>10} {ratio:7.3f}x  {note}".rstrip()
 
 
-def _cost(trials: MarkerTrials, cost: float) -> str:
+def _format_cost(trials: MarkerTrials, cost: float) -> str:
     return f"{numbers.tokens(round(cost))} tok" if trials.relative else numbers.money(cost)
 
 
-def _marker_values(trials: MarkerTrials) -> Iterator[str]:
-    marks = trials.markers
-    unpaid = sorted((mark for mark in marks if not mark.has_paid), key=lambda mark: mark.gain)
+def _marker_value_lines(trials: MarkerTrials) -> Iterator[str]:
+    markers = trials.markers
+    unpaid = sorted((mark for mark in markers if not mark.has_paid), key=lambda mark: mark.gain)
     how = " (inferred)" if trials.inferred else ""
-    paid_off = f"{len(marks) - len(unpaid)} paid off, {len(unpaid)} did not"
-    yield f"  {len(marks)} entries written by its own markers{how}: {paid_off}"
-    yield from (_unpaid_marker(trials, mark) for mark in unpaid[:MAX_LISTED_MARKERS])
+    paid_off = f"{len(markers) - len(unpaid)} paid off, {len(unpaid)} did not"
+    yield f"  {len(markers)} entries written by its own markers{how}: {paid_off}"
+    yield from (_describe_unpaid_marker(trials, mark) for mark in unpaid[:MAX_LISTED_MARKERS])
 
 
-def _unpaid_marker(trials: MarkerTrials, mark: MarkerValue) -> str:
+def _describe_unpaid_marker(trials: MarkerTrials, mark: MarkerValue) -> str:
     read = f"read {mark.reads} times" if mark.reads else "never read"
-    return f"    call {mark.call + 1}: {numbers.tokens(mark.written)} written, {read}, {_cost(trials, -mark.gain)} lost"
+    lost = _format_cost(trials, -mark.gain)
+    return f"    call {mark.call + 1}: {numbers.tokens(mark.written)} written, {read}, {lost} lost"

@@ -13,10 +13,10 @@ import click
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import choose_call
+from ctxtui.analysis.content.changing_blocks import ChangingBlock, find_changing_blocks
 from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide, first_call_numbers
 from ctxtui.analysis.content.diff import compare_contexts as made
 from ctxtui.analysis.content.normalized import diff_text
-from ctxtui.analysis.content.volatile import ChangingBlock, find_changing_blocks
 from ctxtui.analysis.content.word_diff import word_diff
 from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.context import JSON_OPTION, config_of, open_recording
@@ -223,16 +223,16 @@ def print_text(
     """Print the diff as text."""
     painter = Painter(settings.glyphs)
     for lines in (
-        _heads(result, loaded),
+        _head_lines(result, loaded),
         rows_of_diff.summary(result),
-        _first(result, whole),
-        _changes(result, whole),
+        _first_lines(result, whole),
+        _change_lines(result, whole),
         _unsteady_lines(unsteady_blocks),
     ):
         painter.lines(lines)
 
 
-def _heads(result: Diff, loaded: tuple[Loaded, Loaded]) -> Iterator[list[Span]]:
+def _head_lines(result: Diff, loaded: tuple[Loaded, Loaded]) -> Iterator[list[Span]]:
     for mark, side, loaded_side in (("−", result.a, loaded[0]), ("+", result.b, loaded[1])):
         about, call = side.book.session.about, side.chosen
         thread = "" if call.thread == "main" else f" · {safe_text.one_line(call.thread)}"
@@ -245,7 +245,7 @@ def _heads(result: Diff, loaded: tuple[Loaded, Loaded]) -> Iterator[list[Span]]:
         yield [Span(f"{mark} ", f"{style} bold"), Span(cells.left(title, room), "bold"), Span(right, "dim")]
 
 
-def _first(result: Diff, whole: bool) -> Iterator[list[Span]]:
+def _first_lines(result: Diff, whole: bool) -> Iterator[list[Span]]:
     first = result.first_change
     if first is None:
         return
@@ -268,7 +268,7 @@ def _word_lines(result: Diff, change: Change, whole: bool) -> Iterator[list[Span
         yield [Span("    ⋮  more changed lines; --whole prints all", "dim")]
 
 
-def _changes(result: Diff, whole: bool) -> Iterator[list[Span]]:
+def _change_lines(result: Diff, whole: bool) -> Iterator[list[Span]]:
     listed = result.changes if whole else result.changes[:MAX_LISTED_CHANGES]
     if not listed:
         return

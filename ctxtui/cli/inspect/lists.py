@@ -85,7 +85,7 @@ class ListInputs(Struct, frozen=True, dict=True):
         strips = book.card(call.model).strips_thinking
         number = max(1, self.chosen.number)
         weight_list = block_weights(tree, call.sent_head, self.tokens_of, lifetimes, number, strips_thinking=strips)
-        return sorted(weight_list, key=lambda one: -one.carry)
+        return sorted(weight_list, key=lambda weight: -weight.carry)
 
     @cached_property
     def _ledger(self) -> CostLedger | None:
@@ -93,8 +93,7 @@ class ListInputs(Struct, frozen=True, dict=True):
         price, session = make_call_pricer(prices_for(self.settings)), self.book.session
         costs = {id_: price(call) for id_, call in session.calls.items()}
         threads = thread_costs(self.book, costs) if any(costs.values()) else []
-        thread_ledgers = (one for one in threads if one.thread == self.chosen.thread)
-        return next((one.ledger for one in thread_ledgers), None)
+        return next((thread.ledger for thread in threads if thread.thread == self.chosen.thread), None)
 
     def cost_of(self, weight: BlockWeight) -> float | None:
         """Cost of a block since it entered, up to the call, in USD; None if unknown."""
@@ -136,17 +135,17 @@ def heaviest(inputs: ListInputs) -> list[dict[str, Any]]:
     """The member ``heaviest``: every block that is read, most carried tokens first."""
     return [
         {
-            **_block(inputs, weight.node),
-            **members(weight, "tokens calls carry since_call=since?"),
+            **_block_to_json(inputs, weight.node),
+            **members(weight, "tokens calls carry since_call=first_call?"),
             "cost_usd": inputs.cost_of(weight),
             "cacheable": weight.stability or None,
-            "held": [weight.held, weight.further],
+            "held": [weight.stable_calls, weight.later_calls],
         }
         for weight in inputs.block_weights
     ]
 
 
-def _block(inputs: ListInputs, node: int) -> dict[str, Any]:
+def _block_to_json(inputs: ListInputs, node: int) -> dict[str, Any]:
     here = inputs.book.session.tree[node]
     return {
         "digest": here.block.digest,
@@ -176,11 +175,11 @@ def repeats(inputs: ListInputs) -> dict[str, Any]:
         "tokens": sum(inputs.tokens_of(duplicate.node) for duplicate in duplicates),
         "blocks": [
             {
-                **_block(inputs, duplicate.node),
+                **_block_to_json(inputs, duplicate.node),
                 "tokens": inputs.tokens_of(duplicate.node),
                 "why": duplicate.kind,
                 "share": round(duplicate.share, 3),
-                "other": _block(inputs, duplicate.other) if duplicate.other != ROOT else None,
+                "other": _block_to_json(inputs, duplicate.other) if duplicate.other != ROOT else None,
                 "path": duplicate.path or None,
             }
             for duplicate in duplicates
@@ -237,12 +236,12 @@ def threads(inputs: ListInputs) -> list[dict[str, Any]]:
     """The member ``threads``: as a tree, in order."""
     return [
         members(
-            kin,
+            node,
             "id label parent? depth after_call=since? model? calls context_tokens=tokens peak_tokens=peak "
             "input_tokens=sent output_tokens=answered cost_usd=usd cost_usd_at_least=least "
             "partial_calls=partial compactions=folds",
         )
-        for kin in inputs.family
+        for node in inputs.family
     ]
 
 

@@ -72,16 +72,16 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
     config = config_of(context)
     block_filter = BlockFilter(frozenset(kind.replace("-", "_") for kind in options["kinds"]), options["tool"])
     searcher = Searcher(config.settings, Pattern(query, regex=options["regex"]), block_filter)
-    sessions = _sessions(options, config)
+    sessions = _select_sessions(options, config)
     hits: list[Hit] = []
     painter = None if as_json else Painter(config.settings.glyphs)
     with Working("searching") as work:
 
-        def goes_on(done: int) -> bool:
-            work.say(f"{done:,} of {len(sessions):,} sessions")
+        def show_progress(done: int) -> bool:
+            work.show(f"{done:,} of {len(sessions):,} sessions")
             return True
 
-        for hit in islice(searcher.hits(sessions, goes_on), limit + 1):
+        for hit in islice(searcher.hits(sessions, show_progress), limit + 1):
             if painter and len(hits) < limit:
                 _print(painter, hit, first=not hits or hits[-1].summary.key != hit.summary.key)
             hits.append(hit)
@@ -89,15 +89,15 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
     if as_json:
         write_json(_search_json(query, bool(options["regex"]), hits, has_more, searcher))
     else:
-        _remarks(searcher, has_more, limit)
+        _print_notes(searcher, has_more, limit)
     return 0 if hits else NOT_FOUND_CODE
 
 
-def _sessions(options: dict[str, Any], config: Config) -> list[SessionSummary]:
+def _select_sessions(options: dict[str, Any], config: Config) -> list[SessionSummary]:
     """The sessions to search, newest first, samples last."""
     library = SessionLibrary(config.settings, Path.cwd())
     if options["name"]:
-        return _named_sessions(options["name"], config)
+        return _resolve_sessions(options["name"], config)
     listed = library.all_sessions()
     if library.trouble:
         # The search needs the database as well, and would report the same error.
@@ -111,19 +111,19 @@ def _sessions(options: dict[str, Any], config: Config) -> list[SessionSummary]:
         and (summary.mtime >= oldest and (summary.group != SAMPLES or not oldest))
         and options["source"].lower() in summary.source.lower()
     ]
-    return sorted(selected, key=lambda one: (one.group == SAMPLES, -one.mtime))
+    return sorted(selected, key=lambda summary: (summary.group == SAMPLES, -summary.mtime))
 
 
-def _named_sessions(name: str, config: Config) -> list[SessionSummary]:
+def _resolve_sessions(name: str, config: Config) -> list[SessionSummary]:
     target = resolve_name(name, config.settings, with_note=False)
     if target.stored:
         return [SessionSummary(key=target.stored, title=target.stored, stored=target.stored)]
     if target.path is None:
         raise CtxtuiError("standard input cannot be searched", way_out="give a file")
-    seen = (recording_at(path.absolute()) for path in (target.path, *target.others))
+    recordings = (recording_at(path.absolute()) for path in (target.path, *target.others))
     return [
         summary_from_file(recording, time.time(), config.settings.live_seconds)
-        for recording in seen
+        for recording in recordings
         if recording is not None
     ]
 
@@ -150,7 +150,7 @@ def _print(painter: Painter, hit: Hit, *, first: bool) -> None:
     painter.line(cropped(line, width()) if sys.stdout.isatty() else line)
 
 
-def _where(hit: Hit, room: int) -> Span:
+def _format_place(hit: Hit, room: int) -> Span:
     place = hit.found.place
     where = f"call {place.call:,}" if place.call is not None else "not sent"
     return Span(where + (f" {safe_text.one_line(place.thread)}" if place.thread != MAIN else ""))
@@ -158,7 +158,7 @@ def _where(hit: Hit, room: int) -> Span:
 
 _HITS: Final[Table[Hit]] = Table(
     (
-        Column("", 12, _where, "left"),
+        Column("", 12, _format_place, "left"),
         Column("", 1, lambda hit, _: CATEGORY[CATEGORIES.index(hit.found.place.category)].span, gap=1),
         Column("", 16, lambda hit, _: Span(safe_text.one_line(hit.label), "dim"), "left", gap=1),
     ),
@@ -168,7 +168,7 @@ _HITS: Final[Table[Hit]] = Table(
 """The columns before the snippet of a hit."""
 
 
-def _remarks(searcher: Searcher, more: bool, limit: int) -> None:
+def _print_notes(searcher: Searcher, more: bool, limit: int) -> None:
     tally = searcher.tally
     if more:
         note(f"more than {limit:,} blocks have hits: raise --limit to see them")
@@ -186,14 +186,14 @@ def _search_json(query: str, regex: bool, hits: list[Hit], has_more: bool, searc
         "query": query,
         "regex": regex,
         "case_sensitive": searcher.pattern.exact,
-        "hits": [_row(hit) for hit in hits],
+        "hits": [_hit_to_json(hit) for hit in hits],
         "more": has_more,
         "sessions": {"indexed": tally.indexed, "direct": tally.direct},
         "failed": [{"session": name, "message": error.message} for name, error in tally.failed.items()],
     }
 
 
-def _row(hit: Hit) -> dict[str, Any]:
+def _hit_to_json(hit: Hit) -> dict[str, Any]:
     summary, block_hits = hit.summary, hit.found
     place = block_hits.place
     return {

@@ -72,9 +72,11 @@ from ctxtui.views.text.table import Column, Table
 @click.argument("name", metavar="NAME", type=SessionName())
 @CALL_OPTION
 @THREAD_OPTION
-@click.option("--after", is_flag=True, help="Show the next request: with the blocks after the last call.")
+@click.option("--after", is_flag=True, help="Show the next request, with the blocks after the last call.")
 @click.option("--blocks", is_flag=True, help="Print every block in prompt order, not only the heaviest.")
-@click.option("--by", type=click.Choice(("category", "label")), default="category", help="Group the tokens by this.")
+@click.option(
+    "--by", type=click.Choice(("category", "label")), default="category", help="Group tokens by category or by label."
+)
 @click.option("--threads", is_flag=True, help="List the threads: calls, peaks, costs.")
 @click.option("--tools", is_flag=True, help="List the tools by server: tokens, loaded or deferred, calls.")
 @click.option("--heaviest", is_flag=True, help="List blocks by carry (tokens x calls they stayed), with cacheability.")
@@ -110,7 +112,7 @@ def show(
     inputs = ListInputs(book, chosen, loaded, config.settings, phase_rule or config.settings.phases)
     if as_json:
         fields = show_json.as_json(book, chosen, loaded.skipped, loaded.name, loaded.source, config.settings)
-        fields["notes"] = _notes(chosen, loaded, config.settings)
+        fields["notes"] = _notes_to_json(chosen, loaded, config.settings)
         write_json({**fields, **lists_json(inputs, list_names)})
     elif list_names:
         print_lists(inputs, list_names)
@@ -118,7 +120,7 @@ def show(
         print_text(book, chosen, loaded, config.settings, every_block=blocks, by_label=by == "label")
 
 
-def _notes(chosen: ChosenCall, loaded: Loaded, settings: Settings) -> list[dict[str, Any]]:
+def _notes_to_json(chosen: ChosenCall, loaded: Loaded, settings: Settings) -> list[dict[str, Any]]:
     call = chosen.call
     return context_notes(notes_of(loaded, settings), loaded.session.tree, call.response_head or call.sent_head, call.id)
 
@@ -142,19 +144,21 @@ def print_text(
     call_figures = figures(book, chosen.call)
     blocks = list(block_figures(book, chosen.call))
     for lines in (
-        _head(book, chosen, loaded, settings),
-        _total(book, chosen, call_figures, settings),
-        label_table(book, chosen.call, call_figures, blocks) if by_label else _composition(book, chosen, call_figures),
+        _head_lines(book, chosen, loaded, settings),
+        _total_lines(book, chosen, call_figures, settings),
+        label_table(book, chosen.call, call_figures, blocks)
+        if by_label
+        else _composition_lines(book, chosen, call_figures),
         () if by_label else label_counts(book, chosen.call.model, blocks),
-        _blocks(book, chosen, blocks, every_block),
-        _growth(book, chosen),
-        _skipped(loaded),
+        _block_lines(book, chosen, blocks, every_block),
+        _growth_lines(book, chosen),
+        _skipped_lines(loaded),
     ):
         painter.lines(lines)
 
 
-def _sentence(book: Book, chosen: ChosenCall, settings: Settings) -> str:
-    """The most important fact about the thread if its last call is shown; for earlier calls their miss, or ""."""
+def _summarize(book: Book, chosen: ChosenCall, settings: Settings) -> str:
+    """Return the most important fact about the thread for its last call; for an earlier call its miss, or ""."""
     misses = priced_account(book.session, book, settings).misses()
     if chosen.number == len(book.session.thread_calls(chosen.thread)):
         return summarize_thread(book.session, chosen.thread, misses.misses)
@@ -162,7 +166,7 @@ def _sentence(book: Book, chosen: ChosenCall, settings: Settings) -> str:
     return describe_miss(miss) if miss is not None else ""
 
 
-def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) -> Iterator[list[Span]]:
+def _head_lines(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) -> Iterator[list[Span]]:
     session = book.session
     calls = len(session.thread_calls(chosen.thread))
     where = f"call {chosen.number} of {calls}" if chosen.number else "not sent yet"
@@ -174,7 +178,7 @@ def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) ->
     yield [Span(cells.fit(title, room), "bold")]
     yield [Span(cells.fit(facts, room), "dim")]
     if chosen.number:
-        if words := _sentence(book, chosen, settings):
+        if words := _summarize(book, chosen, settings):
             yield [Span(cells.fit(safe_text.one_line(words), room))]
         yield [Span(cells.fit(describe_spending(total_session(session, settings)), room), "dim")]
         if copied := sum(call.is_copy for call in session.calls.values()):
@@ -183,7 +187,7 @@ def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) ->
     yield []
 
 
-def _total(book: Book, chosen: ChosenCall, call_figures: CallFigures, settings: Settings) -> Iterator[list[Span]]:
+def _total_lines(book: Book, chosen: ChosenCall, call_figures: CallFigures, settings: Settings) -> Iterator[list[Span]]:
     spread = numbers.interval(call_figures.context_tokens, call_figures.lo, call_figures.hi)
     line = [
         Span(numbers.exact(call_figures.context_tokens), "bold"),
@@ -211,15 +215,15 @@ def _total(book: Book, chosen: ChosenCall, call_figures: CallFigures, settings: 
     next_call = unsent_call(book.session, chosen.thread)
     if next_call is not None and chosen.number == len(book.session.thread_calls(chosen.thread)):
         next_size = figures(book, next_call).context_tokens
-        words = f"{numbers.tokens(next_size - call_figures.context_tokens)} more since then, not sent yet: "
-        yield [Span(f"{words}{numbers.exact(next_size)} tokens in all; --after shows them")]
+        growth = f"{numbers.tokens(next_size - call_figures.context_tokens)} more since then, not sent yet: "
+        yield [Span(f"{growth}{numbers.exact(next_size)} tokens in all; --after shows them")]
     kinds = Counter(happening.kind for happening in book.session.happenings if happening.thread == chosen.thread)
     if kinds:
         names = ", ".join(f"{count:,} × {safe_text.one_line(kind)}" for kind, count in kinds.most_common())
         yield [Span(cells.fit(f"recorded entries that were in no request: {names}", width()), "dim")]
 
 
-def _composition(book: Book, chosen: ChosenCall, call_figures: CallFigures) -> Iterator[list[Span]]:
+def _composition_lines(book: Book, chosen: ChosenCall, call_figures: CallFigures) -> Iterator[list[Span]]:
     yield from rule("context")
     unseen = ((NOT_RECORDED, call_figures.not_recorded), (ATTACHED, call_figures.attached))
     rows = [*call_figures.categories.items(), *((name, tokens) for name, tokens in unseen if tokens)]
@@ -261,21 +265,21 @@ def _category_table(call_figures: CallFigures) -> Table[tuple[str, int]]:
     )
 
 
-def _blocks(book: Book, chosen: ChosenCall, blocks: list[BlockFigure], every: bool) -> Iterator[list[Span]]:
+def _block_lines(book: Book, chosen: ChosenCall, blocks: list[BlockFigure], every: bool) -> Iterator[list[Span]]:
     if not blocks:
         return
     shown = blocks if every else sorted(blocks, key=lambda b: -b.tokens * b.read)[:MAX_HEAVIEST]
     title = "blocks" if every else "heaviest blocks"
     left_out = f"{len(shown)} of {len(blocks)}, --blocks prints all" if len(shown) < len(blocks) else ""
     yield from rule(title, "tokens, characters and tokens so far" if every else left_out)
-    so_far = dict(zip(map(id, blocks), _so_far(blocks), strict=True)) if every else {}
+    so_far = dict(zip(map(id, blocks), _cumulative_sizes(blocks), strict=True)) if every else {}
     table = _block_table(book, turns_of(book.session.tree, book.session.thread_calls(chosen.thread)), so_far)
     for figure in shown:
         yield table.draw(figure, width())
 
 
-def _so_far(blocks: list[BlockFigure]) -> Iterator[tuple[int, int]]:
-    """Cumulative characters and tokens at the end of each block."""
+def _cumulative_sizes(blocks: list[BlockFigure]) -> Iterator[tuple[int, int]]:
+    """Yield the cumulative characters and tokens at the end of each block."""
     chars = tokens = 0
     for figure in blocks:
         chars += len(read_words(read(figure.block)))
@@ -292,13 +296,13 @@ def _block_table(book: Book, turns: Turns, so_far: Mapping[int, tuple[int, int]]
 
     def words(figure: BlockFigure, room: int) -> list[Span]:
         if not figure.node:
-            told = read(figure.block).text
-            return [Span(UNRECORDED_TEXTS[figure.category] if told in (NOT_RECORDED_TEXT, REATTACHED_TEXT) else told)]
-        says = preview_of(book, figure.node)
+            text = read(figure.block).text
+            return [Span(UNRECORDED_TEXTS[figure.category] if text in (NOT_RECORDED_TEXT, REATTACHED_TEXT) else text)]
+        block_preview = preview_of(book, figure.node)
         if figure.gone is None and figure.read:
-            return one_line.preview_spans(says, signs.category(figure.category).style)
+            return one_line.preview_spans(block_preview, signs.category(figure.category).style)
         gone = f"gone since call {figure.gone.since} (inferred): {figure.gone.reason_text} · " if figure.gone else ""
-        return [Span(gone, "faint"), *one_line.preview_spans(says, "faint", "faint")]
+        return [Span(gone, "faint"), *one_line.preview_spans(block_preview, "faint", "faint")]
 
     def running(which: int) -> Callable[[BlockFigure, int], Span]:
         return lambda figure, _: Span(numbers.tokens(so_far[id(figure)][which]), "dim")
@@ -308,7 +312,7 @@ def _block_table(book: Book, turns: Turns, so_far: Mapping[int, tuple[int, int]]
             Column("", 4, turn),
             Column("", 1, lambda figure, _: signs.category(figure.category).span, gap=1),
             Column("", 0, words, "left", gap=1),
-            Column("", 9, _tokens),
+            Column("", 9, _format_tokens),
             *((Column("", 9, running(0)), Column("", 9, running(1))) if so_far else ()),
         ),
         mark=0,
@@ -316,13 +320,13 @@ def _block_table(book: Book, turns: Turns, so_far: Mapping[int, tuple[int, int]]
     )
 
 
-def _tokens(figure: BlockFigure, room: int) -> Span:
+def _format_tokens(figure: BlockFigure, room: int) -> Span:
     weight = "bold" if figure.tokens >= 1000 else "dim" if figure.tokens < 100 else "ink"
     tokens = numbers.tokens(figure.tokens) if figure.read else numbers.unread(figure.tokens)
     return Span(numbers.guessed(figure.tokens) if figure.method == "inferred" else tokens, weight)
 
 
-def _growth(book: Book, chosen: ChosenCall) -> Iterator[list[Span]]:
+def _growth_lines(book: Book, chosen: ChosenCall) -> Iterator[list[Span]]:
     points = growth_points(book, chosen.thread)
     if len(points) < 2:
         return
@@ -340,7 +344,7 @@ def _growth(book: Book, chosen: ChosenCall) -> Iterator[list[Span]]:
         yield [Span(" "), *(Span(text, style.split(" on-")[0]) for text, style in row)]
 
 
-def _skipped(loaded: Loaded) -> Iterator[list[Span]]:
+def _skipped_lines(loaded: Loaded) -> Iterator[list[Span]]:
     skipped = loaded.skipped
     if not skipped:
         return
@@ -356,7 +360,7 @@ NAME_CELLS = 24
 
 def label_counts(book: Book, model: str, blocks: Sequence[BlockFigure]) -> Iterator[list[Span]]:
     """One line with the count of each label in the context, most frequent first; none without labels."""
-    labels = sorted(label_figures(segments_of(book, model, blocks)), key=lambda one: -one.count)
+    labels = sorted(label_figures(segments_of(book, model, blocks)), key=lambda label: -label.count)
     if labels:
         text = ", ".join(f"{numbers.exact(label.count)} × {safe_text.one_line(label.label)}" for label in labels)
         yield [Span(cells.fit(f"   labels: {text}", width() - 1), "dim")]
@@ -397,7 +401,7 @@ class LabelRow(NamedTuple):
 
     sign: Span
     name: str
-    found: int | None
+    occurrences: int | None
     tokens: int
 
 
@@ -409,7 +413,7 @@ def _label_table(total: int, top: int) -> Table[LabelRow]:
         (
             Column("", 1, lambda row, _: row.sign, gap=1),
             Column("", NAME_CELLS, lambda row, _: Span(row.name, row.sign.style), "left", gap=1),
-            Column("", 7, lambda row, _: Span(numbers.exact(row.found) if row.found is not None else "")),
+            Column("", 7, lambda row, _: Span(numbers.exact(row.occurrences) if row.occurrences is not None else "")),
             Column("", 9, lambda row, _: Span(numbers.tokens(row.tokens))),
             Column("", 9, share),
             Column(

@@ -116,8 +116,8 @@ def index(context: click.Context, anew: bool, as_json: bool) -> None:
         return
     for name, reason in fields["failed"].items():
         note(f"{name}: {reason}")
-    indexed, known = _count_sessions(fields["indexed"]), fields["known"]
-    write(f"{indexed} indexed, {known:,} were up to date; index size {_format_size(fields['size'])}")
+    indexed, up_to_date = _count_sessions(fields["indexed"]), fields["known"]
+    write(f"{indexed} indexed, {up_to_date:,} were up to date; index size {_format_size(fields['size'])}")
 
 
 @db.command("backup")
@@ -168,29 +168,29 @@ def prune(context: click.Context, older_than: float, dry_run: bool, yes: bool, a
     """
     ask = sys.stdin.isatty() and not (yes or as_json)
     exists = database_of(context).exists()
-    ids, kept = _prune(context, older_than, dry_run=dry_run, ask=ask) if exists else ([], [])
+    ids, open_chats = _prune(context, older_than, dry_run=dry_run, ask=ask) if exists else ([], [])
     if as_json:
-        in_use = [members(session, "id=session pid since") for session in kept]
+        in_use = [members(session, "id=session pid since") for session in open_chats]
         write_json({"pruned": ids, "dry_run": dry_run, "in_use": in_use})
     else:
         for id_ in ids:
             write(escape(id_))
         write(f"{_count_sessions(len(ids))} {'would be ' if dry_run else ''}deleted")
-    for session in kept:
+    for session in open_chats:
         note(str(session))
-    return REFUSED.number if kept else None
+    return REFUSED.number if open_chats else None
 
 
 def _prune(context: click.Context, older_than: float, *, dry_run: bool, ask: bool) -> tuple[list[str], list[InUse]]:
     """Delete old sessions, or list them if `dry_run`; also return why others are kept."""
     now = time.time()
     with open_existing(context) as store:
-        ids, kept = store.older_sessions(older_than, now), store.unprunable_sessions(older_than, now)
+        ids, open_chats = store.older_sessions(older_than, now), store.unprunable_sessions(older_than, now)
         if dry_run:
-            return ids, kept
+            return ids, open_chats
         if ids and ask:
             click.confirm(f"Delete {_count_sessions(len(ids))}?", abort=True, err=True)
-        return store.prune(older_than, now), kept
+        return store.prune(older_than, now), open_chats
 
 
 def _count_sessions(count: int) -> str:
@@ -216,13 +216,13 @@ def fill_index(settings: Settings, *, anew: bool) -> dict[str, Any]:
     units = list_unindexed(settings, sessions, live=True)
     failed: dict[str, str] = {}
     with Working("indexing") as work:
-        for number, done in enumerate(fill_in_parallel(settings, units), 1):
-            work.say(f"{number:,} of {len(units):,} sessions")
-            if done.error:
-                failed[done.name] = done.error
+        for number, indexed_session in enumerate(fill_in_parallel(settings, units), 1):
+            work.show(f"{number:,} of {len(units):,} sessions")
+            if indexed_session.error:
+                failed[indexed_session.name] = indexed_session.error
         if units:
             merge_parts(settings)
     with Store.open(database(settings.data_dir)) as store:
         size = store.texts.size()
-    known = len(sessions) - len(units)
-    return {"indexed": len(units) - len(failed), "known": known, "failed": failed, "size": size}
+    up_to_date = len(sessions) - len(units)
+    return {"indexed": len(units) - len(failed), "known": up_to_date, "failed": failed, "size": size}

@@ -76,7 +76,7 @@ def _import_one(store: Store, path: Path | None, config: Config, call_counts: di
             loaded.session,
             source_info(loaded),
             price=make_call_pricer(prices_for(config.settings)),
-            progress=lambda done, whole: work.say(f"{done:,} of {whole:,} blocks"),
+            progress=lambda done, whole: work.show(f"{done:,} of {whole:,} blocks"),
         )
     session = loaded.session
     before = call_counts.get(id_)

@@ -96,12 +96,14 @@ def offline(
     if script is not None and play is not None:
         raise click.UsageError("--play and --script exclude each other", context)
     provider = Provider(seed=seed, limits=RateLimits(requests=rpm, enforced=True) if rpm else RateLimits())
-    provider.playback = _answers(context, play, thread, script)
-    armed = Faults([parse(fault) for fault in faults], seed)
+    provider.playback = _load_answers(context, play, thread, script)
+    simulated_faults = Faults([parse(fault) for fault in faults], seed)
     local = Local(kind.replace("-", " "), (LocalModel(window=window or WINDOW),)) if kind else None
     log = ExchangeLog(folder, provider.now()) if folder is not None else None
     on_request = None if quiet or as_json else _print_request
-    server = Server(provider, armed, pace, on_request=on_request, local=local, log=log, websocket=not no_websocket)
+    server = Server(
+        provider, simulated_faults, pace, on_request=on_request, local=local, log=log, websocket=not no_websocket
+    )
     try:
         asyncio.run(_serve(server, port, as_json))
     finally:
@@ -114,7 +116,9 @@ def offline(
         os._exit(0)
 
 
-def _answers(context: click.Context, play: str | None, thread: str, script: Path | None) -> Playback | Script | None:
+def _load_answers(
+    context: click.Context, play: str | None, thread: str, script: Path | None
+) -> Playback | Script | None:
     """The replayed answers of a recording or a script, if given."""
     if play is not None:
         session = open_recording(play, config_of(context).settings).session
@@ -133,7 +137,7 @@ async def _serve(server: Server, port: int, as_json: bool) -> None:
             log = {"log": str(server.log.path)} if server.log else {}
             write_json({"url": running.url, "openai_url": running.openai_url, "model": "offline", **log})
         else:
-            write(_greeting(running))
+            write(_describe_server(running))
         sys.stdout.flush()
         await stop.wait()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -142,12 +146,12 @@ async def _serve(server: Server, port: int, as_json: bool) -> None:
     note("offline provider stopped")
 
 
-def _greeting(running: RunningProvider) -> str:
+def _describe_server(running: RunningProvider) -> str:
     log = running.server.log
-    return _addresses(running) + (f"\nlog: {log.path}" if log else "")
+    return _describe_addresses(running) + (f"\nlog: {log.path}" if log else "")
 
 
-def _addresses(running: RunningProvider) -> str:
+def _describe_addresses(running: RunningProvider) -> str:
     local = running.server.local
     if local is not None:
         return f"offline provider, no model, as {local.kind}: {running.url}, model `offline`; ctrl+c stops it"
@@ -157,9 +161,9 @@ def _addresses(running: RunningProvider) -> str:
     )
 
 
-def _print_request(seen: SeenRequest) -> None:
-    usage = ", ".join(f"{name} {count}" for name, count in seen.usage.items() if isinstance(count, int))
-    refusal = f" refused: {seen.rule}" if seen.rule else ""
-    fault = f" fault: {seen.fault}" if seen.fault else ""
-    write(escape(f"{seen.status} {seen.path}{refusal}{fault} {usage}".rstrip()))
+def _print_request(request: SeenRequest) -> None:
+    usage = ", ".join(f"{name} {count}" for name, count in request.usage.items() if isinstance(count, int))
+    refusal = f" refused: {request.rule}" if request.rule else ""
+    fault = f" fault: {request.fault}" if request.fault else ""
+    write(escape(f"{request.status} {request.path}{refusal}{fault} {usage}".rstrip()))
     sys.stdout.flush()

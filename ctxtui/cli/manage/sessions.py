@@ -64,7 +64,7 @@ def sessions(
     library = SessionLibrary(settings, Path.cwd())
     listed = _list_sessions(library, folder, archived)
     listed = [s for s in listed if s.group == HERE or not here][:limit]
-    cached = {summary.key: summary for summary in library.each_remembered(listed)}
+    cached = {summary.key: summary for summary in library.iter_cached(listed)}
     listed = [cached.get(summary.key, summary) for summary in listed]
     if figures:
         listed = _with_figures(library, listed)
@@ -109,7 +109,7 @@ def _with_figures(
                 # On a busy machine a reader may take that long just to start.
                 timer.start()
             read_summaries[summary.key] = summary
-            work.say(f"{len(read_summaries)} of {len(unread)} sessions")
+            work.show(f"{len(read_summaries)} of {len(unread)} sessions")
     timer.cancel()
     return [read_summaries.get(summary.key, summary) for summary in listed]
 
@@ -179,9 +179,9 @@ def _table(ids: dict[str, str], now: float) -> Table[SessionSummary]:
     printed = [_figure(column) for column in home_columns() if column.printed]
     return Table(
         (
-            Column("", 2, lambda one, _: Span("● " if one.runs else "", "ok"), "left"),
-            Column("session", longest, lambda one, _: Span(ids[one.key]), "left"),
-            Column("age", 4, lambda one, _: Span(session_age(one, now), "dim"), gap=2),
+            Column("", 2, lambda session, _: Span("● " if session.runs else "", "ok"), "left"),
+            Column("session", longest, lambda session, _: Span(ids[session.key]), "left"),
+            Column("age", 4, lambda session, _: Span(session_age(session, now), "dim"), gap=2),
             Column("client", 11, _client, "left", gap=2),
             *printed,
         ),

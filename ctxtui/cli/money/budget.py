@@ -66,7 +66,7 @@ def budget(
         apart=files.memory_paths,
     )
     with Working("reading the project") as work:
-        report = make_run_report(plan, config, path, progress=ReadingProgress(work.say))
+        report = make_run_report(plan, config, path, progress=ReadingProgress(work.show))
     write_json(budget_json(report)) if as_json else _print(report, path, config.settings.glyphs)
 
 

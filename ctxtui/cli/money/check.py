@@ -61,9 +61,16 @@ _JUNIT: Final = {False: "failure", None: "error"}
     help="Minimum of tokens read from the cache / written: 1.",
 )
 @click.option("--max-seconds", type=click.FloatRange(min=0), metavar="N", help="Maximum seconds of a call.")
-@click.option("--max-repeats", type=click.IntRange(min=1), metavar="N", help="The same calls and answers in a row.")
-@click.option("--no-secrets", is_flag=True, help="No block holds a key, a token or a password.")
-@click.option("--max-lost", type=click.IntRange(min=0), metavar="N", help="Facts that compactions lost.")
+@click.option(
+    "--max-repeats",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Maximum repetitions of the same calls with the same answers.",
+)
+@click.option("--no-secrets", is_flag=True, help="Fail if a block contains a key, a token or a password.")
+@click.option(
+    "--max-lost", type=click.IntRange(min=0), metavar="N", help="Maximum number of facts that compactions lost."
+)
 @click.option(
     "--baseline",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -78,20 +85,20 @@ _JUNIT: Final = {False: "failure", None: "error"}
 @click.pass_context
 def check_(
     context: click.Context, /, names: tuple[str, ...], baseline: Path | None, tolerance: str, junit: Path | None,
-    cluster: str, as_json: bool, **given: Any,
+    cluster: str, as_json: bool, **limit_options: Any,
 ) -> int:  # fmt: skip
-    limits = _limits(given)
+    limits = _parse_limits(limit_options)
     if limits == Limits() and baseline is None and not as_json:
         raise WrongUse("no limit given", way_out="add one: --max-context 100k, or --json for the figures only")
     baseline_figures = read_baseline(baseline) if baseline else None
     settings = config_of(context).settings
     files = expand_names(names, settings.clients)
-    checked, tolerated = [], parse_share(tolerance, "--tolerance")
+    checked, tolerance_share = [], parse_share(tolerance, "--tolerance")
     for result in read_sessions(CHECK, files, CheckRequest(settings, limits), settings, "checking", cluster):
         if result.error is not None:
             raise result.error
         before = None if baseline_figures is None else baseline_for(result.name, baseline_figures, len(files) == 1)
-        checked.append(check_measured(result.name, result.result, limits, before, tolerated))
+        checked.append(check_measured(result.name, result.result, limits, before, tolerance_share))
     if junit is not None:
         try:
             junit.write_bytes(as_junit(checked))
@@ -101,19 +108,23 @@ def check_(
     return EXIT_CODES[all_passed(result.passed for result in checked)].number
 
 
-def _limits(given: dict[str, Any]) -> Limits:
-    context, chars, hits = given["max_context"], given["max_block_chars"], given["min_cache_read"]
+def _parse_limits(limit_options: dict[str, Any]) -> Limits:
+    context, chars, hits = (
+        limit_options["max_context"],
+        limit_options["max_block_chars"],
+        limit_options["min_cache_read"],
+    )
     return Limits(
         max_context=None if context is None else parse_count(context, "--max-context"),
         max_block_chars=None if chars is None else parse_count(chars, "--max-block-chars"),
         min_cache_read=None if hits is None else parse_share(hits, "--min-cache-read"),
-        max_rewrites=given["max_rewrites"],
-        max_cost=given["max_cost"],
-        min_read_per_write=given["min_read_per_write"],
-        max_seconds=given["max_seconds"],
-        max_repeats=given["max_repeats"],
-        max_secrets=0 if given["no_secrets"] else None,
-        max_lost=given["max_lost"],
+        max_rewrites=limit_options["max_rewrites"],
+        max_cost=limit_options["max_cost"],
+        min_read_per_write=limit_options["min_read_per_write"],
+        max_seconds=limit_options["max_seconds"],
+        max_repeats=limit_options["max_repeats"],
+        max_secrets=0 if limit_options["no_secrets"] else None,
+        max_lost=limit_options["max_lost"],
     )
 
 
@@ -140,12 +151,12 @@ def as_text(checked: list[CheckedRecording]) -> str:
     for recording in checked:
         lines.append(f"{RESULT_LABELS[recording.passed]}  {escape(recording.name)}")
         lines += [f"  {RESULT_LABELS[v.passed]}  {v.told}" for v in recording.verdicts]
-        lines.append(f"          {_cache_use(recording.figures)}")
-        lines += [f"          {line}" for line in _window_use(recording)]
+        lines.append(f"          {_describe_cache_use(recording.figures)}")
+        lines += [f"          {line}" for line in _window_lines(recording)]
     return "\n".join(lines)
 
 
-def _window_use(recording: CheckedRecording) -> Iterator[str]:
+def _window_lines(recording: CheckedRecording) -> Iterator[str]:
     """The largest context as a share of the window."""
     size, window = recording.figures.context_tokens, recording.window
     share = window.share(size) if size is not None else None
@@ -154,12 +165,12 @@ def _window_use(recording: CheckedRecording) -> Iterator[str]:
         yield f"context: {size:,} at most, {share:.0%} of {window.usable:,} usable; {limit}"
 
 
-def _cache_use(figures: Figures) -> str:
+def _describe_cache_use(figures: Figures) -> str:
     if figures.cache_read is None:
         return "cache: nothing reported"
-    other = figures.cache_read_of_unwritten
-    second = "" if other is None else f", read / (read + fresh) {other:.1%}"
-    return f"cache: read / input {figures.cache_read:.1%}{second}"
+    unwritten_rate = figures.cache_read_of_unwritten
+    other_rate = "" if unwritten_rate is None else f", read / (read + fresh) {unwritten_rate:.1%}"
+    return f"cache: read / input {figures.cache_read:.1%}{other_rate}"
 
 
 def as_junit(checked: list[CheckedRecording]) -> bytes:
@@ -174,7 +185,7 @@ def as_junit(checked: list[CheckedRecording]) -> bytes:
         for verdict in recording.verdicts:
             case = ElementTree.SubElement(suite, "testcase", classname=escape(recording.name), name=verdict.limit)
             if not verdict.passed:
-                ElementTree.SubElement(case, _JUNIT[verdict.passed], message=verdict.told).text = _cache_use(
+                ElementTree.SubElement(case, _JUNIT[verdict.passed], message=verdict.told).text = _describe_cache_use(
                     recording.figures
                 )
     ElementTree.indent(root)

@@ -59,7 +59,7 @@ def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | 
 def _read_named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
     """Read the sessions `names` now, without caching."""
 
-    def asked(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
+    def read_costs(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
         return read_sessions(COST, names, CostRequest(settings, by, own), settings, "adding up")
 
     rows: list[SpendingRow] = []
@@ -69,7 +69,7 @@ def _read_named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnsw
     failed: list[tuple[str, CtxtuiError]] = []
     recordings = expand_names(names, settings.clients)
     read = []
-    for result in asked(recordings):
+    for result in read_costs(recordings):
         if result.error is not None:
             failed.append((result.name, result.error))
         else:
@@ -81,11 +81,11 @@ def _read_named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnsw
         if len(recordings) > 1 and len(owned_calls) < len(session_cost.spent):
             if not owned_calls:
                 continue
-            (again,) = asked([result.name], frozenset(call.id for call in owned_calls))
-            if again.error is not None:
-                failed.append((result.name, again.error))
+            (owned_result,) = read_costs([result.name], frozenset(call.id for call in owned_calls))
+            if owned_result.error is not None:
+                failed.append((result.name, owned_result.error))
                 continue
-            session_cost = again.result
+            session_cost = owned_result.result
         sums = sums.plus(session_cost.sums)
         rows += session_cost.rows
         recorded_pairs += session_cost.both
@@ -125,8 +125,7 @@ class CostAnswer(Struct, frozen=True, kw_only=True):
     """The answer: `rows` that add up to `total`, which is `sums` with subagents.
 
     `copied` calls of the `sessions` are ctxtui's copies from other sessions. `recorded` and `listed` are USD over calls
-    that
-    have both. `versions` are those of the price tables; `failed` recordings could not be read.
+    that have both. `versions` are those of the price tables; `failed` recordings could not be read.
     """
 
     rows: list[SpendingRow]

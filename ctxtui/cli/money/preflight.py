@@ -101,7 +101,7 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, horizo
         write_json(
             {
                 **_preflight_json(report, loaded.session.about.id or loaded.name),
-                "edits": _edits(edits, name),
+                "edits": _edits_to_json(edits, name),
                 "advice": advice_json(advice, name),
             }
         )
@@ -149,7 +149,7 @@ def limit_json(value: Any) -> dict[str, Any] | None:
     return {"tokens": value.tokens, "how": value.how, "turns": {"soonest": soon, "typical": mid, "latest": late}}
 
 
-def _edits(smallest_edits: Any, name: str) -> dict[str, Any] | None:
+def _edits_to_json(smallest_edits: Any, name: str) -> dict[str, Any] | None:
     if smallest_edits is None:
         return None
     return {

@@ -21,6 +21,7 @@ from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.progress import RedrawnOutput, can_redraw
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.library.totals import client_quotas
 from ctxtui.services.library.totals.spending import TOOL
@@ -108,8 +109,8 @@ def stats(
             by=by or "",
             since=beginning,
             changed=changed,
-            seen_changes=as_json or changed is not None,
-            told=client_reports,
+            list_changes=as_json or changed is not None,
+            quota_reports=client_reports,
         )
 
     if usage:
@@ -118,7 +119,7 @@ def stats(
         for _ in sessions.read():
             pass
     else:
-        _show_progressively(sessions, lambda found: _print(Painter(settings.glyphs), found, by or "", at), compute)
+        _show_progressively(sessions, lambda so_far: _print(Painter(settings.glyphs), so_far, by or "", at), compute)
     result = compute()
     failed = [summary for summary in sessions.known if summary.error and not is_empty(summary)]
     if as_json:
@@ -178,7 +179,7 @@ def _print_windows(painter: Painter, result: Stats, by: str, at: float, room: in
         return
     if result.windows and by != FIVE_HOURS:
         painter.lines(rule("windows of 5 hours", "fullest first"))
-        for window in sorted(result.windows, key=lambda one: -one.tokens)[:OVERVIEW_ROWS]:
+        for window in sorted(result.windows, key=lambda window: -window.tokens)[:OVERVIEW_ROWS]:
             start = datetime.fromtimestamp(window.start).astimezone()
             painter.line([Span(f"{start:%Y-%m-%d %H:%M}"), Span(f"  {view.format_window(window)}", "dim")])
     if result.reported:
@@ -229,8 +230,16 @@ def _reported(window: ReportedWindow, at: float) -> dict[str, Any]:
         **members(report, "limit minutes used resets? at?"),
         "open": report.resets > at,
         "ours": to_builtins(window.ours),
-        "raw": canonical.loads(report.raw) if report.raw else None,
+        "raw": _raw(report.raw),
     }
+
+
+def _raw(text: str) -> Json:
+    """The client's own words on a quota: as JSON, else as text (a masked copy may hold no JSON any more)."""
+    try:
+        return canonical.loads(text) if text else None
+    except ValueError:
+        return text
 
 
 def _comparison(comparison: Comparison) -> dict[str, Any]:

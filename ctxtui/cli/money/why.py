@@ -54,7 +54,7 @@ LAST_SESSION, YESTERDAY = "last", "yesterday"
 def why(context: click.Context, name: str, horizon: int | None, as_json: bool) -> None:
     settings = config_of(context).settings
     settings = replace(settings, horizon=horizon or settings.horizon)
-    statement = _yesterday(settings) if name == YESTERDAY else _statement_of(name, settings)
+    statement = _statement_of_yesterday(settings) if name == YESTERDAY else _statement_of(name, settings)
     write_json(statement_json(statement, name)) if as_json else _print(Painter(settings.glyphs), statement, name)
 
 
@@ -65,7 +65,7 @@ def _statement_of(name: str, settings: Settings) -> Statement:
     return _sum_statements(expand_names([name], settings.clients), settings)
 
 
-def _yesterday(settings: Settings) -> Statement:
+def _statement_of_yesterday(settings: Settings) -> Statement:
     today = datetime.fromtimestamp(time.time()).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     start, end = (today - timedelta(days=1)).timestamp(), today.timestamp()
     listed = SessionLibrary(settings, Path.cwd()).all_sessions()
@@ -77,21 +77,21 @@ def _yesterday(settings: Settings) -> Statement:
 
 
 def _sum_statements(names: list[str], settings: Settings, time_range: tuple[float, float] | None = None) -> Statement:
-    def asked(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
+    def read_statements(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
         request = StatementRequest(settings, time_range, alone, own)
         return read_sessions(WHY, names, request, settings, "adding up")
 
     total, alone = Statement(), len(names) == 1
-    read = list(_readable_results(asked(names), quiet=time_range is not None))
-    for result, owned_calls in zip(read, split_owned([result.result.spent for result in read]), strict=True):
+    results = list(_readable_results(read_statements(names), quiet=time_range is not None))
+    for result, owned_calls in zip(results, split_owned([result.result.spent for result in results]), strict=True):
         session_statement: SessionStatement = result.result
         note_ignored_edits(session_statement.error)
         if owned_calls and not alone and len(owned_calls) < len(session_statement.spent):
             # Some of its calls are counted in other sessions.
-            (again,) = asked([result.name], frozenset(call.id for call in owned_calls))
-            if again.error is not None:
-                raise again.error
-            session_statement = again.result
+            (owned_result,) = read_statements([result.name], frozenset(call.id for call in owned_calls))
+            if owned_result.error is not None:
+                raise owned_result.error
+            session_statement = owned_result.result
         if session_statement.statement is not None and (owned_calls or alone):
             total.add_statement(session_statement.statement, f"{Path(result.name).name}: ")
     return total
@@ -120,12 +120,12 @@ def statement_json(statement: Statement, name: str) -> dict[str, Any]:
             {"name": name, "usd": the_bill.parts[name].usd, "tokens": the_bill.parts[name].tokens} for name in PARTS
         ],
         "carried_in_full": {"usd": the_bill.in_full.usd, "tokens": the_bill.in_full.tokens},
-        "rewrites": [_rewrite(one) for one in sort_dearest(the_bill.rewrites)],
-        "heaviest": [to_builtins(one) for one in statement.heaviest],
+        "rewrites": [_rewrite_to_json(miss) for miss in sort_dearest(the_bill.rewrites)],
+        "heaviest": [to_builtins(block) for block in statement.heaviest],
         "tools": [{"name": row.name, "usd": row.usd} for row in statement.tools],
         "threads": dict(sorted(the_bill.threads.items(), key=lambda item: -item[1])),
         "subagents_share": the_bill.subagents,
-        "cures": [_cure(cure) for cure in bill.select_cures(statement)],
+        "cures": [_cure_to_json(cure) for cure in bill.select_cures(statement)],
         "ahead": advice_json(statement.ahead, name),
         "time": [row._asdict() for row in statement.times],
         "sessions": statement.sessions,
@@ -151,12 +151,12 @@ _CAUSES = {
 """Causes of rewrites that have another name here than in ``cache --json``."""
 
 
-def _cure(cure: Cure) -> dict[str, Any]:
+def _cure_to_json(cure: Cure) -> dict[str, Any]:
     members = {key: value for key, value in to_builtins(cure).items() if key != "edits"}
     return {**members, "words": bill.describe_cure(cure)}
 
 
-def _rewrite(miss: missed.CacheMiss) -> dict[str, Any]:
+def _rewrite_to_json(miss: missed.CacheMiss) -> dict[str, Any]:
     return {
         **members(miss, "thread call=number tokens usd paid_usd=paid"),
         "cause": _CAUSES.get(miss.cause, miss.cause),

@@ -1,4 +1,4 @@
-"""Record a hosted turn: its moments become session events and work for the store's writer."""
+"""Turn the progress events of a hosted turn into session events and writes to the store."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ChatRecorder:
             case progress.UserMessageAdded(text, head, before):
                 plain = self._is_plain_text(text, head, before)
                 self._put_in_flight(
-                    "said" if plain else "context", text if plain else self._context(text, head, before)
+                    "said" if plain else "context", text if plain else self._context_json(text, head, before)
                 )
                 return [*self._set_title(text), TipMoved(self._thread, head)]
             case progress.ToolResultsAdded(results, head):
@@ -99,7 +99,7 @@ class ChatRecorder:
         content = [item for item in items if item.block.kind != HEADER]
         return len(content) == 1 and not content[0].place.mark and read(content[0].block).text == text
 
-    def _context(self, text: str, head: int, before: int) -> str:
+    def _context_json(self, text: str, head: int, before: int) -> str:
         """JSON of a context that changed with this text: the number of blocks kept, and those after them."""
         tree = self._session.tree
         same = tree.common(before, head)

@@ -1,4 +1,4 @@
-"""Apply policies' proposals once the price allows it, and let them wait until then."""
+"""Apply policies' edits if the price allows it; otherwise postpone them until the next cache miss."""
 
 from __future__ import annotations
 
@@ -14,56 +14,57 @@ from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.services.editing.overlay import ThreadEdits
 
 Price = Callable[["Applied"], "PriceTag"]
-"""Returns the price tag of the next request under other edits than the applied ones."""
+"""Returns the price tag of the next request with the given edits."""
 
 
 def act_at_price(
     steps: Sequence[Step], policy_context: PolicyContext, overlay: ThreadEdits, price: Price, horizon: int
 ) -> str:
-    """Run the policies of `steps` for the next request and apply their edits if the price allows it. They are applied
-    if that request and `horizon` later ones cost no more than without them; otherwise they are staged and wait for a
-    miss. Returns a message, "" without edits. Edits that the user reverted stay reverted.
+    """Run the policies of `steps` for the next request, and apply their edits if the price allows it.
+
+    They are applied if that request and `horizon` later ones cost no more than without them; otherwise they are
+    staged and postponed until the next cache miss. Edits that the user reverted stay reverted. Returns a message, ""
+    without edits.
 
     `policy_context` is the context of that request, with the log of `overlay`.
     """
     names = {step.policy.name for step in steps}
     overlay.stage_all(run_all(steps, policy_context))
-    back = unapplied_ids(overlay.log)
-    mine = [edit for edit in overlay.staged if edit.author in names and edit.id not in back]
-    if not mine:
+    reverted_ids = unapplied_ids(overlay.log)
+    policy_edits = [edit for edit in overlay.staged if edit.author in names and edit.id not in reverted_ids]
+    if not policy_edits:
         return ""
-    after = apply(policy_context.context, _in_order(overlay, mine), policy_context.rules)
+    after = apply(policy_context.context, _edits_to_apply(overlay, policy_edits), policy_context.rules)
     if after.refused:
-        return _wait(overlay, mine, f"the provider would refuse them: {after.refused}")
+        return _postpone(overlay, policy_edits, f"the provider would refuse them: {after.refused}")
     tag = price(after)
-    now = tag.moments[0]
-    if now.once is None or now.per_call is None:
+    apply_now = tag.moments[0]
+    if apply_now.once is None or apply_now.per_call is None:
         if tag.broken:
-            return _wait(overlay, mine, "no price is known, and the cache holds what they change")
-        worth = "nothing that is cached changes"
+            return _postpone(overlay, policy_edits, "no price is known, and they change cached blocks")
+        price_text = "no cached block changes"
     else:
-        over = now.once + horizon * now.per_call
-        worth = f"{_usd(now.once)} now, {_usd(now.per_call)} for each later call"
-        if over > 0:
-            return _wait(overlay, mine, f"{worth}, not paid back within {horizon:,} calls")
-    overlay.apply(edit.id for edit in mine)
-    return f"{_count(mine)} of a policy applied: {worth}"
+        net_usd = apply_now.once + horizon * apply_now.per_call
+        price_text = f"{_format_change(apply_now.once)} now, {_format_change(apply_now.per_call)} for each later call"
+        if net_usd > 0:
+            return _postpone(overlay, policy_edits, f"{price_text}, not paid back within {horizon:,} calls")
+    overlay.apply(edit.id for edit in policy_edits)
+    return f"{_count_edits(policy_edits)} applied: {price_text}"
 
 
-def _usd(change: float) -> str:
-    """Format a difference in USD, with its sign."""
+def _format_change(change: float) -> str:
     return f"{'-' if change < 0 else '+'}${abs(change):.4f}"
 
 
-def _in_order(overlay: ThreadEdits, mine: list[Edit]) -> list[Edit]:
-    ids = {edit.id for edit in (*overlay.applied, *mine)}
+def _edits_to_apply(overlay: ThreadEdits, policy_edits: list[Edit]) -> list[Edit]:
+    ids = {edit.id for edit in (*overlay.applied, *policy_edits)}
     return [edit for edit in overlay.in_force if edit.id in ids]
 
 
-def _wait(overlay: ThreadEdits, mine: list[Edit], why: str) -> str:
-    overlay.postpone(MISS, [edit.id for edit in mine if edit.id not in overlay.waiting])
-    return f"{_count(mine)} of a policy wait{'s' if len(mine) == 1 else ''}: {why}"
+def _postpone(overlay: ThreadEdits, policy_edits: list[Edit], reason: str) -> str:
+    overlay.postpone(MISS, [edit.id for edit in policy_edits if edit.id not in overlay.waiting])
+    return f"{_count_edits(policy_edits)} postponed until the next cache miss: {reason}"
 
 
-def _count(mine: list[Edit]) -> str:
-    return "1 edit" if len(mine) == 1 else f"{len(mine):,} edits"
+def _count_edits(policy_edits: list[Edit]) -> str:
+    return "1 policy edit" if len(policy_edits) == 1 else f"{len(policy_edits):,} policy edits"

@@ -3,7 +3,7 @@
 async with agent_run(provider="anthropic", tools=[MY_TOOL], allow=["my_tool"]) as run:
     first = await run.tell("Look at the failing test")
     children = await run.agents.start_all([ChildTask(prompt="read a.py"), ChildTask(prompt="read b.py")])
-    second = await run.tell("Now mend it")
+    second = await run.tell("Now fix it")
 """
 
 from __future__ import annotations
@@ -80,14 +80,22 @@ def agent_run(
     say: Say = discard,
     observe: Observe = ignore_event,
 ) -> HeadlessRun:
-    """Make a run that waits for messages to its agent. `provider`, `model`, `base_url`, `allow`, `rounds`, `messages`,
-    `length`, `budget_usd` and `log_dir` are the options of `ctxtui run`, with the same defaults. `session` is one to
-    continue. The agent works in the folder `cwd`.
+    """Create a run; send messages to its agent with `HeadlessRun.tell`.
 
-    `system` is the system prompt or its parts; put changing parts last (`HeadlessRun.instruct` changes them). `tools`
-    are offered in addition to ctxtui's. `policies` are names, with settings or without, or profile files;
-    `own_policies` can be named, too. `settings` override those of the user's files. `say` receives lines for people;
-    `observe` receives all events, also of sub-agents, after they were applied to `HeadlessRun.session`.
+    `provider`, `model`, `base_url`, `log_dir`: as in `ctxtui run`, with the same defaults.
+    `session`: id of a session to continue.
+    `cwd`: the folder in which the agent works.
+    `system`: the system prompt or its parts; put changing parts last (`HeadlessRun.instruct` changes them).
+    `tools`: offered in addition to ctxtui's.
+    `policies`: names, with settings or without, or profile files; `own_policies` may be named too.
+    `allow`: names or patterns of tools that need no permission.
+    `rounds`: maximum number of requests (0: no limit; None: the setting `max_rounds`).
+    `messages`, `length`: maximum messages of a request, and maximum characters of a tool result (0: no limit; None:
+    the default of `ctxtui run`, or no limit if `policies` are given).
+    `budget_usd`: maximum cost (None: no limit).
+    `settings`: override those of the user's files.
+    `say`: receives lines to print.
+    `observe`: receives all events, also of sub-agents, after they were applied to `HeadlessRun.session`.
 
     Raises `BadConfig` and `NotFound` for misspelled arguments.
     """
@@ -144,10 +152,11 @@ Body = dict[str, Any]
 
 def curator(policies: str | Path | Iterable[str | Path], cwd: Path | str = ".") -> Callable[[Mapping[str, Any]], Body]:
     """Make a function that applies `policies` (names, or profile files) to a request body and returns the new body.
+
     Blocks are counted once, however many requests contain them. Settings are those of the folder `cwd`.
 
-    Raises `BadConfig` and `NotFound` for misspelled policies. The function raises `CtxtuiError` for an invalid request,
-    and if no legal one is left.
+    Raises `BadConfig` and `NotFound` for misspelled policies. The function raises `CtxtuiError` if the request, or the
+    edited request, is invalid.
     """
     settings = load([], cwd=Path(cwd).resolve()).settings
     names = [policies] if isinstance(policies, str | Path) else list(policies)
@@ -157,10 +166,10 @@ def curator(policies: str | Path | Iterable[str | Path], cwd: Path | str = ".") 
         loaded = load_stream(io.BytesIO(canonical.dumps(dict(request))), "the request")
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
-        found = curated(
+        curation = curated(
             book, counter, choose_call(loaded.session), steps=steps, usable_share=settings.usable_share, prices=prices
         )
-        body: Body = canonical.loads(write_context(found, "", None).data)
+        body: Body = canonical.loads(write_context(curation, "", None).data)
         return body
 
     return curate

@@ -13,7 +13,7 @@ from ctxtui.analysis.findings.finding import Finding, FindingInputs, NoFinding
 from ctxtui.analysis.findings.priced import Findings, PricedFinding, rank_findings, staged_blocks
 from ctxtui.analysis.findings.registry import find_all
 from ctxtui.analysis.lab.on_record import NO_MARKER_RUNS, MarkerRuns
-from ctxtui.analysis.lab.placed_markers import LIVES, spell_name
+from ctxtui.analysis.lab.placed_markers import LIFETIMES, spell_name
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import EditedThread
 from ctxtui.analysis.running_totals import RunningTotals
@@ -109,7 +109,7 @@ def _markers(account: Account, calls: Sequence[Call]) -> MarkerRuns:
         return NO_MARKER_RUNS
     static = static_end(account.session.tree, calls[-1].sent_head) != ROOT
     names = [spell_name(one.name) for one in STRATEGIES if static or one.name not in PREFIX_STRATEGIES]
-    return run_marker_strategies(account, [*LIVES, *names])
+    return run_marker_strategies(account, [*LIFETIMES, *names])
 
 
 def _price_finding(

@@ -55,7 +55,7 @@ def summary_from_file(
 
 
 class SessionLibrary:
-    """The user's sessions. `glimpses` is fast; everything else is for worker threads."""
+    """The user's sessions. `list_fast` is fast; everything else is for worker threads."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings = settings
@@ -74,16 +74,16 @@ class SessionLibrary:
         self.trouble: CtxtuiError | None = None
         """The error of reading the database, if any."""
 
-    def glimpses(self) -> list[SessionSummary]:
-        """Every recording from its file name and times, newest first. Milliseconds for thousands."""
-        return self._summaries_of(self._found())
+    def list_fast(self) -> list[SessionSummary]:
+        """List every recording from its file name and times, newest first. Milliseconds for thousands."""
+        return self._summaries_of(self._find_recordings())
 
-    def glimpses_with_directories(self) -> list[SessionSummary]:
-        """The same as `glimpses`, with directories of Codex sessions from their first lines."""
+    def list_with_directories(self) -> list[SessionSummary]:
+        """List as `list_fast` does, with directories of Codex sessions from their first lines."""
         around = related_directories(self._cwd, os.environ)
-        return self._summaries_of(read_directories(self._found(), around))
+        return self._summaries_of(read_directories(self._find_recordings(), around))
 
-    def _found(self) -> list[FoundRecording]:
+    def _find_recordings(self) -> list[FoundRecording]:
         found = find_recordings(self._cwd, samples=sample_paths(), clients=self._settings.clients)
         self._folders = dict.fromkeys(watched_paths(found, os.environ, self._settings.clients), 0.0)
         self.folders_changed()
@@ -157,25 +157,25 @@ class SessionLibrary:
 
     def _with_counterparts(self, found: Iterable[FoundRecording]) -> list[FoundRecording]:
         """`found` with the second recording of each session that has two."""
-        every = {one.file: one for one in find_recordings(self._cwd, clients=self._settings.clients)}
-        pairs = match_transcripts(every.values())
-        both = {file: (every[wire], every[own]) for wire, own in pairs.items() for file in (wire, own)}
+        recordings = {one.file: one for one in find_recordings(self._cwd, clients=self._settings.clients)}
+        pairs = match_transcripts(recordings.values())
+        both = {file: (recordings[wire], recordings[own]) for wire, own in pairs.items() for file in (wire, own)}
         parts = (both.get(os.path.abspath(one.file), (one,)) for one in found)
         return list({one.file: one for part in parts for one in part}.values())
 
-    def stored(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
-        """`summaries` with the database's data, then the sessions that are only in the database."""
-        listed_ = list(summaries)
+    def join_stored(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
+        """Add the database's data to `summaries`, then append the sessions that are only in the database."""
+        listed = list(summaries)
         self._rows = self._ask_store()
         self._by_path = {row.path: row for row in self._rows if row.path}
         self._by_id = {row.id: row for row in self._rows}
-        return self._join_stored(listed_)
+        return self._join_stored(listed)
 
     def all_sessions(self) -> list[SessionSummary]:
         """All sessions, for Home and every command. Recordings of known clients and of ctxtui's relay, chats and
         imports that are only in the database, and samples, which no sum includes.
         """
-        return self.stored(self.glimpses_with_directories())
+        return self.join_stored(self.list_with_directories())
 
     def read_heads(self, summaries: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
         """Complete `summaries` from heads of files for at most `seconds`; also return how many are unread. New data is
@@ -195,8 +195,8 @@ class SessionLibrary:
         return self._glances
 
     def refresh(self) -> list[SessionSummary]:
-        """`glimpses` with the data last read from the database."""
-        return self._join_stored(self.glimpses())
+        """Return `list_fast` with the data last read from the database."""
+        return self._join_stored(self.list_fast())
 
     def _join_stored(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
         completed = [self._with_stored_data(summary) for summary in summaries]
@@ -261,15 +261,15 @@ class SessionLibrary:
             self.close()
             heads.store()
 
-    def remembered(self, summaries: Iterable[SessionSummary], *, usage: bool = False) -> dict[str, SessionSummary]:
-        """The `summaries` with cached figures (with `usage`: or cached usage), by key; nothing is read."""
+    def load_cached(self, summaries: Iterable[SessionSummary], *, usage: bool = False) -> dict[str, SessionSummary]:
+        """Load the cached figures of `summaries` (with `usage`: also cached usage), by key; reads no recording."""
         # Imported here: the memory is not needed for the first frame.
         from ctxtui.services.library.totals.summary_memory import cached_by_key
 
         return cached_by_key(summaries, self._settings, usage=usage)
 
-    def each_remembered(self, summaries: Iterable[SessionSummary]) -> Iterator[SessionSummary]:
-        """Yield the `summaries` with cached figures, in order; nothing is read."""
+    def iter_cached(self, summaries: Iterable[SessionSummary]) -> Iterator[SessionSummary]:
+        """Yield the `summaries` that have cached figures, in order; reads no recording."""
         # Imported here: the memory is not needed for the first frame.
         from ctxtui.services.library.totals.summary_memory import iter_cached
 

@@ -205,7 +205,7 @@ def _carried(costs: ThreadCosts) -> list[ExpensiveBlock]:
             running.category(node),
             running.block_tokens(node),
             0.0,
-            costs.stays.count_calls(node, len(costs.calls)),
+            costs.lifetimes.count_calls(node, len(costs.calls)),
         )
         for node in costs.nodes()
         if costs.tree[node].block.kind != HEADER

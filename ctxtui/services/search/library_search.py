@@ -125,7 +125,7 @@ class Searcher:
         if session is None:
             return
         names = Names(session.tree)
-        for block in search.search(session, self.pattern.spans, self.pattern.may_hold, self._filter.may_match):
+        for block in search.search(session, self.pattern.spans, self.pattern.may_match, self._filter.may_match):
             label = names.label(session.tree[block.place.node])
             if self._filter.tool.lower() in label.lower() or not self._filter.tool:
                 yield Hit(summary, session, block, label)
@@ -135,7 +135,7 @@ class Searcher:
         if not summary.path:
             return store.load(summary.stored) if store is not None else None
         path = Path(summary.path)
-        if not _may_hold_hit(path, self.pattern.may_hold):
+        if not _may_hold_hit(path, self.pattern.may_match):
             return None
 
         return load(path, own=summary.own).session

@@ -59,7 +59,7 @@ class Pattern:
         return [] if _BRANCHING.search(self.text) else [part for part in _JOINT.split(self.text) if part]
 
     @cached_property
-    def may_hold(self) -> Callable[[bytes], bool]:
+    def may_match(self) -> Callable[[bytes], bool]:
         """A function that tells from its bytes whether JSON may contain a hit.
 
         Only letters and digits are compared: JSON has one spelling for them, and several for other characters.

@@ -1,4 +1,4 @@
-"""Search an open session in a thread, block by block.
+"""Search an open session in a background thread, block by block.
 
 A new pattern replaces the running search.
 """
@@ -29,8 +29,9 @@ _REPORT_INTERVAL: Final = 0.3
 class SessionHits(Struct):
     """The hits for `pattern` so far: positions in each block, by digest.
 
-    `done` is True when all blocks are searched, `capped` if there are more hits than are kept; `error` is the one
-    that ended the search.
+    `done`: all blocks are searched.
+    `capped`: there are more hits than are kept.
+    `error`: the error that ended the search.
     """
 
     pattern: Pattern
@@ -43,7 +44,7 @@ class SessionHits(Struct):
 class SessionSearcher:
     """Searches the blocks of `tree`, which may grow, for the latest pattern.
 
-    `run` is for a thread. `post` gets the hits from time to time, and at the end.
+    `run` is for a background thread. `post` receives the hits from time to time, and at the end.
     """
 
     def __init__(self, tree: Tree, post: Callable[[SessionHits], object]) -> None:
@@ -51,17 +52,17 @@ class SessionSearcher:
         self._post = post
         self._wake = threading.Event()
         self._stop = False
-        self._wanted: Pattern | None = None
+        self._pattern: Pattern | None = None
         self._last_hits: SessionHits | None = None
-        self._seen = 0
+        self._searched_count = 0
 
     def search_for(self, pattern: Pattern | None) -> None:
         """Search for `pattern` from now on; None stops the search."""
-        self._wanted = pattern
+        self._pattern = pattern
         self._wake.set()
 
-    def search_new(self) -> None:
-        """Search the blocks that were added to the tree."""
+    def notify_blocks_added(self) -> None:
+        """Continue with the blocks that were added to the tree."""
         self._wake.set()
 
     def close(self) -> None:
@@ -73,7 +74,7 @@ class SessionSearcher:
         while not self._stop:
             self._wake.wait()
             self._wake.clear()
-            pattern = self._wanted
+            pattern = self._pattern
             if pattern is not None and not self._stop:
                 self._search(pattern)
 
@@ -82,7 +83,7 @@ class SessionSearcher:
         total, reported_at = sum(map(len, hits.spans.values())), time.monotonic()
         try:
             for digest in digests:
-                if self._stop or self._wanted is not pattern:
+                if self._stop or self._pattern is not pattern:
                     return
                 spans = self._search_block(digest, pattern)
                 if spans:
@@ -106,21 +107,22 @@ class SessionSearcher:
         before, digests = self._last_hits, list(self._tree.blocks)
         if before is not None and not before.capped and before.error is None:
             if before.pattern is pattern:
-                searched = self._seen
-                self._seen = len(digests)
+                searched = self._searched_count
+                self._searched_count = len(digests)
                 return digests[searched:], SessionHits(pattern, dict(before.spans))
-            if self._seen == len(digests) and _narrows(before.pattern, pattern):
+            if self._searched_count == len(digests) and _narrows(before.pattern, pattern):
                 return list(before.spans), SessionHits(pattern)
-        self._seen = len(digests)
+        self._searched_count = len(digests)
         return digests, SessionHits(pattern)
 
     def _search_block(self, digest: str, pattern: Pattern) -> list[tuple[int, int]]:
         block = self._tree.blocks[digest]
-        if not pattern.may_hold(block.body):
+        if not pattern.may_match(block.body):
             return []
         return list(islice(pattern.spans(searchable_text(block)), MAX_BLOCK_HITS))
 
 
 def _narrows(before: Pattern, now: Pattern) -> bool:
+    """Whether every hit of `now` is within a hit of `before`: its text is longer and its case rule not looser."""
     plain = not (before.regex or now.regex)
     return plain and before.text in now.text and (before.exact <= now.exact)

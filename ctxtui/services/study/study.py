@@ -419,7 +419,7 @@ class Study:
 
             for thread in list(self._threads.values()):
                 with thread.lock:
-                    thread.next_ledger = CostLedger(self.book, self.running(thread.calls[-1].model), thread.stays)
+                    thread.next_ledger = CostLedger(self.book, self.running(thread.calls[-1].model), thread.lifetimes)
         return moved or newer is not None
 
     def _price(self, thread: ThreadStudy) -> bool:
@@ -452,7 +452,7 @@ class Study:
     def _enter(self, thread: ThreadStudy) -> bool:
         with thread.lock:
             if thread.ledger is None:
-                thread.ledger = CostLedger(self.book, self.running(thread.calls[-1].model), thread.stays)
+                thread.ledger = CostLedger(self.book, self.running(thread.calls[-1].model), thread.lifetimes)
             ledger = thread.next_ledger or thread.ledger
             before = ledger.done
             moved = ledger.advance(thread.calls, self.costs, SLICE_LEDGER) > before

@@ -57,7 +57,7 @@ class ThreadStudy:
         self.records: Sequence[tuple[int, int]] = ()
         """Correct forecasts, and all forecasts, of the first n calls, by n; empty until known."""
         self._recorded: tuple[object, int] = (None, 0)
-        self.stays = BlockLifetimes(session.tree)
+        self.lifetimes = BlockLifetimes(session.tree)
         """The calls that contain each block."""
         self.repeated: Mapping[int, Duplicate] = {}
         """Repeated content in the thread's contexts, by node, as far as they were searched."""
@@ -92,7 +92,7 @@ class ThreadStudy:
             for ledger in (self.ledger, self.next_ledger):
                 if ledger is not None:
                     ledger.truncate(same)
-            self.stays.truncate(same)
+            self.lifetimes.truncate(same)
             self._searched = min(self._searched, same)
             self.turns.forget_after(same)
         self.turns.extend(self.calls)
@@ -125,8 +125,8 @@ class ThreadStudy:
         True if there was anything to do.
         """
         with self.lock:
-            before = self.stays.done
-            return self.stays.advance(self.calls, limit) > before
+            before = self.lifetimes.done
+            return self.lifetimes.advance(self.calls, limit) > before
 
     def find_repeats(self, names: Names, limit: int) -> bool:
         """Look for repeats in up to `limit` further blocks.

@@ -1,4 +1,4 @@
-"""Stats and the ledger of tools over all sessions, made of cached figures."""
+"""Compute stats and the ledger of tools over all sessions from cached figures."""
 
 from __future__ import annotations
 
@@ -22,33 +22,30 @@ from ctxtui.views.model.call_owners import is_own_session
 from ctxtui.views.model.session_summary import SessionSummary
 
 KnownSessions = MutableMapping[SessionSummary, SessionSummary]
-"""Sessions with figures, by the session as listed; reused between requests."""
+"""Listed session -> its summary with figures; reused between requests."""
 
 
 def load_known(
     settings: Settings, cwd: Path, cache: KnownSessions
 ) -> tuple[list[SessionSummary], list[SessionSummary]]:
-    """Load the sessions with cached figures, and list those not read yet.
-
-    The former are ordered by time, oldest first; samples are left out.
-    """
+    """Load the sessions with cached figures, oldest first, and list those not read yet. Samples are left out."""
     library = SessionLibrary(settings, cwd)
-    every = [session for session in library.stored(library.glimpses()) if is_own_session(session)]
-    figured = {session: cache[session] for session in every if session in cache}
-    cached = library.remembered(session for session in every if session not in figured)
-    figured |= {session: cached[session.key] for session in every if session.key in cached}
-    left = []
-    for session in every:
-        if session in figured:
+    sessions = [session for session in library.join_stored(library.list_fast()) if is_own_session(session)]
+    with_figures = {session: cache[session] for session in sessions if session in cache}
+    cached = library.load_cached(session for session in sessions if session not in with_figures)
+    with_figures |= {session: cached[session.key] for session in sessions if session.key in cached}
+    unread = []
+    for session in sessions:
+        if session in with_figures:
             continue
         if session.path:
-            left.append(session)
+            unread.append(session)
         else:
             with suppress(CtxtuiError):  # Home shows the error
-                figured[session] = summarize_stored(session, settings)
+                with_figures[session] = summarize_stored(session, settings)
     cache.clear()
-    cache.update(figured)
-    return sorted(figured.values(), key=lambda one: one.mtime), left
+    cache.update(with_figures)
+    return sorted(with_figures.values(), key=lambda session: session.mtime), unread
 
 
 _SLICE_SECONDS: Final = 1.5
@@ -58,8 +55,8 @@ _SLICE_SECONDS: Final = 1.5
 class StatsSoFar(NamedTuple):
     """The stats of the sessions read so far.
 
-    `left` sessions are not fully read (only their usage, or nothing); nothing is known of `unread` ones.
-    `reread_reason` says in a few words why some are read again.
+    `left`: number of sessions not fully read; of those, `unread` are without even their usage.
+    `reread_reason`: why some are read again, in a few words.
     """
 
     stats: Stats
@@ -73,42 +70,44 @@ class StatsMaker:
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings, self._cwd = settings, cwd
-        self._kept: dict[SessionSummary, SessionSummary] = {}
-        self._used: dict[SessionSummary, SessionSummary] = {}
-        self._why: str | None = None
+        self._known: dict[SessionSummary, SessionSummary] = {}
+        self._usage_by_session: dict[SessionSummary, SessionSummary] = {}
+        self._reread_reason: str | None = None
 
     def make(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
         """Make the current stats, with rows by one of `stats.WAYS`.
 
-        `age` limits them to calls of the last seconds (0: all); `change`, in the user's words, divides them into before
-        and after.
+        `age` limits them to calls of the last seconds (0: all); `change`, as the user typed it, divides them into
+        before and after.
         """
-        settings, used = self._settings, self._used
-        sessions, left = load_known(settings, self._cwd, self._kept)
-        if left and self._why is None:
+        settings, usage_by_session = self._settings, self._usage_by_session
+        sessions, left = load_known(settings, self._cwd, self._known)
+        if left and self._reread_reason is None:
             # Only the first pass can tell: reading updates the cache.
-            self._why = reread_reason(left, settings)
-        _read_usage(left, used, settings)
-        sessions += [used[session] for session in left if session in used]
-        sessions.sort(key=lambda one: one.mtime)
-        unread = sum(session not in used for session in left)
+            self._reread_reason = reread_reason(left, settings)
+        _read_usage(left, usage_by_session, settings)
+        sessions += [usage_by_session[session] for session in left if session in usage_by_session]
+        sessions.sort(key=lambda session: session.mtime)
+        unread = sum(session not in usage_by_session for session in left)
         at, changed = time.time(), parse_change(change) if change else None
         since = at - age if age else 0.0
         quotas = [(client_quotas.SOURCE, session) for session in client_quotas.read_reports(settings)]
-        stats = make_stats(sessions, at, by=by, since=since, changed=changed, seen_changes=True, told=quotas)
-        return StatsSoFar(stats, len(left), unread, (self._why or "") if left else "")
+        stats = make_stats(sessions, at, by=by, since=since, changed=changed, list_changes=True, quota_reports=quotas)
+        return StatsSoFar(stats, len(left), unread, (self._reread_reason or "") if left else "")
 
 
-def _read_usage(left: list[SessionSummary], used: dict[SessionSummary, SessionSummary], settings: Settings) -> None:
-    """Read the usage of some of the sessions in `left` into `used`."""
-    unread = [session for session in left if session not in used]
+def _read_usage(
+    left: list[SessionSummary], usage_by_session: dict[SessionSummary, SessionSummary], settings: Settings
+) -> None:
+    """Read the usage of some of the sessions in `left` into `usage_by_session`."""
+    unread = [session for session in left if session not in usage_by_session]
     cached = cached_by_key(unread, settings, usage=True)
-    used |= {session: cached[session.key] for session in unread if session.key in cached}
+    usage_by_session |= {session: cached[session.key] for session in unread if session.key in cached}
     until = time.monotonic() + _SLICE_SECONDS
-    unread = [session for session in reversed(unread) if session not in used]
-    with closing(read_usages(unread, settings)) as passing:
-        for session, summary in zip(unread, passing, strict=False):
-            used[session] = summary
+    unread = [session for session in reversed(unread) if session not in usage_by_session]
+    with closing(read_usages(unread, settings)) as summaries:
+        for session, summary in zip(unread, summaries, strict=False):
+            usage_by_session[session] = summary
             if time.monotonic() >= until:
                 break
 
@@ -125,9 +124,9 @@ class LedgerMaker:
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings, self._cwd = settings, cwd
-        self._kept: dict[SessionSummary, SessionSummary] = {}
+        self._known: dict[SessionSummary, SessionSummary] = {}
 
     def make(self) -> LedgerSoFar:
         """Make the current ledger."""
-        sessions, left = load_known(self._settings, self._cwd, self._kept)
+        sessions, left = load_known(self._settings, self._cwd, self._known)
         return LedgerSoFar(tools_ledger(sessions), len(left))

@@ -28,25 +28,26 @@ def sniff(head: bytes, name: str) -> float:
     text = file_head.decode_head(head)
     if not sse.is_stream(text):
         return 0.0
-    return 0.9 if any(_dialect(event) for event in sse.parse_stream(head)[:50]) else 0.2
+    # Streams of unknown dialects are claimed weakly, so that any other format wins.
+    return 0.9 if any(_dialect_of(event) for event in sse.parse_stream(head)[:50]) else 0.2
 
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     all_events: list[Event] = [Described(source=NAME)]
     ids = Ids()
-    tail = None
-    streams = list(_streams(sse.parse_stream(data)))
+    skipped = None
+    streams = list(_split_answers(sse.parse_stream(data)))
     for n, (dialect, events) in enumerate(streams):
         response = decode_stream(dialect, events)
         dialogue = Dialogue(tree, MAIN if n == 0 else f"answer {n + 1}", ids)
         all_events += [ThreadSeen(dialogue.thread, response.model)] if n else []
-        all_events += [dialogue.add_call(response.items, _call(dialect, response)), dialogue.tip()]
+        all_events += [dialogue.add_call(response.items, _make_call(dialect, response)), dialogue.tip()]
         if not response.complete and not response.error and n == len(streams) - 1:
-            tail = Skipped(data.count(b"\n") + 1, "cut off: the answer has no end")
-    return all_events, tail
+            skipped = Skipped(data.count(b"\n") + 1, "the answer is cut off")
+    return all_events, skipped
 
 
-def _call(dialect: str, response: Response) -> Call:
+def _make_call(dialect: str, response: Response) -> Call:
     return Call(
         response.id,
         "",
@@ -54,21 +55,21 @@ def _call(dialect: str, response: Response) -> Call:
         model=response.model,
         usage=response.usage,
         stop_reason=response.stop_reason,
-        error=response.error or ("" if response.complete else "the answer breaks off"),
+        error=response.error or ("" if response.complete else "the answer is cut off"),
         # The file has no request, only the answer.
         extra={**response.extra, "tail_only": True},
     )
 
 
-def _streams(events: list[ServerEvent]) -> Iterator[tuple[str, list[ServerEvent]]]:
+def _split_answers(events: list[ServerEvent]) -> Iterator[tuple[str, list[ServerEvent]]]:
     """Yield the answers in a file: each with its dialect and events."""
     pending: list[ServerEvent] = []
     dialect, id_ = "", ""
     for event in events:
         value = event.value()
-        event_dialect = _dialect(event)
-        begins = _begins(value, event_dialect, id_)
-        if pending and event_dialect and (begins or (dialect and event_dialect != dialect)):
+        event_dialect = _dialect_of(event)
+        is_new_answer = _starts_answer(value, event_dialect, id_)
+        if pending and event_dialect and (is_new_answer or (dialect and event_dialect != dialect)):
             if dialect:
                 yield dialect, pending
             pending, dialect = [], ""
@@ -79,7 +80,7 @@ def _streams(events: list[ServerEvent]) -> Iterator[tuple[str, list[ServerEvent]
         yield dialect, pending
 
 
-def _begins(value: Json, dialect: str, id_: str) -> bool:
+def _starts_answer(value: Json, dialect: str, id_: str) -> bool:
     kind = as_str(as_dict(value).get("type"))
     if dialect == CHAT:
         now = as_str(as_dict(value).get("id"))
@@ -87,7 +88,7 @@ def _begins(value: Json, dialect: str, id_: str) -> bool:
     return kind in ("message_start", "message-start", "response.created")
 
 
-def _dialect(event: ServerEvent) -> str:
+def _dialect_of(event: ServerEvent) -> str:
     value = as_dict(event.value())
     kind = as_str(value.get("type"))
     if kind.startswith("response."):

@@ -1,4 +1,7 @@
-"""Stored items of a conversation or response, as listed by OpenAI's API; each response's output is a call."""
+"""Stored items of a conversation or response, as listed by OpenAI's API.
+
+The output items of each response make one API call.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +22,18 @@ from ctxtui.wire.grammar import split_item
 NAME: Final = "openai items"
 _KINDS: Final = frozenset({"message", "reasoning", "function_call", "function_call_output", "custom_tool_call"})
 _SERVICE_KEYS: Final = ("created_by", "status", "logprobs")
-"""Members of the service's own, which are not sent back."""
+"""Keys that the service sets and that are not sent back."""
 
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a list of stored items that name their responses."""
     first = next(iter(file_head.parse_values(head)), None)
-    listed_ = as_dicts(as_dict(first).get("data"))
-    if not isinstance(first, dict) or first.get("object") != "list" or not listed_:
+    stored_items = as_dicts(as_dict(first).get("data"))
+    if not isinstance(first, dict) or first.get("object") != "list" or not stored_items:
         return 0.0
     # Items without the id of their response are read as a plain body.
-    made = [item for item in listed_ if "created_by" in item]
-    return 0.95 if any(as_str(item.get("type")) in _KINDS for item in made) else 0.0
+    items_with_response = [item for item in stored_items if "created_by" in item]
+    return 0.95 if any(as_str(item.get("type")) in _KINDS for item in items_with_response) else 0.0
 
 
 def read_session(value: Json, tree: Tree) -> Iterator[Event]:
@@ -38,25 +41,29 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     dialogue = Dialogue(tree)
     yield Described(source=NAME)
     answer_items: list[Item] = []
-    by = ""
-    for item in _in_order(as_dicts(as_dict(value).get("data"))):
-        items, maker = _items(item), as_str(item.get("created_by"))
+    response_id = ""
+    for item in _sort_items(as_dicts(as_dict(value).get("data"))):
+        items, item_response = _parse_item(item), as_str(item.get("created_by"))
         is_output = _is_output(item)
-        if answer_items and (not is_output or maker != by):
-            yield dialogue.add_call(answer_items, Call(by if by.startswith("resp_") else "", "", provider="openai"))
+        if answer_items and (not is_output or item_response != response_id):
+            yield dialogue.add_call(
+                answer_items, Call(response_id if response_id.startswith("resp_") else "", "", provider="openai")
+            )
             answer_items = []
         if is_output:
-            answer_items, by = [*answer_items, *items], maker
+            answer_items, response_id = [*answer_items, *items], item_response
         else:
             dialogue.add(items)
     if answer_items:
-        yield dialogue.add_call(answer_items, Call(by if by.startswith("resp_") else "", "", provider="openai"))
+        yield dialogue.add_call(
+            answer_items, Call(response_id if response_id.startswith("resp_") else "", "", provider="openai")
+        )
     yield dialogue.tip()
     yield Described(title=dialogue.title)
 
 
-def _in_order(items: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    """Put items in chronological order: the API may list the newest first, so that an answer precedes its call."""
+def _sort_items(items: list[dict[str, Json]]) -> list[dict[str, Json]]:
+    """Put items in chronological order: the API may list the newest first, so that a tool output precedes its call."""
     call_ids: set[str] = set()
     for item in items:
         kind, id_ = as_str(item.get("type")), as_str(item.get("call_id"))
@@ -72,14 +79,14 @@ def _is_output(item: dict[str, Json]) -> bool:
     return role == "assistant" or (kind != "message" and not kind.endswith(("_output", "_response")))
 
 
-def _items(item: dict[str, Json]) -> list[Item]:
+def _parse_item(item: dict[str, Json]) -> list[Item]:
     sent: dict[str, Json] = {key: part for key, part in item.items() if key not in _SERVICE_KEYS}
     if isinstance(sent.get("content"), list):
-        sent["content"] = [_bare(part) for part in as_list(sent["content"])]
+        sent["content"] = [_drop_service_keys(part) for part in as_list(sent["content"])]
     return [part.item for part in split_item(sent, "$")]
 
 
-def _bare(part: Json) -> Json:
+def _drop_service_keys(part: Json) -> Json:
     return {k: v for k, v in part.items() if k not in _SERVICE_KEYS} if isinstance(part, dict) else part
 
 

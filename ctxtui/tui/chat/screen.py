@@ -24,7 +24,7 @@ from ctxtui.tui.chat.figures import FiguresController
 from ctxtui.tui.chat.held import HeldController
 from ctxtui.tui.chat.model import ChatAsker, ModelController
 from ctxtui.tui.chat.prompt import HINT, TalkController
-from ctxtui.tui.chat.servers import ServersController, missing_servers
+from ctxtui.tui.chat.servers import ServersController, describe_missing_servers
 from ctxtui.tui.chat.start import StartController, StartPane
 from ctxtui.tui.chat.state import ChatState
 from ctxtui.tui.chat.turn import TurnController
@@ -256,7 +256,7 @@ class ChatScreen(SessionScreen):
         if host.lost:
             words.append(Span(f"not carried over: {', '.join(host.lost)}", "warn"))
         spans = [part for n, one in enumerate(words) for part in (Span("; " if n else "● ", "dim" if n else "ok"), one)]
-        self.line.say([*spans, *missing_servers(host)])
+        self.line.say([*spans, *describe_missing_servers(host)])
         if host.recovered.draft:
             self.talk.recover_draft(host.recovered.draft)
         self.talk.send_early()

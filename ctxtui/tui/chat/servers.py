@@ -1,4 +1,4 @@
-"""MCP servers of a chat: adding their tools with the cost, logs, resources, prompts."""
+"""Manage the MCP servers of a chat: their tools, logs, resources and prompts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ _YES_NO = (("y", "yes"), ("n", "no"))
 class ServersController(ChatController):
     """Manages the chat's MCP servers.
 
-    `compare` forecasts requests, `put` adds text to the prompt, `pager` is the user's setting.
+    `compare`: forecasts the next request for several drafts.
+    `put`: adds text to the prompt.
+    `pager`: the user's setting.
     """
 
     def __init__(
@@ -61,13 +63,14 @@ class ServersController(ChatController):
 
         pool = self._pool
         if pool is None or not pool.connections:
-            self.say([Span("no MCP server is configured: [mcp.NAME] in your configuration (docs/mcp.md)", "dim")])
+            self.say([Span("no MCP server is configured; add [mcp.NAME] to your configuration (docs/mcp.md)", "dim")])
             return
         works: dict[str, Work] = {}
         entries: list[type[Command]] = []
-        for name, about, work in self._entries(pool):
+        for name, about, work in self._list_actions(pool):
             action = f"mcp{len(works)}"
             works[action] = work
+            # The palette lists command classes, so each action becomes one.
             attributes = {
                 "name": safe_text.one_line(name, 80),
                 "action": action,
@@ -81,7 +84,7 @@ class ServersController(ChatController):
 
         self.access.push(PaletteScreen(entries, title="MCP servers"), run)
 
-    def _entries(self, pool: ServerPool) -> list[tuple[str, str, Work]]:
+    def _list_actions(self, pool: ServerPool) -> list[tuple[str, str, Work]]:
         entries: list[tuple[str, str, Work]] = []
         for name, server in pool.connections.items():
             is_offered = name in pool.offered
@@ -93,17 +96,31 @@ class ServersController(ChatController):
                 else "start it"
             )
             entries.append(
-                (f"{name}: {verb}", _about(server, is_offered), self._offer_after_question(server, not is_offered))
+                (
+                    f"{name}: {verb}",
+                    _describe_server(server, is_offered),
+                    self._change_tools_action(server, not is_offered),
+                )
             )
         for name, server in pool.connections.items():
-            entries.append((f"{name}: log", "its output on standard error", self._log(server)))
+            entries.append((f"{name}: log", "its output on standard error", self._show_log_action(server)))
             for resource in server.resources:
                 entries.append(
-                    (f"{name}: {resource.name}", f"resource: {resource.about}", self._resource(server, resource.name))
+                    (
+                        f"{name}: {resource.name}",
+                        f"resource: {resource.about}",
+                        self._insert_resource_action(server, resource.name),
+                    )
                 )
             for prompt in server.prompts:
                 about = f"prompt: {prompt.about}" + "".join(f" <{argument}>" for argument in prompt.arguments)
-                entries.append((f"{name}: /{prompt.name}", about, self._prompt(server, prompt.name, prompt.arguments)))
+                entries.append(
+                    (
+                        f"{name}: /{prompt.name}",
+                        about,
+                        self._insert_prompt_action(server, prompt.name, prompt.arguments),
+                    )
+                )
         return entries
 
     async def _run_work(self, work: Work) -> None:
@@ -114,122 +131,121 @@ class ServersController(ChatController):
 
     # Offering
 
-    def _offer_after_question(self, server: ServerConnection, on: bool) -> Work:
-        """Ask, with the effect on the next request, before adding or removing tools."""
+    def _change_tools_action(self, server: ServerConnection, on: bool) -> Work:
+        """Make an action that adds (`on`) or removes a server's tools; a new server needs permission first."""
 
         async def work() -> None:
             pool = self._pool
             assert pool is not None
             if on and not pool.permissions.is_allowed(server.server):
-                question = f"start this? {server.server.description} (of {server.server.place})"
-                self._ask(question, lambda: self._allow(server))
+                question = f"Start {server.server.description} from {server.server.place}?"
+                self._ask_yes_no(question, lambda: self._allow_and_confirm(server))
                 return
-            await self._offer(server, on)
+            await self._confirm_tools_change(server, on)
 
         return work
 
-    async def _allow(self, server: ServerConnection) -> None:
+    async def _allow_and_confirm(self, server: ServerConnection) -> None:
         pool = self._pool
         if pool is not None:
             pool.permissions.allow(server.server)
-        await self._offer(server, True)
+        await self._confirm_tools_change(server, True)
 
-    async def _offer(self, server: ServerConnection, on: bool) -> None:
+    async def _confirm_tools_change(self, server: ServerConnection, on: bool) -> None:
+        """Ask whether to add or remove a server's tools, with the effect on the next request."""
         pool, name = self._pool, server.server.name
         assert pool is not None
         if on:
-            self.say([Span(f"{safe_text.one_line(name, 40)} is starting", "dim")])
+            self.say([Span(f"starting {safe_text.one_line(name, 40)}", "dim")])
             await server.start()
             if server.state != ServerState.READY:
-                raise CtxtuiError(f"the MCP server {name} does not start: {server.error}")
+                raise CtxtuiError(f"the MCP server {name} did not start: {server.error}")
         offered = pool.offered | {name} if on else pool.offered - {name}
         drafts = [self.host.draft_with(pool.offered), self.host.draft_with(offered)]
         known_drafts = [draft for draft in drafts if draft is not None]
         forecasts = await self._compare(known_drafts) if len(known_drafts) == len(drafts) else [None, None]
         count = len(server.tools)
         what = f"{name}: {'add' if on else 'remove'} {count:,} tool{'s' if count != 1 else ''}?"
-        self._ask(f"{what}{_effect(forecasts[0], forecasts[1])}", lambda: self._set_offered(name, on))
+        self._ask_yes_no(f"{what}{_describe_effect(forecasts[0], forecasts[1])}", lambda: self._set_offered(name, on))
 
     async def _set_offered(self, name: str, on: bool) -> None:
         message = await self.host.offer_server(name, on)
         self.say([Span("● ", "ok"), Span(safe_text.one_line(message, 200), "dim")])
         self.state.grow_soon()
 
-    def _ask(self, question: str, work: Work) -> None:
+    def _ask_yes_no(self, question: str, work: Work) -> None:
         lead = [Span(" ? ", "warn bold")]
         for key, words in _YES_NO:
             lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
         lead.append(Span(safe_text.one_line(question, 400)))
 
-        def answered(key: str) -> None:
-            if key == "y":
+        def on_key(pressed: str) -> None:
+            if pressed == "y":
                 self.access.run(self._run_work(work), "mcp")
 
-        self.prompt.ask(Question(lead, answered, keys=tuple(key for key, _ in _YES_NO)))
+        self.prompt.ask(Question(lead, on_key, keys=tuple(key for key, _ in _YES_NO)))
 
     # Reading
 
-    def _log(self, server: ServerConnection) -> Work:
+    def _show_log_action(self, server: ServerConnection) -> Work:
         async def work() -> None:
-            from ctxtui.tui.chat.servers import ServerLogScreen
-
             self.access.push(ServerLogScreen(server, self._pager))
 
         return work
 
-    def _resource(self, server: ServerConnection, uri: str) -> Work:
+    def _insert_resource_action(self, server: ServerConnection, uri: str) -> Work:
         async def work() -> None:
             self._put(await server.read_resource(uri))
 
         return work
 
-    def _prompt(self, server: ServerConnection, name: str, arguments: Sequence[str]) -> Work:
+    def _insert_prompt_action(self, server: ServerConnection, name: str, arguments: Sequence[str]) -> Work:
         """Ask for the arguments one by one, then put the text into the prompt."""
         values: dict[str, str] = {}
 
         async def work() -> None:
-            left = [argument for argument in arguments if argument not in values]
-            if not left:
+            missing = [argument for argument in arguments if argument not in values]
+            if not missing:
                 self._put(await server.read_prompt(name, values))
                 return
-            lead: Spans = [Span(f" {safe_text.one_line(left[0], 40)} › ", "accent bold")]
+            lead: Spans = [Span(f" {safe_text.one_line(missing[0], 40)} › ", "accent bold")]
 
-            def typed(text: str) -> None:
-                values[left[0]] = text
+            def on_text(text: str) -> None:
+                values[missing[0]] = text
                 self.access.run(self._run_work(work), "mcp")
 
-            self.prompt.ask(Question(lead, typed))
+            self.prompt.ask(Question(lead, on_text))
 
         return work
 
 
-def _about(server: ServerConnection, on: bool) -> str:
-    """Return a server's state, tools and command."""
+def _describe_server(server: ServerConnection, on: bool) -> str:
+    """Describe a server: state, tools and command."""
     state = f"{server.state.value}{': ' if server.error else ''}{server.error}"
     count = len(server.tools)
     tools = f" · {count:,} tools{' in use' if on else ''}" if count else ""
     return f"{state}{tools} · {server.server.description}"
 
 
-def _effect(now: RequestForecast | None, then: RequestForecast | None) -> str:
-    """Return what a change does to the next request: tokens, cache, cost."""
-    if now is None or then is None:
+def _describe_effect(now: RequestForecast | None, changed: RequestForecast | None) -> str:
+    """Describe the change of the next request: tokens, cache, cost."""
+    if now is None or changed is None:
         return ""
-    effect = f" {numbers.signed(then.total - now.total)} a request"
-    lost = now.read - then.read
+    effect = f" {numbers.signed(changed.total - now.total)} tokens per request"
+    lost = now.read - changed.read
     if lost > 0:
-        effect += f", {numbers.tokens(lost)} no longer cached"
-    if now.usd is not None and then.usd is not None:
-        effect += f", next {numbers.signed_money(then.usd - now.usd)}"
+        effect += f", {numbers.tokens(lost)} tokens no longer cached"
+    if now.usd is not None and changed.usd is not None:
+        effect += f", next call {numbers.signed_money(changed.usd - now.usd)}"
     return effect
 
 
-def missing_servers(host: Host) -> Spans:
-    """Return which servers failed or wait for permission, for the start of the chat."""
+def describe_missing_servers(host: Host) -> Spans:
+    """Describe the servers that failed or need permission, for the start of the chat."""
     pool = host.tools.servers if host.tools is not None else None
     if pool is None:
         return []
-    spans = [Span(f"; MCP server {one.server.name}: {one.error}", "warn") for one in pool.failed]
+    spans = [Span(f"; MCP server {server.server.name}: {server.error}", "warn") for server in pool.failed]
     if pool.unallowed:
         names = ", ".join(server.name for server in pool.unallowed)
         spans.append(Span(f"; this project's MCP servers need your permission: {names} (^p MCP servers)", "warn"))
@@ -253,7 +269,7 @@ class ServerLogScreen(ListScreen[str, None]):
     """
 
     commands = (PageLog,)
-    heading, empty_text, reload_seconds = "server log", "It has written nothing to standard error.", 0.5
+    heading, empty_text, reload_seconds = "server log", "The server has written nothing to standard error.", 0.5
 
     def __init__(self, server: ServerConnection, pager: str) -> None:
         self._server = server

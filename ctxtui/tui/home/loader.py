@@ -109,7 +109,7 @@ def post_figures(sessions: SessionLibrary, feed: ReadingQueue, stop: Event, post
 def _read_sessions(sessions: SessionLibrary, feed: ReadingQueue, stop: Event) -> Iterator[SessionSummary]:
     waiting = feed.waiting()
     # Fetch all cached figures at once; for a few changed sessions, reading looks up each.
-    for session in sessions.each_remembered(waiting) if len(waiting) > MIN_BULK_SESSIONS else ():
+    for session in sessions.iter_cached(waiting) if len(waiting) > MIN_BULK_SESSIONS else ():
         if stop.is_set():
             return
         feed.done(session)

@@ -99,7 +99,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         )
         self._trouble = ""
         """Last message about the database."""
-        self._glimpses = source.glimpses
+        self._glimpses = source.list_fast
         self._make_find, self._make_ledger, self._make_stats = find, ledger, stats
 
     def compose(self) -> ComposeResult:
@@ -151,7 +151,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
 
     def on_held_requests_changed(self, message: HeldRequestsChanged) -> None:
         """Show which sessions have held requests."""
-        self.collection.held = message.held
+        self.collection.held_reasons = message.held
         self.show()
 
     def on_reading_done(self, message: ReadingDone) -> None:
@@ -220,7 +220,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
             STORED: bool(session and session.stored),
             ARCHIVED: bool(session and session.archived),
             READABLE: bool(session and not session.error),
-            HELD: bool(self.collection.held),
+            HELD: bool(self.collection.held_reasons),
         }
         return list(
             available_commands(
@@ -241,7 +241,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
 
     def open_held(self) -> None:
         """Open the session of a held request: the one under the cursor, else the first."""
-        session, held_paths = self.browser.rows.current, self.collection.held
+        session, held_paths = self.browser.rows.current, self.collection.held_reasons
         path = session.path if session is not None and session.path in held_paths else next(iter(held_paths), "")
         if path:
             self.post_message(Open(path).on(self))

@@ -57,7 +57,7 @@ class HeaderLine(Still):
     def show_countdown(self, left: int) -> None:
         """Show that a held request is released automatically in `left` seconds."""
         if self.what is not None:
-            self.show(replace(self.what, waits=left))
+            self.show(replace(self.what, auto_release_s=left))
 
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""

@@ -130,12 +130,12 @@ class EditAnswers:
             removed_before = before.removed(staging)
             gained = staging.gone - removed_before if staging.counted and removed_before is not None else None
             report = edit_answers.StagedEdits(
-                made=edits,
+                edits=edits,
                 before=sum(before.tokens_of(change.node) for change in changes if change.before.kind != HEADER),
                 gained=gained,
                 repairs=max(0, staging.repairs - before.repairs),
-                left=left,
-                why=why,
+                unchanged=left,
+                reason=why,
                 keyed=has_key(os.environ),
             )
             if report.is_needless:

@@ -158,7 +158,9 @@ class HeldRequestsController(Controller):
         spent = thread_study.spent[scene.number] if scene.number < len(thread_study.spent) else None
         shown = header.header(now, self.state.word, spent, scene.number < len(thread_study.spent))
         number = now.number if scene.call.id else 1
-        self.panels.header.show(replace(shown, call=number, waits=self.state.held_countdown, totals=study.totals))
+        self.panels.header.show(
+            replace(shown, call=number, auto_release_s=self.state.held_countdown, totals=study.totals)
+        )
 
     def _clear(self) -> None:
         """Clear the state when no request is held."""

@@ -34,7 +34,7 @@ from ctxtui.tui.inspector.transcript import Transcript
 from ctxtui.tui.lazy import later
 from ctxtui.views.blocks.markdown import Highlight
 from ctxtui.views.inspector import header, layout
-from ctxtui.views.inspector.layout import Box, Layout, Wants
+from ctxtui.views.inspector.layout import Box, Layout, PaneNeeds
 from ctxtui.views.inspector.strip_columns import Window
 from ctxtui.views.model.block_cache import Readings, Schedule
 from ctxtui.views.model.scene import Scene
@@ -69,11 +69,15 @@ else:
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """What the user wants to see.
+    """The call that the user looks at, and how.
 
-    Call `index` (from 0) of `thread`, with each category `shown` in its way. `state` is the header's word for the
-    recording, `behind` the number of newer calls in a live one. `only_edits` shows only rows that edits touch; `marks`
-    are the marked nodes; a held request is released automatically in `waits` seconds.
+    `index`: the call's index (from 0) in `thread`.
+    `shown`: display mode of each category.
+    `state`: the recording's state in the header.
+    `behind`: number of newer calls in a live recording.
+    `only_edits`: show only rows that edits touch.
+    `marks`: the marked nodes.
+    `auto_release_s`: seconds until a held request is released automatically.
     """
 
     thread: str
@@ -83,7 +87,7 @@ class View(Struct, frozen=True, kw_only=True):
     behind: int = 0
     only_edits: bool = False
     marks: frozenset[int] = frozenset()
-    waits: int | None = None
+    auto_release_s: int | None = None
 
 
 class Panels:
@@ -113,7 +117,7 @@ class Panels:
         self.layout = Layout()
         self.noted_calls: frozenset[tuple[str, int]] = frozenset()
         """Calls with notes or bookmarks, by thread and number."""
-        self._wants = Wants()
+        self._needs = PaneNeeds()
         self.is_reading = False
         """Whether reading mode is on."""
         self.window: Window | None = None
@@ -127,14 +131,14 @@ class Panels:
 
     @property
     def _side_panes(self) -> tuple[Widget, ...]:
-        """Panes with space only on large screens or while they have content."""
+        """Panes that are shown only on large screens or while they have content."""
         return self.next, self.staged, self.heaviest, self.threads, self.tools, self.growth
 
-    def open(self, session: Session, names: Names, want: Schedule) -> None:
-        """Show another session from now on; `want` reads large blocks in another thread."""
+    def open(self, session: Session, names: Names, schedule: Schedule) -> None:
+        """Show another session; `schedule` reads large blocks in another thread."""
         self._sides = None
         self.window = None
-        self.transcript.data = self._make_rows(Readings(session, names, want), highlight)
+        self.transcript.data = self._make_rows(Readings(session, names, schedule), highlight)
         if self.is_reading:
             self.transcript.read(True)
 
@@ -146,13 +150,13 @@ class Panels:
 
     def boxes(self, width: int, height: int) -> dict[str, Box]:
         """Lay out all panes for this size, and set the heights of map and strip."""
-        self.layout = layout.arrange(width, height, self._wants)
-        what, box = self.context.what, self.layout.boxes.get("context")
-        if what is not None and box is not None:
-            rows = composition.unfolded_height(what, box.width - 1, opened=self.context.opened)
-            if rows != self._wants.context:
-                self._wants = replace(self._wants, context=rows)
-                self.layout = layout.arrange(width, height, self._wants)
+        self.layout = layout.arrange(width, height, self._needs)
+        shown_composition, box = self.context.what, self.layout.boxes.get("context")
+        if shown_composition is not None and box is not None:
+            rows = composition.unfolded_height(shown_composition, box.width - 1, opened=self.context.opened)
+            if rows != self._needs.context:
+                self._needs = replace(self._needs, context=rows)
+                self.layout = layout.arrange(width, height, self._needs)
         self.map.place(self.layout.map_rows or 1, shows_scale=self.layout.map_scale)
         self.calls.place(self.layout.strip_rows or 1, shows_marks=self.layout.marks)
         boxes = self.layout.boxes
@@ -173,8 +177,8 @@ class Panels:
             self._sides = side_panels.Sides(self.transcript.data.readings.tree)
         return self._sides
 
-    def shows(self, name: str) -> bool:
-        """Whether a pane has space now."""
+    def has_space_for(self, name: str) -> bool:
+        """Whether the pane `name` has space in the current layout."""
         return name in self.layout.boxes
 
     def show(
@@ -189,23 +193,23 @@ class Panels:
         view = replace(view, marks=frozenset(edits.nodes_in(scene, view.marks))) if edits is not None else view
         edited = edits.edits_of(scene) if edits is not None else None
         self.staging, pane = edited if edited is not None else (None, None)
-        self._rows(thread_study, scene, view)
-        self.note(study, view.shown)
+        self._show_rows(thread_study, scene, view)
+        self.show_progress(study, view.shown)
         record = thread_study.records[scene.number] if scene.number < len(thread_study.records) else (0, 0)
-        what = self._show_header(study, thread_study, scene, view, record)
+        shown_composition = self._show_header(study, thread_study, scene, view, record)
         if pane is not None:
             self.staged.title = "edits" if pane.active else "staged" if pane.staging.edits else "applied"
             self.staged.show(pane)
         self.next_call = edits.next_call_of(scene) if edits is not None and scene.counted else None
         if self.next_call is not None:
             self.next.show(self.next_call)
-        self.context.show(what)
+        self.context.show(shown_composition)
         self.call.show(replace(this_call.this_call(scene), record=record))
-        self._calls(thread_study, scene, pane.rest.saved if pane is not None and pane.rest is not None else ())
-        listed = self._threads(study)
+        self._show_calls(thread_study, scene, pane.rest.saved if pane is not None and pane.rest is not None else ())
+        listed = self._thread_rows(study)
         self.threads.show(listed, view.thread)
-        self._lists(thread_study, scene)
-        return self._update_wants(what, len(listed))
+        self._show_lists(thread_study, scene)
+        return self._update_needs(shown_composition, len(listed))
 
     def _show_header(
         self, study: Study, thread_study: ThreadStudy, scene: Scene, view: View, record: tuple[int, int]
@@ -224,7 +228,7 @@ class Panels:
             None,
         )
         self._composition = composition_
-        self.say_why()
+        self.show_reasons()
         if staging is not None and numbers.tokens(staging.without) != numbers.tokens(staging.after):
             used, after = staging.without, staging.after
             composition_ = composition.with_staged_edits(composition_, staging.by_category, used, after)
@@ -232,26 +236,31 @@ class Panels:
             header_figures, partial=priced and thread_study.lacking[scene.number] > 0, totals=study.totals
         )
         header_figures = replace(
-            header_figures, behind=view.behind, record=record, used=used, after=after, waits=view.waits
+            header_figures,
+            behind=view.behind,
+            record=record,
+            used=used,
+            after=after,
+            auto_release_s=view.auto_release_s,
         )
         self.header.show(header_figures)
         return composition_
 
-    def _rows(self, thread_study: ThreadStudy, scene: Scene, view: View) -> None:
+    def _show_rows(self, thread_study: ThreadStudy, scene: Scene, view: View) -> None:
         rows = self.transcript.data
         assert rows is not None
         rows.staging, rows.only_edits, rows.marked = self.staging, view.only_edits, view.marks
-        rows.stays, rows.repeats = thread_study.stays, thread_study.repeated
+        rows.lifetimes, rows.repeats = thread_study.lifetimes, thread_study.repeated
         rows.show(scene, thread_study.boundaries, thread_study.ledger, view.shown)
-        self.transcript.marks_note = _marked(rows, scene, view.marks)
+        self.transcript.marks_note = _marked_note(rows, scene, view.marks)
 
-    def read(self, is_reading: bool) -> None:
+    def set_reading(self, is_reading: bool) -> None:
         """Switch the transcript between reading mode and the normal layout."""
         self.is_reading = is_reading
-        self._wants = replace(self._wants, reading=is_reading)
+        self._needs = replace(self._needs, reading=is_reading)
         self.transcript.read(is_reading)
 
-    def say_why(self) -> None:
+    def show_reasons(self) -> None:
         """Show the known reasons for the size of the context."""
         rows = self.transcript.data
         if self.scene is not None and rows is not None and self._composition is not None:
@@ -260,7 +269,7 @@ class Panels:
             staged = staging.freed if staging is not None and staging.counted else 0
             self.why.show(self.reasons.describe(self.scene, rows.path, self._composition, staged))
 
-    def glimpse(self, end: RecordingEnd) -> None:
+    def show_preview(self, end: RecordingEnd) -> None:
         """Show the last blocks of a recording that is not read yet, without figures."""
         rows, scene = self.transcript.data, end.scene
         assert rows is not None
@@ -268,12 +277,12 @@ class Panels:
         rows.show(scene, end.boundaries, None, ALL_LINES)
         self.header.show(replace(header.header(scene, "reading", None, False), used=None))
 
-    def reading(self, done: int, total: int) -> None:
+    def show_reading_progress(self, done: int, total: int) -> None:
         """Show how much of a long recording is read, in bytes."""
         self.transcript.note = transcript_notes.reading_note(done, total)
         self.transcript.refresh_rule()
 
-    def note(self, study: Study, shown: tuple[str, ...]) -> None:
+    def show_progress(self, study: Study, shown: tuple[str, ...]) -> None:
         """Show the progress of counting, and active filters."""
         note = transcript_notes.progress_note(*study.progress, len(study.session.skipped), shown)
         if note != self.transcript.note:
@@ -283,19 +292,19 @@ class Panels:
     def draw_map(self) -> None:
         """Show the map in its present number of pixels."""
         rows, scene = self.transcript.data, self.scene
-        if self.staging is not None and self.shows("map"):
+        if self.staging is not None and self.has_space_for("map"):
             self.map.show(partial(_staged_map, self.staging, self.transcript.node))
-        elif scene is not None and rows is not None and self.shows("map"):
+        elif scene is not None and rows is not None and self.has_space_for("map"):
             self.map.show(partial(self.sides.context_map, scene, rows, self.transcript.node))
 
-    def point(self) -> None:
+    def move_map_cursor(self) -> None:
         """Move the map's mark to the transcript's cursor."""
         if self.staging is not None:
             self.draw_map()
-        elif self.scene is not None and self.shows("map"):
+        elif self.scene is not None and self.has_space_for("map"):
             self.map.set_cursor(context_map.cursor_token(self.scene, self.transcript.node))
 
-    def _threads(self, study: Study) -> list[threads.ThreadRow]:
+    def _thread_rows(self, study: Study) -> list[threads.ThreadRow]:
         """Return the rows of the threads pane, and start pricing all threads."""
         if len(study.session.threads) < 2 or self.calls.size.width < layout.WIDE:
             return []
@@ -303,38 +312,38 @@ class Panels:
             study.thread(id_)
         return self.sides.threads(study)
 
-    def _calls(self, thread_study: ThreadStudy, scene: Scene, ghosts: Sequence[int]) -> None:
-        def again(room: int, width: int) -> StripContent:
+    def _show_calls(self, thread_study: ThreadStudy, scene: Scene, ghosts: Sequence[int]) -> None:
+        def render(room: int, width: int) -> StripContent:
             strip, self.window = self.sides.strip(thread_study, scene, self.window, room, self.noted_calls, ghosts)
             range_ = self.sides.range_of(self.window, thread_study, ghosts=any(ghosts))
             return strip, range_, self.sides.legend(thread_study, width)
 
-        self.calls.show(again)
+        self.calls.show(render)
 
-    def _lists(self, thread_study: ThreadStudy, scene: Scene) -> None:
+    def _show_lists(self, thread_study: ThreadStudy, scene: Scene) -> None:
         rows, sides = self.transcript.data, self.sides
         if rows is None:
             return
-        if self.shows("heaviest"):
+        if self.has_space_for("heaviest"):
             nodes = sides.heaviest(scene, rows.path)
             most = scene.running.block_tokens(nodes[0]) if nodes else 0
             self.heaviest.show(nodes, most, thread_study.has_costs, partial(sides.heavy, rows, thread_study, scene))
-        if self.shows("growth"):
+        if self.has_space_for("growth"):
             self.growth.show(sides.growth(thread_study, scene))
         if self.calls.size.width >= layout.WIDE:
             self.tools.show(sides.tools(scene))
 
-    def _update_wants(self, what: composition.Composition, threads: int) -> bool:
+    def _update_needs(self, shown_composition: composition.Composition, threads: int) -> bool:
         groups = len(self.tools.what.servers) if self.tools.what is not None else 0
         pane = self.staged.what if self.staging is not None else None
         staged = staged_pane.needed_height(pane, self.context.body_width) if pane is not None else None
-        rows = composition.unfolded_height(what, self.context.body_width, opened=self.context.opened)
-        wants = Wants(rows, threads, groups, staged, self.next_call is not None, self.is_reading)
-        changed, self._wants = wants != self._wants, wants
+        rows = composition.unfolded_height(shown_composition, self.context.body_width, opened=self.context.opened)
+        needs = PaneNeeds(rows, threads, groups, staged, self.next_call is not None, self.is_reading)
+        changed, self._needs = needs != self._needs, needs
         return changed
 
 
-def _marked(rows: ContextRows, scene: Scene, marks: Collection[int]) -> Spans:
+def _marked_note(rows: ContextRows, scene: Scene, marks: Collection[int]) -> Spans:
     here = [node for node in marks if rows.holds(node)]
     return transcript_notes.marked_note(scene, here, len(marks) - len(here))
 

@@ -175,7 +175,7 @@ class SessionScreen(StillScreen, Commanded):
 
     def _tick(self) -> None:
         """Update countdowns of the cache and of waiting edits."""
-        if self.panels.next_call is not None and self.panels.shows("next-call"):
+        if self.panels.next_call is not None and self.panels.has_space_for("next-call"):
             self.panels.next.redraw_changed()
         self.edits.tick()
 
@@ -217,7 +217,7 @@ class SessionScreen(StillScreen, Commanded):
             self._point_timer = self.set_timer(_POINT_SECONDS, self._point)
 
     def _point(self) -> None:
-        self.panels.point()
+        self.panels.move_map_cursor()
         self.offer_keys()
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:

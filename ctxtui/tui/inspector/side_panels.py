@@ -153,7 +153,7 @@ class Sides:
         return HeaviestRow(node, scene.running.category(node), rows.readings.preview(node), tokens, usd)
 
     def _spent_on(self, ledger: CostLedger, node: int, tokens: int, calls: int) -> float | None:
-        under = ledger, ledger.changes, ledger.stays.done, calls
+        under = ledger, ledger.changes, ledger.lifetimes.done, calls
         if self._cost_cache[0] != under:
             self._cost_cache = under, {}
         costs = self._cost_cache[1]

@@ -117,7 +117,7 @@ class InspectorState:
             behind=behind,
             only_edits=self.only_edits,
             marks=frozenset(self._marks),
-            waits=self.held_countdown,
+            auto_release_s=self.held_countdown,
         )
 
     # Showing
@@ -127,7 +127,7 @@ class InspectorState:
         study, transcript = self.study, self.panels.transcript
         place = None if to_end else transcript.place
         if self.glimpse is not None:
-            self.panels.glimpse(self.glimpse)
+            self.panels.show_preview(self.glimpse)
             transcript.update_rows(place)
             return
         if study is None or not study.session.threads:
@@ -174,7 +174,7 @@ class InspectorState:
 
     def read(self, reads: bool) -> None:
         """Switch reading mode."""
-        self.panels.read(reads)
+        self.panels.set_reading(reads)
         self._planner.replan()
         self._planner.after_frame(self.show)
 
@@ -370,7 +370,7 @@ class InspectorState:
         if self.glimpse is not None:
             # None of it is shown yet: process its threads once, when all is read, instead of at every part.
             if self.loaded is not None and self.loaded.paths:
-                self.panels.reading(self.loaded.bytes_read, self.loaded.paths[0].stat().st_size)
+                self.panels.show_reading_progress(self.loaded.bytes_read, self.loaded.paths[0].stat().st_size)
             self.feed.work()
             return
         self.study.session_grew(events)
@@ -414,7 +414,7 @@ class InspectorState:
             self._shown_figures = figures
             self.show()
         else:
-            self.panels.note(study, self.shown)
+            self.panels.show_progress(study, self.shown)
 
     def check_live(self) -> None:
         """Check whether the recording is being written."""

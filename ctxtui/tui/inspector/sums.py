@@ -57,7 +57,7 @@ def _block(panels: Panels, node: int) -> str:
     tree = scene.session.tree
     part = total and tree[node].depth <= tree[scene.call.raw_head].depth
     share = f" = {100 * own / total:.1f} % of {total:,}" if part else ""
-    details_text = [plain(spans) for spans in details(scene, node, rows.stays, rows.repeats.get(node), _LINE)]
+    details_text = [plain(spans) for spans in details(scene, node, rows.lifetimes, rows.repeats.get(node), _LINE)]
     return (
         ". ".join([f"{own:,} tokens{share}", *details_text, *filter(None, [describe_cost(scene, rows.ledger, node)])])
         + "."

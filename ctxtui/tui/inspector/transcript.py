@@ -53,7 +53,7 @@ class Transcript(Pane):
     def grid(self) -> Grid:
         """The present columns."""
         staged = self.data is not None and self.data.staging is not None
-        return Grid.of(self.body_width, self.app.size.width, staged=staged)
+        return Grid.for_pane(self.body_width, self.app.size.width, staged=staged)
 
     @property
     def place(self) -> CursorPlace:

@@ -240,7 +240,7 @@ class HeaviestScreen(BlockList[HeavyBlock]):
         study_thread = study.thread(scene.thread)
         duplicates = duplicates_in(study_thread.repeated, scene.session.tree, scene.head)
         return heaviest_blocks.weigh_blocks(
-            scene, study_thread.stays, study_thread.ledger if study_thread.has_costs else None, duplicates
+            scene, study_thread.lifetimes, study_thread.ledger if study_thread.has_costs else None, duplicates
         )
 
     def is_final(self, rows: Sequence[HeavyBlock]) -> bool:

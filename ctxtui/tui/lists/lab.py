@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.worker import get_current_worker
 
-from ctxtui.analysis.lab.placed_markers import LIVES, find_strategy
+from ctxtui.analysis.lab.placed_markers import LIFETIMES, find_strategy
 from ctxtui.analysis.lab.report import LabRow, SessionLab
 from ctxtui.analysis.lab.variant import RECORDED
 from ctxtui.core.errors import CtxtuiError
@@ -155,7 +155,7 @@ class CurvesBoard(Board):
 
 def _is_placeable(cache: str) -> bool:
     """Whether the breakpoints of a strategy or lifetime can be set in the next request."""
-    return cache in LIVES or find_strategy(cache) is not None
+    return cache in LIFETIMES or find_strategy(cache) is not None
 
 
 def _wrapped(note: Spans, room: int) -> list[Spans]:

@@ -19,7 +19,7 @@ _ANSI_NAMES: Final = "black red green yellow blue magenta cyan white".split()
 
 
 def _widget_variables(colours: Mapping[str, str], ansi: bool) -> Mapping[str, str]:
-    """Return variables that Textual's own widgets need beyond our words."""
+    """Return variables that Textual's own widgets need besides the palette's."""
     if ansi:
         return BUILTIN_THEMES["ansi-dark"].variables
     # Textual does not resolve a variable that refers to another one.
@@ -71,7 +71,7 @@ THEMES: Final = (
 class Look(Struct, frozen=True, eq=False, dict=True):
     """The palette of a terminal, and whether only ASCII may be written.
 
-    With `keep_wide` only our glyphs and ambiguous characters become ASCII: the terminal does take UTF-8.
+    `keep_wide`: replace only ctxtui's glyphs and characters of ambiguous width; other UTF-8 text stays.
     """
 
     palette: Palette
@@ -127,7 +127,8 @@ def apply_theme(app: App[Any], env: Mapping[str, str], theme: str = "auto", glyp
 def _set_first_theme(app: App[Any], name: str) -> None:
     """Set the theme of an app that has drawn nothing yet.
 
-    A theme that is set later has all styles parsed twice. A theme as dark as Textual's default needs nothing else.
+    A theme that is set later makes Textual parse all styles twice. If the theme is as dark as Textual's default, its
+    reactive attribute and class are set directly; no watcher has to run.
     """
     chosen = app.get_theme(name)
     if chosen is None or chosen.ansi or chosen.dark != app.current_theme.dark:

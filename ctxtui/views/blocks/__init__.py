@@ -1,1 +1,1 @@
-"""The content of an opened block as lines: Markdown, code, JSON, word by word differences."""
+"""Content of an opened block as lines: Markdown, code, JSON, word diffs."""

@@ -27,8 +27,8 @@ class Body:
 
     `source` yields the styled, safe lines of the content; `total` is their number, None if unknown without reading them
     all. Continuation lines are indented by `hang`. `find` yields the hits in a line. The first `lead` lines are not
-    counted
-    against a requested height. `texts` yields the lines again without styles, so that heights are known before styling.
+    counted against a requested height. `texts` yields the lines again without styles, so that heights are known before
+    styling.
     """
 
     def __init__(

@@ -37,8 +37,7 @@ class Content(Struct, frozen=True):
     """The lines of a block, made on demand.
 
     `total` is their number, None if unknown; continuation lines are indented by `hang`. The first `lead` lines are
-    about
-    the block and are always shown. `texts` yields the lines again without styles, where that is cheaper.
+    about the block and are always shown. `texts` yields the lines again without styles, where that is cheaper.
     """
 
     lines: Iterator[Spans]
@@ -71,8 +70,7 @@ def content(
     """Return the lines of an opened block of `category`.
 
     `call` is the call that a result answers: its path gives the language. `facts` are lines about images (size in
-    pixels,
-    cost), in the order of the block's media.
+    pixels, cost), in the order of the block's media.
     """
     name = CATEGORIES[category]
     if name == "tool_call":

@@ -22,9 +22,8 @@ def is_too_long(text: str) -> bool:
 class Editable:
     """An editable form of `text`.
 
-    In `shown`, each character that could move the cursor, hide, or end a line is replaced by a placeholder character
-    that
-    does not occur in the text.
+    `shown` is the text with each unsafe character (it could move the cursor, hide, or end a line) replaced by a
+    private-use character that does not occur in the text. `unescape` reverses it.
     """
 
     def __init__(self, text: str) -> None:

@@ -1,1 +1,1 @@
-"""What the words, signs and figures of the screens mean: the glossary, where they stand, and the sums behind them."""
+"""The glossary of the screens' words, signs and figures, their positions, and the sums that explain figures."""

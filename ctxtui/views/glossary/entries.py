@@ -33,8 +33,7 @@ class Entry(Struct, frozen=True):
     """One glossary entry: `says` defines `word`.
 
     `labels` are all its names on a screen, `signs` its glyphs, `glyphs` further characters; each maps to the panes in
-    which
-    it has this meaning (empty: all).
+    which it has this meaning (empty: all).
     """
 
     word: str

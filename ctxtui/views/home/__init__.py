@@ -1,1 +1,1 @@
-"""What Home shows: its columns and rows, their order, totals, the preview of a session."""
+"""Contents of Home: columns and rows, their order, totals, the preview of a session."""

@@ -28,7 +28,7 @@ class Collection(Struct):
     """Whether archived sessions are listed."""
     sought: tuple[SessionsSought, ...] = ()
     """Places where sessions are looked for."""
-    held: Mapping[str, str] = field(default_factory=dict)
+    held_reasons: Mapping[str, str] = field(default_factory=dict)
     """Reason why a session's request is held for the user, by the path of its recording."""
     sessions: dict[str, SessionSummary] = field(default_factory=dict)
     stale: set[str] = field(default_factory=set)
@@ -121,5 +121,5 @@ class Collection(Struct):
 
     def _with_hold(self, summary: SessionSummary) -> SessionSummary:
         """Mark a session that waits for the user as held and live."""
-        reason = self.held.get(summary.path, "") if self.held else ""
+        reason = self.held_reasons.get(summary.path, "") if self.held_reasons else ""
         return replace(summary, held=reason, live=True) if reason else summary

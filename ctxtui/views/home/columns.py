@@ -51,10 +51,8 @@ class HomeColumn(Column[HomeRow], frozen=True):
     """A column of Home.
 
     A column that needs figures (`figure`) shows a dot until they are there, and such sessions sort last. `falling` is
-    its
-    first sort direction. ``sessions --json`` writes `value` as `field` if that is set; `ctxtui sessions` prints `text`
-    in
-    `printed` cells if that is not 0.
+    its first sort direction. ``sessions --json`` writes `value` as `field` if that is set; `ctxtui sessions` prints
+    `text` in `printed` cells if that is not 0.
     """
 
     falling: bool = True

@@ -283,10 +283,10 @@ def shorten_path(path: str, room: int) -> str:
     return cells.cut(path, max(0, room - len(name) - 3)) + "…/" + name
 
 
-def status_line(done: int, total: int, reading: bool, wanted: ListOrder) -> list[Span]:
+def status_line(done: int, total: int, reading: bool, list_order: ListOrder) -> list[Span]:
     """``reading 41 of 61 ━━━───   s sort: age ↓``."""
-    sort = sorts()[wanted.sort]
-    order = f" sort: {sort.name} {'↓' if wanted.falling else '↑'} "
+    sort = sorts()[list_order.sort]
+    order = f" sort: {sort.name} {'↓' if list_order.falling else '↑'} "
     right = [Span("S", "accent bold"), Span(order, "dim")]
     if not reading or done >= total:
         return right

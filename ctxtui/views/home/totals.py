@@ -14,8 +14,7 @@ class Totals(Struct, frozen=True, kw_only=True):
     """Sums over `sessions` sessions, chosen among `of` (0: all).
 
     `cost` in USD covers calls with a price, `unpriced` counts those without; `partial` counts answers that are reported
-    in
-    part; `read` is the part of `input` tokens that was read from a cache.
+    in part; `read` is the part of `input` tokens that was read from a cache.
     """
 
     sessions: int = 0

@@ -1,1 +1,1 @@
-"""Charts as SVG and the frame of a document; they take their colours from it, and nothing is loaded from anywhere."""
+"""SVG charts and the HTML frame of a document, which has their colours. Documents load nothing."""

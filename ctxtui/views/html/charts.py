@@ -107,36 +107,36 @@ def stacked(
 
 def curves(
     description: str,
-    curve_list: Sequence[Curve],
+    curves_drawn: Sequence[Curve],
     *,
     height: int = 240,
     limits: Sequence[LimitLine] = (),
     figure: Figure = short,
 ) -> str:
     """Draw overlaid curves, each with its letter at the right end."""
-    count = max((len(one.values) for one in curve_list), default=0)
-    values_drawn = [value for one in curve_list for value in one.values if value is not None]
+    count = max((len(curve.values) for curve in curves_drawn), default=0)
+    values_drawn = [value for curve in curves_drawn for value in curve.values if value is not None]
     if not count or not values_drawn:
         return ""
     most = max(values_drawn)
-    visible_limits = [one for one in limits if one.value > 0 and most > one.value / 3]
-    area = _Area(height, scale.ceiling(max([most, *(one.value * 1.02 for one in visible_limits)])), count)
+    visible_limits = [curve for curve in limits if curve.value > 0 and most > curve.value / 3]
+    area = _Area(height, scale.ceiling(max([most, *(curve.value * 1.02 for curve in visible_limits)])), count)
     out = [area.begin(description), *area.grid(figure)]
-    for one in curve_list:
+    for curve in curves_drawn:
         points, last = [], None
-        for at, value in enumerate(one.values):
+        for at, value in enumerate(curve.values):
             if value is None:
                 last = None
                 continue
             points.append(f"{'L' if last is not None else 'M'}{area.middle(at):.1f},{area.y(value):.1f}")
             last = value
-        out.append(f'<path class="{one.line}" d="{"".join(points)}"><title>{safe(one.name)}</title></path>')
-        ends = [(at, value) for at, value in enumerate(one.values) if value is not None]
-        if ends and one.letter:
+        out.append(f'<path class="{curve.line}" d="{"".join(points)}"><title>{safe(curve.name)}</title></path>')
+        ends = [(at, value) for at, value in enumerate(curve.values) if value is not None]
+        if ends and curve.letter:
             at, value = ends[-1]
             place = f'x="{min(WIDTH - 8.0, area.middle(at)):.1f}" y="{area.y(value) - 4:.1f}"'
-            out.append(f'<text class="letter" text-anchor="end" {place}>{safe(one.letter)}</text>')
-    out += [area.across(one, figure) for one in visible_limits]
+            out.append(f'<text class="letter" text-anchor="end" {place}>{safe(curve.letter)}</text>')
+    out += [area.across(curve, figure) for curve in visible_limits]
     return "".join([*out, *area.numbered([range(n, n + 1) for n in range(count)]), "</svg>"])
 
 

@@ -1,1 +1,1 @@
-"""What the panes round the transcript show: composition, map, call strip, this call, next call."""
+"""Contents of the panes around the transcript: composition, map, call strip, this call, next call."""

@@ -23,12 +23,9 @@ class ChatStart(Struct, frozen=True):
     """Facts of the start page: `model`, its provider `of`, and the provider's `address`.
 
     `local`: on this machine; `keeps`: and nothing is sent on (a gateway may do so); `offline`: the embedded provider,
-    which
-    is no model. `why` says how the model was chosen; `window` is in tokens (0: unknown). `usd` are list prices of a
-    million
-    input and output tokens (None: unknown), valid once `priced`. Tools work in `folder`; `waiting` messages are sent
-    when
-    the provider is ready.
+    which is no model. `why` says how the model was chosen; `window` is in tokens (0: unknown). `usd` are list prices of
+    a million input and output tokens (None: unknown), valid once `priced`. Tools work in `folder`; `waiting` messages
+    are sent when the provider is ready.
     """
 
     model: str = ""
@@ -97,11 +94,11 @@ def _destination(start: ChatStart, room: int) -> tuple[str, str]:
         return cells.fit(text, room), "warn"
     address = f" ({safe_text.one_line(start.address, 60)})" if start.address else ""
     destination = f"{safe_text.one_line(start.of, 40)}{address}"
-    return cells.fit(f"what you say and what its tools read goes to {destination}", room), "warn"
+    return cells.fit(f"your messages and what its tools read are sent to {destination}", room), "warn"
 
 
 def _paragraphs(start: ChatStart) -> Iterator[str]:
-    window = f"It takes {numbers.exact(start.window)} tokens. " if start.window else ""
+    window = f"Its window is {numbers.exact(start.window)} tokens. " if start.window else ""
     why = f"{safe_text.one_line(start.why, 200).capitalize()}." if start.why else ""
     if window or why:
         yield window + why

@@ -28,8 +28,7 @@ class CategoryPart(Struct, frozen=True, kw_only=True):
     """One category: `tokens` in the context, `change` since the previous call, USD in `this` call and `so_far`.
 
     `shown` is how the transcript shows its blocks: ``line``, ``full`` or ``hidden``. `after` are the tokens under
-    staged
-    edits. None: not known yet, or nothing is staged.
+    staged edits. None: not known yet, or nothing is staged.
     """
 
     category: int
@@ -137,10 +136,8 @@ class Composition(Struct, frozen=True, kw_only=True):
     """Composition of the context shown.
 
     `residual` is the reported total minus our figures; `says` explains it: its likely cause and first call ("" if
-    unknown).
-    `half_width` is half of the 90 % interval of our figures, as a share. `parts` is empty while tokens are being
-    counted.
-    `after` is the total under staged edits, None if nothing is staged.
+    unknown). `half_width` is half of the 90 % interval of our figures, as a share. `parts` is empty while tokens are
+    being counted. `after` is the total under staged edits, None if nothing is staged.
     """
 
     total: int
@@ -182,8 +179,7 @@ def composition(
     """Compute the composition of the call shown.
 
     `before` are the figures of the previous call; `money` is the USD by category index (last: not recorded) in this
-    call
-    and so far; `shown` is how the transcript shows each category.
+    call and so far; `shown` is how the transcript shows each category.
     """
     current = scene.figures
     total = current.context_tokens
@@ -303,9 +299,11 @@ def part_at(
     composition: Composition, room: int, height: int, line: int, *, opened: bool = False
 ) -> CategoryPart | None:
     """The category in body line `line`, for a click."""
-    kept, _ = fold(composition.parts, height - (room >= HEADS_FROM) - _residual_height(composition, room, opened))
+    shown_parts, _ = fold(
+        composition.parts, height - (room >= HEADS_FROM) - _residual_height(composition, room, opened)
+    )
     line -= room >= HEADS_FROM
-    return kept[line] if 0 <= line < len(kept) else None
+    return shown_parts[line] if 0 <= line < len(shown_parts) else None
 
 
 def is_residual(composition: Composition, room: int, height: int, line: int, *, opened: bool = False) -> bool:

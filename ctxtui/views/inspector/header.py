@@ -28,13 +28,14 @@ TITLE_CELLS: Final = 24
 class Header(Struct, frozen=True, kw_only=True):
     """Content of the header.
 
-    `call` 0: none. `used` None: not known yet. `cost` None: unknown; `priced` False: not looked up yet. `state` is
-    ``live``,
-    ``following``, ``reading`` or ``recorded``, followed by `fidelity`, or by the number of calls the view is `behind` a
-    live
-    recording. A held request is sent after `waits` seconds. `record` is (correct forecasts, all forecasts) so far.
-    `after`
-    is the size of the context under staged edits, in tokens.
+    `call`: its number; 0: none.
+    `state`: ``live``, ``following``, ``reading``, ``held`` or ``recorded``.
+    `fidelity`, `behind`: follow the state; `behind` is the number of newer calls.
+    `used`: None if not known yet.
+    `cost`: None if unknown; `priced` is False if it is not looked up yet.
+    `auto_release_s`: seconds until a held request is sent.
+    `record`: (correct forecasts, all forecasts) so far.
+    `after`: tokens of the context under staged edits.
     """
 
     title: str
@@ -48,7 +49,7 @@ class Header(Struct, frozen=True, kw_only=True):
     priced: bool = False
     thread: str = ""
     behind: int = 0
-    waits: int | None = None
+    auto_release_s: int | None = None
     record: tuple[int, int] = (0, 0)
     spent: int | None = None
     """Input and output tokens so far, if a subscription pays; shown instead of money."""
@@ -130,15 +131,15 @@ def _state(content: Header, room: int) -> tuple[list[Span], list[Span]]:
         return [Span("  "), MARK["following"].span, Span(" following", "accent bold")], []
     sign = MARK[content.state]
     if content.behind:
-        held = [
+        state_spans = [
             Span("  "),
             sign.span,
             Span(f" {content.state}", sign.style),
             Span(f" +{content.behind:,}", "warn bold"),
         ]
-        return held, []
-    if content.state == "held" and content.waits is not None:
-        left = f" {content.waits // 60}:{content.waits % 60:02}"
+        return state_spans, []
+    if content.state == "held" and content.auto_release_s is not None:
+        left = f" {content.auto_release_s // 60}:{content.auto_release_s % 60:02}"
         return [Span("  "), sign.span, Span(f" {content.state}", sign.style), Span(left, sign.style)], []
     fidelity = content.fidelity if content.state == "recorded" and room >= 100 else ""
     return [Span("  "), sign.span, Span(f" {content.state}", sign.style)], [

@@ -42,7 +42,7 @@ def rules_text(rules: Sequence[str]) -> str:
 def confirm_rules(rules: Sequence[str]) -> Spans:
     """Confirmation after rules were set."""
     if not rules:
-        return (Span("● ", "ok"), Span("requests leave as they come; no rule holds them", "dim"))
+        return (Span("● ", "ok"), Span("requests are sent at once; no rule holds them", "dim"))
     return (Span("‖ ", "warn"), Span(f"held from now on: {rules_text(rules)}"))
 
 

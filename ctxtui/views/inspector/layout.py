@@ -23,7 +23,7 @@ class Box(NamedTuple):
     height: int
 
 
-class Wants(Struct, frozen=True):
+class PaneNeeds(Struct, frozen=True):
     """Sizes that panes ask for, in lines: composition, threads, tools (0: nothing to show).
 
     `staged`: lines of the pane of edits, None without edits. `coming`: the next call is shown instead of this one.
@@ -51,7 +51,7 @@ class Layout(Struct, frozen=True):
     marks: bool = False
 
 
-def arrange(width: int, height: int, wants: Wants) -> Layout:
+def arrange(width: int, height: int, wants: PaneNeeds) -> Layout:
     """The layout of a screen of `width` x `height` cells."""
     if width < MIN_READABLE_SIZE[0] or height < MIN_READABLE_SIZE[1]:
         return Layout({"sentence": Box(0, 0, width, height)})
@@ -84,7 +84,7 @@ def arrange(width: int, height: int, wants: Wants) -> Layout:
     return Layout(boxes, rows, scaled, strip, is_tall)
 
 
-def _arrange_side(boxes: dict[str, Box], width: int, height: int, room: Box, wants: Wants) -> tuple[int, bool]:
+def _arrange_side(boxes: dict[str, Box], width: int, height: int, room: Box, wants: PaneNeeds) -> tuple[int, bool]:
     """Stack the side column into `room`; to fit, these shrink in order: heaviest, scale, this call, small categories,
     map, edits."""
     edits = wants.staged is not None
@@ -117,7 +117,7 @@ def _arrange_side(boxes: dict[str, Box], width: int, height: int, room: Box, wan
     return rows, has_scale
 
 
-def _arrange_lower(boxes: dict[str, Box], room: Box, call: int, wants: Wants) -> None:
+def _arrange_lower(boxes: dict[str, Box], room: Box, call: int, wants: PaneNeeds) -> None:
     """The lower part of a wide side column, in two columns; texts are in the right one."""
     left = min(room.width // 2 + 1, max(42, room.width * 2 // 5 + 1))
     y, end = room.y, room.y + room.height

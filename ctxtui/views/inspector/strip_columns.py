@@ -30,11 +30,13 @@ PRICE_WEIGHTS: Final = (0.1, 1.25, 1.0)
 
 
 class StripColumn(Struct, frozen=True):
-    """One call in the strip: `read`, `write`, `fresh` in tokens, its `marks` by name (`MARKS_BY_RANK`).
+    """One call in the strip.
 
-    `forecast` marks the next call, drawn in accent. `usd` is its cost, None if unknown. `ghost` tokens would be removed
-    by
-    staged edits.
+    `read`, `write`, `fresh`: tokens.
+    `marks`: names of `MARKS_BY_RANK`.
+    `forecast`: it is the next call, drawn in accent.
+    `usd`: cost; None if unknown.
+    `ghost`: tokens that staged edits would remove.
     """
 
     read: float
@@ -51,8 +53,8 @@ class StripColumn(Struct, frozen=True):
         return self.read + self.write + self.fresh
 
     @property
-    def dearness(self) -> float:
-        """Sort key of buckets: the price, or an estimate of its order."""
+    def cost_order(self) -> float:
+        """Sort key by cost: the price, or an estimate that only orders calls without a price."""
         parts = zip(PRICE_WEIGHTS, (self.read, self.write, self.fresh), strict=True)
         return self.usd if self.usd is not None else sum(weight * part for weight, part in parts) * 1e-9
 
@@ -87,20 +89,22 @@ def bucket_columns(columns: Sequence[StripColumn], room: int) -> list[StripColum
     out = []
     for bucket in range(room):
         group = columns[bucket * count // room : (bucket + 1) * count // room]
-        dearest = max(group, key=lambda column: column.dearness)
+        dearest = max(group, key=lambda column: column.cost_order)
         marks = tuple(name for name in MARKS_BY_RANK if any(name in column.marks for column in group))
         out.append(replace(dearest, marks=marks))
     return out
 
 
 def _levels(column: StripColumn, height: int, top: float, *, ghosts: bool) -> list[tuple[int, str]]:
-    """The upper end of each part in eighths from the bottom, with its style; the ghost is on top if `ghosts`, else left
-    out."""
+    """Return the upper end of each part in eighths from the bottom, with its style.
+
+    The ghost is on top if `ghosts`, else left out.
+    """
     ghost = max(0.0, min(column.ghost, column.total))
     parts = [("ghost", ghost)] if ghosts else []
     for style, part in (("fresh", column.fresh), ("write", column.write), ("read", column.read)):
         parts.insert(0, (style, part))
-    # The column keeps its height: ghost tokens are taken from the read part first.
+    # The column keeps its height: ghost tokens are taken from read, then write, then fresh.
     for at, (style, part) in enumerate(parts[:3]):
         removed = min(ghost, max(0.0, part))
         parts[at], ghost = (style, part - removed), ghost - removed
@@ -129,9 +133,9 @@ def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
             parts.append((eighths, style))
             at += eighths
     while len(parts) > 2:
-        least = min(range(len(parts)), key=lambda i: parts[i][0])
-        merged_size, heir = parts.pop(least)[0], max(least - 1, 0)
-        parts[heir] = (parts[heir][0] + merged_size, parts[heir][1])
+        smallest = min(range(len(parts)), key=lambda i: parts[i][0])
+        merged_size, neighbour = parts.pop(smallest)[0], max(smallest - 1, 0)
+        parts[neighbour] = (parts[neighbour][0] + merged_size, parts[neighbour][1])
     (size, lower), upper = parts[0], parts[1][1] if len(parts) > 1 else ""
     if len(parts) == 1:
         return Span("█", lower) if lower else Span(" ")
@@ -181,12 +185,12 @@ def marks(columns: Sequence[StripColumn], here: int | None = None, *, per: int =
     spans = []
     for number, column in enumerate(columns):
         names = (*column.marks, "here") if number == here else column.marks
-        found = [MARK[name].span for name in MARKS_BY_RANK if name in names]
+        mark_spans = [MARK[name].span for name in MARKS_BY_RANK if name in names]
         if COMPACTION not in names or per < 2:
-            found = found[:1]
+            mark_spans = mark_spans[:1]
         if per < 2 and COMPACTION in names and number == here:
-            found = [found[0]._replace(style=MARK["here"].style)]
-        spans += [*found[:2], Span(" " * (per - len(found[:2])))]
+            mark_spans = [mark_spans[0]._replace(style=MARK["here"].style)]
+        spans += [*mark_spans[:2], Span(" " * (per - len(mark_spans[:2])))]
     return merged(spans)
 
 
@@ -196,8 +200,7 @@ def project(
     """The area to the right of `used` columns, one list per line: the usable limit ``┄``, the projection ``·``.
 
     `growth` is in tokens per column, `last` is the last call's tokens; drawn in strips of 6 lines and more. Each list
-    fills
-    `room` - `used` cells.
+    fills `room` - `used` cells.
     """
     free = max(0, room - used)
     grid = [[Span(" ")] * free for _ in range(height)]

@@ -22,8 +22,7 @@ class ThreadRow(Struct, frozen=True, kw_only=True):
     """One thread: `depth` below the main one, number of calls, tokens of its last and largest call (None: unknown).
 
     `usd` is its cost (None: unknown), a lower bound if calls are `lacking` a price or the end of their answer; `priced`
-    is
-    whether all calls were looked up.
+    is whether all calls were looked up.
     """
 
     id: str
@@ -156,9 +155,9 @@ def table(current: str) -> Table[ThreadNode]:
     def name(row: ThreadNode, room: int) -> list[Span]:
         shown = row.id == current
         branch = "  " * (row.depth - 1) + ("└ " if row.last else "├ ") if row.depth else ""
-        told = safe_text.one_line(row.label, 200) or (row.id if row.depth else "main")
+        label = safe_text.one_line(row.label, 200) or (row.id if row.depth else "main")
         folds = f"  Σ {row.folds}" if row.folds else ""
-        fit = cells.fit(told, max(4, room - len(branch) - 2 - len(folds)))
+        fit = cells.fit(label, max(4, room - len(branch) - 2 - len(folds)))
         lead = [Span(branch, "hair"), _dot(shown), Span(" ")]
         return [*lead, Span(fit, "ink bold" if shown else "ink"), Span(folds, "cat-summary")]
 

@@ -136,9 +136,9 @@ def table(rows: Sequence[ListRow], source: str) -> Table[ListRow]:
 
     def name(row: ListRow, room: int) -> list[Span]:
         if isinstance(row, ToolServer):
-            told = f"{len(row.tools):,} tool{'s' if len(row.tools) != 1 else ''}"
-            told += f", {row.unused_count:,} never called" if row.unused_count else ""
-            return [Span("ƒ ", "cat-tools"), Span(f"{server_label(row.name, source)}  {told}", "cat-tools bold")]
+            tool_count = f"{len(row.tools):,} tool{'s' if len(row.tools) != 1 else ''}"
+            tool_count += f", {row.unused_count:,} never called" if row.unused_count else ""
+            return [Span("ƒ ", "cat-tools"), Span(f"{server_label(row.name, source)}  {tool_count}", "cat-tools bold")]
         words = safe_text.one_line(row.name, 200) or "(all tools of the server; not listed in the request)"
         return [Span("    "), Span(words, "ink" if row.calls else "dim")]
 

@@ -74,7 +74,7 @@ def explain(piece: Advice, staged: int = 0) -> str:
 
 def note(pieces: Sequence[Advice]) -> str:
     """The horizon over which savings are added up."""
-    return f"what is quoted later stays; saved over the next {pieces[0].horizon:,} calls" if pieces else ""
+    return f"blocks quoted later are kept; saved over the next {pieces[0].horizon:,} calls" if pieces else ""
 
 
 def lines(pieces: Sequence[Advice], name: str = "") -> Iterator[tuple[list[Span], str]]:

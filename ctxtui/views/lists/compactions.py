@@ -117,7 +117,7 @@ def _bar_width(room: int) -> int:
 
 def sentences(compaction: Compaction) -> Iterator[Spans]:
     """Sentences about the summary, the facts it names, and files that were read again."""
-    kept = (
+    kept_text = (
         f"; {numbers.many(len(compaction.kept), 'block')}, {numbers.tokens(compaction.kept_tokens)}, kept unchanged"
         if compaction.kept
         else ""
@@ -126,7 +126,7 @@ def sentences(compaction: Compaction) -> Iterator[Spans]:
         Span(" "),
         MARK["compaction"].span,
         Span(f" a summary of {numbers.tokens(compaction.summary_tokens)}"),
-        Span(f" stands for {numbers.many(compaction.replaced, 'block')}{kept}", "dim"),
+        Span(f" replaced {numbers.many(compaction.replaced, 'block')}{kept_text}", "dim"),
     ]
     if compaction.sealed:
         warning = "the summary is encrypted: facts that count as lost may be in it"
@@ -193,8 +193,8 @@ def _tokens_again(again: Sequence[Recovery]) -> int:
 
 
 def _cost(fact: Fact, room: int) -> Span:
-    known = [reading.usd for reading in fact.again if reading.usd is not None and reading.tokens]
-    return Span(numbers.money(sum(known)) if known else numbers.NONE, "ink" if known else "faint")
+    prices = [reading.usd for reading in fact.again if reading.usd is not None and reading.tokens]
+    return Span(numbers.money(sum(prices)) if prices else numbers.NONE, "ink" if prices else "faint")
 
 
 def _tokens(fact: Fact, room: int) -> Span:
@@ -209,8 +209,8 @@ def _sum_of_tokens(fact: Fact) -> str:
 
 
 def _sum_of_cost(fact: Fact) -> str:
-    known = [reading.usd for reading in fact.again if reading.usd is not None and reading.tokens]
-    return sums.money_addition(sum(known), known, "times") if known else ""
+    prices = [reading.usd for reading in fact.again if reading.usd is not None and reading.tokens]
+    return sums.money_addition(sum(prices), prices, "times") if prices else ""
 
 
 def explain_bars(compaction: Compaction) -> dict[str, str]:
@@ -272,8 +272,8 @@ def summary(compactions: Sequence[Compaction], thread: str, calls: int) -> list[
     if not compactions:
         return [Span(f" No compaction in {numbers.many(calls, 'call')}{of}.", "dim")]
     again = sum(compaction.again_tokens for compaction in compactions)
-    known = [compaction.again_usd for compaction in compactions if compaction.again_usd is not None]
-    paid = f", {numbers.money(sum(known))}" if known and again else ""
+    prices = [compaction.again_usd for compaction in compactions if compaction.again_usd is not None]
+    paid = f", {numbers.money(sum(prices))}" if prices and again else ""
     back = f"; read again afterwards: {numbers.tokens(again)}{paid}" if again else ""
     return [
         Span(f" {numbers.many(len(compactions), 'compaction')}", "ink bold"),

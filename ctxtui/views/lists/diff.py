@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from ctxtui.analysis.content.changing_blocks import ChangingBlock
 from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide
 from ctxtui.analysis.content.normalized import diff_text
-from ctxtui.analysis.content.volatile import ChangingBlock
 from ctxtui.analysis.content.word_diff import DiffSpan, word_diff
 from ctxtui.core.category import INDEX
 from ctxtui.views.blocks import one_line
@@ -142,9 +142,9 @@ def summary(diff: Diff) -> Iterator[list[Span]]:
     shared += [Span(numbers.tokens(diff.shared_tokens), "bold"), Span(" tokens", "dim")]
     unrecorded = diff.token - diff.shared_tokens
     if unrecorded > 0:
-        shared.append(Span(f", behind {numbers.tokens(unrecorded)} that are not recorded", "dim"))
+        shared.append(Span(f", after {numbers.tokens(unrecorded)} that are not recorded", "dim"))
     if diff.kept:
-        text = f"; {_blocks(diff.kept)} behind the first difference, {numbers.tokens(diff.kept_tokens)}, are the same"
+        text = f"; {_blocks(diff.kept)} after the first difference, {numbers.tokens(diff.kept_tokens)}, are the same"
         shared.append(Span(text, "dim"))
     shared += [Span("; they differ from token ", "dim"), Span(numbers.exact(diff.token), "bold")]
     yield [*shared, Span(" on.", "dim")]

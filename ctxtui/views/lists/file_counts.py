@@ -70,5 +70,5 @@ class FileCount(Struct, frozen=True, kw_only=True):
 
     @property
     def method(self) -> str:
-        """How the tokens were obtained."""
+        """The method by which the tokens were counted."""
         return "not read" if self.kind == BINARY else "guessed" if self.half else "exact"

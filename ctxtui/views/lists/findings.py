@@ -9,7 +9,7 @@ from typing import Final
 
 from ctxtui.analysis.findings.finding import Finding
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
-from ctxtui.analysis.lab.placed_markers import LIVES
+from ctxtui.analysis.lab.placed_markers import LIFETIMES
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core.canonical import Json
 from ctxtui.views.blocks.body import wrap
@@ -56,12 +56,12 @@ def _fill(finding: Finding, text: str) -> str:
 
 def names(all_names: Sequence[str]) -> str:
     """The first names, and the number of others."""
-    shown = [_short(name) for name in all_names[:MAX_NAMES]]
+    shown = [_shorten_name(name) for name in all_names[:MAX_NAMES]]
     more = len(all_names) - len(shown)
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
-def _short(name: str) -> str:
+def _shorten_name(name: str) -> str:
     """A short name; of a path its last part."""
     text = safe_text.one_line(name, 400)
     return cells.fit(text.rstrip("/").rpartition("/")[2] or text, 40).strip()
@@ -105,12 +105,12 @@ def command(priced: PricedFinding, name: str, findings: Findings) -> str:
     if not priced.finding.policy:
         return ""
     place = place_options(findings.number, findings.calls, findings.thread)
-    words = (f"{key}={_spelled(value)}" for key, value in priced.finding.given.items())
+    words = (f"{key}={_format_value(value)}" for key, value in priced.finding.given.items())
     options = "".join(f" --set {shlex.quote(word)}" for word in words)
     return f"ctxtui curate {shlex.quote(name)}{place} --after --policy {priced.finding.policy}{options} --keep-quoted"
 
 
-def _spelled(value: Json) -> str:
+def _format_value(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -120,7 +120,7 @@ def detail(priced: PricedFinding, findings: Findings, name: str, room: int) -> l
     out: list[Spans] = [[Span(f" {text}", "ink bold")] for text in safe_text.wrap(sentence(priced.finding), text_room)]
     out += [[Span(" fix: " if n == 0 else "      ", "dim"), Span(text)]
             for n, text in enumerate(safe_text.wrap(fix(priced.finding), text_room - 6))]  # fmt: skip
-    out += [[Span(f" {line}", "dim")] for line in places(priced.finding)]
+    out += [part for line in places(priced.finding) for part in wrap([Span(f" {line}", "dim")], room, 3)]
     rest = [*price_lines(priced, findings)]
     if priced.finding.setting and priced.finding.setting != priced.finding.cure:
         rest.append([Span(f" {priced.finding.setting}", "dim")])
@@ -143,7 +143,7 @@ def price_lines(priced: PricedFinding, findings: Findings) -> Iterator[Spans]:
         yield from advice.price_lines(priced.tag, priced.risk)
     elif priced.saves is not None:
         yield [Span(f" saves about {numbers.money(priced.saves)} over {findings.horizon:,} calls like those so far")]
-    yield from _staged(priced)
+    yield from _staged_lines(priced)
     rest = priced.rest
     if rest is not None and rest.affected_calls:
         affected = f"{rest.affected_calls:,} of {numbers.many(rest.calls, 'later call')}"
@@ -155,13 +155,13 @@ def price_lines(priced: PricedFinding, findings: Findings) -> Iterator[Spans]:
         yield line
     if priced.proved is not None:
         cache = priced.finding.cache
-        markers = f"with entries of {cache}" if cache in LIVES else f"with the markers of {cache}"
+        markers = f"with entries of {cache}" if cache in LIFETIMES else f"with the markers of {cache}"
         condition = markers if cache else "had it been in place from call 1 on"
-        yield [Span(f" {condition}: {_proof(priced.proved)}", "dim")]
+        yield [Span(f" {condition}: {_describe_proof(priced.proved)}", "dim")]
 
 
-def _staged(priced: PricedFinding) -> Iterator[Spans]:
-    """The edits that `enter` stages, or why there are none."""
+def _staged_lines(priced: PricedFinding) -> Iterator[Spans]:
+    """Yield the edits that `enter` stages, or the reason why there are none."""
     if priced.blocks:
         text = f"staged: {priced.blocks:,} block{'' if priced.blocks == 1 else 's'}"
         text += f"; {priced.longer:,} of them would get no shorter" if priced.longer else ""
@@ -174,7 +174,7 @@ def _staged(priced: PricedFinding) -> Iterator[Spans]:
         yield [Span(f" nothing to stage: {priced.why_not}", "warn")]
 
 
-def _proof(result: EditedCalls) -> str:
+def _describe_proof(result: EditedCalls) -> str:
     """The total:
 
     ``6.2M tokens less, −$11.69 in 200 calls``. If fewer tokens cost more, say that cached tokens are written again,
@@ -187,7 +187,7 @@ def _proof(result: EditedCalls) -> str:
     )
     usd = numbers.signed_money(result.usd) if result.usd is not None else "cost unknown"
     costs_more = result.tokens > 0 and result.usd is not None and result.usd > 0
-    reason = ": what was read from the cache is written again" if costs_more else ""
+    reason = ": tokens read from the cache are written again" if costs_more else ""
     return f"{tokens}{usd} in {result.calls:,} call{'' if result.calls == 1 else 's'}{reason}"
 
 

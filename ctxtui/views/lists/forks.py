@@ -16,9 +16,8 @@ class ForkRow(Struct, frozen=True, kw_only=True):
     """A session, or a branch of the thread shown: `depth` below the root, `last` among its siblings.
 
     `words` name it, `after` is the call it continues from (from 1; 0: none), `calls` says which calls or how many,
-    `age` is
-    in seconds (None: unknown). `here` marks the open session. Enter opens `target` (a path or a stored id), or goes to
-    `call` (from 1; 0: none).
+    `age` is in seconds (None: unknown). `here` marks the open session. Enter opens `target` (a path or a stored id), or
+    goes to `call` (from 1; 0: none).
     """
 
     depth: int

@@ -294,7 +294,7 @@ def _because(miss: CacheMiss) -> str:
         case "edits applied":
             return "The agent only appended; edits that you applied or took back changed the prefix."
         case "compaction":
-            return f"The client put a summary in place of the history: {miss.what}." if miss.what else miss.evidence
+            return f"The client replaced the history with a summary: {miss.what}." if miss.what else miss.evidence
     return miss.evidence[:1].upper() + miss.evidence[1:] + "." if miss.evidence else miss.what
 
 

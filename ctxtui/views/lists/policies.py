@@ -31,9 +31,8 @@ class Proposed(Struct, frozen=True, dict=True):
     """The effect of a policy on top of existing edits: new `edits` and tokens `freed` (None: not computed yet).
 
     `share` is the share of the usable window afterwards (None: unknown); `once` and `per_call` are extra USD at the
-    cheapest
-    `moment` (None: unknown); `pays_back` is in calls. `stands` are ids of its active edits. `why` says why it cannot be
-    computed, or would be refused. `risk` is the risk of its edits.
+    cheapest `moment` (None: unknown); `pays_back` is in calls. `stands` are ids of its active edits. `why` says why it
+    cannot be computed, or would be refused. `risk` is the risk of its edits.
     """
 
     name: str
@@ -88,7 +87,7 @@ def _placeholder(row: Proposed) -> Spans:
         return ()
     if row.stands:
         count = len(row.stands)
-        return [Span(f"  {count:,} edit{'' if count == 1 else 's'} of it stand{'s' if count == 1 else ''}", "ok")]
+        return [Span(f"  {count:,} active edit{'' if count == 1 else 's'}", "ok")]
     return [Span("  its edits would free nothing here" if row.edits else "  nothing to do here", "faint")]
 
 

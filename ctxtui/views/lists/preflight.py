@@ -99,7 +99,7 @@ def _replaced_lines(report: Preflight) -> Iterator[list[Span]]:
     if not total:
         return
     yield []
-    yield [Span(f"A compaction now would put a summary in place of {numbers.tokens(total)} tokens:", "bold")]
+    yield [Span(f"A compaction now would replace {numbers.tokens(total)} tokens with a summary:", "bold")]
     for name, tokens in report.eaten.items():
         sign = signs.category(name)
         row = [Span(f"  {sign.glyph} ", sign.style), Span(cells.left(sign.name, 12), sign.style)]
@@ -122,7 +122,9 @@ def fix_lines(smallest: Smallest | None, name: str) -> Iterator[list[Span]]:
         yield [Span("No reversible edit would make room: ", "warn"), Span("the newest rounds fill the window.")]
         return
     edits = ", ".join(f"{n:,} x {kind.replace('_', ' ')}" for kind, n in smallest.kinds.items())
-    result = "stays below it" if smallest.is_reached else f"comes to {numbers.tokens(smallest.after)}, not yet below"
+    result = (
+        "stays below it" if smallest.is_reached else f"leaves {numbers.tokens(smallest.after)}, which is not below it"
+    )
     yield [Span("To have room: ", "bold"), Span(edits), Span(f"; {smallest.risk.description}", "dim")]
     yield [
         Span("  context ", "dim"),

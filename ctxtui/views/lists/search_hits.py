@@ -21,8 +21,7 @@ class BlockHits(Struct, frozen=True, kw_only=True):
     """A block with hits in the session `target` (a path or stored id) with `title`.
 
     `call` (from 1) of `thread` is the first call that contains it, None if it was not sent yet. Characters `at` to
-    `end` of
-    `snippet` are its first hit.
+    `end` of `snippet` are its first hit.
     """
 
     target: str
@@ -95,7 +94,7 @@ def explain_count(row: Row) -> str:
     """Explain the count in a row."""
     if isinstance(row, BlockHits):
         times = "once" if row.hits == 1 else f"{row.hits:,} times"
-        return f"The text stands {times} in this block" + (
+        return f"The text occurs {times} in this block" + (
             f", which call {row.call:,} read first." if row.call else "."
         )
     session = row.session if isinstance(row, Folded) else row

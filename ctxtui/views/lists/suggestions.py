@@ -63,7 +63,7 @@ def _frees(suggestion: Suggestion, room: int) -> Span:
 def _risk(suggestion: Suggestion, room: int) -> Span:
     risk = suggestion.what.risk
     if suggestion.is_warning:
-        return Span("masks or removes" if suggestion.edits else "by hand", "dim")
+        return Span("redacts" if suggestion.edits else "by hand", "dim")
     if risk is None:
         return Span("breakpoints" if suggestion.edits else "by hand", "dim")
     if suggestion.is_safe and risk > Risk.OUTSIDE:
@@ -156,7 +156,7 @@ def changed_table(preview_of: Callable[[int], Preview]) -> Table[ChangedBlock]:
         return [*lead, *one_line.preview_spans(says, sign.style, "ink" if says.loud else "dim")]
 
     def becomes(row: ChangedBlock, room: int) -> Span:
-        return Span(f"{row.mark}, goes along" if row.along else row.mark, "dim")
+        return Span(f"{row.mark}, goes with it" if row.along else row.mark, "dim")
 
     def after(row: ChangedBlock, room: int) -> Span:
         return Span(numbers.NONE if row.after is None else numbers.tokens(row.after))

@@ -1,1 +1,1 @@
-"""The call that is shown, staged edits and previews of blocks, as values that all panes share."""
+"""Values that all panes share: the call shown, staged edits, previews of blocks."""

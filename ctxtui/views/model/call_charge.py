@@ -18,8 +18,7 @@ class Charge(NamedTuple):
     """Ends of the report's parts in the context shown: `ends` in our tokens, `depths` in blocks from the start.
 
     `read_node` and `write_node` are the last blocks of the cached prefix and of the written part (``ROOT`` for none):
-    cache
-    breakpoints if the request is on record (`recorded`), else estimates from the report.
+    cache breakpoints if the request is on record (`recorded`), else estimates from the report.
     """
 
     ends: tuple[float, float, float]
@@ -50,8 +49,7 @@ def charge(scene: Scene, path: Sequence[int]) -> Charge | None:
 
     None if its report or our counts are missing, or if the report has no cache figures. The report is in the provider's
     tokens, rows in ours: its parts are scaled to our sum. If the request is on record, boundaries are moved to the
-    nearest
-    breakpoint. A block cut by a boundary belongs to the part that holds most of it.
+    nearest breakpoint. A block cut by a boundary belongs to the part that holds most of it.
     """
     usage = scene.call.usage
     if usage is None or not usage.has_cache or not usage.input or not scene.counted:

@@ -51,8 +51,7 @@ class CallOwners(Struct):
     """Ownership of calls by sessions.
 
     If several sessions contain a call, the one with its fullest report owns it; of equal ones the first. Calls are
-    keyed by
-    the hash of their id, because there may be a million of them.
+    keyed by the hash of their id, because there may be a million of them.
     """
 
     _owner: dict[int, tuple[str, int]] = field(default_factory=dict)

@@ -80,9 +80,8 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     """Home's data about one session.
 
     With `known` False only the fields up to `group` are filled, from names and file times; with `known` True the file
-    was
-    read, with `error` if that failed. Tokens are integers, money is USD, times are Unix seconds. 0 and "" mean "none",
-    except where None means "unknown".
+    was read, with `error` if that failed. Tokens are integers, money is USD, times are Unix seconds. 0 and "" mean
+    "none", except where None means "unknown".
     """
 
     key: str

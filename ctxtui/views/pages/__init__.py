@@ -1,1 +1,1 @@
-"""Whole documents to give away: a report, the lab, what a call sent; self-contained HTML."""
+"""Self-contained HTML documents: a report, the lab, the contents of a call."""

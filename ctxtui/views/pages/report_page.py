@@ -50,8 +50,7 @@ class ReportedSession(Struct, frozen=True, kw_only=True):
     """One session of the document.
 
     `facts` are short texts; `growth`, `found` and `calls` are those of its main thread; `parts` is the bill as (name,
-    USD,
-    tokens), `usd` its sum (None: no price is known). `number` is the call that it is about (0: all).
+    USD, tokens), `usd` its sum (None: no price is known). `number` is the call that it is about (0: all).
     """
 
     title: str

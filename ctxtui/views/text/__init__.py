@@ -1,1 +1,1 @@
-"""What lines are made of: styled spans, cells, numbers, bars, text that is safe to draw."""
+"""Parts of lines: styled spans, cells, numbers, bars, text that is safe to draw."""

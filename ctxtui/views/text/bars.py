@@ -73,7 +73,7 @@ def limit_words(window: ContextWindow) -> list[Span]:
     """The window limit and its origin; empty without a limit."""
     if not window.limit:
         return []
-    model_window = f"; the model takes {numbers.tokens(window.model)}" if window.model > window.limit else ""
+    model_window = f"; the model's window is {numbers.tokens(window.model)}" if window.model > window.limit else ""
     return [Span(numbers.tokens(window.limit)), Span(f" {window.origin_text}{model_window}", "dim")]
 
 
@@ -90,8 +90,7 @@ def budget(used: float, usable: float, window: float, room: int, after: float | 
     """Draw the budget bar in exactly `room` cells; its scale is the context window (tokens).
 
     ``█`` used, ``·`` free, ``┃`` at the usable limit, ``╱`` the reserve after it. With staged edits, `after` is the new
-    size
-    of the context (tokens), and the freed part is ``░``. A context larger than its window fills the bar.
+    size of the context (tokens), and the freed part is ``░``. A context larger than its window fills the bar.
     """
     if room <= 0:
         return []

@@ -1,8 +1,7 @@
 """Cell widths of text in a terminal, and text cut to a width.
 
 The table is Unicode 17's (East Asian Wide and Fullwidth are 2, combining marks and format characters 0), interpreted
-like
-the terminal library of this project, so that both measure the same; a test compares the two.
+like the terminal library of this project, so that both measure the same; a test compares the two.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Grid(Struct, frozen=True):
 
     @classmethod
     @lru_cache(maxsize=16)
-    def of(cls, pane: int, screen: int, *, staged: bool = False) -> Grid:
+    def for_pane(cls, pane: int, screen: int, *, staged: bool = False) -> Grid:
         """The grid of a pane of `pane` cells on a screen of `screen` columns."""
         if staged:
             before, bar = (8, 4) if screen >= MEDIUM else (0, 0)

@@ -63,8 +63,7 @@ class Table(Struct, Generic[Row], frozen=True):
     """Lines of `columns`. The cursor mark takes `mark` cells before them (0: none), `tail` blanks end a line.
 
     Heads are drawn in `style`, the sorted one in ``ink`` followed by `ordered_by`. If `instead` returns spans for a
-    row, they
-    replace all columns but the first.
+    row, they replace all columns but the first.
     """
 
     columns: tuple[Column[Row], ...]

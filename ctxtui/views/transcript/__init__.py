@@ -1,1 +1,1 @@
-"""The rows of the transcript: one for each block of a context, opened, staged, found or coming in."""
+"""Rows of the transcript, one per block: opened, staged, with search hits, or still streaming."""

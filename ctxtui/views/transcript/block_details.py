@@ -38,7 +38,7 @@ def details(
     if weights.calls > 1 or weights.stability:
         call_count = f"{weights.calls:,} call{'s' if weights.calls != 1 else ''}"
         texts.append(
-            f"since call {weights.since:,}, in {call_count}: {numbers.tokens(weights.carry)} carried; "
+            f"since call {weights.first_call:,}, in {call_count}: {numbers.tokens(weights.carry)} carried; "
             f"{describe_stability(weights)}"
         )
     if repeat is not None:
@@ -51,8 +51,8 @@ def describe_stability(weight: BlockWeight) -> str:
     if not weight.stability:
         return "cacheable: not known yet"
     return (
-        f"cacheable: {weight.stability}, unchanged with all before it in {weight.held:,} of {weight.further:,} "
-        "further calls"
+        f"cacheable: {weight.stability}, unchanged with everything before it in {weight.stable_calls:,} of "
+        f"{weight.later_calls:,} further calls"
     )
 
 
@@ -102,7 +102,7 @@ def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Sp
     unknown = Span(numbers.NONE, "faint")
     if ledger is None:
         return "", unknown
-    answered_call, entered = ledger.stays.answering_call(node), ledger.stays.first_call(node)
+    answered_call, entered = ledger.lifetimes.answering_call(node), ledger.lifetimes.first_call(node)
     if answered_call is None and entered is None:
         return "", unknown
     # A result belongs to the call that it answers, a user's text to the call that first read it.

@@ -182,7 +182,7 @@ class ContextRows:
         self.preview_lines = 6
         self.noted: Mapping[int, Note] = {}
         """Notes and bookmarks by node."""
-        self.stays: BlockLifetimes | None = None
+        self.lifetimes: BlockLifetimes | None = None
         """Calls of the thread that contain each block."""
         self.repeats: Mapping[int, Duplicate] = {}
         """Duplicates in the thread's contexts, by node."""
@@ -367,7 +367,7 @@ class ContextRows:
         entry = self.entry(index)
         if self.scene is None:
             return []
-        return block_details.details(self.scene, entry, self.stays, self._repeat(entry), room)
+        return block_details.details(self.scene, entry, self.lifetimes, self._repeat(entry), room)
 
     def is_user_row(self, index: int) -> bool:
         """Whether row `index` is a user's."""

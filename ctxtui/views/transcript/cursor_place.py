@@ -58,6 +58,6 @@ def position_of_row(rows: ContextRows | None, index: int, rule: RuleRow | None =
     return CursorPlace(entry if entry >= 0 else None, new, rule_there if _is_same_rule(rule_there, rule) else None)
 
 
-def _is_same_rule(one: RuleRow | None, other: RuleRow | None) -> bool:
+def _is_same_rule(first: RuleRow | None, second: RuleRow | None) -> bool:
     """Whether two rules are the same; their text may differ."""
-    return one is not None and other is not None and (one.kind, one.before) == (other.kind, other.before)
+    return first is not None and second is not None and (first.kind, first.before) == (second.kind, second.before)

@@ -40,51 +40,52 @@ class Blocks(NamedTuple):
 
 
 class StagedEdits(Struct, frozen=True, kw_only=True):
-    """Result of a staging key: the edits `made`, the tokens of their blocks `before`, and the reduction of the request
-    (`gained`; None while it is being counted).
+    """Result of a staging key.
 
-    `repairs` are further blocks removed to keep the request valid, `left` the number of unchanged blocks, with the
-    reason
-    `why`. `keyed`: a model for summaries is available.
+    `before`: tokens of the blocks before the `edits`.
+    `gained`: tokens by which the request is smaller; None while it is being counted.
+    `repairs`: number of further blocks removed to keep the request valid.
+    `unchanged`: number of blocks that were not changed, for this `reason`.
+    `keyed`: a model for summaries is available.
     """
 
-    made: Sequence[Edit]
+    edits: Sequence[Edit]
     before: int
     gained: int | None
     repairs: int = 0
-    left: int = 0
-    why: str = ""
+    unchanged: int = 0
+    reason: str = ""
     keyed: bool = False
 
     @property
     def is_needless(self) -> bool:
         """Whether it frees nothing, although its kind is meant to."""
-        free = any(edit.kind in NOT_SHRINKING or edit.kind == "drop" or edit.author != USER for edit in self.made)
+        free = any(edit.kind in NOT_SHRINKING or edit.kind == "drop" or edit.author != USER for edit in self.edits)
         return not free and self.gained is not None and self.gained <= 0
 
 
 def staged_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
     """``✓ truncated: Read README.md 2.8k → 400``."""
-    verb = _past_participle(staged.made)
-    spans = [Span(MARK["ok"].glyph + " ", "ok"), Span(f"{verb}: {blocks.describe(staged.made)}")]
-    if any(edit.kind not in NOT_SHRINKING or edit.kind in (NOTE, REPLACE, HOIST) for edit in staged.made):
+    verb = _past_participle(staged.edits)
+    spans = [Span(MARK["ok"].glyph + " ", "ok"), Span(f"{verb}: {blocks.describe(staged.edits)}")]
+    if any(edit.kind not in NOT_SHRINKING or edit.kind in (NOTE, REPLACE, HOIST) for edit in staged.edits):
         spans.append(Span("  " + _gain(staged), "ink bold"))
     if staged.repairs:
-        spans.append(Span(f", {staged.repairs:,} more with {'it' if len(staged.made) == 1 else 'them'}", "dim"))
-    if staged.left:
-        spans.append(Span(f"; {staged.left:,} left: {staged.why}", "dim"))
-    if all(edit.kind == SUMMARIZE and "by" not in edit.params for edit in staged.made):
+        spans.append(Span(f", {staged.repairs:,} more with {'it' if len(staged.edits) == 1 else 'them'}", "dim"))
+    if staged.unchanged:
+        spans.append(Span(f"; {staged.unchanged:,} left: {staged.reason}", "dim"))
+    if all(edit.kind == SUMMARIZE and "by" not in edit.params for edit in staged.edits):
         spans += [Span("  ^s", "accent bold"), Span(" has a model write it", "dim")] if staged.keyed else []
         spans += [Span("  no model; ", "dim"), Span("s", "accent bold"), Span(" sets its length", "dim")]
     return spans
 
 
 def explain_no_change(edits: Sequence[Edit], in_force: EditsInForce) -> str:
-    """Why staging `edits` had no effect: ``already staged: a applies it, u takes it back``."""
+    """Explain why staging `edits` had no effect: ``already staged: a applies it, u takes it back``."""
 
     def among(edits_in_force: Sequence[Edit]) -> bool:
-        known = {(edit.kind, edit.targets, edit.payload) for edit in edits_in_force}
-        return all((edit.kind, edit.targets, edit.payload) in known for edit in edits)
+        keys = {(edit.kind, edit.targets, edit.payload) for edit in edits_in_force}
+        return all((edit.kind, edit.targets, edit.payload) in keys for edit in edits)
 
     pronoun = "it" if len(edits) == 1 else "them"
     if among(in_force.staged):
@@ -97,7 +98,7 @@ def explain_no_change(edits: Sequence[Edit], in_force: EditsInForce) -> str:
 def _gain(staged: StagedEdits) -> str:
     if staged.gained is None:
         return numbers.NONE
-    if not staged.gained and all(edit.kind == "drop" for edit in staged.made):
+    if not staged.gained and all(edit.kind == "drop" for edit in staged.edits):
         return "frees nothing in this request"  # an answer, which is sent with the next one
     after = staged.before - staged.gained
     if after <= 0 or not staged.before:
@@ -109,7 +110,7 @@ def needless_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
     """Why it was not done: ``✗ not externalized: "lets go" 3 → 14, nothing is gained``."""
     assert staged.gained is not None
     after = staged.before - staged.gained
-    text = f"not {_past_participle(staged.made)}: {blocks.describe(staged.made)} "
+    text = f"not {_past_participle(staged.edits)}: {blocks.describe(staged.edits)} "
     text += f"{numbers.tokens(staged.before)} → {numbers.tokens(after)}, nothing is gained"
     return [Span(MARK["error"].glyph + " ", "crit"), Span(text, "crit")]
 
@@ -194,6 +195,6 @@ def _past_participle(edits: Sequence[Edit]) -> str:
     if first.kind == BREAKPOINT:
         lives = {"5m": "5 minutes", "1h": "an hour", "30m": "30 minutes", "12h": "12 hours", "": "5 minutes"}
         ttl = str(first.params.get("ttl") or "")
-        return f"breakpoint of {lives.get(ttl, ttl)} behind" if first.params.get("on", True) else "no breakpoint behind"
+        return f"breakpoint of {lives.get(ttl, ttl)} after" if first.params.get("on", True) else "no breakpoint after"
     verbs = {kind_of(edit.kind).done or edit.kind for edit in edits}
     return author + (verbs.pop() if len(verbs) == 1 else "changed")

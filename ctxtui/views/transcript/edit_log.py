@@ -47,13 +47,13 @@ def rows(log: Sequence[Edit], label: Callable[[Target], str]) -> list[EditRow]:
 def detail(row: EditRow, room: int) -> list[Spans]:
     """An entry in full: for an exported context its command, folder, file and losses, one per line, never cut."""
     payload = row.edit.params
-    said = [("", row.about)]
+    fields = [("", row.about)]
     if row.edit.kind == LEAVE:
         lost = ", ".join(map(str, payload.get("without") or ()))
         parts = (("command", "command"), ("type it in", "folder"), ("file", "place"))
-        said = [*((name, str(payload.get(key) or "")) for name, key in parts), ("without", lost)]
+        fields = [*((name, str(payload.get(key) or "")) for name, key in parts), ("without", lost)]
     out: list[Spans] = []
-    for name, text in said:
+    for name, text in fields:
         for n, line in enumerate(safe_text.wrap(safe_text.one_line(text, 1000), max(8, room - 14))):
             out.append([Span(f" {name if not n else '':<12}", "dim"), Span(line)])
     return out
@@ -67,8 +67,7 @@ def copied_answer(command: str, folder: str, file: str, without: Sequence[str], 
     """The answer, in `room` cells, after a context was exported and its `command` (or file) copied.
 
     `folder` is where to type it ("": anywhere), `file` the written file ("": none), `without` its losses. Parts that do
-    not
-    fit are only in the edit log.
+    not fit are only in the edit log.
     """
     folder_text = f"type it in {folder}" if folder else ""
     file_text = f"written to {file}" if file else ""
@@ -111,8 +110,8 @@ def _copied_spans(command: str, folder_text: str, file_text: str, losses: str, e
 
 def _describe_target(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target], str]) -> str:
     if edit.kind == REVERT:
-        other = by_id.get(edit.reverts)
-        return "" if other is None else f"{_describe_kind(other)}: {_describe_target(other, by_id, label)}"
+        reverted = by_id.get(edit.reverts)
+        return "" if reverted is None else f"{_describe_kind(reverted)}: {_describe_target(reverted, by_id, label)}"
     if edit.kind == LEAVE:
         command, folder, place = (str(edit.params.get(key) or "") for key in ("command", "folder", "place"))
         lost = ", ".join(map(str, edit.params.get("without") or ()))
@@ -125,7 +124,7 @@ def _describe_target(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target
     first = label(edit.targets[0]) if edit.targets else ""
     more = f" and {len(edit.targets) - 1:,} more" if len(edit.targets) > 1 else ""
     if edit.kind == BREAKPOINT:
-        return f"{edit.params.get('ttl') or '5m' if edit.params.get('on', True) else 'none'} behind {first}"
+        return f"{edit.params.get('ttl') or '5m' if edit.params.get('on', True) else 'none'} after {first}"
     if edit.kind == ANNOTATE:
         annotation = " ".join(safe_text.one_line(str(edit.params.get(key) or ""), 200) for key in ("rating", "text"))
         return f"{annotation.strip()} · {first}"

@@ -70,8 +70,7 @@ class RowIndex:
     """The entries of the context shown, in prompt order.
 
     An entry is a node id, `MISSING` for unrecorded content, or a negative number for a `RuleRow`. `show` reuses the
-    prefix
-    shared with the previous context, so that going to the next call costs only its new blocks.
+    prefix shared with the previous context, so that going to the next call costs only its new blocks.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -131,10 +130,8 @@ class RowIndex:
         """Show the context `head`, then each tail: a rule, and the blocks from the previous end up to a further node.
 
         `boundaries` are rules by the node they precede; `hidden` are category indices to leave out (`elsewhere` maps
-        nodes to
-        another category in which they are shown); `missing` adds the row of unrecorded content. If the context is the
-        end of a
-        longer one (`partial`), the row of encrypted reasoning is further up.
+        nodes to another category in which they are shown); `missing` adds the row of unrecorded content. If the context
+        is the end of a longer one (`partial`), the row of encrypted reasoning is further up.
         """
         categories, rules_by_node, tails = elsewhere or {}, boundaries or {}, list(tails)
         filters = (hidden, len(categories) if hidden else 0)
@@ -172,11 +169,11 @@ class RowIndex:
         before = self._tails
         if not before or not tails:
             return not before and not tails
-        (rule, old), (other, new) = before[-1], tails[-1]
+        (rule, old), (new_rule, new) = before[-1], tails[-1]
         return (
             len(before) == len(tails)
             and before[:-1] == tails[:-1]
-            and rule == other
+            and rule == new_rule
             and old not in boundaries
             and self._tree.holds(new, old)
         )

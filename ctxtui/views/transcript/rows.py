@@ -48,8 +48,7 @@ class TranscriptRow(Struct, frozen=True, kw_only=True):
     """One block of the transcript, ready to draw.
 
     `words` are label and text, cut to the width; `weight` (tokens) is the length of the bar; `call` is the number of
-    the
-    call that brought the block, `cost` its cost since then, `note` the sign of a note or bookmark, `mark` that of a
+    the call that brought the block, `cost` its cost since then, `note` the sign of a note or bookmark, `mark` that of a
     duplicate.
     """
 

@@ -62,12 +62,10 @@ class StagedPane(Struct, frozen=True, kw_only=True):
     """Content of the pane.
 
     `usable` is the window limit in tokens (0: unknown), `moments` the prices, `chosen` one of them, `cheapest` the one
-    with
-    the lowest one-time cost, `waits` the waiting edits, `dialect` the provider dialect checked. `warnings` are (text,
-    subject); `asleep` edits have no target in this context. `known`: the cache breakage is known. `active` is the
-    number of
-    edits that the call shown was sent with, if no others are in question; the pane is then one line plus the relay's
-    report.
+    with the lowest one-time cost, `waits` the waiting edits, `dialect` the provider dialect checked. `warnings` are
+    (text, subject); `asleep` edits have no target in this context. `known`: the cache breakage is known. `active` is
+    the number of edits that the call shown was sent with, if no others are in question; the pane is then one line plus
+    the relay's report.
     """
 
     staging: Staging
@@ -104,7 +102,7 @@ def notes(pane: StagedPane, room: int) -> list[Span]:
     if not count:
         return [Span("u", "accent bold"), Span(" takes back", "dim")]
     keys = [Span("w", "accent bold"), Span(" when  ", "dim"), Span("X", "accent bold"), Span(" discard", "dim")]
-    if sum(one.count for one in pane.waits) < count:
+    if sum(edits.count for edits in pane.waits) < count:
         keys = [Span("a", "accent bold"), Span(" apply  ", "dim"), *keys]
     count_text = [Span(count_edits(count) + ("   " if room >= 40 else ""), "warn")]
     return [*count_text, *(keys if room >= 40 else [])]
@@ -117,13 +115,13 @@ def lines(pane: StagedPane, room: int, height: int) -> list[Spans]:
     """
     if pane.active:
         facts: list[Spans] = []
-        for one in describe_sent_edits(pane.staging.scene):
-            facts += [[Span(f" {line}")] for line in safe_text.wrap(one, max(8, room - 2))]
+        for fact in describe_sent_edits(pane.staging.scene):
+            facts += [[Span(f" {line}")] for line in safe_text.wrap(fact, max(8, room - 2))]
         return facts[: max(0, height)]
-    waits = [_fit([Span(" ◷ ", "accent"), Span(one.words, "accent bold")], room) for one in pane.waits]
+    waiting_lines = [_fit([Span(" ◷ ", "accent"), Span(edits.words, "accent bold")], room) for edits in pane.waits]
     heads, *prices = [*_prices(pane, room)] or [()]
     first, last = (
-        [*_refused(pane, room), *waits, *_sums(pane, room)],
+        [*_refused(pane, room), *waiting_lines, *_sums(pane, room)],
         [*_recorded_rest(pane, room), *_breaks(pane, room)],
     )
     if heads and len(first) + 1 + len(prices) + len(last) <= height:
@@ -167,7 +165,7 @@ def _sums(pane: StagedPane, room: int) -> Iterator[Spans]:
 
 def explain_warm_cache(pane: StagedPane) -> str:
     """Sentence on why applying now costs more than waiting; "" if it does not."""
-    prices = {one.name: one.once for one in pane.moments}
+    prices = {moment.name: moment.once for moment in pane.moments}
     now, later = prices.get("now"), prices.get("at expiry")
     if now is None or later is None or now < MIN_PRICE_USD or later >= now:
         return ""
@@ -178,15 +176,17 @@ def _shown_moments(pane: StagedPane) -> list[tuple[int, MomentPrice]]:
     """The moments with a row, by index: the chosen one, and those whose prices are neither 0 nor equal to the previous
     ones. Empty if applying changes no price."""
 
-    def prices(one: MomentPrice) -> tuple[float | None, float | None]:
-        return one.once, one.per_call
+    def prices(moment: MomentPrice) -> tuple[float | None, float | None]:
+        return moment.once, moment.per_call
 
     indexed = list(enumerate(pane.moments))
     shown = [
-        n for n, one in indexed if one.once is None or any(abs(usd or 0.0) >= MIN_PRICE_USD for usd in prices(one))
+        n
+        for n, moment in indexed
+        if moment.once is None or any(abs(usd or 0.0) >= MIN_PRICE_USD for usd in prices(moment))
     ]
     shown = [n for n in shown if not n or prices(pane.moments[n]) != prices(pane.moments[n - 1])]
-    return [(n, one) for n, one in indexed if n in shown or n == pane.chosen] if shown else []
+    return [(n, moment) for n, moment in indexed if n in shown or n == pane.chosen] if shown else []
 
 
 def _prices(pane: StagedPane, room: int) -> Iterator[Spans]:

@@ -24,7 +24,7 @@ def pair_calls(turns: Sequence[Turn], losses: Losses) -> list[Turn]:
         if turn.side == ASSISTANT:
             if not paired or paired[-1].side != ASSISTANT:
                 paired.append(Turn(ASSISTANT))
-            paired[-1].parts += pending.take_calls(turn, losses)
+            paired[-1].parts += pending.keep_answered_calls(turn, losses)
         else:
             paired += pending.release()
             rest = [part for part in without_calls(turn.parts, losses) if part.category != RESULT]
@@ -52,8 +52,8 @@ class _PendingResults:
         for part in (part for turn in turns for part in turn.parts if part.category == RESULT):
             self._waiting.setdefault(part.id, []).append(part)
 
-    def take_calls(self, turn: Turn, losses: Losses) -> list[TurnPart]:
-        """Return the parts of an assistant's turn that stay, and queue the results of its calls."""
+    def keep_answered_calls(self, turn: Turn, losses: Losses) -> list[TurnPart]:
+        """Return the parts of an assistant's turn without unanswered calls, and queue the results of the others."""
         parts: list[TurnPart] = []
         for part in turn.parts:
             if part.category == CALL and not self._waiting.get(part.id):

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxtui.analysis.call_choice import choose_call
+from ctxtui.analysis.content.changing_blocks import find_changing_blocks
 from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, TAKEN_OUT, Diff, DiffSide, compare_contexts
-from ctxtui.analysis.content.volatile import find_changing_blocks
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Epoch, EpochStart

@@ -28,7 +28,7 @@ def weighed_at(sample: Path, index: int) -> dict[tuple[str, int], HeavyBlock]:
     of, seen = study(sample), defaultdict(int)
     known = of.thread(MAIN)
     found = {}
-    for row in weigh_blocks(of.scene(MAIN, index), known.stays, known.ledger):
+    for row in weigh_blocks(of.scene(MAIN, index), known.lifetimes, known.ledger):
         digest = of.session.tree[row.weight.node].block.digest
         seen[digest] += 1
         found[digest, seen[digest]] = row
@@ -41,7 +41,7 @@ def test_a_block_has_one_beginning_and_a_cost_that_only_grows(sample: Path) -> N
     dear: dict[tuple[str, int], float] = defaultdict(float)
     for index in range(0, len(of.thread(MAIN).calls), max(1, len(of.thread(MAIN).calls) // 40)):
         for key, row in weighed_at(sample, index).items():
-            assert first.setdefault(key, row.weight.since) == row.weight.since
+            assert first.setdefault(key, row.weight.first_call) == row.weight.first_call
             assert row.usd is not None and row.usd >= dear[key] - 1e-9
             dear[key] = row.usd
 
@@ -61,5 +61,5 @@ def test_the_third_generation_of_the_first_sample_came_at_call_11_and_cost_what_
             n for n in of.session.tree.path(call.sent_head) if of.session.tree[n].block == of.session.tree[node].block
         ]
         usd += sum(known.ledger.rates_of(index).rate(of.session.tree[n].depth) for n in same) * row.weight.tokens
-    assert (row.weight.since, row.weight.calls) == (11, 4)
+    assert (row.weight.first_call, row.weight.calls) == (11, 4)
     assert row.usd == pytest.approx(usd) and 0.45 < row.usd < 0.48

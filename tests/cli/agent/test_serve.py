@@ -86,7 +86,7 @@ async def test_an_agent_proposes_edits_where_the_user_lets_it(home: Path, monkey
         answer = await told(client, STAGE, session="chat-1", drop=[name])
         assert "by agent" in answer and "frees" not in answer and "1 edit staged: in the inspector" in answer
         assert [(edit.kind, edit.author) for edit in edits()] == [("drop", "agent")]
-        assert "1 edits taken back" in await told(client, "unstage", session="chat-1") and edits() == []
+        assert "1 edit reverted" in await told(client, "unstage", session="chat-1") and edits() == []
 
 
 async def test_tasks_use_the_servers_that_the_user_lets_them_use(home: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_dry_run_prints_no_request_and_json_holds_everything(ctxtui: Run, requ
 def test_on_a_terminal_the_price_is_shown_and_the_request_only_where_it_is_asked_for(
     ctxtui: Run, request_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ctxtui.cli.edit.curate._on_screen", lambda output: output is None)
+    monkeypatch.setattr("ctxtui.cli.edit.curate._goes_to_terminal", lambda output: output is None)
     policy = ("--policy", "truncate_results", "--set", "limit=500")
     ran = ctxtui("curate", request_file, *policy)
     assert "pays back" in ran.out and '"messages"' not in ran.out

@@ -66,7 +66,7 @@ def test_what_the_user_took_back_stays_so_and_what_its_author_took_back_does_not
     result = names(ctxtui, recording)["tool_result Read"]
     drop = ("stage", recording, "--drop", result, "--author", "agent")
     assert ctxtui(*drop).code == 0
-    assert "1 edits taken back" in ctxtui("edits", "stage", recording, "--take-back", "--author", "agent").err
+    assert "1 edit reverted" in ctxtui("edits", "stage", recording, "--take-back", "--author", "agent").err
     assert ctxtui("edits", "stage", recording, "--take-back", "--author", "agent").err.count("taken back") == 0
     assert ctxtui(*drop).code == 0 and ctxtui(*drop).code == 8, "once is enough"
     edits = overlay(recording)

@@ -182,3 +182,10 @@ def test_what_is_read_once_more_says_why(ctxtui: Run, monkeypatch: pytest.Monkey
     Path("ctxtui.toml").write_text("usable_share = 0.5\n")
     ctxtui("stats", "logs", "--json")
     assert said == ["reading once more, as settings or label rules changed"]
+
+
+def test_what_a_client_said_of_a_quota_is_json_or_text() -> None:
+    from ctxtui.cli.money.stats import _raw
+
+    assert _raw('{"used":3}') == {"used": 3} and _raw("") is None
+    assert _raw('{"used": ⟨api key 1') == '{"used": ⟨api key 1'

@@ -59,7 +59,7 @@ async def test_a_chat_of_another_process_is_refused_until_that_is_killed(tmp_pat
         assert told.value.pid == other.pid and told.value.session == id_
         assert f"process {other.pid} since" in host_place(id_, settings)
         assert not is_unfinished(id_, settings) and unfinished_here(tmp_path / "work", settings) == ""
-        (home,) = [one for one in SessionLibrary(settings, tmp_path).stored(()) if one.stored == id_]
+        (home,) = [one for one in SessionLibrary(settings, tmp_path).join_stored(()) if one.stored == id_]
         assert home.live
         async with chat(server, tmp_path, ModelChoice(name=id_, call=1)) as made:
             await made.say("a branch")

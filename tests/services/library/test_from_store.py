@@ -29,7 +29,7 @@ def kept(session: Session) -> SessionSummary:
     with Store.open(database()) as store:
         store.import_session(session, SourceInfo(format="ctxtui"))
     shelf = SessionLibrary(Settings(), Path.cwd())
-    (one,) = [one for one in shelf.stored(shelf.glimpses()) if one.group != SAMPLES]
+    (one,) = [one for one in shelf.join_stored(shelf.list_fast()) if one.group != SAMPLES]
     return one
 
 

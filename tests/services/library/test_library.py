@@ -76,7 +76,7 @@ def test_glimpses_come_from_names_and_figures_from_reading(home: Path) -> None:
     mine = recording(home, "mine", claude_code(1), folder_name(desk))
     recording(home, "bad", b"\x7fELF\0\0")
     shelf = SessionLibrary(Settings(), desk)
-    seen = [one for one in shelf.stored(shelf.glimpses()) if one.group != "samples"]
+    seen = [one for one in shelf.join_stored(shelf.list_fast()) if one.group != "samples"]
     assert {(one.key, one.group, one.known) for one in seen} == {
         (str(mine), "here", False),
         (str(home / ".claude/projects/-p/bad.jsonl"), "elsewhere", False),
@@ -96,7 +96,7 @@ def test_figures_take_what_is_wanted_next_and_stop_when_told(home: Path) -> None
     stop = threading.Event()
 
     def wanted() -> object:
-        for one in [s for s in shelf.glimpses() if s.group != "samples"]:
+        for one in [s for s in shelf.list_fast() if s.group != "samples"]:
             asked.append(one.key)
             yield one
 
@@ -117,10 +117,10 @@ def test_a_session_of_the_store_alone_is_listed(home: Path) -> None:
     with Store.open(database()) as store:
         id_ = store.import_session(loaded.session, source_info(loaded))
     shelf = SessionLibrary(Settings(), home)
-    (one,) = [s for s in shelf.stored(shelf.glimpses()) if s.group != "samples"]
+    (one,) = [s for s in shelf.join_stored(shelf.list_fast()) if s.group != "samples"]
     assert (one.path, one.stored) == (str(path), id_)
     path.unlink()
-    (one,) = [s for s in shelf.stored(shelf.glimpses()) if s.group != "samples"]
+    (one,) = [s for s in shelf.join_stored(shelf.list_fast()) if s.group != "samples"]
     assert (one.path, one.stored, one.known, one.size) == ("", id_, False, 4)
     assert [(s.calls, s.turns) for s in shelf.figures([one], threading.Event())] == [(4, 2)]
     assert [s.stored for s in shelf.refresh() if s.group != "samples"] == [id_]

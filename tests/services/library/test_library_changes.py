@@ -34,7 +34,7 @@ def _write(path: Path, age: float = 1000.0) -> None:
 def test_a_file_that_grows_is_touched_once_and_live(projects: Path) -> None:
     _write(projects / "a.jsonl")
     shelf = SessionLibrary(Settings(), projects)
-    (one,) = [s for s in shelf.glimpses() if s.group != "samples"]
+    (one,) = [s for s in shelf.list_fast() if s.group != "samples"]
     assert shelf.find_changed([one]) == [] and not one.live
     with (projects / "a.jsonl").open("a") as file:
         file.write("{}\n")
@@ -46,7 +46,7 @@ def test_a_file_that_grows_is_touched_once_and_live(projects: Path) -> None:
 def test_a_session_at_rest_is_no_longer_live(projects: Path) -> None:
     _write(projects / "a.jsonl", age=119)
     shelf = SessionLibrary(Settings(live_seconds=119.2), projects)
-    (one,) = [s for s in shelf.glimpses() if s.group != "samples"]
+    (one,) = [s for s in shelf.list_fast() if s.group != "samples"]
     assert one.live
     time.sleep(0.3)
     assert [s.live for s in shelf.find_changed([one])] == [False]
@@ -55,11 +55,11 @@ def test_a_session_at_rest_is_no_longer_live(projects: Path) -> None:
 def test_a_new_file_changes_its_folder(projects: Path) -> None:
     _write(projects / "a.jsonl")
     shelf = SessionLibrary(Settings(), projects)
-    shelf.glimpses()
+    shelf.list_fast()
     assert not shelf.folders_changed()
     _write(projects / "b.jsonl")
     assert shelf.folders_changed()
-    shelf.glimpses()
+    shelf.list_fast()
     assert not shelf.folders_changed()
     (projects.parent / "-another").mkdir()
     assert shelf.folders_changed()
@@ -68,7 +68,7 @@ def test_a_new_file_changes_its_folder(projects: Path) -> None:
 def test_a_file_that_went_is_not_touched(projects: Path) -> None:
     _write(projects / "a.jsonl")
     shelf = SessionLibrary(Settings(), projects)
-    found = shelf.glimpses()
+    found = shelf.list_fast()
     (projects / "a.jsonl").unlink()
     assert [s for s in shelf.find_changed(found) if s.group != "samples"] == []
 

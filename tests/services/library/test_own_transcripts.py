@@ -67,10 +67,10 @@ def test_one_row_and_each_call_once(home: Path, tmp_path: Path, seen: str) -> No
     by = {"all": calls, "the last two": calls[-2:], "two more": [*calls, *strange]}[seen]
     settings = load_config(cwd=tmp_path).settings
     alone = SessionLibrary(settings, tmp_path)
-    (before,) = alone.figures([one for one in alone.glimpses() if one.path == str(transcript)], Event())
+    (before,) = alone.figures([one for one in alone.list_fast() if one.path == str(transcript)], Event())
     path = record(by, transcript.stem)
     library = SessionLibrary(settings, tmp_path)
-    shown = [one for one in library.stored(library.glimpses_with_directories()) if one.id == transcript.stem]
+    shown = [one for one in library.join_stored(library.list_with_directories()) if one.id == transcript.stem]
     (row,) = shown
     assert row.path == str(path) and row.source == "attached" and row.group == "here"
     (known,) = library.figures(shown, Event())
@@ -80,7 +80,7 @@ def test_one_row_and_each_call_once(home: Path, tmp_path: Path, seen: str) -> No
     known_sessions(settings)
     (again,) = [one for one in known_sessions(settings) if one.id == transcript.stem]
     assert again.spent == known.spent and again.models == known.models
-    assert library.remembered(shown)[row.key].spent == known.spent
+    assert library.load_cached(shown)[row.key].spent == known.spent
     sums = total_sessions([known]).total
     assert (sums.calls, sums.tokens) == (len(ids), known.total_tokens)
     if seen != "two more":
@@ -98,10 +98,10 @@ def test_the_transcript_is_a_row_again_without_the_other_and_an_empty_one_is_no_
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"ctxtui_attached": 1, "run": "r", "session": transcript.stem}) + "\n")
     library = SessionLibrary(settings, tmp_path)
-    (row,) = [one for one in library.glimpses() if one.id == transcript.stem]
+    (row,) = [one for one in library.list_fast() if one.id == transcript.stem]
     (known,) = library.figures([row], Event())
     # Nothing was asked through ctxtui: what the client wrote is what there is.
     assert known.key == row.key == str(path) and known.own == str(transcript) and known.calls and not known.error
     path.unlink()
-    (row,) = [one for one in library.glimpses() if one.id == transcript.stem]
+    (row,) = [one for one in library.list_fast() if one.id == transcript.stem]
     assert row.path == str(transcript)

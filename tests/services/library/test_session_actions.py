@@ -30,7 +30,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SessionLibrary:
 
 def own(shelf: SessionLibrary) -> list[SessionSummary]:
     """The user's sessions, with what the database knows."""
-    return [one for one in shelf.stored(shelf.glimpses()) if one.group != "samples"]
+    return [one for one in shelf.join_stored(shelf.list_fast()) if one.group != "samples"]
 
 
 def test_each_change_imports_first_and_shows_on_the_shelf(shelf: SessionLibrary) -> None:

@@ -136,19 +136,19 @@ def test_a_compressor_is_held_against_other_compressors_and_policies() -> None:
     every = [*auto, *policy, *manual, *short]
     found = make_stats(every, AT, changed=parse_change("compressor=claude code auto")).comparison
     assert found is not None and (found.before.sessions, found.after.sessions) == (5, 5)
-    told = {one.words for one in make_stats(every, AT, seen_changes=True).changes}
+    told = {one.words for one in make_stats(every, AT, list_changes=True).changes}
     assert {"compressor=claude code auto", "compressor=claude code manual", "policy=summarize_at"} <= told
 
 
 @given(SESSIONS.map(lambda every: [replace(one, tags=("a",) if n % 2 else ()) for n, one in enumerate(every)]))
 def test_the_changes_that_are_listed_are_those_that_can_be_compared(sessions: list[SessionSummary]) -> None:
-    for one in make_stats(sessions, AT, seen_changes=True).changes:
+    for one in make_stats(sessions, AT, list_changes=True).changes:
         found = make_stats(sessions, AT, changed=parse_change(one.words)).comparison
         assert found is not None
         sides = found.before.sessions, found.before.calls, found.after.sessions, found.after.calls
         assert sides == (one.before, one.calls_before, one.after, one.calls_after), one
         assert one.before and one.after
-    told = make_stats([*OLD, *NEW], AT, seen_changes=True).changes
+    told = make_stats([*OLD, *NEW], AT, list_changes=True).changes
     assert [one.words for one in told] == ["client-version=2.1.10", "tag=small"]
 
 

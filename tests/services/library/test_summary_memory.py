@@ -41,7 +41,7 @@ def folder(home: Path) -> Path:
 def listed() -> list[SessionSummary]:
     """They and the samples, as Home lists them."""
     shelf = SessionLibrary(load(()).settings, Path.cwd())
-    return shelf.stored(shelf.glimpses())
+    return shelf.join_stored(shelf.list_fast())
 
 
 def test_all_that_was_worked_out_comes_back(home: Path) -> None:
@@ -90,7 +90,7 @@ def test_home_asks_no_process_about_what_is_remembered(home: Path, monkeypatch: 
     monkeypatch.setattr(ChildProcess, "ask", ask)
     shelf = SessionLibrary(settings, Path.cwd())
     feed, posted = ReadingQueue(), list[Message]()
-    feed.add(one for one in shelf.stored(shelf.glimpses()) if one.group != SAMPLES)
+    feed.add(one for one in shelf.join_stored(shelf.list_fast()) if one.group != SAMPLES)
     feed.front = (own[3].key,)
     post_figures(shelf, feed, Event(), posted.append)
     found = [one for message in posted if isinstance(message, SessionFigures) for one in message.sessions]

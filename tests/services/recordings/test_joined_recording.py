@@ -172,7 +172,7 @@ def test_lists_and_the_quick_pass_have_the_same_calls(home: Path, tmp_path: Path
     path = recorded(folder, lambda number: 3 <= number <= 6)
     session = load(path).session
     library = SessionLibrary(load_config(cwd=tmp_path).settings, tmp_path)
-    rows = [one for one in library.glimpses() if one.id == path.stem]
+    rows = [one for one in library.list_fast() if one.id == path.stem]
     (row,) = rows
     (known,) = library.figures(rows, Event())
     (quick,) = read_usages(rows, load_config(cwd=tmp_path).settings)

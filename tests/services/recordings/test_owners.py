@@ -86,7 +86,7 @@ def test_home_marks_a_waiting_session_live(home: Path, monkeypatch: pytest.Monke
     running: list[RunningClient] = []
     monkeypatch.setattr("ctxtui.services.library.library.running_clients", lambda: tuple(running))
     shelf = SessionLibrary(Settings(), home)
-    (seen,) = [one for one in shelf.glimpses() if one.path == str(path)]
+    (seen,) = [one for one in shelf.list_fast() if one.path == str(path)]
     assert not seen.live
     running.append(RunningClient(str(home), now - 5000, frozenset()))
     (changed,) = shelf.find_changed([seen])
@@ -128,7 +128,7 @@ def test_a_new_session_in_a_database_is_noticed(home: Path, tmp_path: Path) -> N
 
     path = tables(home / ".local/share/opencode/opencode.db", opencode(home))
     shelf = SessionLibrary(Settings(), home)
-    before = shelf.glimpses()
+    before = shelf.list_fast()
     samples = {str(Path(one.path).parent) for one in before if one.group == SAMPLES}
     assert samples and samples.isdisjoint(watched_paths(find_recordings(home, samples=sample_paths()), {}, {}))
     assert not shelf.folders_changed()
@@ -137,6 +137,6 @@ def test_a_new_session_in_a_database_is_noticed(home: Path, tmp_path: Path) -> N
         connection.execute("INSERT INTO message (id, session_id) VALUES ('m', 'ses_new')")
     connection.close()
     assert shelf.folders_changed()
-    assert {one.id for one in shelf.glimpses()} - {one.id for one in before} == {"ses_new"}
+    assert {one.id for one in shelf.list_fast()} - {one.id for one in before} == {"ses_new"}
     off = SessionLibrary(Settings(clients={"opencode": False}), home)
-    assert not [one for one in off.glimpses() if one.source == "opencode"]
+    assert not [one for one in off.list_fast() if one.source == "opencode"]

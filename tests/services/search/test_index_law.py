@@ -53,7 +53,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def sessions(folder: Path) -> list[SessionSummary]:
     shelf = SessionLibrary(Settings(), folder)
-    return [one for one in shelf.stored(shelf.glimpses()) if one.group != "samples"]
+    return [one for one in shelf.join_stored(shelf.list_fast()) if one.group != "samples"]
 
 
 def found(among: list[SessionSummary], query: str, *, regex: bool) -> tuple[list[Place], Searcher]:

@@ -69,7 +69,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SessionLibrary:
 
 
 def sessions(shelf: SessionLibrary) -> list[SessionSummary]:
-    return [one for one in shelf.stored(shelf.glimpses()) if one.group != "samples"]
+    return [one for one in shelf.join_stored(shelf.list_fast()) if one.group != "samples"]
 
 
 def found(
@@ -168,6 +168,6 @@ def test_the_child_fills_what_rests_and_stops_where_it_was(shelf: SessionLibrary
     filler = IndexFiller(settings, tmp_path)
     for one in sessions(shelf)[:2]:
         os.utime(one.path, (1e9, 1e9))
-    rest = len([one for one in shelf.stored(shelf.glimpses()) if one.group == "samples"])
+    rest = len([one for one in shelf.join_stored(shelf.list_fast()) if one.group == "samples"])
     assert filler.fill() == 2 + rest
     assert filler.fill() == 0

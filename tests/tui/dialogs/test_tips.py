@@ -16,7 +16,7 @@ from ctxtui.tui.dialogs.tips import TipsScreen
 from ctxtui.tui.inspector.commands import INSPECTOR
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.views.glossary.tips import TIPS, place_tips
-from ctxtui.views.inspector.layout import Wants, arrange
+from ctxtui.views.inspector.layout import PaneNeeds, arrange
 from tests.cases.inspect import HandMade
 from tests.cases.sessions import every_category
 from tests.tui.inspector.test_inspector import until
@@ -24,7 +24,7 @@ from tests.tui.inspector.test_inspector import until
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 def test_there_are_six_at_the_panes_of_every_usual_screen(size: tuple[int, int]) -> None:
-    assert len(place_tips(arrange(*size, Wants()).boxes)) == 6 == len(TIPS)
+    assert len(place_tips(arrange(*size, PaneNeeds()).boxes)) == 6 == len(TIPS)
 
 
 def test_their_keys_are_keys() -> None:

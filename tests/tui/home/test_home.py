@@ -59,11 +59,11 @@ class Shelf:
         self.changed: list[SessionSummary] = []
         self.trouble: CtxtuiError | None = None
 
-    def glimpses(self) -> list[SessionSummary]:
+    def list_fast(self) -> list[SessionSummary]:
         """What is there."""
         return list(self.sessions)
 
-    refresh = all_sessions = glimpses
+    refresh = all_sessions = list_fast
 
     def folders_changed(self) -> bool:
         """Whether files came or went."""
@@ -74,7 +74,7 @@ class Shelf:
         changed, self.changed = self.changed, []
         return changed
 
-    def each_remembered(self, seen: Iterable[SessionSummary]) -> Iterator[SessionSummary]:
+    def iter_cached(self, seen: Iterable[SessionSummary]) -> Iterator[SessionSummary]:
         """Nothing is remembered."""
         return iter(())
 

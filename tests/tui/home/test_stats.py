@@ -45,7 +45,7 @@ class Made:
         # Day 10 is today; NEW has calls of day 9, OLD of day 1.
         since = 10 * DAY - age if age else 0.0
         changed = parse_change(change) if change else None
-        found = make_stats(known, 10.0 * DAY, by=by, since=since, changed=changed, seen_changes=True)
+        found = make_stats(known, 10.0 * DAY, by=by, since=since, changed=changed, list_changes=True)
         return StatsSoFar(found, int(len(self.asked) == 1), reread_reason="once more, after an upgrade")
 
     def close(self) -> None:
@@ -190,7 +190,7 @@ def test_the_process_tells_what_is_remembered(tmp_path: Path, monkeypatch: pytes
         used = before.stats.total
         CountCache(database(settings.data_dir), create=True).summary("", 0, 0.0, "")
         answer = make()
-        figured = [answer((one, settings)) for one in SessionLibrary(settings, tmp_path).glimpses()]
+        figured = [answer((one, settings)) for one in SessionLibrary(settings, tmp_path).list_fast()]
         after = worker.attempt(StatsMaker.make, "model")
         assert after is not None and after.left == 0 and not after.stats.total.uncounted
         assert (after.stats.total.calls, after.stats.total.usd) == (used.calls, used.usd)

@@ -89,7 +89,7 @@ def test_the_process_tells_what_is_remembered(tmp_path: Path, monkeypatch: pytes
         assert before is not None and (before.left, before.ledger.sessions) == (1, 0)
         CountCache(database(settings.data_dir), create=True).summary("", 0, 0.0, "")
         answer = make()
-        for one in SessionLibrary(settings, tmp_path).glimpses():
+        for one in SessionLibrary(settings, tmp_path).list_fast():
             answer((one, settings))
         after = worker.attempt(LedgerMaker.make)
         assert after is not None and (after.left, after.ledger.sessions) == (0, 1)

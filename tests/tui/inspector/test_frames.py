@@ -71,7 +71,7 @@ async def test_another_width_is_one_frame(monkeypatch: pytest.MonkeyPatch) -> No
 
 async def test_what_says_the_same_is_not_painted_again(monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(every_category(), (200, 60)) as (screen, pilot):
-        assert screen.panels.shows("heaviest")
+        assert screen.panels.has_space_for("heaviest")
         frames = Frames(monkeypatch)
         await frames.rest(pilot)
         screen.state.fit()
@@ -99,7 +99,7 @@ async def test_a_cursor_key_paints_two_rows_and_lays_out_nothing(monkeypatch: py
         await pilot.press("up")
         await pilot.pause(0.2)
         # A pane that has no place at this size wants to be painted: nothing of it can be.
-        assert not screen.panels.shows("growth")
+        assert not screen.panels.has_space_for("growth")
         screen.panels.growth.refresh()
         painted, arranged = Painted(screen.panels.transcript), []
         arrange = Compositor._arrange_root

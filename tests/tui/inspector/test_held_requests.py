@@ -164,7 +164,7 @@ async def test_one_answers_in_the_models_place_or_refuses(tmp_path: Path) -> Non
         await pilot.press("x")
         with pytest.raises(anthropic.PermissionDeniedError):
             await told
-        await until(pilot, lambda: "the program was told 403" in text(screen))
+        await until(pilot, lambda: "the program got 403" in text(screen))
 
 
 async def test_decided_elsewhere_nothing_is_asked_any_more(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ async def at_each_size(screen: SessionScreen, pilot: Pilot[None], heaviest: tupl
     """The forecast, the categories, and where there is room the heaviest blocks are there; nothing says zero."""
     for width, height in SIZES:
         await resized(screen, pilot, width, height)
-        await until(pilot, lambda: screen.panels.shows("next-call") and screen.panels.next.size.height > 3)
+        await until(pilot, lambda: screen.panels.has_space_for("next-call") and screen.panels.next.size.height > 3)
         forecast = "\n".join(pane(screen, "next-call"))
         assert "next call" in forecast and "$" in forecast, (width, forecast)
         assert "expires" in forecast or "expired" in forecast or "nothing is cached" in forecast, (width, forecast)
@@ -127,14 +127,14 @@ async def test_this_call_is_one_key_away_whatever_is_staged() -> None:
         await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "line of code")
         await pilot.press("d")
-        await until(pilot, lambda: screen.panels.shows("next-call"))
+        await until(pilot, lambda: screen.panels.has_space_for("next-call"))
         for there in ("this-call", "next-call", "this-call"):
             await pilot.press("K")
-            await until(pilot, lambda there=there: screen.panels.shows(there))  # type: ignore[misc]
-            assert screen.panels.shows("staged")
+            await until(pilot, lambda there=there: screen.panels.has_space_for(there))  # type: ignore[misc]
+            assert screen.panels.has_space_for("staged")
         await pilot.press("a")
         await pilot.press("K")
-        await until(pilot, lambda: screen.panels.shows("next-call"))
+        await until(pilot, lambda: screen.panels.has_space_for("next-call"))
 
 
 async def test_edits_that_were_sent_take_one_line(tmp_path: Path) -> None:
@@ -152,12 +152,12 @@ async def test_edits_that_were_sent_take_one_line(tmp_path: Path) -> None:
         await pilot.press("t", "a")
         await say(screen, pilot, "and now?")
         await until(pilot, lambda: bool(screen.panels.staged.what and screen.panels.staged.what.active))
-        await until(pilot, lambda: screen.panels.shows("next-call"))
+        await until(pilot, lambda: screen.panels.has_space_for("next-call"))
         staging, header = screen.panels.staging, screen.panels.header.what
         assert staging is not None and header is not None
         assert header.used == staging.following.context_tokens, "as without edits the header has the next request"
         for width, height in SIZES:
             await resized(screen, pilot, width, height)
-            assert screen.panels.layout.boxes["staged"].height == 1 and screen.panels.shows("next-call")
+            assert screen.panels.layout.boxes["staged"].height == 1 and screen.panels.has_space_for("next-call")
             assert "2 edits active · l" in plain(screen.panels.staged.notes())
             assert any("heaviest" in row for row in pane(screen, "heaviest")) or width == 80

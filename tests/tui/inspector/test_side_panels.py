@@ -22,7 +22,7 @@ def test_what_blocks_have_cost_is_worked_out_anew_when_a_call_is_entered_or_take
     for done in (1, 2, 3, 8, 2, 5, 8):
         if done < ledger.done:
             ledger.truncate(done)
-            ledger.stays.truncate(done)
+            ledger.lifetimes.truncate(done)
         ledger.advance(known.calls, table.study.costs, done - ledger.done)
         assert ledger.done == done
         for call in (3, 7):

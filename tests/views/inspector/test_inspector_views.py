@@ -47,7 +47,7 @@ SIZES = [(49, 80), (73, 120), (111, 200)]
 @pytest.mark.parametrize("make", [every_category, compacted, hostile, troubled])
 def test_every_row_is_exactly_as_wide_as_its_pane(make, pane: int, screen: int) -> None:  # type: ignore[no-untyped-def]
     study = study_of(make())
-    grid = Grid.of(pane, screen)
+    grid = Grid.for_pane(pane, screen)
     for number in range(len(study.thread(MAIN).calls)):
         rows = rows_of(study, number)
         for index in range(rows.count):
@@ -445,7 +445,7 @@ def test_a_block_that_is_gone_says_so_in_its_row_and_when_it_is_opened() -> None
     rows = text_of(rows_of(study))
     assert sum("gone since call 14" in row for row in rows) == len(lost) == 9
     scene = study.scene(MAIN, len(made.calls) - 1)
-    said = block_details.details(scene, min(lost), study.thread(MAIN).stays, None, 80)
+    said = block_details.details(scene, min(lost), study.thread(MAIN).lifetimes, None, 80)
     assert "the client cleared its oldest results" in " ".join(plain(line) for line in said)
     early = text_of(rows_of(study, 5))
     assert not any("gone since" in row for row in early)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ctxtui.views.inspector.layout import Wants, arrange
+from ctxtui.views.inspector.layout import PaneNeeds, arrange
 
 staged = st.none() | st.integers(0, 14)
-wants = st.builds(Wants, st.integers(1, 14), st.integers(0, 30), st.integers(0, 20), staged)
+wants = st.builds(PaneNeeds, st.integers(1, 14), st.integers(0, 30), st.integers(0, 20), staged)
 
 
 @given(st.integers(1, 320), st.integers(1, 120), wants)
-@example(80, 24, Wants())
-@example(120, 40, Wants(10))
-@example(200, 60, Wants(8, 4, 3))
-@example(60, 16, Wants(8, staged=12))
-def test_boxes_are_on_the_screen_and_apart(width: int, height: int, wanted: Wants) -> None:
+@example(80, 24, PaneNeeds())
+@example(120, 40, PaneNeeds(10))
+@example(200, 60, PaneNeeds(8, 4, 3))
+@example(60, 16, PaneNeeds(8, staged=12))
+def test_boxes_are_on_the_screen_and_apart(width: int, height: int, wanted: PaneNeeds) -> None:
     boxes = dict(arrange(width, height, wanted).boxes)
     if boxes.get("prompt") == boxes.get("keys"):
         boxes.pop("prompt", None)
@@ -31,7 +31,7 @@ def test_boxes_are_on_the_screen_and_apart(width: int, height: int, wanted: Want
 
 
 @given(st.integers(60, 320), st.integers(16, 120), wants)
-def test_what_is_never_folded_is_there(width: int, height: int, wanted: Wants) -> None:
+def test_what_is_never_folded_is_there(width: int, height: int, wanted: PaneNeeds) -> None:
     layout = arrange(width, height, wanted)
     assert {"header", "transcript", "context", "map", "this-call", "calls", "prompt", "keys"} <= set(layout.boxes)
     assert layout.boxes["this-call"].height >= 3
@@ -40,7 +40,7 @@ def test_what_is_never_folded_is_there(width: int, height: int, wanted: Wants) -
 
 
 def test_the_three_sizes_of_the_look_book() -> None:
-    small, medium, wide = (arrange(*size, Wants(7, 4, 3)) for size in ((80, 24), (120, 40), (200, 60)))
+    small, medium, wide = (arrange(*size, PaneNeeds(7, 4, 3)) for size in ((80, 24), (120, 40), (200, 60)))
     assert (small.boxes["context"].width - 1, medium.boxes["context"].width - 1) == (30, 46)
     assert wide.boxes["context"].width - 1 == 88
     assert [layout.map_rows for layout in (small, medium, wide)] == [3, 4, 8]
@@ -54,14 +54,14 @@ def test_the_three_sizes_of_the_look_book() -> None:
 def test_edits_fold_what_is_beside_them_last() -> None:
     """Categories, the next call and what edits cost are there at once; one line stays of edits that were sent."""
     for size, heaviest in (((80, 24), False), ((120, 40), False), ((200, 60), True)):
-        boxes = arrange(*size, Wants(8, 2, 1, staged=8)).boxes
+        boxes = arrange(*size, PaneNeeds(8, 2, 1, staged=8)).boxes
         assert boxes["context"].height >= 5 and boxes["staged"].height >= 6 and boxes["this-call"].height >= 4
         assert ("heaviest" in boxes) == heaviest
-        assert arrange(*size, Wants(8, staged=0)).boxes["staged"].height == 1
+        assert arrange(*size, PaneNeeds(8, staged=0)).boxes["staged"].height == 1
 
 
 def test_tiny_screens() -> None:
-    assert set(arrange(59, 30, Wants()).boxes) == {"header", "transcript", "prompt", "keys"}
-    assert set(arrange(100, 15, Wants()).boxes) == {"header", "transcript", "prompt", "keys"}
-    assert set(arrange(29, 30, Wants()).boxes) == {"sentence"}
-    assert set(arrange(100, 5, Wants()).boxes) == {"sentence"}
+    assert set(arrange(59, 30, PaneNeeds()).boxes) == {"header", "transcript", "prompt", "keys"}
+    assert set(arrange(100, 15, PaneNeeds()).boxes) == {"header", "transcript", "prompt", "keys"}
+    assert set(arrange(29, 30, PaneNeeds()).boxes) == {"sentence"}
+    assert set(arrange(100, 5, PaneNeeds()).boxes) == {"sentence"}

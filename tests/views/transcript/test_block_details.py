@@ -23,7 +23,7 @@ def read_twice() -> Story:
 def shown(story: Story, index: int = -1):  # type: ignore[no-untyped-def]
     study = study_of(story.session)
     rows, known = rows_of(study, index), study.thread("main")
-    rows.stays, rows.repeats = known.stays, known.repeated
+    rows.lifetimes, rows.repeats = known.lifetimes, known.repeated
     return rows
 
 
@@ -35,16 +35,18 @@ def test_a_row_is_marked_where_both_blocks_stand_in_the_context() -> None:
 def test_an_open_block_says_how_long_it_stayed_and_what_stands_for_it() -> None:
     for pane, screen in ((49, 80), (73, 120)):
         rows = shown(read_twice())
-        index = next(i for i in range(rows.count) if "Read line 0" in plain(rows.line(i, 0, Grid.of(73, 120), " ")))
+        index = next(
+            i for i in range(rows.count) if "Read line 0" in plain(rows.line(i, 0, Grid.for_pane(73, 120), " "))
+        )
         before = len(text_of(rows, pane, screen))
         rows.toggle(index)
         lines = text_of(rows, pane, screen)
-        height = rows.height(index, Grid.of(pane, screen))
+        height = rows.height(index, Grid.for_pane(pane, screen))
         assert len(lines) == before + height - 1
         told = " ".join(" ".join(lines[index + 1 : index + height]).replace("│", " ").split())
         assert "since call 2, in 2 calls:" in told and "carried" in told and "cacheable: not known yet" in told
         assert "↓ a.py was read again later" in told or "↓ /w/a.py was read again later" in told
-        grid = Grid.of(pane, screen)
+        grid = Grid.for_pane(pane, screen)
         assert all(len(plain(line)) <= grid.body for line in rows.details(index, grid.body))
 
 
@@ -54,15 +56,15 @@ def test_nothing_of_a_block_is_said_of_a_row_that_is_none() -> None:
     # What came since is not counted yet: the tree has more nodes than there are totals.
     story.user("more").call("done").user("and more").call("done")
     assert rows.scene is not None
-    assert not any(details(rows.scene, entry, rows.stays, None, 80) for entry in (-1, -2, -3))
+    assert not any(details(rows.scene, entry, rows.lifetimes, None, 80) for entry in (-1, -2, -3))
 
 
 def test_stability_is_told_in_words() -> None:
     study = study_of(long_session(30))
     rows = rows_of(study)
-    rows.stays = study.thread("main").stays
+    rows.lifetimes = study.thread("main").lifetimes
     told = " ".join(plain(line) for line in rows.details(1, 200))
-    assert "cacheable: high, unchanged with all before it in 29 of 29 further calls" in told
+    assert "cacheable: high, unchanged with everything before it in 29 of 29 further calls" in told
 
 
 def test_what_stands_for_a_block_must_stand_on_the_path() -> None:

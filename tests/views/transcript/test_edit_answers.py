@@ -29,29 +29,33 @@ def edit(kind: str, *names: str, id: str = "", author: str = "user") -> Edit:
 
 
 def test_what_was_done_and_what_it_gained() -> None:
-    cut = StagedEdits(made=[edit("truncate", "a.md")], before=2800, gained=2400)
+    cut = StagedEdits(edits=[edit("truncate", "a.md")], before=2800, gained=2400)
     assert words(staged_answer(cut, BLOCKS)) == "✓ truncated: Read a.md  2.8k → 400"
-    drop = StagedEdits(made=[edit("drop", "a.md")], before=4600, gained=4650, repairs=1)
+    drop = StagedEdits(edits=[edit("drop", "a.md")], before=4600, gained=4650, repairs=1)
     assert words(staged_answer(drop, BLOCKS)) == "✓ dropped: Read a.md  −4.7k, 1 more with it"
-    answer = StagedEdits(made=[edit("drop", "a.md")], before=314, gained=0)
+    answer = StagedEdits(edits=[edit("drop", "a.md")], before=314, gained=0)
     assert words(staged_answer(answer, BLOCKS)) == "✓ dropped: Read a.md  frees nothing in this request"
     many = StagedEdits(
-        made=[edit("truncate", "a"), edit("truncate", "b")], before=9000, gained=None, left=3, why="already short"
+        edits=[edit("truncate", "a"), edit("truncate", "b")],
+        before=9000,
+        gained=None,
+        unchanged=3,
+        reason="already short",
     )
     assert words(staged_answer(many, BLOCKS)) == "✓ truncated: 2 blocks  ·; 3 left: already short"
-    assert words(staged_answer(StagedEdits(made=[edit("pin", "a")], before=5, gained=0), BLOCKS)) == "✓ pinned: Read a"
-    whole = StagedEdits(made=[edit("summarize", "header", "a")], before=900, gained=600)
+    assert words(staged_answer(StagedEdits(edits=[edit("pin", "a")], before=5, gained=0), BLOCKS)) == "✓ pinned: Read a"
+    whole = StagedEdits(edits=[edit("summarize", "header", "a")], before=900, gained=600)
     assert "Read a  900 → 300" in words(staged_answer(whole, BLOCKS)), "a message's header is no block"
 
 
 def test_what_costs_more_is_needless_and_says_so() -> None:
-    what = StagedEdits(made=[edit("externalize", "a")], before=3, gained=-11)
+    what = StagedEdits(edits=[edit("externalize", "a")], before=3, gained=-11)
     assert what.is_needless and words(needless_answer(what, BLOCKS)) == (
         "✗ not externalized: Read a 3 → 14, nothing is gained"
     )
     for kind in ("pin", "drop", "note", "breakpoint", "replace", "hoist"):
-        assert not StagedEdits(made=[edit(kind, "a")], before=3, gained=0).is_needless, kind
-    assert not StagedEdits(made=[edit("truncate", "a")], before=3, gained=None).is_needless
+        assert not StagedEdits(edits=[edit(kind, "a")], before=3, gained=0).is_needless, kind
+    assert not StagedEdits(edits=[edit("truncate", "a")], before=3, gained=None).is_needless
     assert words(refused_answer("already short", 53, 1)) == "✗ already short: 53 tokens"
     assert words(refused_answer("already short", 153, 3)) == "✗ already short: 153 tokens (3 blocks)"
 

@@ -29,7 +29,7 @@ def shown(rows: ContextRows, table: Table, marked: frozenset[int]) -> list[list[
     rows.staging = table.desk.staging(scene, marked) if staged else None
     rows.marked = marked
     rows.show(scene, known.boundaries, known.ledger, (LINE,) * 11)
-    grid = Grid.of(70, 120, staged=staged)
+    grid = Grid.for_pane(70, 120, staged=staged)
     return [list(rows.line(index, 0, grid, "▸" if index == 2 else " ")) for index in range(rows.count)]
 
 
@@ -61,7 +61,7 @@ def test_what_stood_there_before_the_session_grew_is_what_would_stand_there_now(
             assert kept.charge == fresh.charge and list(kept.entries) == list(fresh.entries)
 
 
-@pytest.mark.parametrize("grid", [Grid.of(70, 120), Grid.of(200, 240)])
+@pytest.mark.parametrize("grid", [Grid.for_pane(70, 120), Grid.for_pane(200, 240)])
 def test_of_every_call_the_rows_are_those_that_would_be_made_now(grid: Grid) -> None:
     table = Table(every_category())
     kept = ContextRows(Readings(table.study.session, table.study.book.names))

@@ -41,7 +41,7 @@ def reading(session: Session) -> ContextRows:
 
 
 def text(rows: ContextRows, pane: int = 100) -> list[str]:
-    grid = Grid.of(pane, pane)
+    grid = Grid.for_pane(pane, pane)
     out = []
     for index in range(rows.count):
         lines = [rows.line(index, line, grid, " ") for line in range(rows.height(index, grid))]
@@ -74,7 +74,7 @@ def test_changes_of_files_are_diffs_cut_after_some_lines() -> None:
     assert "       │ + line 0" in drawn and "       │ + line 13" in drawn and "line 20" not in "\n".join(drawn)
     assert "       │ ⋯ 26 more lines  ⏎ opens" in drawn
     assert "       │ + newer" in drawn
-    grid = Grid.of(100, 100)
+    grid = Grid.for_pane(100, 100)
     [write] = [
         n for n in range(rows.count) if rows.reading is not None and "Write" in plain(rows.line(n, 0, grid, " "))
     ]
@@ -85,7 +85,7 @@ def test_changes_of_files_are_diffs_cut_after_some_lines() -> None:
 
 def test_enter_folds_a_text_and_raw_json_is_still_there() -> None:
     rows = reading(talk())
-    grid = Grid.of(100, 100)
+    grid = Grid.for_pane(100, 100)
     assert rows.reading is not None
     [said] = [n for n in range(rows.count) if rows.reading.kind(n) == TEXT and rows.is_user_row(n)]
     rows.toggle(said)
@@ -107,7 +107,7 @@ def test_a_compaction_keeps_its_rule_and_results_find_their_calls_quickly() -> N
     rows = reading(compacted())
     assert any("compaction" in line for line in text(rows))
     long = reading(long_session(300))
-    grid = Grid.of(100, 100)
+    grid = Grid.for_pane(100, 100)
     assert long.reading is not None
     middle = range(200, 220)
     kinds = [long.reading.kind(n) for n in middle]

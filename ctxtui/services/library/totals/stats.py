@@ -50,12 +50,12 @@ def make_stats(
     by: str = "",
     since: float = 0.0,
     changed: Change | None = None,
-    seen_changes: bool = False,
-    told: Iterable[tuple[str, QuotaReport]] = (),
+    list_changes: bool = False,
+    quota_reports: Iterable[tuple[str, QuotaReport]] = (),
 ) -> Stats:
     """The stats at the Unix time `at` for sessions with figures, for their calls from `since` (Unix seconds) on. A call
-    without a time has that of its session. `by` is one of `WAYS` ("": no rows); with `seen_changes`, the changes to
-    compare by are listed too. `told` are quota reports that are in no recording, each with its client.
+    without a time has that of its session. `by` is one of `WAYS` ("": no rows); with `list_changes`, the changes to
+    compare by are listed too. `quota_reports` are those that are in no recording, each with its client.
     """
     known = list(sessions)
     every = list(sessions_with_owned_calls(known))
@@ -73,11 +73,11 @@ def make_stats(
         rows=_rows(parts, by) if by and by != TOOL else [],
         windows=windows,
         week=last_week(used, at),
-        reported=_reported(every, since, told),
+        reported=_reported(every, since, quota_reports),
         worst=_worst(own),
         tools=_tools(known, since),
         comparison=compare(own, changed) if changed is not None else None,
-        changes=find_changes(own) if seen_changes else [],
+        changes=find_changes(own) if list_changes else [],
     )
 
 
@@ -135,9 +135,9 @@ def _week_of(quarter: int) -> str:
     return f"{year}-W{week:02}"
 
 
-def _reported(every: OwnCalls, since: float, told: Iterable[tuple[str, QuotaReport]]) -> list[ReportedWindow]:
+def _reported(every: OwnCalls, since: float, quota_reports: Iterable[tuple[str, QuotaReport]]) -> list[ReportedWindow]:
     """The newest report on each quota window, made from `since` on (Unix seconds)."""
-    reports = [*((one.source, report) for one, _ in every for report in one.quotas), *told]
+    reports = [*((one.source, report) for one, _ in every for report in one.quotas), *quota_reports]
     to: dict[str, set[str]] = {}
     for source, report in reports:
         to.setdefault(report.limit, set()).add(source)

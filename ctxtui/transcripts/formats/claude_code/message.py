@@ -23,14 +23,16 @@ from ctxtui.wire import usage
 
 ESTIMATED_BY: Final = "estimated_by"
 """Member of a usage that names the program that estimated it, in place of a provider's report."""
-_EXTRA: Final = ("service_tier", "speed", "inference_geo", "server_tool_use", "iterations", "fallback_credit")
+_EXTRA_KEYS: Final = ("service_tier", "speed", "inference_geo", "server_tool_use", "iterations", "fallback_credit")
 """Keys of a usage report that a call keeps unchanged."""
 
 
 class Report(Struct, frozen=True):
-    """A message's usage (None if it is empty or an estimate), and the members that a call keeps unchanged.
+    """A message's usage report.
 
-    `estimated` is the input in tokens if it is an estimate, else 0.
+    `usage`: None if it is empty or an estimate.
+    `estimated`: the input in tokens if it is an estimate, else 0.
+    `extra`: the members that a call keeps unchanged.
     """
 
     usage: Usage | None = None
@@ -47,7 +49,7 @@ class _Split(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     ephemeral_1h_input_tokens: _Count
 
 
-class _Usual(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+class _CommonReport(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A report in the common form; any other takes the slow path, which gives the same result for this form."""
 
     input_tokens: _Count
@@ -61,7 +63,7 @@ class _Usual(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     server_tool_use: dict[str, Any] | None = None
 
 
-_usual: Final = msgspec.json.Decoder(_Usual)
+_COMMON_DECODER: Final = msgspec.json.Decoder(_CommonReport)
 
 
 @lru_cache(maxsize=256)
@@ -72,18 +74,18 @@ def parse_report(raw: bytes, final: bool) -> Report:
     """
     if not raw:
         return NO_REPORT
-    return _as_usual(raw, final) or _with_final(_reported(raw), final)
+    return _parse_common_report(raw, final) or _with_final(_parse_any_report(raw), final)
 
 
 @lru_cache(maxsize=64)
-def _reported(raw: bytes) -> Report:
-    return _of_value(msgspec.json.decode(raw))
+def _parse_any_report(raw: bytes) -> Report:
+    return _report_from_value(msgspec.json.decode(raw))
 
 
-def _as_usual(raw: bytes, final: bool) -> Report | None:
+def _parse_common_report(raw: bytes, final: bool) -> Report | None:
     """Parse a report in the common form; None for any other."""
     try:
-        record = _usual.decode(raw)
+        record = _COMMON_DECODER.decode(raw)
     except msgspec.ValidationError:
         return None
     split = record.cache_creation
@@ -110,12 +112,14 @@ def _as_usual(raw: bytes, final: bool) -> Report | None:
 
 
 def report_from_value(value: Json, final: bool) -> Report:
-    """Like `parse_report`, for the JSON value; all zeros are no usage: no call has an empty input."""
-    return _with_final(_of_value(value), final)
+    """Like `parse_report`, for a JSON value. All zeros count as no usage, since no call has an empty input."""
+    return _with_final(_report_from_value(value), final)
 
 
-def _of_value(value: Json) -> Report:
-    extra = {key: kept for key in _EXTRA if (kept := value.get(key))} if isinstance(value, dict) else {}
+def _report_from_value(value: Json) -> Report:
+    extra = (
+        {key: extra_value for key in _EXTRA_KEYS if (extra_value := value.get(key))} if isinstance(value, dict) else {}
+    )
     if isinstance(value, dict) and ESTIMATED_BY in value:
         return Report(None, as_count(value.get("input_tokens")), extra)
     converted, _ = usage.anthropic_passes(value)
@@ -143,7 +147,8 @@ class ContentPart(Struct, frozen=True):
 class ClaudeMessage(Struct):
     """The message of a record.
 
-    `string`: its content is one string; `content` is its JSON text if `parts` are only an outline.
+    `string`: its content is one string.
+    `content`: its JSON text if `parts` are only an outline, else empty.
     """
 
     role: str
@@ -156,43 +161,43 @@ class ClaudeMessage(Struct):
     content: bytes = b""
 
 
-_NOTHING: Final = Raw(b"")
+_ABSENT: Final = Raw(b"")
 
 
-class _Part(msgspec.Struct, gc=False):
+class _RawPart(msgspec.Struct, gc=False):
     type: str | None = None
     id: str | None = None
     tool_use_id: str | None = None
-    text: Raw = _NOTHING
-    content: Raw = _NOTHING
-    cache_control: Raw = _NOTHING
-    prompt_cache_breakpoint: Raw = _NOTHING
+    text: Raw = _ABSENT
+    content: Raw = _ABSENT
+    cache_control: Raw = _ABSENT
+    prompt_cache_breakpoint: Raw = _ABSENT
 
 
-_LEAVES: Final = re.compile(r"\s*(?:<command-message>[^<]*</command-message>\s*)?<command-name>/(?:exit|quit)</")
-_part: Final = msgspec.json.Decoder(_Part)
-_typed: Final = msgspec.json.Decoder(list[_Part])
-_parts: Final = msgspec.json.Decoder(list[Raw])
+_EXIT_COMMAND: Final = re.compile(r"\s*(?:<command-message>[^<]*</command-message>\s*)?<command-name>/(?:exit|quit)</")
+_PART_DECODER: Final = msgspec.json.Decoder(_RawPart)
+_PARTS_DECODER: Final = msgspec.json.Decoder(list[_RawPart])
+_RAW_PARTS_DECODER: Final = msgspec.json.Decoder(list[Raw])
 
 
 def parse_message(record: ClaudeRecord, clean: bool | None, *, contexts: bool = True) -> ClaudeMessage | None:
     """Parse the message in `record`, None if it has none.
 
-    `clean` as returned by `records.minify` for the record, None if not checked yet. Without `contexts` most blocks
-    are left out (`_outline`).
+    `clean`: whether the record's JSON is minified already (`records.minify`); None if not checked yet.
+    `contexts`: if False, skip the bodies of most blocks (`_parse_outline`).
     """
     if record.loose is not None:
         return message_from_value(record.loose.get("message"), record.type or "")
     fields = record.message
     if fields is None:
         return None
-    role, usage = fields.role or record.type or "", bytes(fields.usage)
+    role, usage_json = fields.role or record.type or "", bytes(fields.usage)
     content = bytes(fields.content)
     try:
-        report = parse_report(usage, bool(fields.stop_reason)) if usage else NO_REPORT
+        report = parse_report(usage_json, bool(fields.stop_reason)) if usage_json else NO_REPORT
         return ClaudeMessage(
             role,
-            parse_parts(content, clean) if contexts else _outline(content),
+            parse_parts(content, clean) if contexts else _parse_outline(content),
             id=fields.id or "",
             model=intern(fields.model or ""),
             stop=intern(fields.stop_reason or ""),
@@ -202,21 +207,21 @@ def parse_message(record: ClaudeRecord, clean: bool | None, *, contexts: bool = 
         )
     except msgspec.MsgspecError:
         head = {"role": fields.role, "id": fields.id, "model": fields.model, "stop_reason": fields.stop_reason}
-        parts = {"content": content, "usage": usage}
+        parts = {"content": content, "usage": usage_json}
         return message_from_value(
             head | {name: canonical.loads(raw) for name, raw in parts.items() if raw}, record.type or ""
         )
 
 
-def _outline(raw: bytes) -> list[ContentPart]:
-    """Parse a content's parts without their text, except texts and the tool calls that spawn subagents.
+def _parse_outline(raw: bytes) -> list[ContentPart]:
+    """Parse a content's parts, skipping all bodies but those of text and of tool calls that start subagents.
 
-    A block without its text has no digest.
+    A block without its body has no digest.
     """
     if raw[:1] != b"[":
         return parse_parts(raw, None)
     outline = []
-    for part in _typed.decode(raw):
+    for part in _PARTS_DECODER.decode(raw):
         kind = part.type or "text"
         if kind == "text":
             body = b'{"type":"text","text":' + (bytes(part.text) or b"null") + b"}"
@@ -224,20 +229,20 @@ def _outline(raw: bytes) -> list[ContentPart]:
             return parse_parts(raw, None)
         else:
             body = b"{}"
-        outline.append(_paired(Block("", kind, body), part.id or "", part.tool_use_id or ""))
+        outline.append(_make_part(Block("", kind, body), part.id or "", part.tool_use_id or ""))
     return outline
 
 
 def message_from_value(message: Json, role: str) -> ClaudeMessage | None:
     """Parse the JSON value `message`; a bare string is a message of `role`."""
     if isinstance(message, str):
-        return ClaudeMessage(role, _value_parts(message), string=True)
+        return ClaudeMessage(role, _parts_from_value(message), string=True)
     if not isinstance(message, dict):
         return None
     stop = as_str(message.get("stop_reason"))
     return ClaudeMessage(
         as_str(message.get("role")) or role,
-        _value_parts(message.get("content")),
+        _parts_from_value(message.get("content")),
         id=as_str(message.get("id")),
         model=as_str(message.get("model")),
         stop=stop,
@@ -256,51 +261,54 @@ def parse_parts(raw: bytes, clean: bool | None) -> list[ContentPart]:
     if not raw or raw == b"null":
         return []
     if first != b"[":
-        return _value_parts(canonical.loads(raw))
+        return _parts_from_value(canonical.loads(raw))
     try:
-        parts = _typed.decode(raw)
+        parts = _PARTS_DECODER.decode(raw)
     except msgspec.ValidationError:
-        return _mixed_parts(*(minify(raw) if clean is None else (raw, clean)))
+        return _parse_mixed_parts(*(minify(raw) if clean is None else (raw, clean)))
     if clean is None:
         raw, clean = minify(raw)
     if clean and len(parts) == 1:
         # Most lists have one part, which in canonical JSON is the text between the brackets.
-        return [_part_of(raw[1:-1], parts[0], clean)]
-    return [_part_of(bytes(item), part, clean) for item, part in zip(_parts.decode(raw), parts, strict=True)]
+        return [_part_from_raw(raw[1:-1], parts[0], clean)]
+    return [
+        _part_from_raw(bytes(item), part, clean)
+        for item, part in zip(_RAW_PARTS_DECODER.decode(raw), parts, strict=True)
+    ]
 
 
-def _mixed_parts(raw: bytes, clean: bool) -> list[ContentPart]:
+def _parse_mixed_parts(raw: bytes, clean: bool) -> list[ContentPart]:
     """Parse a list that holds other values than objects."""
     parts = []
-    for item in map(bytes, _parts.decode(raw)):
+    for item in map(bytes, _RAW_PARTS_DECODER.decode(raw)):
         if item[:1] != b"{":
-            parts.extend(_value_parts([canonical.loads(item)]))
+            parts.extend(_parts_from_value([canonical.loads(item)]))
             continue
-        parts.append(_part_of(item, _part.decode(item), clean))
+        parts.append(_part_from_raw(item, _PART_DECODER.decode(item), clean))
     return parts
 
 
-def _part_of(raw: bytes, part: _Part, clean: bool) -> ContentPart:
+def _part_from_raw(raw: bytes, part: _RawPart, clean: bool) -> ContentPart:
     kind = part.type or "text"
     # Breakpoints are in the part itself, or in the items of a result (`block.without_markers`).
-    unmarked = part.cache_control is _NOTHING and part.prompt_cache_breakpoint is _NOTHING
+    unmarked = part.cache_control is _ABSENT and part.prompt_cache_breakpoint is _ABSENT
     if unmarked and kind == "tool_result":
         unmarked = bytes(part.content)[:1] == b'"'
-    return _paired(raw_block.from_part(raw, kind, clean, unmarked=unmarked), part.id or "", part.tool_use_id or "")
+    return _make_part(raw_block.from_part(raw, kind, clean, unmarked=unmarked), part.id or "", part.tool_use_id or "")
 
 
-def _value_parts(content: Json) -> list[ContentPart]:
+def _parts_from_value(content: Json) -> list[ContentPart]:
     if content is None or content == "":
         return []
     parts = []
     for item in content if isinstance(content, list) else [content]:
         block = raw_block.from_value(item)
         inner = item if isinstance(item, dict) else {}
-        parts.append(_paired(block, as_str(inner.get("id")), as_str(inner.get("tool_use_id"))))
+        parts.append(_make_part(block, as_str(inner.get("id")), as_str(inner.get("tool_use_id"))))
     return parts
 
 
-def _paired(block: Block, id_: str, tool_use_id: str) -> ContentPart:
+def _make_part(block: Block, id_: str, tool_use_id: str) -> ContentPart:
     # Server tools (facts §1) are answered inside the assistant's own message; only client tools make pairs.
     if block.kind == "tool_use":
         return ContentPart(block, makes=id_)
@@ -314,59 +322,63 @@ INTERRUPTED = "[Request interrupted by user"
 
 
 class UserContent(Struct):
-    """Content of a user record: results of calls, other blocks, and the text that a person typed.
+    """Content of a user record.
 
-    `exits`: it contains a command with which a person left the client.
+    `results`: results of calls.
+    `items`: the other blocks.
+    `typed_text`: the first text that a person typed.
+    `interrupted`: the client's text about an interruption by the user.
+    `exits`: it contains a command that leaves the client.
     """
 
     results: list[ContentPart] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)
-    words: str = ""
+    typed_text: str = ""
     interrupted: str = ""
     exits: bool = False
 
 
 def sort_content(record: ClaudeRecord, message: ClaudeMessage) -> UserContent:
     """Sort the content of the user record `record` with `message`."""
-    mark = _mark(record)
+    mark = _context_mark(record)
     role = message.role if message.role != "assistant" else "user"
     content = UserContent()
     for part in message.parts:
         if part.answers:
             content.results.append(part)
             continue
-        words = ""
+        text = ""
         if part.block.kind == "text":
             value = part.block.value()
-            words = block_content.read_value("text", value).text
+            text = block_content.read_value("text", value).text
             content.exits = content.exits or (isinstance(value, dict) and is_exit_command(str(value.get("text"))))
-        own = mark or text_mark(words)
-        content.items.append(Item(part.block, message_place(role, own)))
-        if words.startswith(INTERRUPTED):
-            content.interrupted = words
-        elif not own and words.strip():
-            content.words = content.words or words
+        part_mark = mark or text_mark(text)
+        content.items.append(Item(part.block, message_place(role, part_mark)))
+        if text.startswith(INTERRUPTED):
+            content.interrupted = text
+        elif not part_mark and text.strip():
+            content.typed_text = content.typed_text or text
     return content
 
 
-def _mark(record: ClaudeRecord) -> str:
+def _context_mark(record: ClaudeRecord) -> str:
     return SUMMARY if record.is_compact_summary else META if record.is_meta else ""
 
 
 def sent_items(record: ClaudeRecord, message: ClaudeMessage) -> list[Item]:
     """List the blocks of a message in its own order, marked as by `sort_content`."""
-    items, mark, user = [], _mark(record), message.role == "user"
+    items, mark, user = [], _context_mark(record), message.role == "user"
     for part in message.parts:
-        own = ""
+        part_mark = ""
         if user and not part.answers:
-            own = mark or (text_mark(block_content.read(part.block).text) if part.block.kind == "text" else "")
-        items.append(Item(part.block, message_place(message.role, own)))
+            part_mark = mark or (text_mark(block_content.read(part.block).text) if part.block.kind == "text" else "")
+        items.append(Item(part.block, message_place(message.role, part_mark)))
     return items
 
 
-def is_exit_command(words: str) -> bool:
+def is_exit_command(text: str) -> bool:
     """Whether this command leaves the client, so that another process continues the session."""
-    return _LEAVES.match(words) is not None
+    return _EXIT_COMMAND.match(text) is not None
 
 
 def client_text(content: Json) -> list[Item]:

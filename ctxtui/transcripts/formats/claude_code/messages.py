@@ -176,9 +176,9 @@ def _note_input(
         at = parse_timestamp(record.timestamp)
         events.append(Happened("interrupt", strip_surrogates(what.interrupted.strip("[]")), thread.id, at, thread.call))
     if thread.id == MAIN:
-        state.about.use_prompt_as_title(what.words)
-    elif what.words and not thread.label:
-        events += state.threads.label(thread, agent or record.agent_id or "", what.words)
+        state.about.use_prompt_as_title(what.typed_text)
+    elif what.typed_text and not thread.label:
+        events += state.threads.label(thread, agent or record.agent_id or "", what.typed_text)
     return events
 
 

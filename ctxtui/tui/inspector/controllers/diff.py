@@ -71,8 +71,8 @@ class DiffController(Controller):
             return
 
         def make() -> DiffList:
+            from ctxtui.analysis.content.changing_blocks import find_changing_blocks
             from ctxtui.analysis.content.diff import compare_contexts
-            from ctxtui.analysis.content.volatile import find_changing_blocks
             from ctxtui.views.lists.diff import DiffList
 
             return DiffList(compare_contexts(*sides), find_changing_blocks(book.session, after[0]))

@@ -210,7 +210,7 @@ class SearchController(Controller):
         if self._tree is not self.state.study.session.tree:
             self._running_finder().search_for(self._pattern)
         elif len(self._tree.blocks) != self._block_count:
-            self._running_finder().search_new()
+            self._running_finder().notify_blocks_added()
         here = self._hits[self._hit_index] if self._hits and self._hit_index is not None else None
         self._count()
         self._hit_index = self._hits.index_of(here) if self._hits and here is not None else None

@@ -57,7 +57,7 @@ class WhyController(EditController):
         scene, reasons = self.panels.scene, self.panels.reasons
         if reasons.shown != self._subject:
             reasons.shown = self._subject
-            self.panels.say_why()
+            self.panels.show_reasons()
         if self._search_subject is not None and self._search_subject != self._subject:
             # The running search is obsolete.
             self._search_subject = None
@@ -114,7 +114,7 @@ class WhyController(EditController):
         if study is not self.state.study:
             return
         self.panels.reasons.groups = groups
-        self.panels.say_why()
+        self.panels.show_reasons()
 
     def _search_cut(self, scene: Scene) -> None:
         """Search for the best safe cut, unless it is known or being searched for."""
@@ -167,7 +167,7 @@ class WhyController(EditController):
         context = self.edits.context_of(scene)
         safe = (one for one in every if not loses_text(context, one.edits))
         self.panels.reasons.set_cut(subject, next(safe, None))
-        self.panels.say_why()
+        self.panels.show_reasons()
 
     # What the keys do
 

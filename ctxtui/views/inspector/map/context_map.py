@@ -20,10 +20,8 @@ class ContextMap(Struct, frozen=True, kw_only=True):
     """Content of the map: `shown` is the category of each pixel, `extent` the tokens of all pixels.
 
     `segments` and `marks` are the cache track, `here` the token of the block under the cursor. With staged edits, `own`
-    are
-    positions of their breakpoints and `break_at` the token where the prefix ends. `limit` describes the window limit
-    and
-    its origin.
+    are positions of their breakpoints and `break_at` the token where the prefix ends. `limit` describes the window
+    limit and its origin.
     """
 
     shown: tuple[int | None, ...]

@@ -46,11 +46,10 @@ def cells(shown: Sequence[int | None], width: int, height: int, whole: bool = Fa
     """The map as `height` rows of `width` cells, filled top to bottom, then left to right.
 
     `shown` is the category index at each pixel, None if free. A cell has two pixels, one above the other; if `whole`,
-    one,
-    drawn as a glyph for terminals without colour.
+    one, drawn as a glyph for terminals without colour.
     """
     if whole:
-        return [[*map(_whole, shown[row::height][:width])] for row in range(height)]
+        return [[*map(_whole_cell, shown[row::height][:width])] for row in range(height)]
     # Pixels alternate between upper and lower.
     halves = ((shown[2 * row :: 2 * height], shown[2 * row + 1 :: 2 * height]) for row in range(height))
     return [[*map(_half, tops[:width], bottoms[:width])] for tops, bottoms in halves]
@@ -65,7 +64,7 @@ def _half(top: int | None, bottom: int | None) -> Cell:
     return Cell("▀", top, bottom)
 
 
-def _whole(category: int | None) -> Cell:
+def _whole_cell(category: int | None) -> Cell:
     if category is None:
         return FREE_CELL
     glyph = {_RESULT: "░", _CALL: "▒"}.get(category, CATEGORY[category].glyph)

@@ -113,7 +113,7 @@ def footnotes(statement: Statement, room: int) -> list[BillLine]:
     if texts := partial_texts(bill):
         fits = [words for words in texts if cells.width(words) <= room - 15]
         shown = [Span(f" {'≥':<13}", "warn"), Span(fits[0] if fits else texts[-1], "dim")]
-        likely = f"Their blocks come to {bill.likely.tokens:,} tokens more by our count."
+        likely = f"By ctxtui's count their blocks have {bill.likely.tokens:,} tokens more."
         bill_lines.append(BillLine(shown, sum=sums.rate(bill.likely.usd or None, bill.likely.tokens) or likely))
     return bill_lines
 
@@ -434,13 +434,14 @@ def format_sum(statement: Statement, *, often: bool = False) -> str:
     amounts, decimals = shown_amounts(bill)
     total = sum(amounts.values())
     terms = [
-        f"{amounts[name]:,.{decimals}f} {name}{_often(bill) if often and name == REWRITES else ''}" for name in amounts
+        f"{amounts[name]:,.{decimals}f} {name}{_describe_rewrites(bill) if often and name == REWRITES else ''}"
+        for name in amounts
     ]
     more = "≥ " if bill.at_least else ""
     return f"{more}${total:,.{decimals}f} = {' + '.join(terms)}"
 
 
-def _often(bill: Bill) -> str:
+def _describe_rewrites(bill: Bill) -> str:
     after_pause = sum(one.cause == TTL for one in bill.rewrites)
     return (
         f" ({len(bill.rewrites)}{f'; {after_pause} after pauses > 5 min' if after_pause else ''})"

@@ -110,9 +110,11 @@ def _tokens(count: int, bold: int) -> Span:
 
 def _calls(weight: BlockWeight) -> str:
     """The calls that contained the block."""
-    if not weight.since:
+    if not weight.first_call:
         return "No call has read it yet."
-    return f"It came with call {weight.since:,}, and {weight.calls:,} call{'' if weight.calls == 1 else 's'} had it."
+    return (
+        f"It came with call {weight.first_call:,}, and {weight.calls:,} call{'' if weight.calls == 1 else 's'} had it."
+    )
 
 
 def _stale(row: HeavyBlock, room: int) -> Span:
@@ -138,7 +140,7 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
     Column(
         "since",
         7,
-        lambda row, _: Span(f"{row.weight.since:,}" if row.weight.since else numbers.NONE, "dim"),
+        lambda row, _: Span(f"{row.weight.first_call:,}" if row.weight.first_call else numbers.NONE, "dim"),
         from_width=_WIDE,
         sum=lambda row: _calls(row.weight),
     ),

@@ -282,10 +282,10 @@ def explain_lost(row: UsageSums) -> str:
     """Explain the cost of misses as a share of the total."""
     if row.uncounted:
         return f"{numbers.many(row.uncounted, 'session')} not counted yet."
-    known = sums.share_of_money(row.lost, row.usd)
+    share_text = sums.share_of_money(row.lost, row.usd)
     if not row.unpriced_misses:
-        return known
-    return f"{known} The price of {numbers.many(row.unpriced_misses, 'miss', 'misses')} is not known.".strip()
+        return share_text
+    return f"{share_text} The price of {numbers.many(row.unpriced_misses, 'miss', 'misses')} is not known.".strip()
 
 
 def explain_cost(row: UsageSums) -> str:
@@ -360,12 +360,12 @@ def explain_missing_side(stats: Stats, change: str) -> str:
     kind = change.partition("=")[0] + "="
     available = [safe_text.one_line(seen.words, 60) for seen in stats.changes]
     available = [words for words in available if words.startswith(kind)] or available
-    named = (
+    known_changes = (
         f" Known: {', '.join(available[:MAX_NAMED_CHANGES])}{', ...' if len(available) > MAX_NAMED_CHANGES else ''}."
         if available
         else ""
     )
-    return f"No call on one of the two sides, so there is nothing to compare.{named}"
+    return f"One of the two sides has no call, so there is nothing to compare.{known_changes}"
 
 
 MAX_NAMED_CHANGES: Final = 6

@@ -17,7 +17,7 @@ async def test_one_key_reads_another_shows_all_panes_again() -> None:
         await pilot.press("semicolon")
         await pilot.pause(0.05)
         assert time.perf_counter() - began < 2.0
-        assert screen.panels.is_reading and not screen.panels.shows("context")
+        assert screen.panels.is_reading and not screen.panels.has_space_for("context")
         assert transcript.size.width == 100 and transcript.node == node
         assert "reading" in text(screen)
         # To the other end, where no height is known yet, and by pages.
@@ -30,4 +30,4 @@ async def test_one_key_reads_another_shows_all_panes_again() -> None:
         node = transcript.node
         await pilot.press("escape")
         await pilot.pause(0.05)
-        assert not screen.panels.is_reading and screen.panels.shows("context") and transcript.node == node
+        assert not screen.panels.is_reading and screen.panels.has_space_for("context") and transcript.node == node

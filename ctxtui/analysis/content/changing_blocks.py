@@ -14,10 +14,10 @@ from ctxtui.core.tree import Tree
 
 
 class ChangingBlock(Struct, frozen=True):
-    """A block whose content changed: the `nodes` of its versions in order.
+    """A block whose content changed. Everything after it leaves the cached prefix at every change.
 
-    `calls` are the calls (from 1) that began each. Everything after such a block leaves the cached prefix at
-    every change.
+    `nodes`: its versions, in order.
+    `calls`: number (from 1) of the first call with each version.
     """
 
     nodes: tuple[int, ...]
@@ -32,8 +32,8 @@ class ChangingBlock(Struct, frozen=True):
 def find_changing_blocks(session: Session, thread: str) -> list[ChangingBlock]:
     """Blocks of a thread's contexts that changed in place, the most frequent first.
 
-    A context that begins an epoch (compaction, another model) is new: nothing in it counts as changed. Time grows
-    with the blocks that each call adds to the previous one.
+    A context that begins an epoch (compaction, another model) is new: nothing in it counts as changed. The cost
+    is linear in the blocks that each call adds.
     """
     tree, calls = session.tree, session.thread_calls(thread)
     chains: dict[int, tuple[list[int], list[int]]] = {}
@@ -46,37 +46,39 @@ def find_changing_blocks(session: Session, thread: str) -> list[ChangingBlock]:
         shared = tree.common(before.sent_head, call.sent_head)
         if shared == before.sent_head:
             continue
-        moved: dict[int, tuple[list[int], list[int]]] = {}
-        for old, new, same in _pairs(tree, _rows(tree, before.sent_head, shared), _rows(tree, call.sent_head, shared)):
+        continued: dict[int, tuple[list[int], list[int]]] = {}
+        for old, new, same in _pair_blocks(
+            tree, _content_nodes(tree, before.sent_head, shared), _content_nodes(tree, call.sent_head, shared)
+        ):
             chain = chains.pop(old, None)
             if not same:
                 if chain is None:
-                    chain = ([old], [_first_with(tree, calls, old)])
+                    chain = ([old], [_first_call_containing(tree, calls, old)])
                     changed.append(chain)
                 chain[0].append(new)
                 chain[1].append(number)
             if chain is not None:
-                moved[new] = chain
-        chains.update(moved)
+                continued[new] = chain
+        chains.update(continued)
     blocks = [ChangingBlock(tuple(nodes), tuple(numbers)) for nodes, numbers in changed]
-    return sorted(blocks, key=lambda one: -one.changes)
+    return sorted(blocks, key=lambda block: -block.changes)
 
 
-def _first_with(tree: Tree, calls: Sequence[Call], node: int) -> int:
+def _first_call_containing(tree: Tree, calls: Sequence[Call], node: int) -> int:
     return next(number for number, call in enumerate(calls, 1) if tree.holds(call.sent_head, node))
 
 
-def _rows(tree: Tree, head: int, after: int) -> list[int]:
+def _content_nodes(tree: Tree, head: int, after: int) -> list[int]:
     return [node for node in tree.path(head, after) if tree[node].block.kind != HEADER]
 
 
-def _pairs(tree: Tree, olds: Sequence[int], news: Sequence[int]) -> list[tuple[int, int, bool]]:
-    """Pair blocks that are the same in both, and those that are two versions of one."""
-    pairs_ = []
+def _pair_blocks(tree: Tree, olds: Sequence[int], news: Sequence[int]) -> list[tuple[int, int, bool]]:
+    """Pair the blocks of two calls (old node, new node, whether unchanged): equal ones, and two versions of one."""
+    node_pairs = []
     for (start, end), (first, last), equal in matching_ranges(tree, tree, olds, news):
         if equal:
-            pairs_ += [(a, b, True) for a, b in zip(olds[start:end], news[first:last], strict=True)]
+            node_pairs += [(a, b, True) for a, b in zip(olds[start:end], news[first:last], strict=True)]
         else:
             pairs = match_versions(tree, tree, olds[start:end], news[first:last])
-            pairs_ += [(olds[start + i], news[first + j], False) for i, j in pairs]
-    return pairs_
+            node_pairs += [(olds[start + i], news[first + j], False) for i, j in pairs]
+    return node_pairs
