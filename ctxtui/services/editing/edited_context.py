@@ -182,7 +182,7 @@ def build_request_body(edited: EditedContext, form: str = "") -> Outgoing:
     dialect = (form or edited.form).replace("-", "_")
     takes = edited.limits._replace(prefill=edited.limits.prefill or edited.after)
     spelled = skeleton_of(edited.session.tree, call, edited.context.head)
-    return encode_outgoing(edited.applied, spelled, dialect=dialect, model=model, takes=takes)
+    return encode_outgoing(edited.applied, spelled, dialect=dialect, model=model, limits=takes)
 
 
 def write_own_format(edited: EditedContext) -> bytes:

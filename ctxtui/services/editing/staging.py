@@ -161,8 +161,8 @@ class StagingArea:
         usage, (done, total) = scene.call.usage, self.study.progress
         return usage is not None and usage.has_cache and done >= total and self.is_ready(scene, later)
 
-    def _next_request(self, scene: Scene, under: Applied, later: Later, *, live: bool) -> PricedRequest | None:
-        return self._next.of(scene, self.context(scene), under, later, live=live)
+    def _next_request(self, scene: Scene, applied: Applied, later: Later, *, live: bool) -> PricedRequest | None:
+        return self._next.of(scene, self.context(scene), applied, later, live=live)
 
     def overlay(self, thread: str) -> ThreadEdits:
         """The edits of `thread`. Raises `CtxtuiError` if the database cannot be read."""
