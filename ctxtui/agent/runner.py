@@ -85,12 +85,14 @@ class Surroundings(Struct, kw_only=True):
 class Runner:
     """Runs the turns of `conversation` with `line` and `tools`. User actions go to `feed`."""
 
-    def __init__(self, conversation: Conversation, tools: Tools, line: ProviderLine, around: Surroundings) -> None:
+    def __init__(
+        self, conversation: Conversation, tools: Tools, line: ProviderLine, surroundings: Surroundings
+    ) -> None:
         self.conversation = conversation
         self.tools = tools
         self.line = line
         self.state = TurnState()
-        self._around = around
+        self._around = surroundings
         self.draft: Draft | None = None
         """The last built request."""
         self._task: asyncio.Task[None] | None = None

@@ -212,17 +212,17 @@ class Book:
         """Whole tokens of one category in the context `node`."""
         return self.whole_tokens(model).category_tokens(node, category)
 
-    def read_sums(self, model: str, head: int, gone: Absences) -> tuple[int, ...]:
+    def read_sums(self, model: str, head: int, absences: Absences) -> tuple[int, ...]:
         """Whole tokens per category index that `model` reads of the context `head`.
 
-        Leaves out the blocks that are `gone`, and earlier turns' thinking if the provider drops it.
+        Leaves out the blocks of `absences`, and earlier turns' thinking if the provider drops it.
         """
         sums = list(self.sums(model, head))
         start = self.session.tree[head].turn_start
         if start != ROOT and self.card(model).strips_thinking:
             sums[_THINKING] -= self.category_tokens(model, self.session.tree[start].parent, _THINKING)
-        if gone:
-            sums = [n - less for n, less in zip(sums, self.contexts.tokens(model, head, gone), strict=True)]
+        if absences:
+            sums = [n - less for n, less in zip(sums, self.contexts.tokens(model, head, absences), strict=True)]
         return tuple(sums)
 
     def block_tokens(self, model: str, node: int) -> int:

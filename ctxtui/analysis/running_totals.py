@@ -183,22 +183,24 @@ class RunningTotals:
         parts = [others.by_category(node), *([thoughts.by_category(node, start)] if node >= start else [])]
         return tuple(n - sum(less) for n, *less in zip(sums, *parts, strict=True))
 
-    def _absent(self, gone: Absences) -> tuple[_AbsentTotals, _AbsentTotals]:
-        """Totals that the absences `gone` remove from a context: thinking, and everything else."""
+    def _absent(self, absences: Absences) -> tuple[_AbsentTotals, _AbsentTotals]:
+        """Totals that `absences` remove from a context: thinking, and everything else."""
         cached, version, thoughts, others = self._gone
-        if cached is not gone or version != self.version:
+        if cached is not absences or version != self.version:
             thoughts, others = (
-                self._absent_totals([n for n in gone.by_node if (self._tree[n].category == _THINKING) == thought], gone)
+                self._absent_totals(
+                    [n for n in absences.by_node if (self._tree[n].category == _THINKING) == thought], absences
+                )
                 for thought in (True, False)
             )
-            self._gone = (gone, self.version, thoughts, others)
+            self._gone = (absences, self.version, thoughts, others)
         return thoughts, others
 
-    def _absent_totals(self, nodes: list[int], gone: Absences) -> _AbsentTotals:
+    def _absent_totals(self, nodes: list[int], absences: Absences) -> _AbsentTotals:
         parts = [dict(self._book.block_tokens_by_category(self._model, node)) for node in nodes]
         for node, part in zip(nodes, parts, strict=True):
             # The replacement of a cleared result is still read.
-            part[next(iter(part))] -= min(gone.by_node[node].left, sum(part.values()))
+            part[next(iter(part))] -= min(absences.by_node[node].left, sum(part.values()))
         return _AbsentTotals(nodes, parts)
 
 

@@ -480,58 +480,58 @@ _MAX_SUMMARY_LINES: Final = 200
 _FILLER: Final = ("offline", "text", "that", "no", "model", "wrote", "and", "nobody", "needs", "to", "read")
 
 
-def answer(talk: ScriptTask, options: AnswerOptions) -> ModelAnswer:
-    """The answer to `talk`."""
-    intents = parse_intents(talk.task)
-    calls = _next_calls(talk, options, intents)
+def answer(task: ScriptTask, options: AnswerOptions) -> ModelAnswer:
+    """The answer to `task`."""
+    intents = parse_intents(task.task)
+    calls = _next_calls(task, options, intents)
     if calls:
         calls_text = ", ".join(" ".join(unwrap_script(call.name, call.arguments_text)) for call in calls)
         parts: list[Part] = [Words(f"I call {calls_text}.")] if not options.forced_tool else []
         return ModelAnswer(
-            (*_thought(f"To do: {shorten(talk.task)!r}. {calls_text} fits.", options), *parts, *calls), CALLS
+            (*_thought(f"To do: {shorten(task.task)!r}. {calls_text} fits.", options), *parts, *calls), CALLS
         )
-    if _SUMMARY_ASKED.search(talk.task):
-        text = f"{SELF}. So far:\n{summarize(talk, task=False)}"
-        text = f"<summary>\n{text}\n</summary>" if "<summary>" in talk.task else text
+    if _SUMMARY_ASKED.search(task.task):
+        text = f"{SELF}. So far:\n{summarize(task, task=False)}"
+        text = f"<summary>\n{text}\n</summary>" if "<summary>" in task.task else text
     elif options.schema is not None:
-        text = dump_text(make_instance(options.schema, shorten(talk.task) or "offline"))
+        text = dump_text(make_instance(options.schema, shorten(task.task) or "offline"))
     else:
-        text = _answer_text(talk, options, intents)
-    return ModelAnswer((*_thought(f"Nothing left to call for {shorten(talk.task)!r}; I quote.", options), Words(text)))
+        text = _answer_text(task, options, intents)
+    return ModelAnswer((*_thought(f"Nothing left to call for {shorten(task.task)!r}; I quote.", options), Words(text)))
 
 
 def _thought(text: str, options: AnswerOptions) -> tuple[Thought, ...]:
     return (Thought(f"{SELF}. {text}"),) if options.thinks else ()
 
 
-def _next_calls(talk: ScriptTask, options: AnswerOptions, intents: Sequence[Intent]) -> list[AnsweredCall]:
+def _next_calls(task: ScriptTask, options: AnswerOptions, intents: Sequence[Intent]) -> list[AnsweredCall]:
     """The calls of the next step that is not done; after the last one, the tool that ends the task."""
-    silent = _SUMMARY_ASKED.search(talk.task) or _TEXT_ONLY.search(talk.task)
-    if not options.may_call or not talk.tools or (silent and not options.forced_tool):
+    silent = _SUMMARY_ASKED.search(task.task) or _TEXT_ONLY.search(task.task)
+    if not options.may_call or not task.tools or (silent and not options.forced_tool):
         return []
     tools = [
         tool
-        for tool in talk.tools
+        for tool in task.tools
         if options.forced_tool in ("", "*", tool.name)
         or (isinstance(tool, ToolOffer) and tool.code == options.forced_tool)
     ]
     fitting = [
-        (intent, made) for intent in intents for made in (find_call(_resolve(intent, talk), tools),) if made is not None
+        (intent, made) for intent in intents for made in (find_call(_resolve(intent, task), tools),) if made is not None
     ]
-    remaining = fitting[talk.call_count :]
+    remaining = fitting[task.call_count :]
     step = [made for intent, made in remaining if intent.step == remaining[0][0].step]
-    last = _last_tool(talk, options, tools) if not step else None
+    last = _last_tool(task, options, tools) if not step else None
     if last is not None:
         # The answer if it takes one text, else the simplest value of its schema.
         alone = len(_properties(last)) == 1 and _ends_task(last)
-        text = _answer_text(talk, options, intents) if alone else shorten(strip_quotes(talk.task)) or "offline"
+        text = _answer_text(task, options, intents) if alone else shorten(strip_quotes(task.task)) or "offline"
         step = [make_call(last, make_instance(last.schema, text))]
     return step if options.parallel else step[:1]
 
 
-def _last_tool(talk: ScriptTask, options: AnswerOptions, tools: Sequence[Definition]) -> Definition | None:
+def _last_tool(task: ScriptTask, options: AnswerOptions, tools: Sequence[Definition]) -> Definition | None:
     """The final tool: the one that takes the answer, once; else any if a call is required."""
-    called = Counter(outcome.name for outcome in talk.outcomes)
+    called = Counter(outcome.name for outcome in task.outcomes)
     ends = next((tool for tool in tools if _ends_task(tool)), None)
     if ends is not None and (not called[ends.name] or options.forced_tool):
         return ends
@@ -539,20 +539,20 @@ def _last_tool(talk: ScriptTask, options: AnswerOptions, tools: Sequence[Definit
     return min(tools, key=lambda tool: called[tool.name], default=None) if options.forced_tool else None
 
 
-def _resolve(intent: Intent, talk: ScriptTask) -> Intent:
+def _resolve(intent: Intent, task: ScriptTask) -> Intent:
     """Resolve "it": the first returned path; for searches in "it", the last requested one."""
     if not intent.has_reference:
         return intent
     returned_paths, requested_paths = (
         list(dict.fromkeys(path for text in texts for path in _PATH.findall(text)))
-        for texts in ([outcome.text for outcome in talk.outcomes], [outcome.arguments for outcome in talk.outcomes])
+        for texts in ([outcome.text for outcome in task.outcomes], [outcome.arguments for outcome in task.outcomes])
     )
     subject = returned_paths[0] if returned_paths and _PRONOUN.match(intent.subject) else intent.subject
     place = (requested_paths or returned_paths or [intent.place])[-1] if _PRONOUN.match(intent.place) else intent.place
     return replace(intent, subject=subject, place=place)
 
 
-def _answer_text(talk: ScriptTask, options: AnswerOptions, intents: Sequence[Intent]) -> str:
+def _answer_text(task: ScriptTask, options: AnswerOptions, intents: Sequence[Intent]) -> str:
     requested = next((intent for intent in intents if intent.verb == "say"), None)
     if requested is not None:
         # As many words as requested.
@@ -561,19 +561,19 @@ def _answer_text(talk: ScriptTask, options: AnswerOptions, intents: Sequence[Int
             return " ".join(_FILLER[n % len(_FILLER)] for n in range(min(int(number), 200_000)))
         return requested.subject or "nothing"
     sender = SELF + (f", with the rules of {options.simulated_model}" if options.simulated_model else "")
-    quoted = _quote_lines(talk)
-    if talk.outcomes:
-        return "\n".join([f"{sender}. What came back:", *map(_report_outcome, talk.outcomes), *quoted])
+    quoted = _quote_lines(task)
+    if task.outcomes:
+        return "\n".join([f"{sender}. What came back:", *map(_report_outcome, task.outcomes), *quoted])
     notes = [intent.subject for intent in intents if intent.verb == "remember"]
     if notes:
         return f"{sender}. Noted, as long as it stands in the context: {'; '.join(notes)}."
     if intents:
         verbs = ", ".join(sorted({intent.verb for intent in intents}))
-        return f"{sender}. I would {verbs}, but no tool offered fits: {format_names(talk.tools)}."
+        return f"{sender}. I would {verbs}, but no tool offered fits: {format_names(task.tools)}."
     if quoted:
         return "\n".join([f"{sender}.", *quoted])
     return (
-        f"{sender}. I understand {SKILLS}, one after the other with `then`. Tools offered: {format_names(talk.tools)}."
+        f"{sender}. I understand {SKILLS}, one after the other with `then`. Tools offered: {format_names(task.tools)}."
     )
 
 
@@ -586,10 +586,10 @@ def _report_outcome(outcome: ToolOutcome) -> str:
     return f"- {outcome.name} {outcome.arguments}: {count}, `{shorten(first)}`"
 
 
-def _quote_lines(talk: ScriptTask) -> list[str]:
+def _quote_lines(task: ScriptTask) -> list[str]:
     """The lines that share most words with the task, best first: from results, else from the context."""
-    sources = [(f"{outcome.name} {outcome.arguments}", outcome.text) for outcome in talk.outcomes] or talk.earlier_texts
-    words = dict.fromkeys(_WORD.findall(talk.task.lower()))
+    sources = [(f"{outcome.name} {outcome.arguments}", outcome.text) for outcome in task.outcomes] or task.earlier_texts
+    words = dict.fromkeys(_WORD.findall(task.task.lower()))
     task_words = {*[word for word in words if word not in _STOP and len(word) > 1][:_MAX_WORDS]}
     lines = [(source, line) for source, text in sources for line in text.splitlines()] if task_words else []
     shared_words = [_shared_words(line.lower(), task_words) for _, line in lines]

@@ -172,7 +172,7 @@ class Provider:
             for item in dropped.response["output"]:
                 self.items.pop(item["id"], None)
 
-    def make_answer(self, request: Request, talk: ScriptTask, options: AnswerOptions) -> ModelAnswer:
-        """The answer to `talk`: from a recording or script if it has one."""
+    def make_answer(self, request: Request, task: ScriptTask, options: AnswerOptions) -> ModelAnswer:
+        """The answer to `task`: from a recording or script if it has one."""
         played = self.playback.answer(request) if self.playback is not None else None
-        return played or answer(talk, options)
+        return played or answer(task, options)

@@ -96,13 +96,13 @@ def _call(value: Json) -> AnsweredCall:
     return AnsweredCall(name, here.get("input", {}))
 
 
-def _with_offered_names(answer: ModelAnswer, talk: ScriptTask) -> ModelAnswer:
-    """Rename the called tools to those that `talk` offers.
+def _with_offered_names(answer: ModelAnswer, task: ScriptTask) -> ModelAnswer:
+    """Rename the called tools to those that `task` offers.
 
     A name that is not offered matches the one tool that ends with it (``read_graph`` for ``mcp__memory__read_graph``),
     so that a script works with every client.
     """
-    offered = [tool.name for tool in talk.tools]
+    offered = [tool.name for tool in task.tools]
 
     def rename(part: Part) -> Part:
         if not isinstance(part, AnsweredCall) or part.name in offered:

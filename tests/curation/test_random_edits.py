@@ -59,7 +59,7 @@ def test_no_sequence_of_edits_makes_a_request_that_is_refused(dialect: str) -> N
             refused += 1
             continue
         out = encode_outgoing(
-            applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.request_limits
+            applied, request.skeleton, dialect=dialect, model=body["model"], limits=card.request_limits
         )
         strict = [f"{r.rule}: {r.message}" for r in STRICT[dialect](canonical.loads(out.body))]
         if strict or out.violations:
@@ -80,7 +80,7 @@ def test_thinking_that_does_not_fit_may_be_left_to_the_provider_to_drop() -> Non
         if applied.refused:
             continue
         out = encode_outgoing(
-            applied, request.skeleton, dialect="anthropic", model=body["model"], takes=RequestLimits(prefill=False)
+            applied, request.skeleton, dialect="anthropic", model=body["model"], limits=RequestLimits(prefill=False)
         )
         left += bool(applied.withheld)
         value = canonical.loads(out.body)

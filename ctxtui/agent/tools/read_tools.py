@@ -39,8 +39,8 @@ def decode_text(data: bytes, path: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _read_file(where: Workspace, arguments: Mapping[str, Json]) -> str:
-    text = decode_text(where.read(arguments["path"]), arguments["path"])
+def _read_file(workspace: Workspace, arguments: Mapping[str, Json]) -> str:
+    text = decode_text(workspace.read(arguments["path"]), arguments["path"])
     lines = text.splitlines()
     first = max(1, arguments.get("offset", 1))
     most = max(1, arguments.get("limit", _DEFAULT_LINES))
@@ -53,15 +53,15 @@ def _read_file(where: Workspace, arguments: Mapping[str, Json]) -> str:
     return shorten(shown, "give offset and limit") + more
 
 
-def _list_dir(where: Workspace, arguments: Mapping[str, Json]) -> str:
-    return shorten("\n".join(where.entries(arguments.get("path", ""))) or "(empty)", "list a folder below")
+def _list_dir(workspace: Workspace, arguments: Mapping[str, Json]) -> str:
+    return shorten("\n".join(workspace.entries(arguments.get("path", ""))) or "(empty)", "list a folder below")
 
 
-def _find(where: Workspace, arguments: Mapping[str, Json]) -> str:
+def _find(workspace: Workspace, arguments: Mapping[str, Json]) -> str:
     pattern = arguments["pattern"]
     whole = pattern if "/" in pattern or "*" in pattern or "?" in pattern else f"*{pattern}*"
     matches: list[str] = []
-    for path in where.files(arguments.get("path", ""), SKIPPED):
+    for path in workspace.files(arguments.get("path", ""), SKIPPED):
         if fnmatch(path, whole) or fnmatch(path.rpartition("/")[2], whole):
             matches.append(path)
             if len(matches) > _MAX_MATCHES:
@@ -71,11 +71,11 @@ def _find(where: Workspace, arguments: Mapping[str, Json]) -> str:
     return "\n".join(matches) or f"no file fits {pattern}"
 
 
-def _grep(where: Workspace, arguments: Mapping[str, Json]) -> str:
+def _grep(workspace: Workspace, arguments: Mapping[str, Json]) -> str:
     pattern = _compile(arguments["pattern"], arguments.get("ignore_case", False))
     matches: list[str] = []
     try:
-        for line in _hits(where, pattern, arguments.get("path", ""), arguments.get("glob", "*")):
+        for line in _hits(workspace, pattern, arguments.get("path", ""), arguments.get("glob", "*")):
             matches.append(line)
             if len(matches) > _MAX_MATCHES:
                 return "\n".join(
@@ -110,13 +110,13 @@ def _compile(text: str, ignore_case: bool) -> Any:
         raise BadInput(f"not a regular expression: {error}", place="grep") from error
 
 
-def _hits(where: Workspace, pattern: Any, path: str, glob: str) -> Iterator[str]:
+def _hits(workspace: Workspace, pattern: Any, path: str, glob: str) -> Iterator[str]:
     left = _MAX_MATCH_S
-    for name in where.files(path, SKIPPED):
+    for name in workspace.files(path, SKIPPED):
         if not (fnmatch(name, glob) or fnmatch(name.rpartition("/")[2], glob)):
             continue
         try:
-            text = decode_text(where.read(name), name)
+            text = decode_text(workspace.read(name), name)
         except (CtxtuiError, OSError):
             continue
         began = time.monotonic()
@@ -183,7 +183,7 @@ NAME: Final = "recall"
 def make_recall(contents: Contents) -> Tool:
     """Make the tool that returns the content of a reference, ``{{REF:name}}``."""
 
-    def run(where: Workspace, given: Mapping[str, Json]) -> str:
+    def run(workspace: Workspace, given: Mapping[str, Json]) -> str:
         name = str(given["name"]).removeprefix("{{REF:").removesuffix("}}")
         held = contents()
         if name not in held:

@@ -20,8 +20,10 @@ class ChangedMeanwhile(CtxtuiError):
     """The path or file changed after it was shown to the user."""
 
 
-def _make_plan(where: Workspace, given_path: str, before: bytes | None, after: bytes, result_text: str) -> PlannedWrite:
-    place = where.resolve(given_path)
+def _make_plan(
+    workspace: Workspace, given_path: str, before: bytes | None, after: bytes, result_text: str
+) -> PlannedWrite:
+    place = workspace.resolve(given_path)
     return PlannedWrite(
         path=str(place),
         given_path=given_path,
@@ -32,22 +34,22 @@ def _make_plan(where: Workspace, given_path: str, before: bytes | None, after: b
     )
 
 
-def _plan_write(where: Workspace, arguments: Mapping[str, Json]) -> PlannedWrite:
+def _plan_write(workspace: Workspace, arguments: Mapping[str, Json]) -> PlannedWrite:
     path = arguments["path"]
-    where.check_writable(path)
+    workspace.check_writable(path)
     after = arguments["content"].encode("utf-8", "replace")
     try:
-        before: bytes | None = where.read(path)
+        before: bytes | None = workspace.read(path)
     except FileNotFoundError:
         before = None
     result_text = f"{'created' if before is None else 'replaced'} {{path}} ({len(after):,} bytes)"
-    return _make_plan(where, path, before, after, result_text)
+    return _make_plan(workspace, path, before, after, result_text)
 
 
-def _plan_edit(where: Workspace, arguments: Mapping[str, Json]) -> PlannedWrite:
+def _plan_edit(workspace: Workspace, arguments: Mapping[str, Json]) -> PlannedWrite:
     path, old, new = arguments["path"], arguments["old"], arguments["new"]
     # Invalid UTF-8 is preserved.
-    data = where.read(path)
+    data = workspace.read(path)
     decode_text(data, path)
     text = data.decode("utf-8", "surrogateescape")
     count = text.count(old) if old else 0
@@ -58,17 +60,17 @@ def _plan_edit(where: Workspace, arguments: Mapping[str, Json]) -> PlannedWrite:
     if count > 1 and not arguments.get("all"):
         raise BadInput(f"old is {count} times in the file", place=path, way_out="give more of it, or set all")
     after = text.replace(old, new).encode("utf-8", "surrogateescape")
-    return _make_plan(where, path, data, after, f"replaced {count} place{'s' if count != 1 else ''} in {{path}}")
+    return _make_plan(workspace, path, data, after, f"replaced {count} place{'s' if count != 1 else ''} in {{path}}")
 
 
-def execute_plan(where: Workspace, planned: PlannedWrite) -> str:
+def execute_plan(workspace: Workspace, planned: PlannedWrite) -> str:
     """Do the planned write, to the planned path, and nothing else.
 
     Raises `ChangedMeanwhile`, and what writing raises.
     """
-    if where.resolve(planned.given_path) != Path(planned.path):
+    if workspace.resolve(planned.given_path) != Path(planned.path):
         raise ChangedMeanwhile("the path leads elsewhere by now", place=planned.given_path, way_out="ask again")
-    if not where.write(planned.path, planned.after, planned.before):
+    if not workspace.write(planned.path, planned.after, planned.before):
         raise ChangedMeanwhile("the file changed meanwhile", place=planned.path, way_out="read it and ask again")
     return planned.result_text
 

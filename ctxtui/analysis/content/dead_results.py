@@ -63,19 +63,19 @@ class DeadWeight(Struct, frozen=True):
 
 
 def find_dead_results(
-    tree: Tree, calls: Sequence[Call], stays: BlockLifetimes, own: Callable[[int], int]
+    tree: Tree, calls: Sequence[Call], lifetimes: BlockLifetimes, own: Callable[[int], int]
 ) -> DeadWeight:
-    """Find the dead results of a thread's `calls`, which `stays` has processed.
+    """Find the dead results of a thread's `calls`, which `lifetimes` has processed.
 
     `own` gives a node's tokens.
     """
-    quotes = _find_quotes(tree, calls, stays)
+    quotes = _find_quotes(tree, calls, lifetimes)
     dead, judged, unjudged, carried = [], 0, 0, 0
-    for node in stays.all_nodes():
+    for node in lifetimes.all_nodes():
         tokens = own(node) if tree[node].category in _RESULTS and tree[node].block.kind != HEADER else 0
         if tokens < MIN_TOKENS:
             continue
-        entered, stayed = stays.first_call(node) or 0, stays.count_calls(node, len(calls))
+        entered, stayed = lifetimes.first_call(node) or 0, lifetimes.count_calls(node, len(calls))
         if not quotes.holds.get(node) or len(calls) - entered < MIN_CALLS:
             unjudged += 1
             continue
@@ -131,10 +131,10 @@ class _Quotes:
         return literals
 
 
-def _find_quotes(tree: Tree, calls: Sequence[Call], stays: BlockLifetimes) -> _Quotes:
+def _find_quotes(tree: Tree, calls: Sequence[Call], lifetimes: BlockLifetimes) -> _Quotes:
     entering: dict[int, list[int]] = {}
-    for node in stays.all_nodes():
-        entering.setdefault(stays.first_call(node) or 0, []).append(node)
+    for node in lifetimes.all_nodes():
+        entering.setdefault(lifetimes.first_call(node) or 0, []).append(node)
     quotes = _Quotes(tree)
     for index, call in enumerate(calls):
         quotes.add_blocks(entering.get(index, ()))

@@ -82,11 +82,11 @@ class DiffSide(Struct, frozen=True):
 
 def first_call_numbers(side: DiffSide) -> Callable[[int], int]:
     """Return a function from a node of the side to the first call (from 1) of the thread that held it."""
-    stays = BlockLifetimes(side.tree)
-    stays.advance(side.book.session.thread_calls(side.chosen.thread) or [side.chosen.call])
+    lifetimes = BlockLifetimes(side.tree)
+    lifetimes.advance(side.book.session.thread_calls(side.chosen.thread) or [side.chosen.call])
 
     def number(node: int) -> int:
-        first = stays.first_call(node)
+        first = lifetimes.first_call(node)
         return side.chosen.number if first is None else first + 1
 
     return number

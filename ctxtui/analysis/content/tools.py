@@ -139,27 +139,27 @@ class ToolUse:
         return not self._found.isdisjoint(tool_spellings(server, name))
 
 
-def tool_calls(stays: BlockLifetimes, tree: Tree) -> Iterator[tuple[int, int]]:
+def tool_calls(lifetimes: BlockLifetimes, tree: Tree) -> Iterator[tuple[int, int]]:
     """Yield every tool call of a thread once, even if it was removed later.
 
     Each with its node and the number (from 0) of the call that made it, or probably made it if the answer is not
     recorded.
     """
-    for node in stays.all_nodes():
+    for node in lifetimes.all_nodes():
         if tree[node].category == _CALL:
-            number, first = stays.answering_call(node), stays.first_call(node) or 0
+            number, first = lifetimes.answering_call(node), lifetimes.first_call(node) or 0
             yield node, max(0, first - 1) if number is None else number
-    for node in stays.answer_nodes():
-        number = stays.answering_call(node)
-        if tree[node].category == _CALL and stays.first_call(node) is None and number is not None:
+    for node in lifetimes.answer_nodes():
+        number = lifetimes.answering_call(node)
+        if tree[node].category == _CALL and lifetimes.first_call(node) is None and number is not None:
             yield node, number
 
 
 def count_tool_calls(tree: Tree, calls: Sequence[Call]) -> Counter[tuple[str, str]]:
     """Count the calls of each tool, by (server, name), in `calls` including their answers."""
-    stays = BlockLifetimes(tree)
-    stays.advance(calls)
-    return Counter(called_tool(tree[node].block) for node, _ in tool_calls(stays, tree))
+    lifetimes = BlockLifetimes(tree)
+    lifetimes.advance(calls)
+    return Counter(called_tool(tree[node].block) for node, _ in tool_calls(lifetimes, tree))
 
 
 def _server(name: str, tools: Iterable[ToolFigures]) -> ToolServer:

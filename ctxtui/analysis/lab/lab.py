@@ -14,16 +14,16 @@ Progress = Callable[[int, int], bool]
 
 
 class Experiment:
-    """The session of `bench` under each of `variants`; everything in its book must be counted.
+    """The session of `inputs` under each of `variants`; everything in its book must be counted.
 
     Iterating simulates the calls and yields the number done; then `runs` has the results, in the order of the
     variants.
     """
 
-    def __init__(self, bench: LabInputs, variants: Sequence[Variant]) -> None:
-        self._bench = bench
-        self._passes = [VariantPass(bench, variant) for variant in variants]
-        self.total = len(simulated_calls(bench.book.session))
+    def __init__(self, inputs: LabInputs, variants: Sequence[Variant]) -> None:
+        self._bench = inputs
+        self._passes = [VariantPass(inputs, variant) for variant in variants]
+        self.total = len(simulated_calls(inputs.book.session))
         self.runs: list[VariantRun] = []
 
     def __iter__(self) -> Iterator[int]:
@@ -38,10 +38,10 @@ class Experiment:
 
 
 def run_experiment(
-    bench: LabInputs, variants: Sequence[Variant], progress: Progress = lambda done, of: True
+    inputs: LabInputs, variants: Sequence[Variant], progress: Progress = lambda done, of: True
 ) -> list[VariantRun]:
     """Run an experiment at once; empty if `progress` stops it."""
-    running = Experiment(bench, variants)
+    running = Experiment(inputs, variants)
     for done in running:
         if not progress(done, running.total):
             return []

@@ -14,14 +14,14 @@ from ctxtui.core.call import Call
 from ctxtui.core.usage import WRITES, Usage
 
 
-def apply_to_record(bench: LabInputs, plain: VariantRun, run: VariantRun) -> VariantRun:
+def apply_to_record(inputs: LabInputs, plain: VariantRun, run: VariantRun) -> VariantRun:
     """Change the reports of the calls of `run` by the differences between `run` and `plain`.
 
     `plain` is the recording in the same simulated cache. Without a difference, a call keeps its report and paid
     cost. A call without a report stays simulated.
     """
     own = {call.id: call for call in plain.calls}
-    return replace(run, calls=tuple(_apply_to_call(bench, own[call.id], call, run.variant) for call in run.calls))
+    return replace(run, calls=tuple(_apply_to_call(inputs, own[call.id], call, run.variant) for call in run.calls))
 
 
 class MarkerRuns(NamedTuple):
@@ -45,19 +45,19 @@ class MarkerRuns(NamedTuple):
 NO_MARKER_RUNS: Final = MarkerRuns(VariantRun(variant=Variant(), calls=(), models=()), {})
 
 
-def _apply_to_call(bench: LabInputs, plain: VariantCall, under: VariantCall, variant: Variant) -> VariantCall:
-    recorded = bench.book.session.calls[under.id]
+def _apply_to_call(inputs: LabInputs, plain: VariantCall, under: VariantCall, variant: Variant) -> VariantCall:
+    recorded = inputs.book.session.calls[under.id]
     report = recorded.usage
     if report is None or not report.input:
         return under
     total = max(0, report.input + under.context - plain.context)
-    call = bench.as_model(recorded, variant.model)
+    call = inputs.as_model(recorded, variant.model)
     if variant.cache == RECORDED and call is recorded and not (plain.rewrites and not under.rewrites):
         usage = _usage_under_edits(report, plain, under)
         total = usage.input if usage is not None else total
     else:
         usage = _adjust_usage(report, total, plain.usage, under.usage)
-    usd = _usd(bench, recorded, call, usage) if usage is not None else None
+    usd = _usd(inputs, recorded, call, usage) if usage is not None else None
     return replace(
         under,
         context=total,
@@ -66,7 +66,7 @@ def _apply_to_call(bench: LabInputs, plain: VariantCall, under: VariantCall, var
         fresh=usage.fresh if usage is not None else None,
         usage=usage,
         usd=usd,
-        over=0 < bench.usable(call) < total,
+        over=0 < inputs.usable(call) < total,
     )
 
 
@@ -78,18 +78,18 @@ def _usage_under_edits(report: Usage, plain: VariantCall, under: VariantCall) ->
     return reduce_usage(report, under.less, under.usage if breaks else None) if breaks or any(under.less) else report
 
 
-def _usd(bench: LabInputs, recorded: Call, call: Call, usage: Usage) -> float | None:
+def _usd(inputs: LabInputs, recorded: Call, call: Call, usage: Usage) -> float | None:
     """Cost of `recorded` as `call` with another `usage`: the paid cost plus the difference.
 
     `call` may go to another model. Without a recorded price, the difference alone.
     """
     assert recorded.usage is not None
-    paid, now = bench.paid_usd(recorded), simulated_usd(bench, call, usage)
+    paid, now = inputs.paid_usd(recorded), simulated_usd(inputs, call, usage)
     if call is not recorded:
         return now
     if usage == recorded.usage and paid is not None:
         return paid
-    before = simulated_usd(bench, call, recorded.usage)
+    before = simulated_usd(inputs, call, recorded.usage)
     return None if now is None or before is None else (paid or 0.0) + now - before
 
 

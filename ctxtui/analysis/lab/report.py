@@ -80,34 +80,34 @@ class SessionLab(Struct, frozen=True, kw_only=True):
     outcomes: tuple[tuple[str, str], ...] = ()
 
 
-def session_lab(bench: LabInputs, runs: Sequence[VariantRun], name: str) -> SessionLab:
-    """Summarize `runs` of the session of `bench`; `name` is used if it has no id."""
-    session = bench.book.session
+def session_lab(inputs: LabInputs, runs: Sequence[VariantRun], name: str) -> SessionLab:
+    """Summarize `runs` of the session of `inputs`; `name` is used if it has no id."""
+    session = inputs.book.session
     calls = simulated_calls(session)
     reported = [call.usage.input for call in calls if call.usage is not None]
     reported_total = sum(reported) if reported and len(reported) == len(calls) else None
     first = runs[0] if runs else None
-    adjusted = [apply_to_record(bench, runs[0], run) for run in runs if run.calls]
-    rows = tuple(_row(bench, adjusted[0], run, reported_total) for run in adjusted)
+    adjusted = [apply_to_record(inputs, runs[0], run) for run in runs if run.calls]
+    rows = tuple(_row(inputs, adjusted[0], run, reported_total) for run in adjusted)
     off = (first.total - reported_total) / reported_total if first is not None and reported_total else None
     return SessionLab(
         session=session.about.id or name,
         title=session.about.title or name,
         calls=count_calls(session.calls.values()),
         numbers=tuple(call.number for call in first.calls) if first is not None else (),
-        usable=max((bench.usable(call) for call in calls), default=0),
+        usable=max((inputs.usable(call) for call in calls), default=0),
         rows=rows,
         off=off,
         drawn=_longest(calls),
         marks=tuple(_marks(calls)),
-        notes=tuple(_notes(bench, session, calls, runs, off)),
+        notes=tuple(_notes(inputs, session, calls, runs, off)),
         outcomes=tuple((outcome.name, outcome.value) for outcome in session.outcomes),
     )
 
 
-def _row(bench: LabInputs, own: VariantRun, run: VariantRun, reported: int | None) -> LabRow:
+def _row(inputs: LabInputs, own: VariantRun, run: VariantRun, reported: int | None) -> LabRow:
     variant = run.variant
-    usd, at_least = _usd(bench, own, run)
+    usd, at_least = _usd(inputs, own, run)
     settings: dict[str, Json] = dict(variant.steps[0].settings) if len(variant.steps) == 1 else {}
     return LabRow(
         policy=variant.policy,
@@ -125,7 +125,7 @@ def _row(bench: LabInputs, own: VariantRun, run: VariantRun, reported: int | Non
         fresh=run.sum_of("fresh"),
         output=run.sum_of("output"),
         usd=usd,
-        rewrites=max(0, bench.misses + run.rewrites - own.rewrites),
+        rewrites=max(0, inputs.misses + run.rewrites - own.rewrites),
         over=run.over,
         first_overflow=run.first_overflow,
         dependence=run.dependence,
@@ -138,7 +138,7 @@ def _row(bench: LabInputs, own: VariantRun, run: VariantRun, reported: int | Non
     )
 
 
-def _usd(bench: LabInputs, own: VariantRun, run: VariantRun) -> tuple[float | None, bool]:
+def _usd(inputs: LabInputs, own: VariantRun, run: VariantRun) -> tuple[float | None, bool]:
     """Cost of the whole session under `run`, and whether it is a lower bound.
 
     Calls without a recorded price, and calls that are not simulated, are as in the bill. None if the price of a
@@ -148,9 +148,9 @@ def _usd(bench: LabInputs, own: VariantRun, run: VariantRun) -> tuple[float | No
     unknown = {call.id for call in own.calls if call.usd is None and run.variant.model == ""}
     if any(usd is None and id_ not in unknown for id_, usd in tried.items()):
         return None, False
-    every = list(bench.book.session.calls.values())
-    amounts = [usd for call in every if (usd := tried.get(call.id, bench.paid_usd(call))) is not None]
-    lacks = any(call.is_partial or lacks_price(call, bench.costs.get(call.id)) for call in every)
+    every = list(inputs.book.session.calls.values())
+    amounts = [usd for call in every if (usd := tried.get(call.id, inputs.paid_usd(call))) is not None]
+    lacks = any(call.is_partial or lacks_price(call, inputs.costs.get(call.id)) for call in every)
     return (sum(amounts) if amounts else None), lacks
 
 
@@ -176,7 +176,7 @@ def _marks(calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
 
 
 def _notes(
-    bench: LabInputs, session: Session, calls: Sequence[Call], runs: Sequence[VariantRun], off: float | None
+    inputs: LabInputs, session: Session, calls: Sequence[Call], runs: Sequence[VariantRun], off: float | None
 ) -> Iterator[str]:
     if not calls:
         yield reason_for_none(session)
@@ -190,11 +190,11 @@ def _notes(
         if any(call.output for call in first.calls):
             yield "answers count as what is recorded of them: thinking that is not on record cost more"
     else:
-        yield from explain_deviations(bench.book, calls, first.calls)
+        yield from explain_deviations(inputs.book, calls, first.calls)
     if len(calls) == 1:
         yield "one call: nothing could be read from a cache, and no policy shows what it does later"
     if any(call.read is None for call in first.calls):
-        ruled = all(bench.rules(bench.as_model(call, runs[0].variant.model)).is_known for call in calls)
+        ruled = all(inputs.rules(inputs.as_model(call, runs[0].variant.model)).is_known for call in calls)
         why = (
             "when calls were sent is not on record" if ruled else "how the provider of these calls caches is not known"
         )

@@ -217,11 +217,11 @@ class _Thread(Struct):
 class VariantPass:
     """Simulates the calls of a session one after the other under `variant`."""
 
-    def __init__(self, bench: LabInputs, variant: Variant) -> None:
-        self._bench, self._book = bench, bench.book
-        self._tree = bench.book.session.tree
+    def __init__(self, inputs: LabInputs, variant: Variant) -> None:
+        self._bench, self._book = inputs, inputs.book
+        self._tree = inputs.book.session.tree
         self.variant = variant
-        self._prompts = bench.prompts()
+        self._prompts = inputs.prompts()
         self._simulator = Simulator()
         self._ends = KnownEnds()
         self._threads: dict[str, _Thread] = {}
@@ -483,10 +483,10 @@ class VariantPass:
         return round(weights.weigh(self._book.measure(model)(block), self._book.weights(model)))
 
 
-def simulated_usd(bench: LabInputs, call: Call, usage: Usage) -> float | None:
+def simulated_usd(inputs: LabInputs, call: Call, usage: Usage) -> float | None:
     """Cost of `call` in USD with another `usage`; None if no price is known."""
     extra = {key: value for key, value in call.extra.items() if key not in _BILLING_KEYS}
-    return bench.charge(replace(call, usage=usage, extra=extra))
+    return inputs.charge(replace(call, usage=usage, extra=extra))
 
 
 def _is_same_result(first: Applied, second: Applied) -> bool:

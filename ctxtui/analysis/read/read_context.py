@@ -197,16 +197,16 @@ class ReadContexts:
             node = self._tree[node].parent
         return NO_ABSENCES
 
-    def _map_to_head(self, call: Call, gone: Absences, head: int) -> Absences:
+    def _map_to_head(self, call: Call, absences: Absences, head: int) -> Absences:
         """Map the absences of `call` to the nodes of `head`.
 
         These differ if the call was sent under edits and `head` is the agent's own context.
         """
-        if not gone or not call.is_edited or self._tree.holds(head, call.sent_head):
-            return gone
-        return self._carried(gone, self._tree.common(call.sent_head, head), head)
+        if not absences or not call.is_edited or self._tree.holds(head, call.sent_head):
+            return absences
+        return self._carried(absences, self._tree.common(call.sent_head, head), head)
 
-    def tokens(self, model: str, head: int, gone: Absences) -> tuple[int, ...]:
+    def tokens(self, model: str, head: int, absences: Absences) -> tuple[int, ...]:
         """Tokens by category index that the absences remove from the context `head`, as `model` counts.
 
         Raises `IndexError` while it is not counted.
@@ -214,17 +214,17 @@ class ReadContexts:
         book, tree = self._book, self._tree
         start = tree[head].turn_start if book.card(model).strips_thinking else ROOT
         key = (book.version, model, start)
-        tokens = gone.known.get(key)
+        tokens = absences.known.get(key)
         if tokens is None:
             sums = [0] * len(INDEX)
-            for node, absence in gone.by_node.items():
+            for node, absence in absences.by_node.items():
                 if tree[node].category == _THINKING and node < start:
                     continue  # already removed as thinking of an earlier turn
                 own = book.block_tokens_by_category(model, node)
                 for category, n in own.items():
                     sums[category] += n
                 sums[next(iter(own))] -= min(absence.left, sum(own.values()))
-            tokens = gone.known[key] = tuple(sums)
+            tokens = absences.known[key] = tuple(sums)
         return tokens
 
     def _next(self, line: ReadLine, call: Call) -> ReadContext:
@@ -281,7 +281,7 @@ class ReadContexts:
         )
 
     def _unrecorded(
-        self, line: ReadLine, step: ReadStep, gone: Absences, same: bool
+        self, line: ReadLine, step: ReadStep, absences: Absences, same: bool
     ) -> tuple[int | None, int, int, ReadStep]:
         """Unrecorded input of a context: system prompt and tools, re-attached input, and search results.
 
@@ -289,10 +289,10 @@ class ReadContexts:
         """
         call, was = step.call, step.was
         if call.fidelity == Fidelity.WIRE:
-            return None, 0, self._provider_additions(line, step, gone, same), step
+            return None, 0, self._provider_additions(line, step, absences, same), step
         if call.fidelity != Fidelity.TRANSCRIPT:
             return None, 0, 0, step
-        more = reported_input(call) - self._visible_tokens(call, gone)
+        more = reported_input(call) - self._visible_tokens(call, absences)
         if call.extra.get(FRONT_RECORDED):
             front, attached = None, 0
         elif same and was is not None:
@@ -305,13 +305,13 @@ class ReadContexts:
             searched = searches.search_tokens(call, searched, more - (front or 0) - attached)
         return front, attached, searched, step
 
-    def _provider_additions(self, line: ReadLine, step: ReadStep, gone: Absences, same: bool) -> int:
+    def _provider_additions(self, line: ReadLine, step: ReadStep, absences: Absences, same: bool) -> int:
         """Tokens that the provider added to a recorded request, according to answer or request.
 
         Results of its own tools, documents that are only linked to, the summary of its compaction.
         """
         call, searches = step.call, self._book.searches
-        more = reported_input(call) - self._visible_tokens(call, gone)
+        more = reported_input(call) - self._visible_tokens(call, absences)
         base = line.calls[step.base].sent_head if step.base is not None else ROOT
         new = self._tree.path(call.sent_head, self._tree.common(base, call.sent_head))
         before = step.base is not None and line.calls[step.base].id in line.linked
@@ -340,15 +340,15 @@ class ReadContexts:
         # The client was restarted or changed: its own input may differ, but does not vanish.
         return (more, 0, step) if more >= _MIN_FRONT_SHARE * front else (front, 0, step)
 
-    def _visible_tokens(self, call: Call, gone: Absences) -> int:
+    def _visible_tokens(self, call: Call, absences: Absences) -> int:
         """Tokens of the recorded blocks that are read. The last result is cached: it is needed several times in a
         row.
         """
         version, last = self._book.version, self._seen
-        if last is not None and last[0] is call and last[1] == version and last[2] is gone:
+        if last is not None and last[0] is call and last[1] == version and last[2] is absences:
             return last[3]
-        total = sum(self._book.read_sums(call.model, call.sent_head, gone))
-        self._seen = call, version, gone, total
+        total = sum(self._book.read_sums(call.model, call.sent_head, absences))
+        self._seen = call, version, absences, total
         return total
 
     def _base(self, line: ReadLine, head: int) -> int | None:

@@ -179,29 +179,29 @@ class Shortfalls:
         """Tokens of a cleared result's replacement."""
         return round(weigh(_CLEARED, self._book.weights(call.model)))
 
-    def find_absent(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
+    def find_absent(self, line: ReadLine, step: ReadStep, absences: Absences, rest: int, before: int) -> Absences:
         """Absent blocks, if `rest` tokens of the report remain and `before` tokens precede the blocks."""
         call = step.call
         if line.events >= _MAX_EVENTS:
-            return gone
+            return absences
         number, least = len(line.calls) + 1, min_shortfall(call)
         fell = step.level - rest
-        if gone and -fell > least and rest > least:
+        if absences and -fell > least and rest > least:
             again = step.base is not None and self._was_read_again(line.calls[step.base], call)
-            return gone if again else self._find_returned(call, gone, -fell)
+            return absences if again else self._find_returned(call, absences, -fell)
         if rest >= -least or fell <= least:
-            return gone
+            return absences
         base = self._previous_call(line, step)
         shared = self._shared(base, call)
         doubt = self._doubt(base, call)
         if fell <= doubt:
-            return gone
+            return absences
         # Earlier blocks are absent as in the last reports; the new shortfall is explained here.
-        missing = self._missing(call, base, gone, shared, fell, doubt, before)
+        missing = self._missing(call, base, absences, shared, fell, doubt, before)
         absent = explain_missing(self._tree, missing)
-        return gone.with_blocks(absent, missing.left, number) if absent else gone
+        return absences.with_blocks(absent, missing.left, number) if absent else absences
 
-    def find_certain(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
+    def find_certain(self, line: ReadLine, step: ReadStep, absences: Absences, rest: int, before: int) -> Absences:
         """Like `find_absent`, for blocks that exceed the report independent of the earlier residual.
 
         That many are absent for certain.
@@ -209,15 +209,15 @@ class Shortfalls:
         call = step.call
         most = -(_ESTIMATE_SHARE if is_estimate(call) else _MAX_EXCESS) * reported_input(call)
         if rest >= most or line.events >= _MAX_EVENTS:
-            return gone
-        absent = self.find_absent(line, replace(step, level=0), gone, rest, before)
-        if absent is not gone and rest + self._newly_absent(call, gone, absent) >= most:
+            return absences
+        absent = self.find_absent(line, replace(step, level=0), absences, rest, before)
+        if absent is not absences and rest + self._newly_absent(call, absences, absent) >= most:
             return absent
         base = self._previous_call(line, step)
         shared = self._shared(base, call)
-        missing = self._missing(call, base, gone, shared, -rest, self._doubt(base, call), before)
+        missing = self._missing(call, base, absences, shared, -rest, self._doubt(base, call), before)
         oldest = None if missing.prefix_stays or missing.whole else oldest_messages(self._tree, missing)
-        return gone.with_blocks(oldest, missing.left, len(line.calls) + 1) if oldest else absent
+        return absences.with_blocks(oldest, missing.left, len(line.calls) + 1) if oldest else absent
 
     def _newly_absent(self, call: Call, gone: Absences, now_absent: Absences) -> int:
         """Tokens of `call` that are absent by `now_absent` and not by `gone`."""
@@ -265,7 +265,7 @@ class Shortfalls:
         self,
         call: Call,
         base: Call | None,
-        gone: Absences,
+        absences: Absences,
         shared: int,
         fell: int,
         doubt: float,
@@ -283,8 +283,8 @@ class Shortfalls:
             doubt=doubt,
             came=came,
             answered=[n for n in answered if n in came_set and self._counts(n)],
-            old=lambda: self._old_nodes(call, gone, shared, before),
-            thought=book.read_sums(call.model, call.sent_head, gone)[_THINKING],
+            old=lambda: self._old_nodes(call, absences, shared, before),
+            thought=book.read_sums(call.model, call.sent_head, absences)[_THINKING],
             size=lambda node: book.block_tokens(call.model, node),
             left=self.notice_tokens(call),
             spare=max(doubt, _SPARE_SHARE * reported_input(call)),
@@ -293,7 +293,7 @@ class Shortfalls:
             whole=call.fidelity == Fidelity.WIRE,
         )
 
-    def _old_nodes(self, call: Call, gone: Absences, shared: int, before: int) -> list[int]:
+    def _old_nodes(self, call: Call, absences: Absences, shared: int, before: int) -> list[int]:
         """Nodes of the context `shared` that `call` reads, without those read from the cache.
 
         `before` tokens precede all of them.
@@ -303,15 +303,17 @@ class Shortfalls:
         cached = usage.cache_read * _READ_AGAIN if usage is not None and usage.has_cache else 0
         path = tree.path(shared)
         first = (
-            bisect_right(path, cached, key=lambda n: before + self._tokens_until(call, gone, n, start)) if cached else 0
+            bisect_right(path, cached, key=lambda n: before + self._tokens_until(call, absences, n, start))
+            if cached
+            else 0
         )
         return [
             node
             for node in path[first:]
-            if self._counts(node) and not gone.get(node) and not (tree[node].category == _THINKING and node < start)
+            if self._counts(node) and not absences.get(node) and not (tree[node].category == _THINKING and node < start)
         ]
 
-    def _tokens_until(self, call: Call, gone: Absences, node: int, start: int) -> int:
+    def _tokens_until(self, call: Call, absences: Absences, node: int, start: int) -> int:
         """Tokens that `call` reads up to and including `node`.
 
         `start` is the start of its turn if thinking is stripped.
@@ -320,12 +322,12 @@ class Shortfalls:
         total = sum(book.sums(model, node))
         if start != ROOT:
             total -= book.category_tokens(model, node if node < start else self._tree[start].parent, _THINKING)
-        if gone:
-            sums = gone.before.get((book.version, model))
+        if absences:
+            sums = absences.before.get((book.version, model))
             if sums is None:
-                sizes = (book.block_tokens(model, n) - absence.left for n, absence in gone.by_node.items())
-                sums = gone.before[book.version, model] = [0, *accumulate(sizes)]
-            total -= sums[bisect_right(gone.nodes, node)]
+                sizes = (book.block_tokens(model, n) - absence.left for n, absence in absences.by_node.items())
+                sums = absences.before[book.version, model] = [0, *accumulate(sizes)]
+            total -= sums[bisect_right(absences.nodes, node)]
         return total
 
     def _was_read_again(self, base: Call, call: Call) -> bool:
@@ -334,18 +336,18 @@ class Shortfalls:
         whole = left > 0 and left >= _READ_AGAIN * reported_input(base)
         return whole and call.usage is not None and call.usage.cache_read >= _READ_AGAIN * left
 
-    def _find_returned(self, call: Call, gone: Absences, rise: int) -> Absences:
+    def _find_returned(self, call: Call, absences: Absences, rise: int) -> Absences:
         """Absences after a report rose by `rise` unexplained tokens: blocks may be back."""
         for since in sorted(
-            {absence.since for absence in gone.by_node.values() if absence.why != NOT_SENT}, reverse=True
+            {absence.since for absence in absences.by_node.values() if absence.why != NOT_SENT}, reverse=True
         ):
-            rest = gone.without_since(since)
+            rest = absences.without_since(since)
             came = sum(self._book.read_sums(call.model, call.sent_head, rest)) - sum(
-                self._book.read_sums(call.model, call.sent_head, gone)
+                self._book.read_sums(call.model, call.sent_head, absences)
             )
             if came and abs(came - rise) <= _RETURN_TOLERANCE * came:
                 return rest
-        return gone
+        return absences
 
     def _counts(self, node: int) -> bool:
         return self._tree[node].block.kind != HEADER

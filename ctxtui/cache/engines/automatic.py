@@ -17,8 +17,8 @@ class Automatic:
 
     mechanism: ClassVar[Mechanism] = Mechanism(keeps_every_prefix=True)
 
-    def __init__(self, trail: PrefixHistory | None = None) -> None:
-        self.history = trail or PrefixHistory()
+    def __init__(self, history: PrefixHistory | None = None) -> None:
+        self.history = history or PrefixHistory()
 
     def copy(self) -> Automatic:
         """Return an independent cache with the same prefixes."""

@@ -24,8 +24,8 @@ class Slots:
 
     mechanism: ClassVar[Mechanism] = Mechanism(holds_one=True)
 
-    def __init__(self, trail: PrefixHistory | None = None, slots: tuple[int, ...] = ()) -> None:
-        self.history = trail or PrefixHistory()
+    def __init__(self, history: PrefixHistory | None = None, slots: tuple[int, ...] = ()) -> None:
+        self.history = history or PrefixHistory()
         self.slots = slots
 
     def copy(self) -> Slots:

@@ -78,13 +78,13 @@ def _describe_edit(edit: Edit) -> str:
     return f"{edit.kind} {part} from {blocks}" if part else f"{edit.kind} {blocks}"
 
 
-def _describe_violation(diagnosis: Diagnosis, loaded: Loaded, fault: PlacedViolation) -> str:
-    message = f"{one_line(fault.violation.message)} @ {fault.violation.path}"
-    if fault.position < 0:
+def _describe_violation(diagnosis: Diagnosis, loaded: Loaded, violation: PlacedViolation) -> str:
+    message = f"{one_line(violation.violation.message)} @ {violation.violation.path}"
+    if violation.position < 0:
         return message
-    block = diagnosis.context.items[fault.position].block
-    line = recording_line(loaded.session, diagnosis.context, fault.position)
-    return f"{message}, block {fault.position + 1:,} ({block.kind})" + (f", after line {line:,}" if line else "")
+    block = diagnosis.context.items[violation.position].block
+    line = recording_line(loaded.session, diagnosis.context, violation.position)
+    return f"{message}, block {violation.position + 1:,} ({block.kind})" + (f", after line {line:,}" if line else "")
 
 
 def _diagnosis_json(diagnosis: Diagnosis, loaded: Loaded) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, applied_edit
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, table_lines, width
 from ctxtui.cli.progress import counting
-from ctxtui.services.editing.next_request import coming_of
+from ctxtui.services.editing.next_request import forecast_of
 from ctxtui.services.library.preflight import try_all_markers
 from ctxtui.services.members import members
 from ctxtui.services.workers.session_report import find_misses
@@ -51,7 +51,7 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
         if loaded.session.calls:
             chosen = choose_call(loaded.session)
             edits = applied_edits_of(loaded, settings, chosen)
-            forecast = coming_of(loaded.session, counter, settings, chosen.thread, edits)
+            forecast = forecast_of(loaded.session, counter, settings, chosen.thread, edits)
     if as_json:
         write_json(_cache_json(report, forecast, loaded.session.about.id or loaded.name))
         return
@@ -187,53 +187,53 @@ def _thread_lines(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) -
         yield "  threads recorded below the least cost read cache entries written by other threads"
 
 
-def _marker_table_lines(placing: MarkerTrials, with_thread: bool) -> Iterator[str]:
-    where = f"thread {placing.thread}, " if with_thread else ""
-    yield f"input of {where}{len(placing.calls)} calls under other markers"
-    least = placing.plan.cost
-    kind = "optimum" if placing.plan.exact else "best found"
+def _marker_table_lines(trials: MarkerTrials, with_thread: bool) -> Iterator[str]:
+    where = f"thread {trials.thread}, " if with_thread else ""
+    yield f"input of {where}{len(trials.calls)} calls under other markers"
+    least = trials.plan.cost
+    kind = "optimum" if trials.plan.exact else "best found"
     yield _strategy_line(
         kind,
-        placing,
+        trials,
         least,
         least,
-        "" if placing.plan.exact else f"lower bound {_format_cost(placing, placing.plan.bound)}",
+        "" if trials.plan.exact else f"lower bound {_format_cost(trials, trials.plan.bound)}",
     )
-    for tried in placing.tried:
+    for tried in trials.tried:
         name = f"{tried.name} *" if tried.name == DEFAULT.name else tried.name
-        yield _strategy_line(name, placing, tried.cost, least, f"{100 * tried.read:.0f} % read; {tried.description}")
-    paid = isclose(placing.own, placing.paid)
+        yield _strategy_line(name, trials, tried.cost, least, f"{100 * tried.read:.0f} % read; {tried.description}")
+    paid = isclose(trials.own, trials.paid)
     note = (
         "as paid; the other lines are simulated changes"
         if paid
-        else f"simulated; {_format_cost(placing, placing.paid)} was paid"
+        else f"simulated; {_format_cost(trials, trials.paid)} was paid"
     )
-    yield _strategy_line("as recorded", placing, placing.own, least, note)
+    yield _strategy_line("as recorded", trials, trials.own, least, note)
     yield f"  * {DEFAULT.name}: {DEFAULT.description}"
-    if not placing.static:
+    if not trials.static:
         yield "  system prompt and tools are not recorded: markers after them cannot be simulated"
-    yield from _marker_value_lines(placing)
+    yield from _marker_value_lines(trials)
 
 
-def _strategy_line(name: str, placing: MarkerTrials, cost: float, least: float, note: str) -> str:
+def _strategy_line(name: str, trials: MarkerTrials, cost: float, least: float, note: str) -> str:
     ratio = cost / least if least else 1.0
-    return f"  {name:{NAME_CELLS + 2}} {_format_cost(placing, cost):>10} {ratio:7.3f}x  {note}".rstrip()
+    return f"  {name:{NAME_CELLS + 2}} {_format_cost(trials, cost):>10} {ratio:7.3f}x  {note}".rstrip()
 
 
-def _format_cost(placing: MarkerTrials, cost: float) -> str:
-    return f"{numbers.tokens(round(cost))} tok" if placing.relative else numbers.money(cost)
+def _format_cost(trials: MarkerTrials, cost: float) -> str:
+    return f"{numbers.tokens(round(cost))} tok" if trials.relative else numbers.money(cost)
 
 
-def _marker_value_lines(placing: MarkerTrials) -> Iterator[str]:
-    markers = placing.markers
+def _marker_value_lines(trials: MarkerTrials) -> Iterator[str]:
+    markers = trials.markers
     unpaid = sorted((mark for mark in markers if not mark.has_paid), key=lambda mark: mark.gain)
-    how = " (inferred)" if placing.inferred else ""
+    how = " (inferred)" if trials.inferred else ""
     paid_off = f"{len(markers) - len(unpaid)} paid off, {len(unpaid)} did not"
     yield f"  {len(markers)} entries written by its own markers{how}: {paid_off}"
-    yield from (_describe_unpaid_marker(placing, mark) for mark in unpaid[:MAX_LISTED_MARKERS])
+    yield from (_describe_unpaid_marker(trials, mark) for mark in unpaid[:MAX_LISTED_MARKERS])
 
 
-def _describe_unpaid_marker(placing: MarkerTrials, mark: MarkerValue) -> str:
+def _describe_unpaid_marker(trials: MarkerTrials, mark: MarkerValue) -> str:
     read = f"read {mark.reads} times" if mark.reads else "never read"
-    lost = _format_cost(placing, -mark.gain)
+    lost = _format_cost(trials, -mark.gain)
     return f"    call {mark.call + 1}: {numbers.tokens(mark.written)} written, {read}, {lost} lost"

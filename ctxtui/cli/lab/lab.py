@@ -169,13 +169,11 @@ def _write_page(path: Path, labs: list[SessionLab], force: bool) -> None:
     note(f"wrote {path}")
 
 
-def _print_solved(solution: BestCandidates, settings: Settings) -> None:
+def _print_solved(best: BestCandidates, settings: Settings) -> None:
     painter, room = Painter(settings.glyphs), width()
     painter.line(())
-    painter.lines(
-        rule("best variants", f"{len(solution.sessions):,} session{'s' if len(solution.sessions) != 1 else ''}")
-    )
-    for line in solved_lines(solution):
+    painter.lines(rule("best variants", f"{len(best.sessions):,} session{'s' if len(best.sessions) != 1 else ''}"))
+    for line in solved_lines(best):
         indent = "  " if line.startswith("  ") else ""
         for n, words in enumerate(safe_text.wrap(line.strip(), room - 4)):
             painter.line([Span(f"{indent}{'  ' if n else ''}{words}", "dim" if indent else "ink")])
@@ -232,12 +230,12 @@ def _variant(row: LabRow) -> dict[str, Any]:
     }
 
 
-def solved_lines(solution: BestCandidates) -> Iterator[str]:
+def solved_lines(best: BestCandidates) -> Iterator[str]:
     """The best policy and cache strategy with their savings on held-out sessions, and the break-even of keeping a cache
     warm."""
-    yield from _fit_lines("policy", solution.policy)
-    yield from _fit_lines("cache strategy", solution.cache)
-    for session in solution.sessions:
+    yield from _fit_lines("policy", best.policy)
+    yield from _fit_lines("cache strategy", best.cache)
+    for session in best.sessions:
         for warm, waited in zip(session.warm, session.waited, strict=True):
             read, write, saved = (
                 numbers.money(x) if session.priced else f"{numbers.tokens(round(x))} tok"
@@ -290,11 +288,11 @@ def _format_seconds(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds <= 3600 else f"{seconds / 3600:.0f} hours"
 
 
-def solved_json(solution: BestCandidates) -> dict[str, Any]:
+def solved_json(best: BestCandidates) -> dict[str, Any]:
     """``solved`` of ``lab --solve --json``."""
     return {
-        "policy": _fitted_json(solution.policy),
-        "cache": _fitted_json(solution.cache),
+        "policy": _fitted_json(best.policy),
+        "cache": _fitted_json(best.cache),
         "keep_warm": [
             {
                 "session": session.lab.session,
@@ -304,7 +302,7 @@ def solved_json(solution: BestCandidates) -> dict[str, Any]:
                 ),
                 **members(waited, "pauses=longer cheaper saved"),
             }
-            for session in solution.sessions
+            for session in best.sessions
             for warm, waited in zip(session.warm, session.waited, strict=True)
         ],
     }

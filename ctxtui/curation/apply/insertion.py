@@ -52,21 +52,21 @@ class RemainingContext:
         return any(p not in self.gone for p in range(message.start, message.stop))
 
 
-def place(context: Context, wish: Insertion, left: RemainingContext) -> Insert:
-    """Place the insertion `wish` in the remaining context `left`."""
+def place(context: Context, insertion: Insertion, left: RemainingContext) -> Insert:
+    """Place `insertion` in the remaining context `left`."""
     gone = left.gone
-    if wish.at == SYSTEM:
-        return _system(context, wish, gone)
-    if wish.inside is not None:
-        within = context.message_at(wish.inside[0])
-        whole = within is not None and within == context.message_at(wish.inside[1]) and within.start not in gone
+    if insertion.at == SYSTEM:
+        return _system(context, insertion, gone)
+    if insertion.inside is not None:
+        within = context.message_at(insertion.inside[0])
+        whole = within is not None and within == context.message_at(insertion.inside[1]) and within.start not in gone
         if whole and within is not None and within.has_header:
-            return _within(context, wish, within, gone)
-    at = 0 if wish.at == FRONT else wish.at
-    if wish.inside is not None:
+            return _within(context, insertion, within, gone)
+    at = 0 if insertion.at == FRONT else insertion.at
+    if insertion.inside is not None:
         at = _skip_removed_start(context, at, gone)
-    at = slot(context, at, left if wish.inside is not None else None)
-    return Insert(at, _message(context, wish, "user"), wish.edit)
+    at = slot(context, at, left if insertion.inside is not None else None)
+    return Insert(at, _message(context, insertion, "user"), insertion.edit)
 
 
 def _skip_removed_start(context: Context, at: int, gone: Container[int]) -> int:
@@ -126,42 +126,42 @@ def _may_insert(context: Context, index: int, left: RemainingContext) -> bool:
     )
 
 
-def _message(context: Context, wish: Insertion, role: str) -> tuple[Item, ...]:
-    message_items = make_message(wish.text, role, context.dialect, wish.mark)
-    if wish.block is None:
+def _message(context: Context, insertion: Insertion, role: str) -> tuple[Item, ...]:
+    message_items = make_message(insertion.text, role, context.dialect, insertion.mark)
+    if insertion.block is None:
         return message_items
     head = message_items[0]
-    return head, Item(wish.block, Place("messages", role, wish.mark))
+    return head, Item(insertion.block, Place("messages", role, insertion.mark))
 
 
-def _within(context: Context, wish: Insertion, within: Message, gone: Container[int]) -> Insert:
+def _within(context: Context, insertion: Insertion, within: Message, gone: Container[int]) -> Insert:
     kept = [p for p in range(within.start + 1, within.stop) if p not in gone]
     kinds = {p: context.items[p].block.kind for p in kept}
-    assert wish.inside is not None
-    at = max(wish.inside[0], within.start + 1)
+    assert insertion.inside is not None
+    at = max(insertion.inside[0], within.start + 1)
     if within.role in ASSISTANT:
         # Text goes before the calls: Chat writes them separately, and answers must follow them.
         at = next((p for p in kept if is_call(kinds[p])), within.stop)
-        at = min(at, max([wish.inside[0], *(p + 1 for p in kept if not is_call(kinds[p]) and p < at)]))
+        at = min(at, max([insertion.inside[0], *(p + 1 for p in kept if not is_call(kinds[p]) and p < at)]))
     else:
         at = max([at, *(p + 1 for p in kept if is_result(kinds[p]))])
-    block = wish.block or text_block(wish.text, within.role, context.dialect)
-    return Insert(at, (Item(block, Place("messages", within.role, wish.mark)),), wish.edit)
+    block = insertion.block or text_block(insertion.text, within.role, context.dialect)
+    return Insert(at, (Item(block, Place("messages", within.role, insertion.mark)),), insertion.edit)
 
 
-def _system(context: Context, wish: Insertion, gone: Container[int]) -> Insert:
-    text = wish.text
+def _system(context: Context, insertion: Insertion, gone: Container[int]) -> Insert:
+    text = insertion.text
     first = next((p for p, item in enumerate(context.items) if item.place.section == "messages"), len(context))
     lead = context.messages[0] if context.messages else None
     if context.dialect == CHAT:
         if lead is not None and lead.role in ("system", "developer") and lead.start not in gone:
-            item = Item(text_block(text, lead.role, CHAT), Place("messages", lead.role, wish.mark))
-            return Insert(lead.stop, (item,), wish.edit)
-        return Insert(first, make_message(text, "system", CHAT, wish.mark), wish.edit)
+            item = Item(text_block(text, lead.role, CHAT), Place("messages", lead.role, insertion.mark))
+            return Insert(lead.stop, (item,), insertion.edit)
+        return Insert(first, make_message(text, "system", CHAT, insertion.mark), insertion.edit)
     if context.dialect == RESPONSES:
-        return Insert(first, make_message(text, "developer", RESPONSES, wish.mark), wish.edit)
+        return Insert(first, make_message(text, "developer", RESPONSES, insertion.mark), insertion.edit)
     return Insert(
-        first, (Item(text_block(text, "system", context.dialect), Place("system", "", wish.mark)),), wish.edit
+        first, (Item(text_block(text, "system", context.dialect), Place("system", "", insertion.mark)),), insertion.edit
     )
 
 

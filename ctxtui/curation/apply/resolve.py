@@ -314,17 +314,17 @@ def _hold_new(requests: RequestedFates, inserts: list[Insert], clash: Gone) -> b
 def _inserts(context: Context, new: list[Insertion], closure: Closure, rules: ProviderRules) -> list[Insert]:
     """The insertions in prompt order, including those that the provider's rules require."""
     left = RemainingContext(context, closure.removed)
-    inserts = [place(context, wish, left) for wish in new]
-    if rules.starts_with_user and (wish := _opening(context, closure)) is not None:
-        first = place(context, wish, left)
+    inserts = [place(context, insertion, left) for insertion in new]
+    if rules.starts_with_user and (insertion := _opening(context, closure)) is not None:
+        first = place(context, insertion, left)
         inserts = (
             inserts
             if any(insert.position <= first.position and _is_user_message(insert) for insert in inserts)
             else [first, *inserts]
         )
     if rules.keeps_last_thinking and (parted := find_joined_answers(context, closure, inserts)) is not None:
-        wish = Insertion(parted.cause, repair(NOTE, context, [], "", PARTED), PARTED, "meta")
-        inserts = [*inserts, place(context, wish, RemainingContext(context))]
+        insertion = Insertion(parted.cause, repair(NOTE, context, [], "", PARTED), PARTED, "meta")
+        inserts = [*inserts, place(context, insertion, RemainingContext(context))]
     # An insertion into a message comes before a new message at the same position.
     return sorted(inserts, key=lambda one: (one.position, one.items[0].block.kind == HEADER))
 

@@ -69,11 +69,11 @@ MAX_REQUEST_BYTES: Final = {"anthropic": 32_000_000}
 """Maximum request size in bytes, if known (facts §1)."""
 
 
-def check(dialect: str, body: bytes | Json, *, takes: RequestLimits = UNKNOWN_LIMITS) -> list[Violation]:
+def check(dialect: str, body: bytes | Json, *, limits: RequestLimits = UNKNOWN_LIMITS) -> list[Violation]:
     """Find everything in `body` (JSON bytes, or its value) that `dialect` would refuse; empty if it is valid.
 
     Checks pairs of call and result, roles, the first and the last message, empty or invalid text, thinking, compaction,
-    images, cache breakpoints and names of tools. `takes` are the limits of the model. Raises `KeyError` for an unknown
+    images, cache breakpoints and names of tools. `limits` are the limits of the model. Raises `KeyError` for an unknown
     dialect.
     """
     find = _CHECKS[dialect]
@@ -87,8 +87,8 @@ def check(dialect: str, body: bytes | Json, *, takes: RequestLimits = UNKNOWN_LI
         return [Violation("$", "the body must be an object")]
     violations = [violation for rule in find for violation in rule(value)]
     if dialect == "anthropic":
-        violations += images.anthropic(value, takes.media)
-    if not takes.prefill and dialect == "anthropic":
+        violations += images.anthropic(value, limits.media)
+    if not limits.prefill and dialect == "anthropic":
         violations += anthropic.check_prefill(value)
     most = MAX_REQUEST_BYTES.get(dialect)
     if most and isinstance(body, bytes) and len(body) > most:

@@ -46,7 +46,7 @@ _BODY_KEYS: Final = {RESPONSES: "input", GOOGLE: "contents"}
 """The member of a body that holds the conversation; ``messages`` in all other dialects."""
 
 
-def find_faults(applied: Applied, *, takes: RequestLimits = UNKNOWN_LIMITS) -> list[PlacedViolation]:
+def find_faults(applied: Applied, *, limits: RequestLimits = UNKNOWN_LIMITS) -> list[PlacedViolation]:
     """Find everything that the provider would refuse in the context under its edits, message by message as recorded."""
     dialect = applied.context.dialect
     placed_items = zip(applied.positions, applied.items, strict=True)
@@ -63,7 +63,7 @@ def find_faults(applied: Applied, *, takes: RequestLimits = UNKNOWN_LIMITS) -> l
         value |= {
             key: value_of_param for key in _PARAMS if (value_of_param := applied.context.params.get(key)) is not None
         }
-    violations = [v for v in check(dialect, value, takes=takes) if not v.message.startswith("at least one")]
+    violations = [v for v in check(dialect, value, limits=limits) if not v.message.startswith("at least one")]
     places = _places(applied, kept)
     return [
         PlacedViolation(applied_item, _position(applied_item.path, places, applied.context))
@@ -143,13 +143,13 @@ def repair(
     rules: ProviderRules,
     log: Sequence[Edit] = (),
     *,
-    takes: RequestLimits = UNKNOWN_LIMITS,
+    limits: RequestLimits = UNKNOWN_LIMITS,
     reported: Sequence[PlacedViolation] = (),
 ) -> Repair:
     """Repair what the provider would refuse in `context` under `log`, and the faults that it `reported`."""
     edits: list[Edit] = []
     first: list[PlacedViolation] = list(reported)
-    here = find_faults(apply(context, log, rules), takes=takes)
+    here = find_faults(apply(context, log, rules), limits=limits)
     for fault in reported:
         # A fault found here that breaks the same rule is the one that the error is about.
         if any(f.violation.rule == fault.violation.rule for f in here):
@@ -159,7 +159,7 @@ def repair(
         ]
     for number in range(MAX_ROUNDS):
         applied = apply(context, [*log, *edits], rules)
-        remaining = find_faults(applied, takes=takes)
+        remaining = find_faults(applied, limits=limits)
         first += remaining if number == 0 else []
         edit_ids = {edit.id for edit in edits}
         mends = [edit for fault in remaining for edit in _repair_fault(applied, fault)]
@@ -167,7 +167,7 @@ def repair(
         if not more:
             return Repair(tuple(edits), tuple(first), tuple(remaining))
         edits += more.values()
-    return Repair(tuple(edits), tuple(first), tuple(find_faults(apply(context, [*log, *edits], rules), takes=takes)))
+    return Repair(tuple(edits), tuple(first), tuple(find_faults(apply(context, [*log, *edits], rules), limits=limits)))
 
 
 def _without_conflicts(mends: Sequence[Edit]) -> Iterator[Edit]:
@@ -178,19 +178,19 @@ def _without_conflicts(mends: Sequence[Edit]) -> Iterator[Edit]:
             yield edit
 
 
-def _repair_fault(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
-    mend = _REPAIRS.get(fault.violation.rule)
+def _repair_fault(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+    mend = _REPAIRS.get(violation.violation.rule)
     if mend is not None:
-        yield from mend(applied, fault)
+        yield from mend(applied, violation)
 
 
 def _edit(context: Context, kind: str, positions: Sequence[int], **params: object) -> Edit:
     return make(kind, context.targets(positions), params, author=REPAIR)
 
 
-def _pairs(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
+def _pairs(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     """Remove calls and answers without counterpart; move text between a call and its answer after the answer."""
-    context, position = applied.context, fault.position
+    context, position = applied.context, violation.position
     lone = [p for p in range(len(context)) if _is_half(context, p) and p not in context.partners]
     lone = [p for p in lone if p not in applied.changes]
     for p in lone:
@@ -236,9 +236,9 @@ def _said_after(context: Context, applied: Applied, texts: Sequence[int], after:
         yield _edit(context, NOTE, [after], text=clean(words), where="after")
 
 
-def _results_first(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
+def _results_first(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     """Move user text before results, in the same message or an earlier one, after them."""
-    context, position = applied.context, fault.position
+    context, position = applied.context, violation.position
     index = context.message_of[position]
     if index < 0:
         return
@@ -251,38 +251,38 @@ def _results_first(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
     yield from _said_after(context, applied, [p for p in said if not is_result(context.items[p].block.kind)], last)
 
 
-def _first(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
+def _first(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     context = applied.context
     if context.messages:
         words = "(The conversation goes on from here.)"
         yield _edit(context, NOTE, [context.messages[0].start], text=words, where="before")
 
 
-def _last(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
+def _last(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     yield _edit(applied.context, NOTE, [len(applied.context) - 1], text=GO_ON, where="after")
 
 
-def _drop(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
-    if fault.position >= 0:
-        yield _edit(applied.context, DROP, [fault.position])
+def _drop(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+    if violation.position >= 0:
+        yield _edit(applied.context, DROP, [violation.position])
 
 
-def _thinking(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
-    if fault.position >= 0:
-        yield _edit(applied.context, STRIP, [fault.position])
+def _thinking(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+    if violation.position >= 0:
+        yield _edit(applied.context, STRIP, [violation.position])
 
 
-def _markers(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
+def _markers(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     """Remove the invalid breakpoint; of too many, those that are neither first nor among the last."""
-    context, position = applied.context, fault.position
+    context, position = applied.context, violation.position
     standing = [p for p in sorted(context.markers) if p not in applied.marks]
     wrong = [position] if position in context.markers else standing[1 : len(standing) - (MAX_MARKERS - 1)]
     for p in wrong:
         yield _edit(context, BREAKPOINT, [p], on=False)
 
 
-def _text(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
-    context, position = applied.context, fault.position
+def _text(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+    context, position = applied.context, violation.position
     if position < 0:
         return
     block = context.items[position].block
@@ -292,9 +292,9 @@ def _text(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
         yield _edit(context, DROP, [position])
 
 
-def _characters(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
+def _characters(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     """Replace refused characters; remove blocks signed by the provider."""
-    context, position = applied.context, fault.position
+    context, position = applied.context, violation.position
     if position < 0:
         return
     if context.items[position].block.kind in OPAQUE - THINKING:
@@ -303,11 +303,11 @@ def _characters(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
         yield _edit(context, STRIP, [position], what=REFUSED_CHARACTERS)
 
 
-def _images(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
+def _images(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     """Remove the invalid image; else the oldest ones, a tenth of all."""
-    context, position = applied.context, fault.position
+    context, position = applied.context, violation.position
     left = [p for p in context.images if p not in applied.changes]
-    inside = _PART.search(fault.violation.path)
+    inside = _PART.search(violation.violation.path)
     if position >= 0 and inside is not None and is_result(context.items[position].block.kind):
         yield _edit(context, STRIP, [position], what="images", parts=[int(inside[1])])
     elif position >= 0 and position not in context.images and inside is not None:
@@ -317,11 +317,11 @@ def _images(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
             yield _edit(context, STRIP, [p], what="images")
 
 
-def _documents(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
+def _documents(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     """Remove the invalid document; of too many pages, the oldest document."""
-    context, position = applied.context, fault.position
+    context, position = applied.context, violation.position
     blocks = [item.block for item in context.items]
-    inside = _PART.search(fault.violation.path)
+    inside = _PART.search(violation.violation.path)
     if position >= 0 and inside is not None and is_result(blocks[position].kind):
         yield _edit(context, STRIP, [position], what="documents", parts=[int(inside[1])])
         return
@@ -342,7 +342,7 @@ def _documents_in(block: Block) -> list[Json]:
     return [n for n, part in enumerate(as_list(parts)) if isinstance(part, dict) and part.get("type") == "document"]
 
 
-def _references(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
+def _references(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     """Remove references to the tool that a fault names."""
     context, positions_of = applied.context, dict[str, list[int]]()
     for p, item in enumerate(context.items):
@@ -350,13 +350,13 @@ def _references(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
             for _, name in tool_references(item.block.value()):
                 positions_of.setdefault(name, []).append(p)
     for name, positions in positions_of.items():
-        if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", fault.violation.message):
+        if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", violation.violation.message):
             yield _edit(context, STRIP, positions, what=TOOL_REFERENCES, name=name)
 
 
-def _error(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
-    if fault.position >= 0:
-        yield _edit(applied.context, STRIP, [fault.position], what=ALL_BUT_TEXT)
+def _error(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+    if violation.position >= 0:
+        yield _edit(applied.context, STRIP, [violation.position], what=ALL_BUT_TEXT)
 
 
 def strip_thinking(context: Context, start: int = 0) -> list[Edit]:

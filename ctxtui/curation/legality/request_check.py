@@ -42,7 +42,7 @@ def encode_outgoing(
     dialect: str,
     model: str,
     params: Mapping[str, Json] | None = None,
-    takes: RequestLimits = UNKNOWN_LIMITS,
+    limits: RequestLimits = UNKNOWN_LIMITS,
 ) -> Outgoing:
     """Encode the request to be sent.
 
@@ -66,7 +66,7 @@ def encode_outgoing(
         request = with_param(request, "thinking", {**settings, "block_binding": DROP})
         lost = [*lost, f"{len(applied.withheld)} thinking blocks, which the provider drops (send beta {BINDING_BETA})"]
     body = encode(request)
-    return Outgoing(body, lost, check(dialect, body, takes=takes))
+    return Outgoing(body, lost, check(dialect, body, limits=limits))
 
 
 def _with_moved_markers(recorded: Request, applied: Applied) -> Request:

@@ -59,9 +59,9 @@ def merged(body: Mapping[str, Json], cached: CachedContent | None) -> dict[str, 
     return {**own, **cached.held, "contents": contents}
 
 
-def create_refused(_: Provider, asked: ApiRequest) -> list[Refusal]:
+def create_refused(_: Provider, request: ApiRequest) -> list[Refusal]:
     """Why a content is not cached."""
-    value = camel(asked.body)
+    value = camel(request.body)
     found = [*shape_refusals(value, CACHED, ()), *content_refusals(members(value))]
     if not found and gemini(_model(value)) is None:
         found = [Refusal(f"models/{_model(value)} is not found for API version v1beta.", 404, rule="unknown model")]
@@ -72,9 +72,9 @@ def _model(value: Json) -> str:
     return str(members(value).get("model")).rpartition("/")[2]
 
 
-def create(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
+def create(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """Keep a content."""
-    value = dict(members(camel(asked.body)))
+    value = dict(members(camel(request.body)))
     model = _model(value)
     rules = gemini(model)
     assert rules is not None

@@ -59,19 +59,19 @@ def error(refusal: Refusal, _request_id: str) -> Json:
     return {"error": {"code": refusal.status, "message": refusal.message, "status": status}}
 
 
-def refused(provider: Provider, asked: ApiRequest, target: Target) -> list[Refusal]:
+def refused(provider: Provider, request: ApiRequest, target: Target) -> list[Refusal]:
     """Why the request is not served."""
     model = gemini(target.model)
     if model is None:
         return [_unknown(target.model)]
-    cached = cached_contents.named(provider, asked.body)
+    cached = cached_contents.named(provider, request.body)
     if isinstance(cached, Refusal):
         return [cached]
     if cached is not None:
-        found = cached_contents.conflicts(cached, camel(asked.body), target.model)
+        found = cached_contents.conflicts(cached, camel(request.body), target.model)
         if found:
             return found
-    return refusals(cached_contents.merged(asked.body, cached), model)
+    return refusals(cached_contents.merged(request.body, cached), model)
 
 
 def _unknown(model: str) -> Refusal:
@@ -80,21 +80,21 @@ def _unknown(model: str) -> Refusal:
     return Refusal(told, 404, rule="unknown model")
 
 
-def generate(provider: Provider, asked: ApiRequest, target: Target) -> Reply | Refusal:
+def generate(provider: Provider, request: ApiRequest, target: Target) -> Reply | Refusal:
     """Answer a request."""
     model = gemini(target.model)
     assert model is not None
-    cached = cached_contents.named(provider, asked.body)
+    cached = cached_contents.named(provider, request.body)
     assert not isinstance(cached, Refusal)
-    raw = asked.raw if cached is None else canonical.dumps(cached_contents.merged(asked.body, cached))
+    raw = request.raw if cached is None else canonical.dumps(cached_contents.merged(request.body, cached))
     weighed = provider.ledger.weigh(GOOGLE, raw, target.model)
     if weighed.tokens > model.window:
         told = f"The input token count ({weighed.tokens}) exceeds the maximum number of tokens allowed"
         return Refusal(f"{told} ({model.window}).", rule="context window")
     now = provider.now()
     outcome = provider.ledger.predict(weighed, target.model, now, provider=GOOGLE)
-    said = _answer(provider, asked, weighed, model)
-    parts = list(_parts(provider, said, _config(asked), model))
+    said = _answer(provider, request, weighed, model)
+    parts = list(_parts(provider, said, _config(request), model))
     usage = _usage(outcome, said, parts, model, cached.tokens if cached is not None else 0)
     top = {
         "usageMetadata": usage,
@@ -115,12 +115,12 @@ def generate(provider: Provider, asked: ApiRequest, target: Target) -> Reply | R
     )
 
 
-def _config(asked: ApiRequest) -> dict[str, Json]:
-    return dict(members(camel(members(camel(asked.body)).get("generationConfig"))))
+def _config(request: ApiRequest) -> dict[str, Json]:
+    return dict(members(camel(members(camel(request.body)).get("generationConfig"))))
 
 
-def _answer(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Gemini) -> ModelAnswer:
-    config, choice = _config(asked), _choice(asked)
+def _answer(provider: Provider, request: ApiRequest, weighed: WeighedRequest, model: Gemini) -> ModelAnswer:
+    config, choice = _config(request), _choice(request)
     said = provider.make_answer(weighed.request, read_task(weighed.request), _answer_options(config, choice, model))
     room = max(1, model.window - weighed.tokens)
     most = min(clamp(config.get("maxOutputTokens"), model.max_output, 1, model.max_output), room)
@@ -128,8 +128,8 @@ def _answer(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, mode
     return limit_answer(said, stops, most, text_counter(model.id))
 
 
-def _choice(asked: ApiRequest) -> dict[str, Json]:
-    tools = members(camel(members(camel(asked.body)).get("toolConfig")))
+def _choice(request: ApiRequest) -> dict[str, Json]:
+    tools = members(camel(members(camel(request.body)).get("toolConfig")))
     return dict(members(camel(tools.get("functionCallingConfig"))))
 
 
@@ -217,17 +217,17 @@ def _pieces(part: dict[str, Json]) -> list[dict[str, Json]]:
     return [{**part, "text": "".join(words[n : n + 8])} for n in range(0, len(words), 8)] or [part]
 
 
-def count_refused(provider: Provider, asked: ApiRequest, target: Target) -> list[Refusal]:
+def count_refused(provider: Provider, request: ApiRequest, target: Target) -> list[Refusal]:
     """Why tokens are not counted."""
-    body = camel(asked.body)
+    body = camel(request.body)
     found = list(shape_refusals(body, _COUNTED, ()))
     inner = members(body).get("generateContentRequest")
-    return found or refused(provider, ApiRequest(asked.raw, inner or dict(members(body)), asked.headers), target)
+    return found or refused(provider, ApiRequest(request.raw, inner or dict(members(body)), request.headers), target)
 
 
-def count_tokens(provider: Provider, asked: ApiRequest, target: Target) -> Reply | Refusal:
+def count_tokens(provider: Provider, request: ApiRequest, target: Target) -> Reply | Refusal:
     """Count the tokens of a request."""
-    body = members(camel(asked.body))
+    body = members(camel(request.body))
     inner = members(body.get("generateContentRequest")) or body
     cached = cached_contents.named(provider, inner)
     whole = cached_contents.merged(inner, None if isinstance(cached, Refusal) else cached)

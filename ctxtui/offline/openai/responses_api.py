@@ -235,10 +235,10 @@ def _model(request: ApiRequest) -> Gpt:
 
 
 def _make_answer(
-    provider: Provider, request: ApiRequest, weighed: WeighedRequest, talk: ScriptTask, model: Gpt
+    provider: Provider, request: ApiRequest, weighed: WeighedRequest, task: ScriptTask, model: Gpt
 ) -> ModelAnswer:
     most = min(int(request.body.get("max_output_tokens") or model.max_output), model.window - weighed.tokens)
-    answer = provider.make_answer(weighed.request, talk, _answer_options(request, model))
+    answer = provider.make_answer(weighed.request, task, _answer_options(request, model))
     return limit_answer(answer, (), most, text_counter(request.model))
 
 
@@ -256,7 +256,7 @@ def _answer_options(request: ApiRequest, model: Gpt) -> AnswerOptions:
 
 
 def _output(
-    provider: Provider, request: ApiRequest, answer: ModelAnswer, talk: ScriptTask
+    provider: Provider, request: ApiRequest, answer: ModelAnswer, task: ScriptTask
 ) -> Iterator[dict[str, Json]]:
     has_summary = members(request.body.get("reasoning")).get("summary")
     status = "incomplete" if answer.ended == LENGTH else "completed"
@@ -270,7 +270,7 @@ def _output(
             fields = {"status": status, "role": "assistant", "content": content}
             yield {"id": provider.names.new("msg_"), "type": "message", **fields}
         else:
-            namespace, free = find_namespace(part, talk.tools)
+            namespace, free = find_namespace(part, task.tools)
             kind, id_, arguments_key = (
                 ("custom_tool_call", "ctc_", "input") if free else ("function_call", "fc_", "arguments")
             )

@@ -81,9 +81,9 @@ def _curate(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curated
     applied_ids = tuple(edit.id for edit in edits if edit.id not in asleep and edit.id not in held_back)
     if not applied.is_changed and not applied.marks and not applied.refused:
         return CuratedRequest(None, Proof((), asleep, tuple(held_back.items())))
-    result = encode_outgoing(applied, request.skeleton, dialect=dialect, model=model, takes=card.request_limits)
+    result = encode_outgoing(applied, request.skeleton, dialect=dialect, model=model, limits=card.request_limits)
     # Violations of the client's own request are ignored; only those that edits add count.
-    before = {item.message for item in check(dialect, body, takes=card.request_limits)}
+    before = {item.message for item in check(dialect, body, limits=card.request_limits)}
     added = [item for item in result.violations if item.message not in before]
     if added:
         return CuratedRequest(None, _refusal(edits, f"{model} would refuse it: {added[0].message} @ {added[0].path}"))

@@ -49,7 +49,7 @@ from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.paths import database
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.next_request import Next, next_call_of
+from ctxtui.services.editing.next_request import PricedRequest, next_call_of
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.editing.waiting_edits import apply_due, conditions_met
 from ctxtui.services.project.progress import report_progress
@@ -146,7 +146,7 @@ class Host:
         assert self.chat_model is not None
         conversation = self.with_edits(self._conversation(self.chat_model))
         self._start_record(conversation, price, trouble)
-        around = Surroundings(
+        surroundings = Surroundings(
             tell=self._handle_moment,
             judge=self._judge_draft,
             exchange=self._make_reader,
@@ -156,7 +156,7 @@ class Host:
             attached=self._read_attachments,
         )
         assert self.line is not None
-        self.runner = Runner(conversation, tools, self.line, around)
+        self.runner = Runner(conversation, tools, self.line, surroundings)
         self._queue = self.recovered.queue
         self.runner.state = TurnState(most=self.config.settings.max_rounds, queue=self._queue)
         self.tell(ChatNews(None, (Described(window=self.chat_model.window), TipMoved(MAIN, conversation.head))))
@@ -218,7 +218,7 @@ class Host:
         shape = self.runner.conversation.shape if self.runner is not None else None
         return shape.external_content() if isinstance(shape, RequestEditor) else {}
 
-    def _start_record(self, talk: Conversation, price: Price, trouble: Callable[[], object]) -> None:
+    def _start_record(self, conversation: Conversation, price: Price, trouble: Callable[[], object]) -> None:
         path = database(self.config.settings.data_dir)
         writer = Writer(path, self.session.tree, price=price, changed=trouble, host=self._process)
         self.writer = writer
@@ -228,17 +228,17 @@ class Host:
         else:
             window = self.chat_model.window if self.chat_model is not None else 0
             about = replace(self.session.about, window=window or self.session.about.window)
-            first = (about, ThreadSeen(MAIN), TipMoved(MAIN, talk.head))
+            first = (about, ThreadSeen(MAIN), TipMoved(MAIN, conversation.head))
             writer.put(SessionBegun(Session(self.session.tree).fold(first)))
             if self._continuation is not None and self._continuation.origin is not None:
                 noted = self._record.record(progress.Notice(CONTINUED, self._continuation.origin.text))
                 self.tell(ChatNews(None, tuple(noted)))
-            self._record.store_slot(OPENED, json.dumps({"dialect": talk.dialect, "model": talk.model}))
+            self._record.store_slot(OPENED, json.dumps({"dialect": conversation.dialect, "model": conversation.model}))
         recovered = self.recovered
         if seen := record_recovered(recovered, writer.put, self.clock):
             self.tell(ChatNews(None, seen))
         if recovered.stopped:
-            self._record.record(progress.ToolResultsAdded(recovered.stopped, talk.head))
+            self._record.record(progress.ToolResultsAdded(recovered.stopped, conversation.head))
 
     @property
     def lost(self) -> list[str]:
@@ -249,17 +249,17 @@ class Host:
     def tool_names(self) -> tuple[str, ...]:
         return self.tools.names if self.tools is not None else ()
 
-    def with_edits(self, talk: Conversation, *, acts: bool = True) -> Conversation:
-        """Apply the edits to the requests of `talk`, and the policies too if `acts`."""
-        talk.shape = self._request_editor(acts)
-        return talk
+    def with_edits(self, conversation: Conversation, *, acts: bool = True) -> Conversation:
+        """Apply the edits to the requests of `conversation`, and the policies too if `acts`."""
+        conversation.shape = self._request_editor(acts)
+        return conversation
 
-    def switch_to(self, talk: Conversation, note: str) -> None:
-        """Continue in `talk`, another context of this session; `note` is recorded."""
+    def switch_to(self, conversation: Conversation, note: str) -> None:
+        """Continue in `conversation`, another context of this session; `note` is recorded."""
         if self.runner is not None:
-            self.runner.conversation = self.with_edits(talk)
+            self.runner.conversation = self.with_edits(conversation)
             self._handle_moment(progress.Notice(TOOLS_CHANGED, note))
-            self.tell(ChatNews(None, (TipMoved(MAIN, talk.head),)))
+            self.tell(ChatNews(None, (TipMoved(MAIN, conversation.head),)))
 
     async def offer_server(self, server: str, on: bool) -> str:
         """Offer the tools of an MCP server from the next request on, or stop it; return a message. The server is
@@ -370,7 +370,7 @@ class Host:
         calls = self.session.thread_calls(MAIN)
         is_other_model = bool(calls) and calls[-1].model != chat_model.model
 
-        def next_call(at: float | None) -> Next | None:
+        def next_call(at: float | None) -> PricedRequest | None:
             return next_call_of(self.session, counter, self.config.settings, MAIN, overlay.applied, at)
 
         due_times = await asyncio.to_thread(

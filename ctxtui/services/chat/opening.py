@@ -45,8 +45,12 @@ class CustomParts(Struct):
         agents = (START_AGENT,) if settings.agents else ()
         self.tools = own_tools(self.files, (*self.tools, *agents))
 
-    def add_missing_tools(self, talk: Conversation, every: AgentTools) -> Conversation:
+    def add_missing_tools(self, conversation: Conversation, every: AgentTools) -> Conversation:
         """Add to an earlier conversation the tools among `every` that it does not offer yet."""
         own_names = {tool.name for tool in self.tools}
-        offered_names = {read(item.block).name for item in talk.tree.items(talk.head) if item.place.section == "tools"}
-        return with_tools(talk, every.definitions) if own_names - offered_names else talk
+        offered_names = {
+            read(item.block).name
+            for item in conversation.tree.items(conversation.head)
+            if item.place.section == "tools"
+        }
+        return with_tools(conversation, every.definitions) if own_names - offered_names else conversation

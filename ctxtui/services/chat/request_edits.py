@@ -72,7 +72,7 @@ class RequestEditor(Struct, eq=False):
             skeleton,
             dialect=skeleton.dialect,
             model=model,
-            takes=self.card.request_limits,
+            limits=self.card.request_limits,
         )
         if body.violations:
             first = body.violations[0]

@@ -167,10 +167,10 @@ def _context_at_first(session: Session, host_events: Sequence[InFlightEvent]) ->
     return call.raw_head if failed else call.response_head or call.raw_head
 
 
-def _unanswered(talk: Conversation, head: int, at: float, provider: str, own_id: str) -> Call:
+def _unanswered(conversation: Conversation, head: int, at: float, provider: str, own_id: str) -> Call:
     return Call(
-        own_id, MAIN, head, head, head, provider=provider, model=talk.model, started=at, ended=at,
-        fidelity=Fidelity.WIRE, error=BROKEN_OFF, skeleton=talk.skeleton,
+        own_id, MAIN, head, head, head, provider=provider, model=conversation.model, started=at, ended=at,
+        fidelity=Fidelity.WIRE, error=BROKEN_OFF, skeleton=conversation.skeleton,
     )  # fmt: skip
 
 

@@ -40,39 +40,39 @@ def third_party() -> tuple[Format, ...]:
     return tuple(form for form in formats if form is not None)
 
 
-def make_format(part: Plugin) -> Format | None:
+def make_format(plugin: Plugin) -> Format | None:
     """The format that a loaded reader describes; None with a reported trouble if something is missing.
 
     A reader is a module or an object with ``sniff(head, name) -> float`` and ``reader(tree) -> Reader``, and optionally
     ``NAME``, ``COMPANIONS`` and ``BARE`` (see `Format`).
     """
-    value = part.value
+    value = plugin.value
     missing = [function for function in ("sniff", "reader") if not callable(getattr(value, function, None))]
     if missing:
-        plugins.report_trouble(part.place, f"a reader needs the functions sniff and reader; there is no {missing[0]}")
+        plugins.report_trouble(plugin.place, f"a reader needs the functions sniff and reader; there is no {missing[0]}")
         return None
     return Format(
-        str(getattr(value, "NAME", part.name)),
-        lambda head, name: _score(part, head, name),
-        lambda tree: _Guarded(part, lambda: value.reader(tree)),
+        str(getattr(value, "NAME", plugin.name)),
+        lambda head, name: _score(plugin, head, name),
+        lambda tree: _Guarded(plugin, lambda: value.reader(tree)),
         tuple(map(str, getattr(value, "COMPANIONS", ()))),
         str(getattr(value, "BARE", "")),
     )
 
 
-def _score(part: Plugin, head: bytes, name: str) -> float:
+def _score(plugin: Plugin, head: bytes, name: str) -> float:
     try:
-        return min(1.0, float(part.value.sniff(head, name)))
+        return min(1.0, float(plugin.value.sniff(head, name)))
     except Exception as error:  # noqa: BLE001 - third-party code: it is skipped and reported
-        plugins.report_trouble(part.place, plugins.error_text(error, part.place))
+        plugins.report_trouble(plugin.place, plugins.error_text(error, plugin.place))
         return 0.0
 
 
 class _Guarded:
     """A third-party reader whose exceptions become `Unreadable` errors that name it."""
 
-    def __init__(self, part: Plugin, make: Callable[[], Any]) -> None:
-        self._part = part
+    def __init__(self, plugin: Plugin, make: Callable[[], Any]) -> None:
+        self._part = plugin
         self._reader = self._run(make)
 
     @property

@@ -91,11 +91,11 @@ def _module(group: str, path: Path) -> Any:
     return module
 
 
-def _load(part: Plugin, load: Callable[[], Any]) -> Plugin:
+def _load(plugin: Plugin, load: Callable[[], Any]) -> Plugin:
     try:
-        return Plugin(part.group, part.name, part.place, load())
+        return Plugin(plugin.group, plugin.name, plugin.place, load())
     except (Exception, SystemExit) as error:  # noqa: BLE001 - third-party code: its error is reported, ctxtui goes on
-        return Plugin(part.group, part.name, part.place, trouble=error_text(error, part.place))
+        return Plugin(plugin.group, plugin.name, plugin.place, trouble=error_text(error, plugin.place))
 
 
 def error_text(error: BaseException, place: str = "") -> str:

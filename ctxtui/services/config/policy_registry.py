@@ -31,32 +31,32 @@ def load_policies() -> Mapping[str, Policy]:
     return policies
 
 
-def plugin_policy(part: Plugin) -> Policy | None:
+def plugin_policy(plugin: Plugin) -> Policy | None:
     """The policy of a plug-in: ``POLICY`` of a module, or an entry point's object. None with a reported trouble if it
     is none.
     """
-    if part.trouble:
+    if plugin.trouble:
         return None
-    value = getattr(part.value, "POLICY", part.value)
+    value = getattr(plugin.value, "POLICY", plugin.value)
     if not isinstance(value, Policy):
-        plugins.report_trouble(part.place, "a policy is a `Policy` called POLICY")
+        plugins.report_trouble(plugin.place, "a policy is a `Policy` called POLICY")
         return None
-    return replace(value, propose=lambda policy_context, settings: _propose(part, value, policy_context, settings))
+    return replace(value, propose=lambda policy_context, settings: _propose(plugin, value, policy_context, settings))
 
 
-def _propose(part: Plugin, policy: Policy, policy_context: PolicyContext, settings: Settings) -> list[Edit]:
+def _propose(plugin: Plugin, policy: Policy, policy_context: PolicyContext, settings: Settings) -> list[Edit]:
     try:
         edits = list(policy.propose(policy_context, settings))
     except CtxtuiError:
         raise
     except Exception as error:
         # Third-party code: report its error.
-        why = plugins.error_text(error, part.place)
-        raise CtxtuiError(f"the policy {policy.name} failed: {why}", place=part.place) from error
+        why = plugins.error_text(error, plugin.place)
+        raise CtxtuiError(f"the policy {policy.name} failed: {why}", place=plugin.place) from error
     invalid = next((edit for edit in edits if not isinstance(edit, Edit)), None)
     if invalid is not None:
         raise CtxtuiError(
-            f"the policy {policy.name} gave a {type(invalid).__name__}, which is no edit", place=part.place
+            f"the policy {policy.name} gave a {type(invalid).__name__}, which is no edit", place=plugin.place
         )
     return edits
 

@@ -64,10 +64,13 @@ class UnderEdits(Struct, frozen=True, dict=True):
     def nodes(self) -> list[int]:
         return self.applied.context.tree.path(self.head)
 
-    def asked(self, call: Call, raw: NextRequest, found: NextRequest, charge: Charge, count: Count) -> PriceQuestion:
-        """`found`, the request at `head` after `call`, with the breakpoints that are applied; `raw` is the one without
-        edits. `count` gives the tokens of a new block."""
-        prompt, place = found.prompt, found.ends
+    def asked(
+        self, call: Call, raw: NextRequest, next_request: NextRequest, charge: Charge, count: Count
+    ) -> PriceQuestion:
+        """`next_request`, the request at `head` after `call`, with the breakpoints that are applied; `raw` is the one
+        without edits. `count` gives the tokens of a new block.
+        """
+        prompt, place = next_request.prompt, next_request.ends
         if call.is_edited:
             parts = self._parted(call)
         else:
@@ -82,14 +85,14 @@ class UnderEdits(Struct, frozen=True, dict=True):
             prompt = prompt._replace(tokens=tokens, total=lengths.total)
         marked = marked_prompt(prompt, place, self.applied, self.nodes)
         return PriceQuestion(
-            found.simulator,
+            next_request.simulator,
             marked,
             charge,
-            found.at,
+            next_request.at,
             place=place,
             nodes=self.nodes,
             parts_at=parts,
-            floors=found.floors,
+            floors=next_request.floors,
         )
 
     def _parted(self, call: Call) -> int | None:

@@ -40,7 +40,7 @@ def diagnose(session: Session, card: ModelCard, *, thread: str = "", error: str 
         extra = strip_thinking(context, max(0, fault_.position))
     reported = [fault_] if fault_ is not None and not extra else []
     takes = card.request_limits._replace(prefill=card.prefill or _ends_with_answer(context))
-    repair_ = repair(context, rules, extra, takes=takes, reported=reported)
+    repair_ = repair(context, rules, extra, limits=takes, reported=reported)
     if extra and fault_ is not None:
         repair_ = Repair((*extra, *repair_.edits), (fault_, *repair_.faults), repair_.left)
     return Diagnosis(chosen, context, rules, repair_, fault_ is not None and fault_.violation.rule == TOO_LONG)

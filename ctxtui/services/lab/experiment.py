@@ -43,20 +43,20 @@ def bench_of_account(account: Account) -> LabInputs:
 
 
 def run_variants(
-    bench: LabInputs, variants: Sequence[Variant], progress: Progress = lambda done, of: True
+    inputs: LabInputs, variants: Sequence[Variant], progress: Progress = lambda done, of: True
 ) -> list[VariantRun]:
     """Run the session under each variant; empty if `progress` returned false."""
-    return run_experiment(bench, variants, progress)
+    return run_experiment(inputs, variants, progress)
 
 
 def session_in_lab(
-    bench: LabInputs, variants: Sequence[Variant], name: str, progress: Progress = lambda done, of: True
+    inputs: LabInputs, variants: Sequence[Variant], name: str, progress: Progress = lambda done, of: True
 ) -> SessionLab:
     """The lab's results for the session, called `name` if it has no id. Raises `Cancelled` if stopped."""
-    runs = run_variants(bench, variants, progress)
+    runs = run_variants(inputs, variants, progress)
     if not runs:
         raise Cancelled("the lab was stopped")
-    return session_lab(bench, runs, name)
+    return session_lab(inputs, runs, name)
 
 
 class Cancelled(CtxtuiError):

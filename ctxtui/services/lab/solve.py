@@ -46,19 +46,21 @@ class BestCandidates(NamedTuple):
 
 
 def try_candidates(
-    bench: LabInputs, name: str, settings: Settings, progress: Progress = lambda done, of: True
+    inputs: LabInputs, name: str, settings: Settings, progress: Progress = lambda done, of: True
 ) -> SolvedSession:
     """Run one session through all candidates."""
-    lab = session_lab(bench, run_variants(bench, candidate_variants(), progress), name)
-    session = bench.book.session
+    lab = session_lab(inputs, run_variants(inputs, candidate_variants(), progress), name)
+    session = inputs.book.session
     calls = [call for call in session.calls.values() if call.usage is not None]
     if not calls:
         return SolvedSession(lab, (), (), False)
     last = calls[-1]
     rates = marker_rates(prices_for(settings))(last)
-    usable_rates = rates if rates is not None else _relative(bench, last)
+    usable_rates = rates if rates is not None else _relative(inputs, last)
     warm = (
-        keep_warm_break_even(cache_rules_by_call(bench.book)(last), usable_rates, last.usage.input if last.usage else 0)
+        keep_warm_break_even(
+            cache_rules_by_call(inputs.book)(last), usable_rates, last.usage.input if last.usage else 0
+        )
         if usable_rates
         else []
     )
@@ -108,6 +110,6 @@ def _waits(calls: Sequence[Call]) -> list[tuple[float, int]]:
     return pauses_
 
 
-def _relative(bench: LabInputs, call: Call) -> MarkerRates | None:
-    rules = bench.rules(call)
+def _relative(inputs: LabInputs, call: Call) -> MarkerRates | None:
+    rules = inputs.rules(call)
     return relative_rates(rules) if rules.mechanism.writes_at_markers else None

@@ -59,7 +59,7 @@ _MARKS: Final = frozenset({MISS, COMPACTION, MODEL, TURN})
 
 
 def complete_summary(
-    seen: SessionSummary,
+    summary: SessionSummary,
     loaded: Loaded,
     book: Book,
     price: Price,
@@ -67,7 +67,7 @@ def complete_summary(
     usable_share: float,
     logs: Mapping[str, Sequence[Edit]] | None = None,
 ) -> SessionSummary:
-    """Complete `seen` with the figures of a recording that is read and counted whole. `logs` are the edits of each
+    """Complete `summary` with the figures of a recording that is read and counted whole. `logs` are the edits of each
     thread if the session is stored.
     """
     session = loaded.session
@@ -76,7 +76,7 @@ def complete_summary(
     costs = {id_: price(call) for id_, call in session.calls.items()}
     misses = _without_copied_misses(session_misses(book, cache_rules_by_call(book), costs, terms), session)
     basic = replace(
-        _with_recording_data(seen, loaded),
+        _with_recording_data(summary, loaded),
         advice=_advice(session, loaded.source),
         lines=loaded.lines,
         skipped=len(loaded.skipped),
@@ -89,21 +89,21 @@ def complete_summary(
     return _with_spending(with_texts, book, costs, _EventsByCall(book, misses, usable_share))
 
 
-def complete_usage(seen: SessionSummary, loaded: Loaded, price: Price) -> SessionSummary:
-    """Complete `seen` with the usage of its calls; the recording may be read for that alone (`open.load_usage`)."""
-    basic, session = _with_recording_data(seen, loaded), loaded.session
+def complete_usage(summary: SessionSummary, loaded: Loaded, price: Price) -> SessionSummary:
+    """Complete `summary` with the usage of its calls; the recording may be read for that alone (`open.load_usage`)."""
+    basic, session = _with_recording_data(summary, loaded), loaded.session
     spent = _calls_spent(session, basic, {id_: price(call) for id_, call in session.calls.items()})
-    return with_sums(replace(basic, title=session.about.title or seen.title, usage_only=True, spent=tuple(spent)))
+    return with_sums(replace(basic, title=session.about.title or summary.title, usage_only=True, spent=tuple(spent)))
 
 
-def _with_recording_data(seen: SessionSummary, loaded: Loaded) -> SessionSummary:
-    """Complete `seen` with the recording's uncounted data."""
+def _with_recording_data(summary: SessionSummary, loaded: Loaded) -> SessionSummary:
+    """Complete `summary` with the recording's uncounted data."""
     session = loaded.session
     return replace(
-        seen,
+        summary,
         source=loaded.source,
-        cwd=session.about.cwd or seen.cwd,
-        client_version=session.about.version or seen.client_version,
+        cwd=session.about.cwd or summary.cwd,
+        client_version=session.about.version or summary.client_version,
         known=True,
         model=session.model,
         models=tuple(Tally(call.model for call in session.calls.values() if call.model).most_common()),
@@ -140,12 +140,12 @@ def _advice(session: Session, source: str) -> str:
     return f"{variable}=file:DIR keeps its requests; {version} records none"
 
 
-def _with_texts_and_turns(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionSummary:
-    """Complete `seen` with turns, first user text and last answer."""
+def _with_texts_and_turns(summary: SessionSummary, session: Session, calls: list[Call]) -> SessionSummary:
+    """Complete `summary` with turns, first user text and last answer."""
     first = first_user_text(session, calls[0].response_head)
     return replace(
-        seen,
-        title=session.about.title or first.strip().split("\n")[0] or seen.title,
+        summary,
+        title=session.about.title or first.strip().split("\n")[0] or summary.title,
         turns=turns_of(session.tree, [call for call in calls if not call.is_copy]).count_with_calls,
         first_user_text=first,
         last_answer=_last_answer(session, calls[-1].response_head),
@@ -153,20 +153,20 @@ def _with_texts_and_turns(seen: SessionSummary, session: Session, calls: list[Ca
 
 
 def _with_growth(
-    seen: SessionSummary, book: Book, calls: list[Call], misses: Misses, usable_share: float
+    summary: SessionSummary, book: Book, calls: list[Call], misses: Misses, usable_share: float
 ) -> SessionSummary:
-    """Complete `seen` with the thread's growth, events and peak; `misses` are the session's misses."""
+    """Complete `summary` with the thread's growth, events and peak; `misses` are the session's misses."""
     events_ = list_events(book.session, calls[0].thread, misses.misses)
     totals = [figures(book, call).context_tokens for call in calls]
     peak = max(range(len(calls)), key=lambda i: totals[i])
     window = context_window(book, calls[peak], usable_share)
     kinds = Tally(event.kind for event in events_)
     return replace(
-        seen,
+        summary,
         peak_tokens=totals[peak],
         peak_call=peak + 1,
         last_tokens=totals[-1],
-        expires=_expires(book, calls) if seen.live else 0.0,
+        expires=_expires(book, calls) if summary.live else 0.0,
         window=window.limit,
         usable=window.usable,
         window_origin=window.origin,
@@ -185,23 +185,23 @@ def _expires(book: Book, calls: list[Call]) -> float:
         return 0.0
     head, replay = last.response_head or last.sent_head, Replay(book, cache_rules_by_call(book))
     return (
-        following_request(replay, book, last, head, calls, lambda asked: [(None, None)] * len(asked)).coming.expires
+        following_request(replay, book, last, head, calls, lambda asked: [(None, None)] * len(asked)).forecast.expires
         or 0.0
     )
 
 
 def _with_spending(
-    seen: SessionSummary, book: Book, costs: Mapping[str, Cost | None], happened: _EventsByCall
+    summary: SessionSummary, book: Book, costs: Mapping[str, Cost | None], happened: _EventsByCall
 ) -> SessionSummary:
-    """Complete `seen` with the spending of all calls of all threads."""
+    """Complete `summary` with the spending of all calls of all threads."""
     session = book.session
-    spent = tuple(map(happened.at, session.calls.values(), _calls_spent(session, seen, costs)))
+    spent = tuple(map(happened.at, session.calls.values(), _calls_spent(session, summary, costs)))
     own = frozenset(call.id for call in session.calls.values() if not call.is_copy)
     costs = {id_: cost if id_ in own else None for id_, cost in costs.items()}
     threads = thread_costs(book, costs)
     priced = any(one.cost for one in spent)
     known = replace(
-        seen,
+        summary,
         read_share=_read_share(session),
         spent=spent,
         by_category=_shares(rows_by_category(threads, costs, own)) if priced else (),
@@ -233,9 +233,9 @@ def spending_of_call(call: Call, cost: Cost | None) -> CallSpent:
     )
 
 
-def _calls_spent(session: Session, seen: SessionSummary, costs: Mapping[str, Cost | None]) -> Iterator[CallSpent]:
+def _calls_spent(session: Session, summary: SessionSummary, costs: Mapping[str, Cost | None]) -> Iterator[CallSpent]:
     """The parts of totals from each call, with model (index in `seen.models`), time and thread."""
-    index, main = {name: number for number, (name, _) in enumerate(seen.models)}, main_thread(session)
+    index, main = {name: number for number, (name, _) in enumerate(summary.models)}, main_thread(session)
     for id_, call in session.calls.items():
         thread = session.threads.get(call.thread)
         yield spending_of_call(call, costs[id_])._replace(

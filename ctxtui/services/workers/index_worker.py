@@ -56,7 +56,7 @@ class IndexFiller:
 
     def fill(self) -> int:
         """Index sessions and return their number. Raises `CtxtuiError` if the database cannot be used."""
-        shelf = SessionLibrary(self._settings, self._cwd)
-        units = list_unindexed(self._settings, shelf.join_stored(shelf.list_fast()))
+        library = SessionLibrary(self._settings, self._cwd)
+        units = list_unindexed(self._settings, library.join_stored(library.list_fast()))
         # If the screen is killed, this child ends after its current session.
         return sum(1 for _ in fill_index(self._settings, units, lambda: os.getppid() != self._parent))

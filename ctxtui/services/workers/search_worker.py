@@ -26,8 +26,8 @@ class SessionsSearch:
 
     def search(self, text: str, regex: bool) -> Iterator[SearchProgress]:
         """Search for `text`, yielding after each session."""
-        shelf = SessionLibrary(self._settings, self._cwd)
-        sessions = [summary for summary in shelf.all_sessions() if not summary.archived]
+        library = SessionLibrary(self._settings, self._cwd)
+        sessions = [summary for summary in library.all_sessions() if not summary.archived]
         sessions.sort(key=lambda one: (one.group == SAMPLES, -one.mtime))
         try:
             searcher = Searcher(self._settings, Pattern(text, regex=regex), BlockFilter())

@@ -60,7 +60,7 @@ def summarize_stored(summary: SessionSummary, settings: Settings, version: str =
 
     They are cached under `version` (`version_for`) until a call is added. Raises what reading the database raises.
     """
-    memory = CountCache(database(settings.data_dir), create=False)
+    cache = CountCache(database(settings.data_dir), create=False)
 
     def read() -> SessionSummary:
         with cached_counter(settings) as counter:
@@ -69,19 +69,19 @@ def summarize_stored(summary: SessionSummary, settings: Settings, version: str =
             count_all(book, counter)
             return _filled(summary, loaded, book, settings, _logs(summary.stored, loaded.session.threads, settings))
 
-    return _cached_or_read(summary, memory, version or version_for(settings), read)
+    return _cached_or_read(summary, cache, version or version_for(settings), read)
 
 
 def _cached_or_read(
-    listed: SessionSummary, memory: CountCache, version: str, read: Callable[[], SessionSummary]
+    listed: SessionSummary, cache: CountCache, version: str, read: Callable[[], SessionSummary]
 ) -> SessionSummary:
     """The cached figures of `listed`, else those that `read` computes, which are then cached."""
     key = (*cache_key(listed), listed.mtime, version)
-    cached = memory.summary(*key)
+    cached = cache.summary(*key)
     if cached is not None and (restored := from_cached_json(listed, cached)) is not None:
         return restored
     summary = read()
-    memory.store_summary(*key, to_json(summary))
+    cache.store_summary(*key, to_json(summary))
     return summary
 
 

@@ -46,8 +46,8 @@ class Reasons:
         """Set the best safe cut of a subject."""
         self.subject, self.cut = subject, cut
 
-    def describe(self, scene: Scene, path: Sequence[int], what: Composition, staged: int = 0) -> WhySoBig:
-        """Return what is known of the context shown, with nodes `path` and parts `what`.
+    def describe(self, scene: Scene, path: Sequence[int], composition: Composition, staged: int = 0) -> WhySoBig:
+        """Return what is known of the context shown, with nodes `path` and parts `composition`.
 
         `staged` is the number of tokens that staged edits free already.
         """
@@ -56,7 +56,7 @@ class Reasons:
         anew = here and self.subject != self.shown
         cut = self.cut if here and not anew else None
         groups = self.grouped(scene, path)
-        return why_so_big.WhySoBig(what=what, groups=groups, cut=cut, key=KEY, staged=staged, anew=anew)
+        return why_so_big.WhySoBig(what=composition, groups=groups, cut=cut, key=KEY, staged=staged, anew=anew)
 
     def grouped(self, scene: Scene, path: Sequence[int]) -> Sequence[HeavyGroup] | None:
         """Return the groups of the context shown; None while unknown."""

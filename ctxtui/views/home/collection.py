@@ -54,19 +54,19 @@ class Collection(Struct):
         self.sessions = merged
         return True
 
-    def _merged(self, listed: SessionSummary) -> SessionSummary:
-        old = self.sessions.get(listed.key)
-        if old is None or listed.known:
-            return listed
+    def _merged(self, summary: SessionSummary) -> SessionSummary:
+        old = self.sessions.get(summary.key)
+        if old is None or summary.known:
+            return summary
         if not old.known:
-            return listed if listed.cwd or not old.cwd else replace(listed, cwd=old.cwd, group=old.group)
-        untitled = old.own_title and not listed.own_title
-        if (old.size, old.mtime) != (listed.size, listed.mtime) or untitled:
-            self.stale.add(listed.key)
+            return summary if summary.cwd or not old.cwd else replace(summary, cwd=old.cwd, group=old.group)
+        untitled = old.own_title and not summary.own_title
+        if (old.size, old.mtime) != (summary.size, summary.mtime) or untitled:
+            self.stale.add(summary.key)
         if untitled:
-            self._read_at.pop(listed.key, None)
-        file_fields = {name: getattr(listed, name) for name in FILE_FIELDS}
-        return replace(old, title=listed.own_title or old.title, **file_fields)
+            self._read_at.pop(summary.key, None)
+        file_fields = {name: getattr(summary, name) for name in FILE_FIELDS}
+        return replace(old, title=summary.own_title or old.title, **file_fields)
 
     def mark_changed(self, summary: SessionSummary) -> None:
         """Handle a change of one session's file, or the end of its live state."""

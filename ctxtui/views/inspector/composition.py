@@ -149,14 +149,15 @@ class Composition(Struct, frozen=True, kw_only=True):
     after: int | None = None
 
 
-def with_staged_edits(what: Composition, changes: Mapping[int, int], without: int, after: int) -> Composition:
-    """Apply token `changes` by category index to `what`: the total is `without` before the edits and `after` them.
+def with_staged_edits(composition: Composition, changes: Mapping[int, int], without: int, after: int) -> Composition:
+    """Apply token `changes` by category index to `composition`: the total is `without` before the edits and `after`
+    them.
 
     The residual stays, since it cannot be assigned to blocks.
     """
-    if not what.parts:
-        return what
-    parts_by_category = {part.category: part for part in what.parts}
+    if not composition.parts:
+        return composition
+    parts_by_category = {part.category: part for part in composition.parts}
     parts_by_category |= {
         index: CategoryPart(category=index, tokens=0, share=0.0) for index in changes if index not in parts_by_category
     }
@@ -166,7 +167,7 @@ def with_staged_edits(what: Composition, changes: Mapping[int, int], without: in
         replace(parts_by_category[index], after=tokens_after[index], share=tokens_after[index] / whole)
         for index in sorted(parts_by_category)
     )
-    return replace(what, parts=parts, total=without, after=after)
+    return replace(composition, parts=parts, total=without, after=after)
 
 
 def composition(
@@ -217,62 +218,67 @@ def composition(
     )
 
 
-def notes(what: Composition, room: int) -> list[Span]:
+def notes(composition: Composition, room: int) -> list[Span]:
     """Text for the rule: exact total and its origin, with the interval if the total was not reported."""
-    exact = numbers.exact(what.total)
-    if not what.parts:
-        return [Span(exact if what.reported else numbers.NOT_YET, "ink bold"), Span(" counting", "dim")]
-    sure = f"±{100 * what.half_width:.0f} %" if what.half_width else ""
-    if what.after is not None:
-        before = Span(f"{numbers.tokens(what.total)} → ", "dim")
+    exact = numbers.exact(composition.total)
+    if not composition.parts:
+        return [Span(exact if composition.reported else numbers.NOT_YET, "ink bold"), Span(" counting", "dim")]
+    sure = f"±{100 * composition.half_width:.0f} %" if composition.half_width else ""
+    if composition.after is not None:
+        before = Span(f"{numbers.tokens(composition.total)} → ", "dim")
         return [
             before,
-            Span(numbers.tokens(what.after), "ink bold"),
+            Span(numbers.tokens(composition.after), "ink bold"),
             Span(f" {sure}" if room >= BAR_FROM else "", "dim"),
         ]
-    origin = " reported" if what.reported else f" {sure or 'counted'}"
+    origin = " reported" if composition.reported else f" {sure or 'counted'}"
     if room < BAR_FROM:
-        return [Span(numbers.tokens(what.total), "ink bold"), Span("" if what.reported else origin, "dim")]
-    if what.reported and room >= HEADS_FROM:
-        rest = [Span("  residual ", "dim"), Span(numbers.signed(what.residual))]
+        return [
+            Span(numbers.tokens(composition.total), "ink bold"),
+            Span("" if composition.reported else origin, "dim"),
+        ]
+    if composition.reported and room >= HEADS_FROM:
+        rest = [Span("  residual ", "dim"), Span(numbers.signed(composition.residual))]
         return [Span(exact, "ink bold"), Span(origin, "dim"), *rest]
     return [Span(exact, "ink bold"), Span(origin, "dim")]
 
 
-def residual_lines(what: Composition, room: int) -> list[Spans]:
+def residual_lines(composition: Composition, room: int) -> list[Spans]:
     """The opened residual: first call, likely cause and, if there is room, an explanation."""
-    texts = safe_text.wrap(what.says, max(16, room - 4))
+    texts = safe_text.wrap(composition.says, max(16, room - 4))
     return [[Span(f"   {line}", "dim")] for line in (texts if room >= BAR_FROM else texts[:NARROW_RESIDUAL_LINES])]
 
 
-def lines(what: Composition, room: int, height: int, *, opened: bool = False) -> list[Spans]:
+def lines(composition: Composition, room: int, height: int, *, opened: bool = False) -> list[Spans]:
     """The pane's body: heads if there is room, categories, unrecorded tokens, and the residual, `opened` or not.
 
     Categories that do not fit in `height` are folded into one row, smallest first.
     """
     out: list[Spans] = [heads(room)] if room >= HEADS_FROM else []
     free = height - len(out)
-    rest = _residual_height(what, room, opened)
-    own_rows, small = fold(what.parts, free - rest)
-    scale = max((part.tokens for part in what.parts), default=0)
+    rest = _residual_height(composition, room, opened)
+    own_rows, small = fold(composition.parts, free - rest)
+    scale = max((part.tokens for part in composition.parts), default=0)
     unrecorded = [part for part in own_rows if part.category >= NOT_RECORDED]
     out += [category_row(part, scale, room) for part in own_rows if part.category < NOT_RECORDED]
     if small:
         out.append(folded_row(small, room))
     out += [category_row(part, scale, room) for part in unrecorded]
     if rest:
-        whole = what.total if what.after is None else what.after
-        share = what.residual / whole if whole else 0.0
-        out.append(extra_row("residual", numbers.signed(what.residual), share, room))
-        out += residual_lines(what, room) if opened else ()
-    if not what.parts:
+        whole = composition.total if composition.after is None else composition.after
+        share = composition.residual / whole if whole else 0.0
+        out.append(extra_row("residual", numbers.signed(composition.residual), share, room))
+        out += residual_lines(composition, room) if opened else ()
+    if not composition.parts:
         out.append([Span(" · counting tokens", "faint")])
     return out[: max(0, height)]
 
 
-def _residual_height(what: Composition, room: int, opened: bool) -> int:
+def _residual_height(composition: Composition, room: int, opened: bool) -> int:
     """Number of lines of the residual."""
-    return bool(what.residual) + (len(residual_lines(what, room)) if opened and what.residual else 0)
+    return bool(composition.residual) + (
+        len(residual_lines(composition, room)) if opened and composition.residual else 0
+    )
 
 
 def fold(parts: Sequence[CategoryPart], room: int) -> tuple[list[CategoryPart], list[CategoryPart]]:
@@ -284,22 +290,26 @@ def fold(parts: Sequence[CategoryPart], room: int) -> tuple[list[CategoryPart], 
     return [part for part in parts if part in largest], [part for part in parts if part not in largest]
 
 
-def unfolded_height(what: Composition, room: int, *, opened: bool = False) -> int:
+def unfolded_height(composition: Composition, room: int, *, opened: bool = False) -> int:
     """Number of lines of the pane without folding."""
-    return max(1, len(what.parts)) + _residual_height(what, room, opened) + (room >= HEADS_FROM)
+    return max(1, len(composition.parts)) + _residual_height(composition, room, opened) + (room >= HEADS_FROM)
 
 
-def part_at(what: Composition, room: int, height: int, line: int, *, opened: bool = False) -> CategoryPart | None:
+def part_at(
+    composition: Composition, room: int, height: int, line: int, *, opened: bool = False
+) -> CategoryPart | None:
     """The category in body line `line`, for a click."""
-    shown_parts, _ = fold(what.parts, height - (room >= HEADS_FROM) - _residual_height(what, room, opened))
+    shown_parts, _ = fold(
+        composition.parts, height - (room >= HEADS_FROM) - _residual_height(composition, room, opened)
+    )
     line -= room >= HEADS_FROM
     return shown_parts[line] if 0 <= line < len(shown_parts) else None
 
 
-def is_residual(what: Composition, room: int, height: int, line: int, *, opened: bool = False) -> bool:
+def is_residual(composition: Composition, room: int, height: int, line: int, *, opened: bool = False) -> bool:
     """Whether body line `line` belongs to the residual, for a click."""
-    drawn = len(lines(what, room, height, opened=opened))
-    return drawn - _residual_height(what, room, opened) <= line < drawn
+    drawn = len(lines(composition, room, height, opened=opened))
+    return drawn - _residual_height(composition, room, opened) <= line < drawn
 
 
 def next_scene(scene: Scene, model: str) -> Scene | None:
@@ -314,15 +324,17 @@ def next_scene(scene: Scene, model: str) -> Scene | None:
     return replace(scene, calls=[*scene.calls, call], index=len(scene.calls), figures=figures(scene.book, call))
 
 
-def with_answer(what: Composition, tokens: Mapping[int, int]) -> Composition:
-    """Add the `tokens` by category of a streaming answer to `what`."""
+def with_answer(composition: Composition, tokens: Mapping[int, int]) -> Composition:
+    """Add the `tokens` by category of a streaming answer to `composition`."""
     more = sum(tokens.values())
-    if not more or not what.parts:
-        return what
-    total = what.total + more
-    parts = {part.category: part for part in what.parts}
+    if not more or not composition.parts:
+        return composition
+    total = composition.total + more
+    parts = {part.category: part for part in composition.parts}
     for category, count in tokens.items():
         old = parts.get(category) or CategoryPart(category=category, tokens=0, share=0.0)
         parts[category] = replace(old, tokens=old.tokens + count)
     shared = [replace(part, share=part.tokens / total if total else 0.0) for part in parts.values()]
-    return replace(what, total=total, reported=False, parts=tuple(sorted(shared, key=lambda part: part.category)))
+    return replace(
+        composition, total=total, reported=False, parts=tuple(sorted(shared, key=lambda part: part.category))
+    )

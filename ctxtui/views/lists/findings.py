@@ -120,7 +120,7 @@ def detail(priced: PricedFinding, findings: Findings, name: str, room: int) -> l
     out: list[Spans] = [[Span(f" {text}", "ink bold")] for text in safe_text.wrap(sentence(priced.finding), text_room)]
     out += [[Span(" fix: " if n == 0 else "      ", "dim"), Span(text)]
             for n, text in enumerate(safe_text.wrap(fix(priced.finding), text_room - 6))]  # fmt: skip
-    out += [[Span(f" {line}", "dim")] for line in places(priced.finding)]
+    out += [part for line in places(priced.finding) for part in wrap([Span(f" {line}", "dim")], room, 3)]
     rest = [*price_lines(priced, findings)]
     if priced.finding.setting and priced.finding.setting != priced.finding.cure:
         rest.append([Span(f" {priced.finding.setting}", "dim")])

@@ -63,7 +63,7 @@ def _frees(suggestion: Suggestion, room: int) -> Span:
 def _risk(suggestion: Suggestion, room: int) -> Span:
     risk = suggestion.what.risk
     if suggestion.is_warning:
-        return Span("masks or removes" if suggestion.edits else "by hand", "dim")
+        return Span("redacts" if suggestion.edits else "by hand", "dim")
     if risk is None:
         return Span("breakpoints" if suggestion.edits else "by hand", "dim")
     if suggestion.is_safe and risk > Risk.OUTSIDE:

@@ -417,7 +417,7 @@ class ContextRows:
             self.opened.pop(entry, None)
             self.folded.add(entry)
 
-    def _toggle_insert(self, index: int, how: OpenBlock | None, raw: bool | None) -> None:
+    def _toggle_insert(self, index: int, open_block: OpenBlock | None, raw: bool | None) -> None:
         new = self.insert_at(index)
         if new is None:
             if self._staged is not None and self.is_folded(index):
@@ -425,10 +425,10 @@ class ContextRows:
                 self._apply_staging()
             return
         self.read.add(new.edit.id)
-        if how is not None and raw is None:
+        if open_block is not None and raw is None:
             del self._open_inserts[new.edit.id]
         else:
-            self._open_inserts[new.edit.id] = OpenBlock(how.lines if how else INSERT_LINES, bool(raw))
+            self._open_inserts[new.edit.id] = OpenBlock(open_block.lines if open_block else INSERT_LINES, bool(raw))
 
     def is_folded(self, index: int) -> bool:
         """Whether row `index` represents a run of folded rows."""
@@ -440,13 +440,13 @@ class ContextRows:
         node = self.readings.tree[entry] if entry > 0 else None
         return node is not None and node.category in _TEXTS and node.block.kind != UNREADABLE
 
-    def body(self, index: int, how: OpenBlock, room: int) -> Body:
+    def body(self, index: int, open_block: OpenBlock, room: int) -> Body:
         """The lines of open row `index` in `room` cells."""
         assert self.scene is not None
         new = self.insert_at(index)
         if new is not None:
-            return self.bodies.insert_body(new, how, room)
-        return self.bodies.body(self.scene, self.ledger, self.entry(index), how, room)
+            return self.bodies.insert_body(new, open_block, room)
+        return self.bodies.body(self.scene, self.ledger, self.entry(index), open_block, room)
 
     def _uses_reading_layout(self, index: int) -> bool:
         """Whether row `index` is drawn in the reading layout: untouched by edits, and not opened as JSON."""

@@ -64,18 +64,18 @@ class StagedEdits(Struct, frozen=True, kw_only=True):
         return not free and self.gained is not None and self.gained <= 0
 
 
-def staged_answer(result: StagedEdits, blocks: Blocks) -> list[Span]:
+def staged_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
     """``✓ truncated: Read README.md 2.8k → 400``."""
-    verb = _past_participle(result.edits)
-    spans = [Span(MARK["ok"].glyph + " ", "ok"), Span(f"{verb}: {blocks.describe(result.edits)}")]
-    if any(edit.kind not in NOT_SHRINKING or edit.kind in (NOTE, REPLACE, HOIST) for edit in result.edits):
-        spans.append(Span("  " + _gain(result), "ink bold"))
-    if result.repairs:
-        spans.append(Span(f", {result.repairs:,} more with {'it' if len(result.edits) == 1 else 'them'}", "dim"))
-    if result.unchanged:
-        spans.append(Span(f"; {result.unchanged:,} left: {result.reason}", "dim"))
-    if all(edit.kind == SUMMARIZE and "by" not in edit.params for edit in result.edits):
-        spans += [Span("  ^s", "accent bold"), Span(" has a model write it", "dim")] if result.keyed else []
+    verb = _past_participle(staged.edits)
+    spans = [Span(MARK["ok"].glyph + " ", "ok"), Span(f"{verb}: {blocks.describe(staged.edits)}")]
+    if any(edit.kind not in NOT_SHRINKING or edit.kind in (NOTE, REPLACE, HOIST) for edit in staged.edits):
+        spans.append(Span("  " + _gain(staged), "ink bold"))
+    if staged.repairs:
+        spans.append(Span(f", {staged.repairs:,} more with {'it' if len(staged.edits) == 1 else 'them'}", "dim"))
+    if staged.unchanged:
+        spans.append(Span(f"; {staged.unchanged:,} left: {staged.reason}", "dim"))
+    if all(edit.kind == SUMMARIZE and "by" not in edit.params for edit in staged.edits):
+        spans += [Span("  ^s", "accent bold"), Span(" has a model write it", "dim")] if staged.keyed else []
         spans += [Span("  no model; ", "dim"), Span("s", "accent bold"), Span(" sets its length", "dim")]
     return spans
 
@@ -95,23 +95,23 @@ def explain_no_change(edits: Sequence[Edit], in_force: EditsInForce) -> str:
     return "these edits are active already, or were undone: see u and E"
 
 
-def _gain(result: StagedEdits) -> str:
-    if result.gained is None:
+def _gain(staged: StagedEdits) -> str:
+    if staged.gained is None:
         return numbers.NONE
-    if not result.gained and all(edit.kind == "drop" for edit in result.edits):
+    if not staged.gained and all(edit.kind == "drop" for edit in staged.edits):
         return "frees nothing in this request"  # an answer, which is sent with the next one
-    after = result.before - result.gained
-    if after <= 0 or not result.before:
-        return numbers.signed(-result.gained)
-    return f"{numbers.tokens(result.before)} → {numbers.tokens(after)}"
+    after = staged.before - staged.gained
+    if after <= 0 or not staged.before:
+        return numbers.signed(-staged.gained)
+    return f"{numbers.tokens(staged.before)} → {numbers.tokens(after)}"
 
 
-def needless_answer(result: StagedEdits, blocks: Blocks) -> list[Span]:
+def needless_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
     """Why it was not done: ``✗ not externalized: "lets go" 3 → 14, nothing is gained``."""
-    assert result.gained is not None
-    after = result.before - result.gained
-    text = f"not {_past_participle(result.edits)}: {blocks.describe(result.edits)} "
-    text += f"{numbers.tokens(result.before)} → {numbers.tokens(after)}, nothing is gained"
+    assert staged.gained is not None
+    after = staged.before - staged.gained
+    text = f"not {_past_participle(staged.edits)}: {blocks.describe(staged.edits)} "
+    text += f"{numbers.tokens(staged.before)} → {numbers.tokens(after)}, nothing is gained"
     return [Span(MARK["error"].glyph + " ", "crit"), Span(text, "crit")]
 
 

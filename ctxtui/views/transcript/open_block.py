@@ -53,24 +53,26 @@ class Bodies:
         self._find = find
         self.clear()
 
-    def body(self, scene: Scene, ledger: CostLedger | None, entry: int, how: OpenBlock, room: int) -> Body:
+    def body(self, scene: Scene, ledger: CostLedger | None, entry: int, open_block: OpenBlock, room: int) -> Body:
         """The lines of node `entry`'s block in `room` cells."""
-        key = (entry, how.raw, how.start, room)
+        key = (entry, open_block.raw, open_block.start, room)
         body = self._cache.get(key)
         if body is None:
-            content = self._content(scene, ledger, entry, how, room)
+            content = self._content(scene, ledger, entry, open_block, room)
             body = self._cache.put(key, content.body(room, self._find))
         return body
 
-    def insert_body(self, new: InsertedBlock, how: OpenBlock, room: int) -> Body:
+    def insert_body(self, new: InsertedBlock, open_block: OpenBlock, room: int) -> Body:
         """The lines of an inserted block."""
-        key = (new.item.block.digest, how.raw, room)
+        key = (new.item.block.digest, open_block.raw, room)
         body = self._cache.get(key)
         if body is None:
             from ctxtui.views.blocks import content
 
             block = new.item.block
-            block_content = content.raw(block) if how.raw else content.content(new.category, read(block), block.value())
+            block_content = (
+                content.raw(block) if open_block.raw else content.content(new.category, read(block), block.value())
+            )
             body = self._cache.put(key, block_content.body(room, self._find))
         return body
 
@@ -78,7 +80,9 @@ class Bodies:
         """Clear the cache after facts of the blocks changed."""
         self._cache.clear()
 
-    def _content(self, scene: Scene, ledger: CostLedger | None, entry: int, how: OpenBlock, room: int) -> Content:
+    def _content(
+        self, scene: Scene, ledger: CostLedger | None, entry: int, open_block: OpenBlock, room: int
+    ) -> Content:
         # Late import: nothing is open on the first screen.
         from ctxtui.analysis.figures import missing_block
         from ctxtui.analysis.labels.labelling import searched_text
@@ -90,12 +94,12 @@ class Bodies:
             description = "" if scene.call.fidelity == Fidelity.TRANSCRIPT else searched_text(read(figure.block))
             return content.describe_unrecorded(figure.tokens, figure.lo, figure.hi, scene.figures.attached, description)
         node = scene.session.tree[entry]
-        if how.raw:
+        if open_block.raw:
             return content.raw(node.block)
         if not self._readings.ready(entry):
             return content.loading()
-        if how.start is not None:
-            return content.excerpt(self._readings.words(entry), how.start)
+        if open_block.start is not None:
+            return content.excerpt(self._readings.words(entry), open_block.start)
         value, block_content = self._readings.decoded(entry)
         body = content.content(
             node.category,
@@ -110,7 +114,7 @@ class Bodies:
 
 def body_line(
     body: Body,
-    how: OpenBlock,
+    open_block: OpenBlock,
     line: int,
     gutter: Span,
     style: str,
@@ -123,7 +127,7 @@ def body_line(
     `here` is the current search hit, `money` the block's cost.
     """
     gutter = gutter if gutter.text in "┃╏┊" else Span(" ")
-    shown = body.height(how.lines)
+    shown = body.height(open_block.lines)
     if line <= shown:
         spots = body.hits_in(line - 1)
         if not spots:
@@ -135,14 +139,17 @@ def body_line(
         return [gutter, Span("     "), Span("│ ", style), *highlight_ranges(body.line(line - 1) or (), spots, at)]
     if line <= shown + len(details):
         return [gutter, Span("     "), Span("│ ", style), *details[line - shown - 1]]
-    return [gutter, Span("     "), Span("╰ ", style), *closing_line(body.count_hidden(shown), how, money)]
+    return [gutter, Span("     "), Span("╰ ", style), *closing_line(body.count_hidden(shown), open_block, money)]
 
 
-def closing_line(more: int | None, how: OpenBlock, money: str = "") -> list[Span]:
+def closing_line(more: int | None, open_block: OpenBlock, money: str = "") -> list[Span]:
     """The line under an open block: number of hidden lines, cost, and keys."""
     hidden = "" if more == 0 else "more lines  " if more is None else f"{more:,} more line{'s' if more != 1 else ''}  "
     keys = (
-        "⏎ fold  " + ("e more  " if more != 0 else "") + "o pager  y copy  " + ("r read" if how.raw else "r raw JSON")
+        "⏎ fold  "
+        + ("e more  " if more != 0 else "")
+        + "o pager  y copy  "
+        + ("r read" if open_block.raw else "r raw JSON")
     )
     return [Span(hidden + (f"{money}  " if money else ""), "dim"), Span(keys, "faint")]
 

@@ -83,11 +83,11 @@ def mended(body: Body, dialect: str = "anthropic", error: str = "") -> tuple[Rep
     card = model_table().card(body["model"])
     rules = rules_for(dialect, card)
     fault = from_error_text(context, error) if error else None
-    found = repair(context, rules, takes=card.request_limits, reported=[fault] if fault else [])
+    found = repair(context, rules, limits=card.request_limits, reported=[fault] if fault else [])
     applied = apply(context, found.edits, rules)
-    out = encode_outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.request_limits)
+    out = encode_outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], limits=card.request_limits)
     value = canonical.loads(out.body)
-    assert not found.left and not out.violations and not find_faults(applied, takes=card.request_limits)
+    assert not found.left and not out.violations and not find_faults(applied, limits=card.request_limits)
     return found, value, [refusal.message for refusal in STRICT[dialect](value)]
 
 

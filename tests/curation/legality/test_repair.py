@@ -163,12 +163,12 @@ def test_what_was_broken_is_taken_again(dialect: str) -> None:
         context, request = context_of(body, dialect)
         card = model_table().card(body["model"])
         rules = rules_for(dialect, card)
-        found = repair(context, rules, takes=card.request_limits)
+        found = repair(context, rules, limits=card.request_limits)
         applied = apply(context, found.edits, rules)
         if applied.refused or not context.messages:
             continue
         out = encode_outgoing(
-            applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.request_limits
+            applied, request.skeleton, dialect=dialect, model=body["model"], limits=card.request_limits
         )
         strict = [f"{r.rule}: {r.message[:60]}" for r in STRICT[dialect](canonical.loads(out.body))]
         mended += bool(found.edits) and not strict

@@ -115,7 +115,7 @@ def test_laws(name: str, seed: int) -> None:
     # Law 5: what leaves is legal.
     if not applied.refused:
         out = encode_outgoing(
-            applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.request_limits
+            applied, request.skeleton, dialect=dialect, model=body["model"], limits=card.request_limits
         )
         assert [r.rule for r in STRICT[dialect](canonical.loads(out.body))] == []
 

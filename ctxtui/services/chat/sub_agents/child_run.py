@@ -82,14 +82,14 @@ class ChildRun:
             # Other sub-agents with the same system text can read that from the cache, but not the rest.
             self._talk.static = CACHED
         self._talk.shape = shape
-        around = Surroundings(
+        surroundings = Surroundings(
             tell=self._handle_moment,
             judge=self._judge,
             exchange=self._make_reader,
             clock=host.clock,
             recorded=host.wait_recorded,
         )
-        self._runner = Runner(self._talk, tools, host.line, around)
+        self._runner = Runner(self._talk, tools, host.line, surroundings)
         allowed = frozenset(tools.names)
         self._runner.state = TurnState(attended=False, allowed=allowed, most=task.rounds)
 

@@ -52,9 +52,9 @@ def usage_version_for(settings: Settings) -> str:
     return f"usage {version_for(settings)}"
 
 
-def cache_key(seen: SessionSummary) -> tuple[str, int]:
+def cache_key(summary: SessionSummary) -> tuple[str, int]:
     """The cache key of a session besides its time: file and size, or the database's id and calls."""
-    return seen.path or stored_session_key(seen.stored), seen.size
+    return summary.path or stored_session_key(summary.stored), summary.size
 
 
 def to_json(summary: SessionSummary) -> dict[str, Any]:
@@ -63,18 +63,18 @@ def to_json(summary: SessionSummary) -> dict[str, Any]:
     return {**told, "tools": [msgspec.structs.asdict(tool) for tool in summary.tools]}
 
 
-def from_cached_json(seen: SessionSummary, kept: Json) -> SessionSummary | None:
-    """`seen` with the figures of the JSON value `kept` from `to_json`; None if it is invalid."""
+def from_cached_json(summary: SessionSummary, kept: Json) -> SessionSummary | None:
+    """`summary` with the figures of the JSON value `kept` from `to_json`; None if it is invalid."""
     try:
-        return _with_cached(seen, msgspec.convert(kept, _cached_type()))
+        return _with_cached(summary, msgspec.convert(kept, _cached_type()))
     except msgspec.ValidationError:
         return None
 
 
-def _with_cached(seen: SessionSummary, kept: Any) -> SessionSummary:
+def _with_cached(summary: SessionSummary, kept: Any) -> SessionSummary:
     told = msgspec.structs.asdict(kept)
     # The user may have renamed it since.
-    return replace(seen, **{**told, "title": seen.own_title or told["title"], "own_title": seen.own_title})
+    return replace(summary, **{**told, "title": summary.own_title or told["title"], "own_title": summary.own_title})
 
 
 @cache
@@ -166,15 +166,15 @@ def read_usages(unread: Iterable[SessionSummary], settings: Settings) -> Generat
         store_usage(results, settings)
 
 
-def _read_usage(seen: SessionSummary, price: Price) -> SessionSummary:
-    return complete_usage(seen, load_usage(Path(seen.path), own=seen.own), price)
+def _read_usage(summary: SessionSummary, price: Price) -> SessionSummary:
+    return complete_usage(summary, load_usage(Path(summary.path), own=summary.own), price)
 
 
-def or_error(seen: SessionSummary, make: Callable[[], SessionSummary]) -> SessionSummary:
-    """The result of `make`, or `seen` with its error: one session's fault must not hide the others."""
+def or_error(summary: SessionSummary, make: Callable[[], SessionSummary]) -> SessionSummary:
+    """The result of `make`, or `summary` with its error: one session's fault must not hide the others."""
     try:
         return make()
     except CtxtuiError as error:
-        return replace(seen, known=True, error=error.message)
+        return replace(summary, known=True, error=error.message)
     except Exception as error:  # noqa: BLE001 - a worker's boundary
-        return replace(seen, known=True, error=f"unexpected {type(error).__name__}: {error}")
+        return replace(summary, known=True, error=f"unexpected {type(error).__name__}: {error}")

@@ -57,11 +57,11 @@ class PoliciesController(EditController):
 
             return proposals.advice(horizon, over)
 
-        def rank(found: Findings | None, every: Sequence[Advice]) -> list[Suggestion]:
+        def rank(findings: Findings | None, every: Sequence[Advice]) -> list[Suggestion]:
             staging = area.staging(scene)
             staged = staging.freed if staging.edits else 0
             return list_suggestions(
-                self.edits.context_of(scene), found.found if found is not None else (), every, staged
+                self.edits.context_of(scene), findings.found if findings is not None else (), every, staged
             )
 
         def changed(edits: Sequence[Edit]) -> list[ChangedBlock]:
