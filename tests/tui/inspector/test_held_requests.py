@@ -131,7 +131,7 @@ async def test_edits_are_applied_and_it_leaves_under_them(tmp_path: Path) -> Non
         assert staging.after and coming.after == staging.after and coming.used - coming.after == staging.freed
         await pilot.press("a")
         assert await told
-        await until(pilot, lambda: "under the edits" in text(screen))
+        await until(pilot, lambda: "sent with the applied edits" in text(screen))
         first, second = (one.body for one in run.provider.server.seen)
         assert FIRST.encode() in first and b"stale" not in second and SECOND.encode() in second
         # It goes on with every later request, without another key.
