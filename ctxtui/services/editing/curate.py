@@ -113,7 +113,7 @@ def curated(
         chosen=chosen,
         context=context,
         applied=applied,
-        takes=card.request_limits,
+        limits=card.request_limits,
         after=after,
         size=tag.after + tag.under.back,
         count=sizes.block_tokens,

@@ -41,15 +41,15 @@ FORMS: Final = (*BODIES, OWN, *RESUMED)
 
 @dataclass(frozen=True, kw_only=True)
 class Ready:
-    """A context under edits. `chosen` is its call; `after`: it is the context after that call's answer; `takes` are the
-    limits of the model's requests.
+    """A context under edits. `chosen` is its call; `after`: it is the context after that call's answer; `limits` are
+    the limits of the model's requests.
     """
 
     session: Session
     chosen: ChosenCall
     context: Context
     applied: Applied
-    takes: RequestLimits
+    limits: RequestLimits
     after: bool = False
     size: int | None = None
     """Tokens of the next request's context under the edits; None if unknown."""
@@ -167,7 +167,7 @@ def build_request_body(ready: Ready, form: str = "") -> Outgoing:
     call = ready.chosen.call
     model = call.model or ready.session.model
     dialect = (form or ready.form).replace("-", "_")
-    takes = ready.takes._replace(prefill=ready.takes.prefill or ready.after)
+    takes = ready.limits._replace(prefill=ready.limits.prefill or ready.after)
     spelled = skeleton_of(ready.session.tree, call, ready.context.head)
     return encode_outgoing(ready.applied, spelled, dialect=dialect, model=model, limits=takes)
 

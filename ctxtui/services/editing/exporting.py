@@ -319,7 +319,12 @@ def copy_session(session: Session, chosen: ChosenCall, form: str, source: Path |
     context = Context.of_call(session.tree, chosen.call, session_end(session, chosen).head)
     applied = Applied(context, length=len(context))
     ready = Ready(
-        session=session, chosen=chosen, context=context, applied=applied, takes=RequestLimits(prefill=False), after=True
+        session=session,
+        chosen=chosen,
+        context=context,
+        applied=applied,
+        limits=RequestLimits(prefill=False),
+        after=True,
     )
     return write_context(ready, form, source)
 

@@ -102,16 +102,16 @@ class Proposals:
     a worker.
     """
 
-    def __init__(self, desk: StagingArea, scene: Scene, coming: Callable[[], Next | None]) -> None:
-        self._desk = desk
-        self._study = desk.study
+    def __init__(self, staging_area: StagingArea, scene: Scene, coming: Callable[[], Next | None]) -> None:
+        self._staging_area = staging_area
+        self._study = staging_area.study
         self._model = scene.call.model
-        self._staging = desk.staging(scene)
-        self._before = desk.applied(scene)
+        self._staging = staging_area.staging(scene)
+        self._before = staging_area.applied(scene)
         self._ask = coming
         self._coming = coming()
-        self._overlay = desk.overlay(scene.thread or "main")
-        self.rules = rules_for(self._staging.applied.context.dialect, desk.study.book.card(self._model))
+        self._overlay = staging_area.overlay(scene.thread or "main")
+        self.rules = rules_for(self._staging.applied.context.dialect, staging_area.study.book.card(self._model))
         self._policies = tuple(load_policies().values())
         self._given: dict[str, dict[str, Json]] = {}
         self._worked: tuple[AdviceSearch, PriceTag | None] | None = None
@@ -146,9 +146,9 @@ class Proposals:
         until = time.monotonic() + PRICE_TIMEOUT_S
         while self._coming is None and time.monotonic() < until:
             # Read this first, so that a result finished meanwhile is not missed.
-            waits = self._desk.foretelling
+            waits = self._staging_area.foretelling
             self._coming = self._ask()
-            if not waits and not self._desk.foretelling:
+            if not waits and not self._staging_area.foretelling:
                 return
             time.sleep(0.02)
 
@@ -159,7 +159,7 @@ class Proposals:
             log=tuple(self._overlay.log),
             usable=staging.scene.limits.usable,
             rules=self.rules,
-            literals=self._desk.literals,
+            literals=self._staging_area.literals,
             cold=coming is not None and not coming.asked.read,
         )
 

@@ -445,7 +445,7 @@ class StagingArea:
             chosen=chosen,
             context=applied.context,
             applied=applied,
-            takes=card.request_limits,
+            limits=card.request_limits,
             after=True,
             size=under.whole + under.back if under is not None else None,
             count=lambda block: sizes(block) or 0,

@@ -51,7 +51,7 @@ def ready(context: Context) -> Ready:
         chosen=choose_call(session),
         context=context,
         applied=Applied(context),
-        takes=RequestLimits(prefill=False),
+        limits=RequestLimits(prefill=False),
         after=True,
     )
 

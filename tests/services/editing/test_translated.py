@@ -49,7 +49,12 @@ def ready_of(session: Session) -> Ready:
     context = Context.of_call(session.tree, chosen.call)
     applied = Applied(context, length=len(context))
     return Ready(
-        session=session, chosen=chosen, context=context, applied=applied, takes=RequestLimits(prefill=False), after=True
+        session=session,
+        chosen=chosen,
+        context=context,
+        applied=applied,
+        limits=RequestLimits(prefill=False),
+        after=True,
     )
 
 
