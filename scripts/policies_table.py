@@ -29,7 +29,7 @@ def counted(sample: str, policy: str) -> str:
     from ctxtui.services.counting.books import book_for
     from ctxtui.services.counting.counting import Counter, count_all
     from ctxtui.services.counting.pricing import prices_for
-    from ctxtui.services.editing.curate import curated
+    from ctxtui.services.editing.curate import curate_context
     from ctxtui.services.recordings.open import load
     from ctxtui.views.text import numbers
 
@@ -40,7 +40,7 @@ def counted(sample: str, policy: str) -> str:
     book = book_for(session, counter, Settings())
     count_all(book, counter)
     chosen = choose_call(session)
-    tag = curated(book, counter, chosen, steps=(Step(known, settings),), prices=prices_for(Settings())).tag
+    tag = curate_context(book, counter, chosen, steps=(Step(known, settings),), prices=prices_for(Settings())).tag
     return f"{numbers.tokens(tag.before)} -> {numbers.tokens(tag.after)}"
 
 

@@ -57,8 +57,8 @@ async def test_over_dollars_it_is_held_at_the_inspectors_price(tmp_path: Path) -
         book, counter = book_for(session, Counter(), Settings()), Counter()
         replay, head = Replay(book, cache_rules_by_call(book)), session.threads[MAIN].tip
         shown = next_call_in(replay, book, counter, Settings(), MAIN, head=head)
-        assert shown is not None and shown.coming.total == pytest.approx(one["usd"], rel=1e-6)
-        assert shown.coming.input == one["tokens"]
+        assert shown is not None and shown.forecast.total == pytest.approx(one["usd"], rel=1e-6)
+        assert shown.forecast.input == one["tokens"]
         run.gate.release("", RELEASE)
         await told
         await run.written()

@@ -111,8 +111,8 @@ async def test_a_dropped_newest_result_leaves_its_marker(
         await run.written()
         usage = load(run.path).session.thread_calls()[-1].usage
         assert usage is not None and usage.cache_read > 5_000
-        assert usage.cache_read == pytest.approx(found.coming.read, rel=NEAR)
-        assert usage.input == pytest.approx(found.coming.input, rel=NEAR)
+        assert usage.cache_read == pytest.approx(found.forecast.read, rel=NEAR)
+        assert usage.input == pytest.approx(found.forecast.input, rel=NEAR)
         assert b"line 3 of the listing, line 3" not in run.provider.server.seen[-1].body
         # What follows is read up to the marker that was moved.
         body = json.loads(run.provider.server.seen[-1].body)

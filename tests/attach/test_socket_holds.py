@@ -89,8 +89,8 @@ async def test_over_dollars_the_whole_conversation_is_priced(tmp_path: Path) -> 
         book = book_for(session, counter, Settings())
         head = session.threads[MAIN].tip
         shown = next_call_in(Replay(book, cache_rules_by_call(book)), book, counter, Settings(), MAIN, head=head)
-        assert shown is not None and shown.coming.total == pytest.approx(one["usd"], rel=1e-6)
-        assert shown.coming.input == one["tokens"]
+        assert shown is not None and shown.forecast.total == pytest.approx(one["usd"], rel=1e-6)
+        assert shown.forecast.input == one["tokens"]
         run.gate.release("", RELEASE)
         await told
         assert client.usage["input_tokens"] == pytest.approx(one["tokens"], rel=0.02)

@@ -114,7 +114,7 @@ class Curating:
             replay, book, counter, self.settings, MAIN, overlay.applied, time.time(), head=head, model=model
         )
         if now is not None:
-            told |= {"read": now.coming.read, "input": now.coming.input}
+            told |= {"read": now.forecast.read, "input": now.forecast.input}
         return told
 
 

@@ -17,7 +17,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
-from ctxtui.services.editing.curate import curated
+from ctxtui.services.editing.curate import curate_context
 from ctxtui.services.editing.edited_context import copy_to_resume
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.recordings.open import load
@@ -31,7 +31,7 @@ def test_a_real_session_is_curated_by_hand() -> None:
     book = book_for(loaded.session, counter, Settings())
     count_all(book, counter)
     chosen = choose_call(loaded.session, "", 205)
-    plain = curated(book, counter, chosen, prices=prices_for(Settings()))
+    plain = curate_context(book, counter, chosen, prices=prices_for(Settings()))
     context = plain.context
     assert plain.tag.before > 100_000
     ids = (f"a{n}" for n in numbers())
@@ -46,7 +46,7 @@ def test_a_real_session_is_curated_by_hand() -> None:
     run = [p for p in range(third, third + 120) if context.items[p].block.kind != HEADER and p not in kept]
     words = summarize(context, run, 1000, lambda block: len(block.body) // 4, "the middle")
     overlay.stage_all([make(SUMMARIZE, context.targets(run), {"text": words})])
-    found = curated(book, counter, chosen, edits=overlay.in_force, prices=prices_for(Settings()))
+    found = curate_context(book, counter, chosen, edits=overlay.in_force, prices=prices_for(Settings()))
     assert found.tag.freed > 5_000 and found.tag.moments[-1].once is not None and found.tag.moments[-1].once < 0
     assert pinned not in found.applied.changes and not found.applied.refused
     overlay.apply()

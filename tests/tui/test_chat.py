@@ -222,7 +222,7 @@ async def test_before_the_first_word_it_says_who_answers_and_what_leaves_the_mac
     async with provider([answer("m1", text("ok"))]) as server, chatting(tmp_path, server) as (screen, pilot):
         await until(pilot, lambda: f"{MODEL} of anthropic answers" in shown(screen) and "list price" in shown(screen))
         there = shown(screen)
-        assert "on this machine; what that sends on is not known" in there and "nothing leaves" not in there
+        assert "on this machine; whether it forwards data is not known" in there and "nothing leaves" not in there
         await until(pilot, lambda: "new chat" in shown(screen) and "$0.000" in shown(screen))
         assert "counting tokens" not in there and "transcript" not in there
         await say(screen, pilot, "hi")

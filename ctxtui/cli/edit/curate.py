@@ -29,8 +29,8 @@ from ctxtui.services.config.policy_registry import build_steps
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.counting.pricing import prices_for
-from ctxtui.services.editing.curate import Curation, curated
-from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, write_context
+from ctxtui.services.editing.curate import Curation, curate_context
+from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, WrittenContext, write_context
 from ctxtui.services.editing.edited_request import applied_edits
 from ctxtui.services.editing.exporting import command_for, prepare_path, resume_info, session_path
 from ctxtui.services.members import members
@@ -180,7 +180,7 @@ def curate_session(
     with counting(settings) as counter:
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
-        return curated(
+        return curate_context(
             book,
             counter,
             chosen,
@@ -198,10 +198,10 @@ def curate_session(
 
 def prepare_output(
     curation: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool
-) -> tuple[Written, Path | None]:
+) -> tuple[WrittenContext, Path | None]:
     """Return the text to write (empty if `dry`), and its destination."""
     if dry and (curation.applied.refused or form in (OWN, *RESUMED)):
-        return Written(b""), None
+        return WrittenContext(b""), None
     out = write_context(curation, form, loaded.path)
     if out.name:
         if TARGETS[form].beside:

@@ -26,7 +26,7 @@ from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.attach.otlp import Exporter
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.editing.edited_context import OWN, RESUMED, Written
+from ctxtui.services.editing.edited_context import OWN, RESUMED, WrittenContext
 from ctxtui.services.editing.exporting import (
     FORMS,
     ExportResult,
@@ -112,7 +112,7 @@ def _write_one(
 ) -> None:
     """Write the context of the `chosen` call as a request body, a session for its client to resume, or the whole
     session in ctxtui's own format."""
-    written: Written | ExportResult
+    written: WrittenContext | ExportResult
     if form in RESUMED:
         written = copy_own_transcript(loaded, chosen, form)
         output = prepare_path(output, written, loaded.path) if output is not None else None

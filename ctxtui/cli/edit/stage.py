@@ -129,7 +129,7 @@ class _SessionStaging(Struct, frozen=True):
         in_force = {(edit.kind, edit.targets) for edit in staged.values()}
         for name, edit in new_edits.items():
             if (edit.kind, edit.targets) not in in_force:
-                unchanged.append((name, "it is staged already, or you reverted it"))
+                unchanged.append((name, "it is staged already, or was reverted by the user"))
         failed = {held.edit.id: held.why for held in self.curate().applied.held}
         stopped = [edit for edit in staged.values() if edit.id in failed]
         if stopped:

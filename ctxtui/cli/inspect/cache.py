@@ -17,7 +17,7 @@ from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, applied_edit
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, table_lines, width
 from ctxtui.cli.progress import counting
-from ctxtui.services.editing.next_request import coming_of
+from ctxtui.services.editing.next_request import forecast_of
 from ctxtui.services.library.preflight import try_all_markers
 from ctxtui.services.members import members
 from ctxtui.services.workers.session_report import find_misses
@@ -51,7 +51,7 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
         if loaded.session.calls:
             chosen = choose_call(loaded.session)
             edits = applied_edits_of(loaded, settings, chosen)
-            forecast = coming_of(loaded.session, counter, settings, chosen.thread, edits)
+            forecast = forecast_of(loaded.session, counter, settings, chosen.thread, edits)
     if as_json:
         write_json(_cache_json(report, forecast, loaded.session.about.id or loaded.name))
         return

@@ -49,7 +49,7 @@ from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.paths import database
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.next_request import Next, next_call_of
+from ctxtui.services.editing.next_request import PricedRequest, next_call_of
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.editing.waiting_edits import apply_due, conditions_met
 from ctxtui.services.project.progress import report_progress
@@ -370,7 +370,7 @@ class Host:
         calls = self.session.thread_calls(MAIN)
         is_other_model = bool(calls) and calls[-1].model != chat_model.model
 
-        def next_call(at: float | None) -> Next | None:
+        def next_call(at: float | None) -> PricedRequest | None:
             return next_call_of(self.session, counter, self.config.settings, MAIN, overlay.applied, at)
 
         due_times = await asyncio.to_thread(

@@ -25,7 +25,7 @@ from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.model_choice import NAMES, choose_model, params_for, providers_of
 from ctxtui.services.chat.offline_provider import start_offline
 from ctxtui.services.config.config import Config
-from ctxtui.services.editing.edited_context import Ready
+from ctxtui.services.editing.edited_context import EditedContext
 
 TEXT_KINDS: Final = frozenset({"text", "output_text"})
 
@@ -65,7 +65,7 @@ async def choose_summary_model(choice: ModelChoice, config: Config) -> ChatModel
     return await choose_model(choice, config, os.environ)
 
 
-def build_request(chat_model: ChatModel, config: Config, part: SummaryPart, own: Ready | None = None) -> bytes:
+def build_request(chat_model: ChatModel, config: Config, part: SummaryPart, own: EditedContext | None = None) -> bytes:
     """Build the request for a summary of `part`. Of the part alone, or (with `own`, the context as it would be sent) at
     the end of the agent's own context. Raises `CtxtuiError` if the agent's context cannot be sent to this model.
     """

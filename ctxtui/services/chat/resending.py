@@ -39,7 +39,7 @@ from ctxtui.services.chat.offline_provider import start_offline
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.curate import Curation, curated
+from ctxtui.services.editing.curate import Curation, curate_context
 from ctxtui.wire.request import ANSWER_LIMITS, Request
 
 DEFAULT_ANSWER_LIMIT: Final = 1_024
@@ -150,7 +150,9 @@ def plan_resends(
     for number in numbers:
         call = calls[number - 1]
         chosen = ChosenCall(thread, number, call)
-        unchanged = curated(account.book, counter, chosen, usable_share=settings.usable_share, prices=account.table)
+        unchanged = curate_context(
+            account.book, counter, chosen, usable_share=settings.usable_share, prices=account.table
+        )
         for variant in (UNCHANGED_VARIANT, *variants):
             curation = _apply_variant(account, counter, settings, chosen, unchanged, variant)
             if curation is not None:
@@ -175,9 +177,9 @@ def _apply_variant(
         if not positions:
             return None
         edits = [make(REPLACE, unchanged.context.targets([p]), {"text": CLEARED}) for p in positions]
-        return curated(account.book, counter, chosen, edits=edits, usable_share=share, prices=prices)
-    curation = curated(account.book, counter, chosen, steps=variant.steps, usable_share=share, prices=prices)
-    return curation if curation.made or variant.model else None
+        return curate_context(account.book, counter, chosen, edits=edits, usable_share=share, prices=prices)
+    curation = curate_context(account.book, counter, chosen, steps=variant.steps, usable_share=share, prices=prices)
+    return curation if curation.policy_edits or variant.model else None
 
 
 def _plan_resend(

@@ -26,7 +26,7 @@ from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.curate import Curation, curated
+from ctxtui.services.editing.curate import Curation, curate_context
 
 
 class SearchResult(Struct, frozen=True, dict=True):
@@ -51,7 +51,9 @@ def search_remedies(
     """Search for remedies in the context after the answer of the `chosen` call, under the applied `edits`. `share` of
     its window is to be filled. Everything in `book` must be counted.
     """
-    base = curated(book, counter, chosen, edits=edits, under=edits, after=True, usable_share=share, prices=prices)
+    base = curate_context(
+        book, counter, chosen, edits=edits, under=edits, after=True, usable_share=share, prices=prices
+    )
     rest = [policy for policy in load_policies().values() if policy.name != budget.NAME]
     return SearchResult(base, tuple(search(base.policy_context, rest)))
 

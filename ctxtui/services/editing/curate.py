@@ -31,21 +31,21 @@ from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.pricing.price import PriceTable, price
 from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
-from ctxtui.services.editing.edited_context import Ready
+from ctxtui.services.editing.edited_context import EditedContext
 from ctxtui.services.editing.edited_request import UnderEdits
-from ctxtui.services.editing.next_request import asked_under
+from ctxtui.services.editing.next_request import price_question_under
 from ctxtui.services.editing.session_end import session_end
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curation(Ready):
-    """A context under edits, with its price. `log` has the given edits and those of policies, `made` only the
-    latter.
+class Curation(EditedContext):
+    """A context under edits, with its price. `log` has the given edits and those of policies, `policy_edits`
+    only the latter.
     """
 
     rules: ProviderRules
     log: tuple[Edit, ...]
-    made: tuple[Edit, ...]
+    policy_edits: tuple[Edit, ...]
     tag: PriceTag
     policy_context: PolicyContext
     """The policy context, under the given edits."""
@@ -53,7 +53,7 @@ class Curation(Ready):
     """Prices of further edits."""
 
 
-def curated(
+def curate_context(
     book: Book,
     counter: Counter,
     chosen: ChosenCall,
@@ -67,13 +67,14 @@ def curated(
     keep_quoted: bool = False,
     usable_share: float = 0.75,
     prices: PriceTable,
-    beside: OtherForecasts = lambda: None,
+    other_forecasts: OtherForecasts = lambda: None,
 ) -> Curation:
-    """Apply `edits` and then the policies of `steps` to the context of the `chosen` call. With `after`, to the context
-    after its answer; with `resumed`, to the one that a tool resumes from there. The `edits` that it is `under` already
-    are not part of the price. With `drops_blocks`, thinking bound to changed blocks stays for the provider to drop;
-    with `keep_quoted`, policies remove nothing that is quoted later. Everything in `book` must be counted; `beside`
-    returns what was already learned of the session's calls.
+    """Apply `edits` and then the policies of `steps` to the context of the `chosen` call, and price the result.
+
+    With `after`, to the context after its answer; with `resumed`, to the one that a tool resumes from there. The edits
+    in `under` are applied already and are not part of the price. With `drops_blocks`, thinking bound to changed blocks
+    stays for the provider to drop; with `keep_quoted`, policies remove nothing that is quoted later. Everything in
+    `book` must be counted; `other_forecasts` returns what was already learned of the session's calls.
     """
     session, call = book.session, chosen.call
     head = next_head(session, chosen) if after else call.sent_head
@@ -91,7 +92,7 @@ def curated(
     sent = UnderEdits.of(plain) if under else None
     if sent is not None:
         count_all(book, counter)
-    asked, weigh = _asked(book, chosen, head, prices, beside, sent)
+    question, weigh = _price_question(book, chosen, head, prices, other_forecasts, sent)
     policy_context = PolicyContext(
         context=context,
         log=tuple(edits),
@@ -101,11 +102,11 @@ def curated(
         rules=rules,
         literals=literals,
     )
-    policy_context = replace(policy_context, hidden=_hidden(replace(policy_context, log=tuple(under)), asked))
+    policy_context = replace(policy_context, hidden=_hidden_tokens(replace(policy_context, log=tuple(under)), question))
     proposed = run_all(steps, policy_context)
-    made = tuple(without_quoted(policy_context, proposed) if keep_quoted else proposed)
-    log = (*edits, *made)
-    priced = EditPrices(plain, asked, weigh, counter(card), counting_terms(book, call, context))
+    policy_edits = tuple(without_quoted(policy_context, proposed) if keep_quoted else proposed)
+    log = (*edits, *policy_edits)
+    priced = EditPrices(plain, question, weigh, counter(card), counting_terms(book, call, context))
     applied = apply(context, log, rules)
     tag = priced.tag(applied, literals)
     return Curation(
@@ -119,14 +120,14 @@ def curated(
         count=sizes.block_tokens,
         rules=rules,
         log=log,
-        made=made,
+        policy_edits=policy_edits,
         tag=tag,
         policy_context=policy_context,
         prices=priced,
     )
 
 
-def _hidden(under: PolicyContext, question: PriceQuestion) -> int:
+def _hidden_tokens(under: PolicyContext, question: PriceQuestion) -> int:
     """Tokens of the next request, sent `under` edits, that are not in any block."""
     blocks = sum(map(under.tokens, range(len(under.context)))) - (under.freed if under.log else 0)
     return max(0, question.prompt.total - blocks)
@@ -151,15 +152,20 @@ def charge_of(call: Call, prices: PriceTable) -> Charge:
     return charge
 
 
-def _asked(
-    book: Book, chosen: ChosenCall, head: int, prices: PriceTable, beside: OtherForecasts, under: UnderEdits | None
+def _price_question(
+    book: Book,
+    chosen: ChosenCall,
+    head: int,
+    prices: PriceTable,
+    other_forecasts: OtherForecasts,
+    under: UnderEdits | None,
 ) -> tuple[PriceQuestion, Weigh]:
-    call, replay = chosen.call, what_if.Replay(book, cache_rules_by_call(book), beside)
+    call, replay = chosen.call, what_if.Replay(book, cache_rules_by_call(book), other_forecasts)
     charge = charge_of(call, prices)
     if chosen.number:
-        question, _, weigh = asked_under(replay, book, call, head, lambda total: charge, under=under)
+        question, _, weigh = price_question_under(replay, book, call, head, lambda total: charge, under=under)
         return question, weigh
     # No call has sent any of it yet.
-    found = replay.request_of(call)
-    question = PriceQuestion(found.simulator, found.prompt, charge, found.at, place=found.ends, sent=0)
-    return question, weigh_as_reported(book, call.model or book.session.model, head, found)
+    request = replay.request_of(call)
+    question = PriceQuestion(request.simulator, request.prompt, charge, request.at, place=request.ends, sent=0)
+    return question, weigh_as_reported(book, call.model or book.session.model, head, request)

@@ -40,9 +40,11 @@ FORMS: Final = (*BODIES, OWN, *RESUMED)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ready:
-    """A context under edits. `chosen` is its call; `after`: it is the context after that call's answer; `limits` are
-    the limits of the model's requests.
+class EditedContext:
+    """A context under edits.
+
+    `chosen` is its call; `after`: it is the context after that call's answer; `limits` are those of the model's
+    requests.
     """
 
     session: Session
@@ -62,20 +64,20 @@ class Ready:
         return self.context.dialect.replace("_", "-")
 
     @property
-    def whole(self) -> bool:
+    def has_system_and_tools(self) -> bool:
         """Whether system prompt and tools are recorded."""
         transcript = self.chosen.call.fidelity == Fidelity.TRANSCRIPT
         return not transcript or any(item.place.section in ("system", "tools") for item in self.context.items)
 
     @property
-    def resumed(self) -> str:
+    def resume_form(self) -> str:
         """The form that the recording tool resumes; "" if none."""
         target = find_target(self.session.about.source)
         return target.name if target is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenContext:
     """The written bytes, with what is `lost` in them and what the provider would refuse. `name`: required file name
     ("": any). `folder`: folder below the tool's ``sessions`` where it looks for the file ("": any). `id`: id of the
     session ("": none).
@@ -89,68 +91,79 @@ class Written:
     folder: str = ""
 
 
-def write_context(ready: Ready, form: str, source: Path | None) -> Written:
-    """Write `ready` in `form` ("": the recorded body form); `source` is the recording. Raises `Refused` if the edits
+def write_context(edited: EditedContext, form: str, source: Path | None) -> WrittenContext:
+    """Write `edited` in `form` ("": the recorded body form); `source` is the recording. Raises `Refused` if the edits
     cannot be applied, `CtxtuiError` if the recording is another tool's or no file.
     """
-    if is_translation(ready, form, source):
-        return translate_context(ready, form)
+    if is_translation(edited, form, source):
+        return translate_context(edited, form)
     if form in RESUMED:
         if source is None:
-            raise NotFound("only a recording in a file can be resumed", place=ready.session.about.id)
-        made = copy_to_resume(ready, source, form)
-        return Written(made.data, made.lost, (), made.name, made.id, made.folder)
+            raise NotFound("only a recording in a file can be resumed", place=edited.session.about.id)
+        copy = copy_to_resume(edited, source, form)
+        return WrittenContext(copy.data, copy.lost, (), copy.name, copy.id, copy.folder)
     if form == OWN:
-        return Written(own_format(ready))
-    out = build_request_body(ready, form)
-    lost = [] if ready.whole else ["not recorded: system prompt and tools"]
-    return Written(out.body, tuple(dict.fromkeys([*lost, *out.lost])), tuple(out.violations))
+        return WrittenContext(write_own_format(edited))
+    out = build_request_body(edited, form)
+    lost = [] if edited.has_system_and_tools else ["not recorded: system prompt and tools"]
+    return WrittenContext(out.body, tuple(dict.fromkeys([*lost, *out.lost])), tuple(out.violations))
 
 
-def resumed_by(ready: Ready, source: Path | None) -> str:
+def resumed_by(edited: EditedContext, source: Path | None) -> str:
     """The form resumed by the tool that made the recording `source`; "" if none."""
-    return ready.resumed if source is not None and not is_copy(source) else ""
+    return edited.resume_form if source is not None and not is_copy(source) else ""
 
 
 TRANSLATED: Final = tuple(name for name, target in TARGETS.items() if target.key)
 """Forms that any recording's context can be translated to."""
 
 
-def is_translation(ready: Ready, form: str, source: Path | None) -> bool:
+def is_translation(edited: EditedContext, form: str, source: Path | None) -> bool:
     """Whether `form` is a translatable form of another tool than that of the recording `source`."""
-    return form in TRANSLATED and form != resumed_by(ready, source)
+    return form in TRANSLATED and form != resumed_by(edited, source)
 
 
-def translate_context(ready: Ready, form: str) -> Written:
+def translate_context(edited: EditedContext, form: str) -> WrittenContext:
     """Write the context as a new session of another tool, in that tool's dialect. It ends after an answer: a following
     user message is left out. Raises `Refused` if the edits cannot be applied.
     """
-    if ready.applied.refused:
-        raise RequestRefused(ready.applied.refused, way_out="revert the edit")
-    target, about = load_translation(form), ready.session.about
-    end = answer_end(ready.session.tree, ready.context.nodes)
+    if edited.applied.refused:
+        raise RequestRefused(edited.applied.refused, way_out="revert the edit")
+    target, about = load_translation(form), edited.session.about
+    end = answer_end(edited.session.tree, edited.context.nodes)
     items = [
-        one.item for one in ready.applied.items if end is None or one.node < 0 or ready.context.position(one.node) < end
+        applied_item.item
+        for applied_item in edited.applied.items
+        if end is None or applied_item.node < 0 or edited.context.position(applied_item.node) < end
     ]
-    model = ready.chosen.call.model or ready.session.model
+    model = edited.chosen.call.model or edited.session.model
     raw, lost = build_body(target.dialect, items, model=model)
     losses = Losses()
     body = target.reduce(canonical.loads(raw), losses)
     if not any(is_answer(item.place.role) and item.place.section == "messages" for item in items):
-        return Written(b"", violations=(Violation("$", "no answer is in it yet"),))
+        return WrittenContext(b"", violations=(Violation("$", "no answer is in it yet"),))
     violations = tuple(check(target.dialect, body))
-    made = target.write(TranslatedOrder(body=body, ids=_ids(), now=datetime.now(UTC).timestamp(), cwd=about.cwd or ""))
-    told = [one for one in lost if not one.startswith("not recorded")]
-    told += losses.lines() + ([UNANSWERED] if end is not None else [])
-    return Written(made.data, tuple(dict.fromkeys(told)), violations, made.name, made.id, made.folder)
+    translation = target.write(
+        TranslatedOrder(body=body, ids=_ids(), now=datetime.now(UTC).timestamp(), cwd=about.cwd or "")
+    )
+    loss_lines = [applied_item for applied_item in lost if not applied_item.startswith("not recorded")]
+    loss_lines += losses.lines() + ([UNANSWERED] if end is not None else [])
+    return WrittenContext(
+        translation.data,
+        tuple(dict.fromkeys(loss_lines)),
+        violations,
+        translation.name,
+        translation.id,
+        translation.folder,
+    )
 
 
-def unfit_reason(ready: Ready, form: str, source: Path | None) -> str:
+def unfit_reason(edited: EditedContext, form: str, source: Path | None) -> str:
     """The reason why the context cannot continue in the tool of `form`; "" if it can."""
-    if not is_translation(ready, form, source):
-        return "a subagent's thread" if ready.chosen.thread != MAIN else ""
-    found = translate_context(ready, form).violations
-    return found[0].message if found else ""
+    if not is_translation(edited, form, source):
+        return "a subagent's thread" if edited.chosen.thread != MAIN else ""
+    violations = translate_context(edited, form).violations
+    return violations[0].message if violations else ""
 
 
 def is_copy(source: Path) -> bool:
@@ -162,77 +175,78 @@ def is_copy(source: Path) -> bool:
         return False
 
 
-def build_request_body(ready: Ready, form: str = "") -> Outgoing:
+def build_request_body(edited: EditedContext, form: str = "") -> Outgoing:
     """Build the request body in `form` ("": as recorded). Raises `Refused` if the edits cannot be applied."""
-    call = ready.chosen.call
-    model = call.model or ready.session.model
-    dialect = (form or ready.form).replace("-", "_")
-    takes = ready.limits._replace(prefill=ready.limits.prefill or ready.after)
-    spelled = skeleton_of(ready.session.tree, call, ready.context.head)
-    return encode_outgoing(ready.applied, spelled, dialect=dialect, model=model, limits=takes)
+    call = edited.chosen.call
+    model = call.model or edited.session.model
+    dialect = (form or edited.form).replace("-", "_")
+    takes = edited.limits._replace(prefill=edited.limits.prefill or edited.after)
+    spelled = skeleton_of(edited.session.tree, call, edited.context.head)
+    return encode_outgoing(edited.applied, spelled, dialect=dialect, model=model, limits=takes)
 
 
-def own_format(ready: Ready) -> bytes:
+def write_own_format(edited: EditedContext) -> bytes:
     """Write the context as a session in ctxtui's own format."""
-    about = ready.session.about
+    about = edited.session.about
     session = Session()
-    head = session.tree.extend(ROOT, ready.applied.sent)
+    head = session.tree.extend(ROOT, edited.applied.sent)
     title = f"{about.title or about.id or 'context'} (curated)"
     session.fold([Described(title=title, source=OWN, cwd=about.cwd, client=about.client), TipMoved(MAIN, head)])
     return write(session)
 
 
-def copy_to_resume(ready: Ready, source: Path, form: str) -> ResumedFile:
+def copy_to_resume(edited: EditedContext, source: Path, form: str) -> ResumedFile:
     """Copy the recording `source` with the curated context, as a new session of the same tool. It ends after an answer:
     a following user message is left out.
 
     Raises `CtxtuiError` if the recording is another tool's, or for a subagent's context.
     """
     target = TARGETS[form]
-    made_by = OWN if is_copy(source) else ready.session.about.source
+    made_by = OWN if is_copy(source) else edited.session.about.source
     if made_by != target.source:
         raise CtxtuiError(
             f"the recording is {made_by or 'of another kind'}, not {target.source}",
             place=str(source),
             way_out="only a tool's own recording can be resumed by it; --to ctxtui keeps the context",
         )
-    if ready.chosen.thread != MAIN:
+    if edited.chosen.thread != MAIN:
         raise CtxtuiError(
-            f"{ready.chosen.thread} is a subagent's thread, which no tool resumes",
+            f"{edited.chosen.thread} is a subagent's thread, which no tool resumes",
             place=str(source),
             way_out="only the main thread can be resumed; --to ctxtui keeps the context",
         )
-    tree = ready.session.tree
-    nodes, end = session_end(ready.session, ready.chosen)
-    if list(ready.context.nodes) != nodes[: len(ready.context)]:
-        nodes, end = list(ready.context.nodes), answer_end(tree, ready.context.nodes)
-    kept = [
-        SentBlock(one.item, ready.context.position(one.node) if one.node >= 0 else None) for one in ready.applied.items
+    tree = edited.session.tree
+    nodes, end = session_end(edited.session, edited.chosen)
+    if list(edited.context.nodes) != nodes[: len(edited.context)]:
+        nodes, end = list(edited.context.nodes), answer_end(tree, edited.context.nodes)
+    sent_blocks = [
+        SentBlock(item.item, edited.context.position(item.node) if item.node >= 0 else None)
+        for item in edited.applied.items
     ]
-    size, behind = _size(ready)
+    size, answer_tokens = _token_counts(edited)
     return target.write(
         ResumeOrder(
             source=read_content(source),
             path=[Item(tree[node].block, tree[node].place) for node in nodes],
-            sent=kept,
+            sent=sent_blocks,
             ids=_ids(),
-            session=ready.session.about.id,
+            session=edited.session.about.id,
             now=datetime.now(UTC).timestamp(),
-            until=_until(ready),
+            until=_end_line(edited),
             end=end,
             input_tokens=size,
-            answer_tokens=behind,
+            answer_tokens=answer_tokens,
         )
     )
 
 
-def _size(ready: Ready) -> tuple[int | None, int]:
+def _token_counts(edited: EditedContext) -> tuple[int | None, int]:
     """Tokens of the last recorded answer's request under the edits (None: unknown), and of that answer and what
     follows.
     """
-    if ready.size is None or ready.count is None:
+    if edited.size is None or edited.count is None:
         return None, 0
-    items = ready.applied.items
+    items = edited.applied.items
     start = next(
         (n for n in reversed(range(len(items))) if items[n].node >= 0 and is_answer(items[n].item.place.role)), -1
     )
@@ -240,8 +254,8 @@ def _size(ready: Ready) -> tuple[int | None, int]:
         start -= 1
     if start < 0:
         return None, 0
-    behind = sum(ready.count(one.item.block) for one in items[start:] if one.item.block.kind != HEADER)
-    return max(1, ready.size - behind), behind
+    answer_tokens = sum(edited.count(item.item.block) for item in items[start:] if item.item.block.kind != HEADER)
+    return max(1, edited.size - answer_tokens), answer_tokens
 
 
 def _ids() -> Iterator[str]:
@@ -249,8 +263,8 @@ def _ids() -> Iterator[str]:
         yield str(uuid.UUID(bytes=secrets.token_bytes(16), version=4))
 
 
-def _until(ready: Ready) -> int:
+def _end_line(edited: EditedContext) -> int:
     """The line of the recording before which the copy ends; 0 for all of it."""
-    chosen = ready.chosen
-    calls = ready.session.thread_calls(chosen.thread)
+    chosen = edited.chosen
+    calls = edited.session.thread_calls(chosen.thread)
     return calls[chosen.number].line if chosen.number < len(calls) else 0

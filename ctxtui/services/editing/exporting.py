@@ -31,8 +31,8 @@ from ctxtui.services.config.projects import MAX_FOLDER_NAME, folder_name
 from ctxtui.services.editing.edited_context import (
     OWN,
     RESUMED,
-    Ready,
-    Written,
+    EditedContext,
+    WrittenContext,
     is_translation,
     resumed_by,
     write_context,
@@ -97,7 +97,7 @@ _CHECKPOINTS: Final = "file-history"
 """Claude Code's folder of files for its rewind, a sibling of ``projects``: a folder for each session."""
 
 
-def prepare_path(path: Path, written: Written, source: Path | None) -> Path:
+def prepare_path(path: Path, written: WrittenContext, source: Path | None) -> Path:
     """The path for writing `written` to `path`. In a folder: under its required name, in the tool's folder of sessions
     if it is there. The tool's rewind files of the recording `source` are copied for the new session. Raises
     `CtxtuiError` if a folder cannot be created.
@@ -199,28 +199,28 @@ _OWN_ONLY: Final = frozenset({"ollama-chat", "google"})
 """Dialects that are offered only for recordings of their own."""
 
 
-def list_forms(ready: Ready, source: Path | None, edits: Sequence[Edit]) -> dict[str, str]:
+def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]) -> dict[str, str]:
     """The forms that the context can be written in, by key. Its own dialect is among the bodies; and the file that the
     recording tool resumes.
     """
-    by_key = {key: form for key, form in _KEYS.items() if form not in _OWN_ONLY or form == ready.form}
+    by_key = {key: form for key, form in _KEYS.items() if form not in _OWN_ONLY or form == edited.form}
     by_key["c"] = OWN
-    if resumed := resumed_by(ready, source):
+    if resumed := resumed_by(edited, source):
         by_key["s"] = resumed
     if edits:
         by_key["e"] = EDITS
-    return by_key if ready.form == "ollama-chat" else {**by_key, "u": CURL}
+    return by_key if edited.form == "ollama-chat" else {**by_key, "u": CURL}
 
 
-def default_path(ready: Ready, form: str, source: Path | None, env: Mapping[str, str] | None = None) -> str:
+def default_path(edited: EditedContext, form: str, source: Path | None, env: Mapping[str, str] | None = None) -> str:
     """A default path for the file. The recording's folder if the tool resumes only files there; for another tool, the
     folder that it searches in the environment `env` (with "/" at the end: it will be created).
     """
-    if env is not None and is_translation(ready, form, source):
-        return _client_folder(form, ready.session.about.cwd or "", env)
+    if env is not None and is_translation(edited, form, source):
+        return _client_folder(form, edited.session.about.cwd or "", env)
     if form in RESUMED and TARGETS[form].beside and source is not None:
         return str(source.parent)
-    stem = source.name.partition(".")[0] if source is not None else ready.session.about.id or "context"
+    stem = source.name.partition(".")[0] if source is not None else edited.session.about.id or "context"
     ends = {OWN: "curated.ctxtui.jsonl", EDITS: "edits.jsonl", CURL: "curated.sh"}
     return f"{stem}.{ends.get(form, f'curated.{form}.json')}"
 
@@ -256,12 +256,12 @@ class Saved(Struct, frozen=True):
         return message + (f"; without {', '.join(self.without)}" if self.without else "")
 
 
-def save(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit], place: str) -> Saved:
+def save(edited: EditedContext, form: str, source: Path | None, edits: Sequence[Edit], place: str) -> Saved:
     """Write the context to the new file `place` (a folder, for a file with a required name).
 
     Raises `CtxtuiError` if the edits are refused, the provider would refuse the request, or the file cannot be created.
     """
-    result = write_form(ready, form, source, edits)
+    result = write_form(edited, form, source, edits)
     if place.endswith("/"):
         _make_folder(Path(place).expanduser())
     path = prepare_path(Path(place).expanduser(), result, source)
@@ -271,7 +271,7 @@ def save(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit], pl
     return Saved(path, len(result.data), command, left_out(result), result.name if is_misnamed else "")
 
 
-def left_out(result: Written) -> tuple[str, ...]:
+def left_out(result: WrittenContext) -> tuple[str, ...]:
     """Descriptions of what is left out."""
     return tuple(line.removeprefix("not recorded: ") for line in result.lost)
 
@@ -284,24 +284,24 @@ def is_searched(form: str, source: Path | None, env: Mapping[str, str]) -> bool:
     return any(source.resolve().is_relative_to(place.root.resolve()) for place in client.places(env))
 
 
-def command_for(form: str, result: Written, path: Path) -> str:
+def command_for(form: str, result: WrittenContext, path: Path) -> str:
     """The command with which its tool resumes what was written at `path`; "" if it is no session."""
     return TARGETS[form].command.format(id=result.id, file=shlex.quote(str(path))) if form in TARGETS else ""
 
 
-def session_path(result: Written, output: Path | None) -> Path:
+def session_path(result: WrittenContext, output: Path | None) -> Path:
     """The path of a session to resume: `output`, or its required name."""
     return output if output is not None and output != Path("-") else Path(result.name or "FILE")
 
 
-def resume_info(form: str, result: Written, output: Path | None) -> dict[str, str] | None:
+def resume_info(form: str, result: WrittenContext, output: Path | None) -> dict[str, str] | None:
     """Id, file name and command of a session for its tool to resume; None for any other form."""
     if form not in TARGETS or not result.data:
         return None
     return {"id": result.id, "file": result.name, "command": command_for(form, result, session_path(result, output))}
 
 
-def copy_own_transcript(loaded: Loaded, chosen: ChosenCall, form: str) -> Written:
+def copy_own_transcript(loaded: Loaded, chosen: ChosenCall, form: str) -> WrittenContext:
     """Like `copy_session`; if the tool's own transcript is joined with ctxtui's recording and has the call, copy it."""
     if loaded.transcript is not None:
         own, thread = load(loaded.transcript, own=""), chosen.thread
@@ -312,13 +312,13 @@ def copy_own_transcript(loaded: Loaded, chosen: ChosenCall, form: str) -> Writte
     return copy_session(loaded.session, chosen, form, loaded.path)
 
 
-def copy_session(session: Session, chosen: ChosenCall, form: str, source: Path | None) -> Written:
+def copy_session(session: Session, chosen: ChosenCall, form: str, source: Path | None) -> WrittenContext:
     """Write `session` up to the answer of the `chosen` call as a new session for its tool. Raises as
     `write_context`.
     """
     context = Context.of_call(session.tree, chosen.call, session_end(session, chosen).head)
     applied = Applied(context, length=len(context))
-    ready = Ready(
+    edited = EditedContext(
         session=session,
         chosen=chosen,
         context=context,
@@ -326,19 +326,19 @@ def copy_session(session: Session, chosen: ChosenCall, form: str, source: Path |
         limits=RequestLimits(prefill=False),
         after=True,
     )
-    return write_context(ready, form, source)
+    return write_context(edited, form, source)
 
 
-def write_form(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit]) -> Written:
+def write_form(edited: EditedContext, form: str, source: Path | None, edits: Sequence[Edit]) -> WrittenContext:
     """Write the context in `form`. Raises as `save` does."""
     if form == EDITS:
-        return Written(dumps(edits))
-    body = ready.form if form == CURL else form
-    result = write_context(ready, body, source)
+        return WrittenContext(dumps(edits))
+    body = edited.form if form == CURL else form
+    result = write_context(edited, body, source)
     if result.violations:
         first = result.violations[0]
         raise CtxtuiError(f"the provider would refuse it: {first.message}", place=first.path, way_out="ctxtui repair")
     if form != CURL:
         return result
-    call = ready.chosen.call
+    call = edited.chosen.call
     return replace(result, data=curl_command(body, result.data, call.extra.get("betas"), call.model))

@@ -13,27 +13,28 @@ from ctxtui.core.turns import is_read
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.price.price_tag import PriceTag
-from ctxtui.services.editing.next_request import Next
+from ctxtui.services.editing.next_request import PricedRequest
 from ctxtui.views.model.staging import Staging
 
 
 def recorded_savings(
-    staging: Staging, coming: Next | None, tag: PriceTag | None, ledger: CostLedger | None
+    staging: Staging, next_request: PricedRequest | None, tag: PriceTag | None, ledger: CostLedger | None
 ) -> EditedCalls | None:
-    """Savings of the edits to the end of the recording, with the prices of `coming` and `tag` (None: unknown yet). None
-    if no call followed, or the `ledger` has not reached the last one yet.
+    """Savings of the edits to the end of the recording, at the prices of `next_request` and `tag` (None: unknown).
+
+    None if no call followed, or the `ledger` has not reached the last one yet.
     """
     scene = staging.scene
     if ledger is None or ledger.done < len(scene.calls) or not staging.counted or not staging.unsent:
         return None
     before = staging.under.applied if staging.under is not None else staging.applied.without_edits
-    policy_context = policy_context_of(staging, before, coming, lambda block: staging.tokens_of(block) or 0)
-    thread = EditedThread(ledger, scene.calls, coming.charge if coming and tag else None)
+    policy_context = policy_context_of(staging, before, next_request, lambda block: staging.tokens_of(block) or 0)
+    thread = EditedThread(ledger, scene.calls, next_request.charge if next_request and tag else None)
     return thread.calls_under(policy_context, staging.applied, tag, since=scene.index + 1)
 
 
 def policy_context_of(
-    staging: Staging, before: Applied, coming: Next | None, count: Callable[[Block], int]
+    staging: Staging, before: Applied, next_request: PricedRequest | None, count: Callable[[Block], int]
 ) -> PolicyContext:
     """The policy context of the call shown under the edits in `before`, each block counted by itself. The command line
     counts the same way.
@@ -41,15 +42,17 @@ def policy_context_of(
     context, tree = before.context, staging.scene.session.tree
     strips = staging.scene.running.strips_thinking
 
-    def own(block: Block) -> int:
+    def count_own(block: Block) -> int:
         return 0 if block.kind == HEADER else count(block)
 
     def tokens(position: int) -> int:
         read = is_read(tree, staging.head, context.nodes[position], strips_thinking=strips)
-        return own(context.items[position].block) if read else 0
+        return count_own(context.items[position].block) if read else 0
 
     sizes = [tokens(position) for position in range(len(context))]
-    policy_context = PolicyContext(context=context, log=(), tokens=sizes.__getitem__, count=own, known=before)
-    if coming is None:
+    policy_context = PolicyContext(context=context, log=(), tokens=sizes.__getitem__, count=count_own, known=before)
+    if next_request is None:
         return policy_context
-    return replace(policy_context, hidden=max(0, coming.asked.prompt.total - sum(sizes) + policy_context.freed))
+    return replace(
+        policy_context, hidden=max(0, next_request.question.prompt.total - sum(sizes) + policy_context.freed)
+    )

@@ -52,13 +52,13 @@ class Charges:
     def __call__(self, usage: Usage, at: float) -> float | None:
         """The price of `usage` in USD, as part of a call of at least the given length."""
         length = max(usage.input, self.length if usage.input < self.length // 2 else 0, 1)
-        rates = self._of((length - 1) // RATE_STEP_TOKENS, length)
+        rates = self._rates((length - 1) // RATE_STEP_TOKENS, length)
         if rates is None:
             return None
         units = (usage.fresh, usage.cache_read, usage.write_5m, usage.write_1h, usage.write_30m, usage.write_12h)
         return sum(n * rate for n, rate in zip((*units, usage.output), rates, strict=True))
 
-    def _of(self, key: int, length: int) -> Rates:
+    def _rates(self, key: int, length: int) -> Rates:
         if key not in self.rates:
             alone = (
                 Usage(fresh=length),
@@ -95,13 +95,13 @@ class LaterCharges:
         return self._by[key](usage, call.started or 0.0)
 
 
-class Next(Struct, frozen=True, dict=True):
+class PricedRequest(Struct, frozen=True, dict=True):
     """The next request: the question for the price tag, and the forecast for the screen. `weigh` converts features to
     tokens on the scale of the request; `charge` prices later calls.
     """
 
-    asked: PriceQuestion
-    coming: NextCallForecast
+    question: PriceQuestion
+    forecast: NextCallForecast
     weigh: Weigh
     charge: CallCharge
 
@@ -110,7 +110,7 @@ class Next(Struct, frozen=True, dict=True):
         """The raw position from which it differs from the last request because edits were applied or reverted. None if
         it only continues it.
         """
-        return self.asked.parts_at
+        return self.question.parts_at
 
 
 def following_request(
@@ -122,35 +122,37 @@ def following_request(
     pricer: Pricer,
     at: float | None = None,
     under: UnderEdits | None = None,
-) -> Next:
+) -> PricedRequest:
     """The request after `call` with the context `head`, sent `at` (None: when `call` ended), `under` edits (None:
     none). `calls` are the thread's up to `call`. Everything in `book` must be counted.
     """
     rules = cache_rules_by_call(book)
-    asked, found, weigh = asked_under(replay, book, call, head, lambda total: Charges(pricer, call, total), at, under)
-    charge, head = asked.charge, head if under is None else under.head
+    price_question, request, weigh = price_question_under(
+        replay, book, call, head, lambda total: Charges(pricer, call, total), at, under
+    )
+    charge, head = price_question.charge, head if under is None else under.head
     expected = book.forecast(replace(call, id="", raw_head=head, sent_head=head, response_head=head, usage=None))
     half = (expected.hi - expected.lo) / 2 if expected is not None else 0.0
     life = cache_lifetime(rules(call), replay.longest_life(calls))
     inferred = rules(call).mechanism.writes_at_markers and call.skeleton is None
-    return Next(
-        asked,
-        forecast_next_call(found, asked.expiry, calls, half, charge, life=life, inferred=inferred),
+    return PricedRequest(
+        price_question,
+        forecast_next_call(request, price_question.expiry, calls, half, charge, life=life, inferred=inferred),
         weigh,
         LaterCharges(pricer),
     )
 
 
-Terms = Callable[[int], Charge]
+ChargeTerms = Callable[[int], Charge]
 """Returns the pricing of usage for a next request of so many tokens."""
 
 
-def asked_under(
+def price_question_under(
     replay: Replay,
     book: Book,
     call: Call,
     head: int,
-    terms: Terms,
+    terms: ChargeTerms,
     at: float | None = None,
     under: UnderEdits | None = None,
 ) -> tuple[PriceQuestion, NextRequest, Weigh]:
@@ -158,56 +160,56 @@ def asked_under(
     features to tokens. Everything in `book` must be counted.
     """
     tree, model = book.session.tree, call.model or book.session.model
-    found = replay.request_after(call, head, at)
-    weigh = weigh_as_reported(book, model, head, found)
+    request = replay.request_after(call, head, at)
+    weigh = weigh_as_reported(book, model, head, request)
     if under is None:
-        return question(replay, tree, call, head, found, terms(found.prompt.total)), found, weigh
-    raw, found = found, replay.request_after(call, under.head, at)
+        return make_price_question(replay, tree, call, head, request, terms(request.prompt.total)), request, weigh
+    raw, request = request, replay.request_after(call, under.head, at)
     if call.is_edited:
         # Reports describe the edited requests.
-        weigh = weigh_as_reported(book, model, under.head, found)
+        weigh = weigh_as_reported(book, model, under.head, request)
     measure = book.measure(model)
 
     def count(block: Block) -> int:
         return round(weigh(measure(block)))
 
-    charge = terms((found if call.is_edited else raw).prompt.total)
-    sent = question(replay, tree, call, head, raw, charge).sent
-    asked = replace(under.asked(call, raw, found, charge, count), sent=sent)
-    if asked.parts_at is not None:
-        asked = replace(asked, kept=_kept(replay, call, asked.now))
+    charge = terms((request if call.is_edited else raw).prompt.total)
+    sent = make_price_question(replay, tree, call, head, raw, charge).sent
+    price_question = replace(under.asked(call, raw, request, charge, count), sent=sent)
+    if price_question.parts_at is not None:
+        price_question = replace(price_question, kept=_tokens_read_on_resend(replay, call, price_question.now))
     if not call.is_edited:
         # No edited call precedes this request, so its forecast is the count of its own blocks.
-        found = found._replace(prompt=asked.prompt, forecast=None)
-    return asked, found, weigh
+        request = request._replace(prompt=price_question.prompt, forecast=None)
+    return price_question, request, weigh
 
 
-def question(
-    replay: Replay, tree: Tree, call: Call, head: int, next_request: NextRequest, charge: Charge
+def make_price_question(
+    replay: Replay, tree: Tree, call: Call, head: int, request: NextRequest, charge: Charge
 ) -> PriceQuestion:
-    """The price question for `next_request`, the request after `call` with the context `head`, without edits."""
-    parts = _parted(tree, call, head)
+    """The price question for `request`, the one after `call` with the context `head`, without edits."""
+    parts = _parting_position(tree, call, head)
     return PriceQuestion(
-        next_request.simulator,
-        next_request.prompt,
+        request.simulator,
+        request.prompt,
         charge,
-        next_request.at,
-        place=next_request.ends,
+        request.at,
+        place=request.ends,
         sent=max(tree[tree.common(head, end)].depth for end in (call.raw_head, call.sent_head)),
         parts_at=parts,
-        kept=None if parts is None else _kept(replay, call, next_request.at),
-        floors=next_request.floors,
+        kept=None if parts is None else _tokens_read_on_resend(replay, call, request.at),
+        floors=request.floors,
     )
 
 
-def _kept(replay: Replay, call: Call, at: float) -> int:
+def _tokens_read_on_resend(replay: Replay, call: Call, at: float) -> int:
     """Tokens that the request of `call` would read if it was sent again at the time `at`."""
-    asked = replay.request_after(call, call.sent_head, at)
-    found = asked.simulator.predict(asked.prompt, asked.at)
-    return found.with_min_read(asked.floors[0 if found.read else 1]).read
+    request = replay.request_after(call, call.sent_head, at)
+    outcome = request.simulator.predict(request.prompt, request.at)
+    return outcome.with_min_read(request.floors[0 if outcome.read else 1]).read
 
 
-def _parted(tree: Tree, call: Call, head: int) -> int | None:
+def _parting_position(tree: Tree, call: Call, head: int) -> int | None:
     """The raw position from which the unedited request differs from what `call` sent, because edits were reverted. None
     if it only continues it.
     """
@@ -215,12 +217,12 @@ def _parted(tree: Tree, call: Call, head: int) -> int | None:
     return None if shared == call.sent_head else tree[shared].depth
 
 
-def coming_of(
+def forecast_of(
     session: Session, counter: Counter, settings: Settings, thread: str = MAIN, edits: Sequence[Edit] = ()
 ) -> NextCallForecast | None:
     """The forecast of a thread's next call under the applied `edits`; None if it has no call with a report."""
-    found = next_call_of(session, counter, settings, thread, edits)
-    return found.coming if found is not None else None
+    next_request = next_call_of(session, counter, settings, thread, edits)
+    return next_request.forecast if next_request is not None else None
 
 
 def next_call_of(
@@ -230,7 +232,7 @@ def next_call_of(
     thread: str = MAIN,
     edits: Sequence[Edit] = (),
     at: float | None = None,
-) -> Next | None:
+) -> PricedRequest | None:
     """The next request of a thread under the applied `edits`, sent `at` (None: when its last call ended). None if it
     has no call with a report.
     """
@@ -249,7 +251,7 @@ def next_call_in(
     *,
     head: int | None = None,
     model: str = "",
-) -> Next | None:
+) -> PricedRequest | None:
     """The same as `next_call_of`, for a session with an existing `book` and `replay`. `head` is the context of the
     request if it exists (None: the thread's next), `model` its model ("": the last call's).
     """
@@ -273,9 +275,9 @@ def next_call_in(
 def forecast_first(replay: Replay, book: Book, counter: Counter, settings: Settings, call: Call) -> NextCallForecast:
     """The forecast of `call`, the first of its thread, with its own markers and other threads' cache contents."""
     count_for_model(book, counter, call.model)
-    found = replay.request_of(call)
-    charge = Charges(local_pricer(prices_for(settings)), call, found.prompt.total)
-    return forecast_next_call(found, None, [call], 0.0, charge, life=entry_lifetime(call))
+    request = replay.request_of(call)
+    charge = Charges(local_pricer(prices_for(settings)), call, request.prompt.total)
+    return forecast_next_call(request, None, [call], 0.0, charge, life=entry_lifetime(call))
 
 
 def count_for_model(book: Book, counter: Counter, model: str) -> None:

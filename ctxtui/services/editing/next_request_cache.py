@@ -20,7 +20,7 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.editing.edited_request import UnderEdits
-from ctxtui.services.editing.next_request import Next, following_request
+from ctxtui.services.editing.next_request import PricedRequest, following_request
 from ctxtui.services.study.study import Study
 from ctxtui.views.model.scene import Scene
 
@@ -41,13 +41,13 @@ def should_forecast_ahead(book: Book, scene: Scene, now: float) -> bool:
     return now < latest_expiry(cache_rules_by_call(book)(call), call.ended or call.started)
 
 
-class _Asked(Struct, eq=False, dict=True):
-    """A requested forecast; `found` is set when it is computed."""
+class _PendingForecast(Struct, eq=False, dict=True):
+    """A requested forecast; `result` is set when it is computed."""
 
     under: Applied | None
     last: bool = False
     """True if it follows the last call of its thread."""
-    found: Next | None = None
+    result: PricedRequest | None = None
 
 
 class NextRequestCache:
@@ -57,78 +57,82 @@ class NextRequestCache:
         self._study = study
         self._clock = clock
         self._replay: Replay | None = None
-        self._here: Hashable = None
-        self._known: list[_Asked] = []
-        self._learnt: CallForecaster | None = None
-        self._last: tuple[Hashable, int, Next] | None = None
+        self._key: Hashable = None
+        self._pending: list[_PendingForecast] = []
+        self._forecaster: CallForecaster | None = None
+        self._last: tuple[Hashable, int, PricedRequest] | None = None
         """The last forecast without edits: its call and context, the last node, the result."""
         self.literals: Literals | None = None
         """Literals of the context whose next call was forecast; None before."""
 
     @property
-    def foretelling(self) -> bool:
+    def is_forecasting(self) -> bool:
         """Whether a forecast is being computed."""
-        return any(one.found is None for one in self._known)
+        return any(entry.result is None for entry in self._pending)
 
     def of(
         self, scene: Scene, context: Context, applied: Applied | None, later: Later, *, live: bool = False
-    ) -> Next | None:
+    ) -> PricedRequest | None:
         """The request that would follow the call shown with `context`, under `applied` (None: without edits). None
         while it is computed, which `later` does in a worker. A live session's is sent now, a recorded one's when the
         call shown had ended.
         """
         study, call = self._study, scene.call
-        here = (call.id, context.head, id(context), study.book.version, len(study.session.calls), live)
-        if here != self._here:
-            self._here, self._known = here, []
-        if live and any(one.found is not None and self._expired(one.found) for one in self._known):
-            self._known = []
+        key = (call.id, context.head, id(context), study.book.version, len(study.session.calls), live)
+        if key != self._key:
+            self._key, self._pending = key, []
+        if live and any(entry.result is not None and self._expired(entry.result) for entry in self._pending):
+            self._pending = []
         under = applied if applied is not None and (applied.is_changed or applied.marks) else None
-        asked = next((one for one in self._known if one.under is under), None)
-        if asked is None:
-            asked = _Asked(under, scene.last)
-            self._known.append(asked)
+        pending = next((entry for entry in self._pending if entry.under is under), None)
+        if pending is None:
+            pending = _PendingForecast(under, scene.last)
+            self._pending.append(pending)
             calls, at = list(scene.calls[: scene.index + 1]), self._clock() if live else None
-            later(partial(self._work, asked, context, context.head, calls, at))
-        return asked.found
+            later(partial(self._compute, pending, context, context.head, calls, at))
+        return pending.result
 
-    def earlier(self, scene: Scene, context: Context, applied: Applied, *, live: bool) -> Next | None:
+    def earlier(self, scene: Scene, context: Context, applied: Applied, *, live: bool) -> PricedRequest | None:
         """The request without edits, from before the context grew, to show until `of` has the new one. None if there is
         none.
         """
         if self._last is None or applied.is_changed or applied.marks:
             return None
-        of, head, found = self._last
-        same = of == self._followed(scene.call, context, live) and context.tree.holds(context.head, head)
-        return replace(found, coming=replace(found.coming, outdated=True)) if same else None
+        key, head, next_request = self._last
+        same = key == self._call_key(scene.call, context, live) and context.tree.holds(context.head, head)
+        return replace(next_request, forecast=replace(next_request.forecast, outdated=True)) if same else None
 
-    def _followed(self, call: Call, context: Context, live: bool) -> Hashable:
+    def _call_key(self, call: Call, context: Context, live: bool) -> Hashable:
         return call.id, id(context), self._study.book.version, live
 
-    def _expired(self, found: Next) -> bool:
+    def _expired(self, next_request: PricedRequest) -> bool:
         """Whether its cached prefix has expired since it was computed."""
-        expiry = found.asked.expiry
-        return expiry is not None and found.asked.now < expiry <= self._clock()
+        expiry = next_request.question.expiry
+        return expiry is not None and next_request.question.now < expiry <= self._clock()
 
-    def _work(self, asked: _Asked, context: Context, head: int, calls: Sequence[Call], at: float | None) -> None:
-        study, under = self._study, asked.under
-        if asked not in self._known:
+    def _compute(
+        self, pending: _PendingForecast, context: Context, head: int, calls: Sequence[Call], at: float | None
+    ) -> None:
+        study, under = self._study, pending.under
+        if pending not in self._pending:
             # The context has grown since, so the result is no longer needed.
             return
-        made = UnderEdits.of(under) if under is not None else None
+        under_edits = UnderEdits.of(under) if under is not None else None
         study.count_all()
-        learnt = study.train_forecasts()
-        if asked.last and study.session.order[calls[-1].thread][-1] != calls[-1].id:
-            # As above; besides, `learnt` includes later calls, which this forecast must not use.
+        forecaster = study.train_forecasts()
+        if pending.last and study.session.order[calls[-1].thread][-1] != calls[-1].id:
+            # As above; besides, `forecaster` has learned from later calls, which this forecast must not use.
             return
         if self._replay is None:
-            self._replay = Replay(study.book, cache_rules_by_call(study.book), lambda: self._learnt)
-        self._learnt = learnt
-        found = following_request(self._replay, study.book, calls[-1], head, calls, study.pricer, at, made)
+            self._replay = Replay(study.book, cache_rules_by_call(study.book), lambda: self._forecaster)
+        self._forecaster = forecaster
+        next_request = following_request(
+            self._replay, study.book, calls[-1], head, calls, study.pricer, at, under_edits
+        )
         if self.literals is None or not self.literals.belongs_to(context):
             self.literals = Literals(context, self.literals)
         # Only up to the requested head: the screen may grow the context meanwhile.
         self.literals.advance_to(context.tree[head].depth)
-        asked.found = found
+        pending.result = next_request
         if under is None:
-            self._last = self._followed(calls[-1], context, at is not None), head, found
+            self._last = self._call_key(calls[-1], context, at is not None), head, next_request

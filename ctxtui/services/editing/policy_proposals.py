@@ -33,7 +33,7 @@ from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.editing.later_calls import policy_context_of
-from ctxtui.services.editing.next_request import Next
+from ctxtui.services.editing.next_request import PricedRequest
 from ctxtui.services.editing.staging import StagingArea
 from ctxtui.tokens.weights import weigh
 from ctxtui.views.lists.policies import Proposed, Setting
@@ -64,18 +64,18 @@ class AdviceSearch(Struct, frozen=True, kw_only=True):
         policy_context = self.policy_context
 
         def price(after: Applied) -> PriceTag | None:
-            found = self.priced(after)
-            return None if found is None else subtract_staged(found, staged)
+            tag = self.priced(after)
+            return None if tag is None else subtract_staged(tag, staged)
 
-        found = takewhile(lambda _: not stopped() and not enough(), search(policy_context, policies))
+        remedies = takewhile(lambda _: not stopped() and not enough(), search(policy_context, policies))
         try:
-            return find_advice(policy_context, found, price, horizon, stopped)
+            return find_advice(policy_context, remedies, price, horizon, stopped)
         finally:
             policy_context.forget()
 
 
 def subtract_staged(tag: PriceTag, staged: PriceTag | None) -> PriceTag:
-    """`tag` minus what the `staged` edits cost anyway."""
+    """`tag` minus the cost of the `staged` edits."""
     staged_moments = {moment.name: moment for moment in staged.moments} if staged is not None else {}
     moments = (
         _difference(moment, staged_moments[moment.name]) if moment.name in staged_moments else moment
@@ -97,34 +97,37 @@ MAX_SEARCH_SECONDS: Final = 20.0
 
 
 class Proposals:
-    """Proposals of every policy, with its defaults or as `set`, for the context of `scene` under its edits. `coming`
-    returns the next request without staged edits (None: no prices). The constructor is quick; `rows` and `row` are for
-    a worker.
+    """Proposals of every policy, with its defaults or as `set`, for the context of `scene` under its edits.
+
+    `find_next_request` returns the next request without staged edits (None: no prices). The constructor is quick;
+    `rows` and `row` are for a worker.
     """
 
-    def __init__(self, staging_area: StagingArea, scene: Scene, coming: Callable[[], Next | None]) -> None:
+    def __init__(
+        self, staging_area: StagingArea, scene: Scene, find_next_request: Callable[[], PricedRequest | None]
+    ) -> None:
         self._staging_area = staging_area
         self._study = staging_area.study
         self._model = scene.call.model
         self._staging = staging_area.staging(scene)
         self._before = staging_area.applied(scene)
-        self._ask = coming
-        self._coming = coming()
+        self._find_next_request = find_next_request
+        self._next_request = find_next_request()
         self._overlay = staging_area.overlay(scene.thread or "main")
         self.rules = rules_for(self._staging.applied.context.dialect, staging_area.study.book.card(self._model))
         self._policies = tuple(load_policies().values())
-        self._given: dict[str, dict[str, Json]] = {}
-        self._worked: tuple[AdviceSearch, PriceTag | None] | None = None
+        self._settings: dict[str, dict[str, Json]] = {}
+        self._search: tuple[AdviceSearch, PriceTag | None] | None = None
 
     @property
     def empty(self) -> list[Proposed]:
         """Every policy, without results."""
-        return [self._known(policy) for policy in self._policies]
+        return [self._without_result(policy) for policy in self._policies]
 
     def set(self, index: int, text: str) -> None:
         """Set a policy's settings: ``key=value`` words, "" for its defaults. Raises `BadConfig`."""
         policy = self._policies[index]
-        self._given[policy.name] = parse_settings(policy, text)
+        self._settings[policy.name] = parse_settings(policy, text)
 
     def rows(self) -> Iterator[Proposed]:
         """The proposals of all policies, in the same order."""
@@ -134,59 +137,59 @@ class Proposals:
     def row(self, index: int) -> Proposed:
         """The proposal of one policy with its present settings."""
         policy = self._policies[index]
-        row = self._known(policy)
-        worked = self.begun()
+        row = self._without_result(policy)
+        search_and_tag = self.start_search()
         try:
-            return self._tried(policy, row, *worked)
+            return self._with_result(policy, row, *search_and_tag)
         except CtxtuiError as error:
             return replace(row, why=error.message)
 
-    def _await(self) -> None:
+    def _wait_for_next_request(self) -> None:
         """Wait for the next request, which another worker computes: it has the cache contents and quotes."""
         until = time.monotonic() + PRICE_TIMEOUT_S
-        while self._coming is None and time.monotonic() < until:
+        while self._next_request is None and time.monotonic() < until:
             # Read this first, so that a result finished meanwhile is not missed.
-            waits = self._staging_area.foretelling
-            self._coming = self._ask()
-            if not waits and not self._staging_area.foretelling:
+            waits = self._staging_area.is_forecasting
+            self._next_request = self._find_next_request()
+            if not waits and not self._staging_area.is_forecasting:
                 return
             time.sleep(0.02)
 
     def _make_policy_context(self) -> PolicyContext:
-        staging, coming = self._staging, self._coming
+        staging, next_request = self._staging, self._next_request
         return replace(
-            policy_context_of(staging, staging.applied, coming, self._count),
+            policy_context_of(staging, staging.applied, next_request, self._count),
             log=tuple(self._overlay.log),
             usable=staging.scene.limits.usable,
             rules=self.rules,
             literals=self._staging_area.literals,
-            cold=coming is not None and not coming.asked.read,
+            cold=next_request is not None and not next_request.question.read,
         )
 
     def _count(self, block: Block) -> int:
         return round(weigh(self._study.count_now(self._model, block), self._study.book.weights(self._model)))
 
-    def _tried(self, policy: Policy, row: Proposed, search: AdviceSearch, tag: PriceTag | None) -> Proposed:
+    def _with_result(self, policy: Policy, row: Proposed, search: AdviceSearch, tag: PriceTag | None) -> Proposed:
         policy_context = search.policy_context
-        made = run(Step(policy, dict(self._given.get(policy.name, {}))), policy_context)
-        own = tuple(edit.id for edit in self._overlay.in_force if edit.author == policy.name)
-        row = replace(row, freed=0, stands=own)
-        if not made:
+        edits = run(Step(policy, dict(self._settings.get(policy.name, {}))), policy_context)
+        own_ids = tuple(edit.id for edit in self._overlay.in_force if edit.author == policy.name)
+        row = replace(row, freed=0, stands=own_ids)
+        if not edits:
             return row
         context = policy_context.context
-        after = apply(context, (*policy_context.log, *made), self.rules)
+        after = apply(context, (*policy_context.log, *edits), self.rules)
         if after.refused:
             return replace(row, why=after.refused)
         usable, size = policy_context.usable, self._counted(after).whole
         row = replace(
             row,
-            edits=tuple(made),
+            edits=tuple(edits),
             freed=self._counted(self._staging.applied).whole - size,
             share=size / usable if usable else None,
-            risk=risk_of(context, made),
+            risk=risk_of(context, edits),
         )
-        found = search.priced(after)
-        return row if found is None else _at_best(row, found, tag)
+        new_tag = search.priced(after)
+        return row if new_tag is None else _with_cheapest_price(row, new_tag, tag)
 
     def _counted(self, applied: Applied) -> RequestCount:
         """Count the request under `applied`."""
@@ -196,8 +199,8 @@ class Proposals:
     def _terms(self) -> CountingTerms:
         return counting_terms(self._study.book, self._staging.scene.call, self._staging.applied.context)
 
-    def _known(self, policy: Policy) -> Proposed:
-        values = {**policy.defaults, **self._given.get(policy.name, {})}
+    def _without_result(self, policy: Policy) -> Proposed:
+        values = {**policy.defaults, **self._settings.get(policy.name, {})}
         settings = tuple(
             Setting(name, _format_setting(value), policy.notes.get(name, "")) for name, value in values.items()
         )
@@ -207,23 +210,23 @@ class Proposals:
         """Advice beyond the edits in force, the largest savings over `horizon` calls first. For a worker, which sets
         `stopped`. The search ends after `MAX_SEARCH_SECONDS` seconds of processor time.
         """
-        found, staged = self.begun()
+        advice_search, staged = self.start_search()
         policies = [policy for policy in self._policies if policy.name != budget.NAME]
         until = time.thread_time() + MAX_SEARCH_SECONDS
-        return found.advice(policies, horizon, staged, stopped, lambda: time.thread_time() > until)
+        return advice_search.advice(policies, horizon, staged, stopped, lambda: time.thread_time() > until)
 
-    def begun(self) -> tuple[AdviceSearch, PriceTag | None]:
+    def start_search(self) -> tuple[AdviceSearch, PriceTag | None]:
         """The search, and the price of what is staged; computed on first use."""
-        if self._worked is None:
-            self._await()
-            coming, prices = self._coming, None
-            if coming is not None:
+        if self._search is None:
+            self._wait_for_next_request()
+            next_request, prices = self._next_request, None
+            if next_request is not None:
                 measure = partial(self._study.count_now, self._model)
-                prices = EditPrices(self._before, coming.asked, coming.weigh, measure, self._terms)
-            found = AdviceSearch(policy_context=self._make_policy_context(), prices=prices)
-            tag = found.priced(self._staging.applied) if self._overlay.staged else None
-            self._worked = found, tag
-        return self._worked
+                prices = EditPrices(self._before, next_request.question, next_request.weigh, measure, self._terms)
+            advice_search = AdviceSearch(policy_context=self._make_policy_context(), prices=prices)
+            tag = advice_search.priced(self._staging.applied) if self._overlay.staged else None
+            self._search = advice_search, tag
+        return self._search
 
     def artifacts(self, edits: tuple[Edit, ...]) -> dict[str, str]:
         """The content that `edits` move out, by name."""
@@ -234,7 +237,7 @@ def _format_setting(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _at_best(row: Proposed, tag: PriceTag, staged: PriceTag | None) -> Proposed:
+def _with_cheapest_price(row: Proposed, tag: PriceTag, staged: PriceTag | None) -> Proposed:
     """`row` with the price at the cheapest moment, minus what the `staged` edits cost anyway."""
     if not tag.moments:
         return row

@@ -27,9 +27,9 @@ from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.curation.sent_blocks import SentBlocks
 from ctxtui.curation.summary_request import quoted_literals
-from ctxtui.services.editing.edited_context import Ready
+from ctxtui.services.editing.edited_context import EditedContext
 from ctxtui.services.editing.later_calls import recorded_savings
-from ctxtui.services.editing.next_request import Next
+from ctxtui.services.editing.next_request import PricedRequest
 from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
 from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 from ctxtui.services.study.study import Study
@@ -40,8 +40,8 @@ from ctxtui.views.model.staging import Staging, is_unsent
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
 from ctxtui.wire.grammar import GRAMMARS
 
-_KEPT: Final = 4
-"""Counts that are kept: of the request without edits, under the applied ones, under the staged ones."""
+_CACHED_COUNTS: Final = 4
+"""Number of cached counts. Three are in use: without edits, under the applied ones, under the staged ones."""
 
 
 class RequestCounts:
@@ -49,7 +49,7 @@ class RequestCounts:
 
     def __init__(self, study: Study) -> None:
         self._study = study
-        self._known: list[tuple[Applied, object, RequestCount]] = []
+        self._cached: list[tuple[Applied, object, RequestCount]] = []
         self._terms: tuple[object, CountingTerms | None] = (None, None)
 
     def of(self, scene: Scene, applied: Applied) -> RequestCount | None:
@@ -57,48 +57,48 @@ class RequestCounts:
         study, call = self._study, scene.call
         figures = scene.figures
         key = (call.id, study.book.version, figures.context_tokens, figures.not_recorded, figures.attached)
-        known = next((one for one in self._known if _is_same(one[0], applied) and one[1] == key), None)
-        if known is not None:
-            self._known = [*(one for one in self._known if one is not known), known]
-            return known[2]
+        cached = next((entry for entry in self._cached if _is_same(entry[0], applied) and entry[1] == key), None)
+        if cached is not None:
+            self._cached = [*(entry for entry in self._cached if entry is not cached), cached]
+            return cached[2]
         if not study.book.is_counted(call.model, applied.context.head):
             return None
         waiting: list[Block] = []
 
         def measure(block: Block) -> Features:
-            found = study.features(call.model, block)
-            if found is None:
+            features = study.features(call.model, block)
+            if features is None:
                 waiting.append(block)
-            return NOTHING if found is None else found
+            return NOTHING if features is None else features
 
-        of = (applied.context.head, applied.context, study.book.cumulated(call.model), study.book.version)
-        if self._terms[0] != (key, of) or self._terms[1] is None:
-            self._terms = (key, of), counting_terms(study.book, call, applied.context)
+        terms_key = (applied.context.head, applied.context, study.book.cumulated(call.model), study.book.version)
+        if self._terms[0] != (key, terms_key) or self._terms[1] is None:
+            self._terms = (key, terms_key), counting_terms(study.book, call, applied.context)
         assert self._terms[1] is not None
-        made = count_under(self._terms[1], applied, measure)
+        count = count_under(self._terms[1], applied, measure)
         if waiting:
             return None
-        self._known = [*self._known[1 - _KEPT :], (applied, key, made)]
-        return made
+        self._cached = [*self._cached[1 - _CACHED_COUNTS :], (applied, key, count)]
+        return count
 
 
-def _is_same(one: Applied, other: Applied) -> bool:
+def _is_same(a: Applied, b: Applied) -> bool:
     """Whether two results are the same request: unedited results of a context are separate objects."""
-    bare = not one.is_changed and not other.is_changed and one.context is other.context and one.length == other.length
-    return one is other or (bare and one.withheld == other.withheld)
+    both_unedited = not a.is_changed and not b.is_changed and a.context is b.context and a.length == b.length
+    return a is b or (both_unedited and a.withheld == b.withheld)
 
 
-FEW: Final = 1000
-"""Blocks of a context that are read at once, on the screen's thread (some 15 ms)."""
-PRICED_AT_ONCE: Final = 2000
-"""Blocks of a context whose edits are priced on the screen's thread (some 15 ms); those of a longer one in a worker."""
+MAX_INLINE_NEW_BLOCKS: Final = 1000
+"""Maximum new blocks of a context that the screen's thread reads itself (about 15 ms)."""
+MAX_INLINE_PRICED_BLOCKS: Final = 2000
+"""Maximum blocks of a context whose edits the screen's thread prices itself (about 15 ms)."""
 _EARLIER_STATES: Final = 8
-"""States of the edit log before the present one that are tried for the one a call left under."""
+"""Maximum earlier states of the edit log that are compared with a sent call."""
 
-UNTIL: Final = {edit_log.EXPIRY: EXPIRY, edit_log.MISS: MISS}
-"""What edits wait for, by the name of the moment at which they then leave."""
-WAIT_FOR: Final = {NOW: "", **{moment: until for until, moment in UNTIL.items()}}
-"""The other way round; at the moment `NOW` they wait for nothing."""
+MOMENT_OF_CONDITION: Final = {edit_log.EXPIRY: EXPIRY, edit_log.MISS: MISS}
+"""The moment at which waiting edits are sent, by the condition that they wait for."""
+CONDITION_OF_MOMENT: Final = {NOW: "", **{moment: until for until, moment in MOMENT_OF_CONDITION.items()}}
+"""The condition for each moment; "" for `NOW`."""
 
 
 class StagingArea:
@@ -118,46 +118,50 @@ class StagingArea:
         self._next = NextRequestCache(study, clock)
         self._tag: tuple[object, PriceTag] | None = None
         self._pricing: object = None
-        """Of which edits a worker makes the price."""
-        self._sizes: tuple[Next | None, dict[str, int]] = None, {}
-        """Tokens of blocks as the next request has them, which is asked for with every edit."""
+        """Key of the edits that a worker is pricing."""
+        self._sizes: tuple[PricedRequest | None, dict[str, int]] = None, {}
+        """Tokens of blocks by digest, at the scale of the next request; used by every price."""
         self._rest: tuple[object, EditedCalls | None] | None = None
         self._counts = RequestCounts(study)
         self._sent: tuple[Applied, tuple[int, int], SentBlocks] | None = None
 
-    def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> Next | None:
+    def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> PricedRequest | None:
         """The request after the call shown, under the applied edits; None while it is computed. `later` computes it in
         a worker. A live session's is sent now, a recorded one's when the call shown had ended.
         """
-        return self._following(scene, self.applied(scene), later, live=live) if self._known(scene, later) else None
+        return (
+            self._next_request(scene, self.applied(scene), later, live=live)
+            if self._can_forecast(scene, later)
+            else None
+        )
 
-    def earlier_call(self, scene: Scene, *, live: bool = False) -> Next | None:
+    def earlier_call(self, scene: Scene, *, live: bool = False) -> PricedRequest | None:
         """The same as `next_call` from before the context grew; None if unknown."""
         return self._next.earlier(scene, self.context(scene), self.applied(scene), live=live)
 
-    def coming(self, scene: Scene, later: Later, *, live: bool = False) -> NextCallForecast | None:
+    def forecast(self, scene: Scene, later: Later, *, live: bool = False) -> NextCallForecast | None:
         """Forecast of the next call, also under staged edits unless all of them wait; None while computed. The
         arguments are those of `next_call`.
         """
-        found = self.next_call(scene, later, live=live)
-        if found is None:
-            earlier = self.earlier_call(scene, live=live) if self.ready(scene, later) else None
-            return earlier.coming if earlier is not None else None
+        next_request = self.next_call(scene, later, live=live)
+        if next_request is None:
+            earlier_request = self.earlier_call(scene, live=live) if self.is_ready(scene, later) else None
+            return earlier_request.forecast if earlier_request is not None else None
         if not self._overlays.of(scene.thread or "main").ready:
-            return found.coming
+            return next_request.forecast
         staging = self.staging(scene)
-        tag = self._price(staging, found, later) if staging.counted else None
+        tag = self._price(staging, next_request, later) if staging.counted else None
         if tag is None:
-            return replace(found.coming, outdated=True)
+            return replace(next_request.forecast, outdated=True)
         now = tag.moments[0]
-        return adjust_forecast(found.coming, now.plain, now.usage, tag.markers, found.asked.charge)
+        return adjust_forecast(next_request.forecast, now.plain, now.usage, tag.markers, next_request.question.charge)
 
-    def _known(self, scene: Scene, later: Later) -> bool:
+    def _can_forecast(self, scene: Scene, later: Later) -> bool:
         """Whether the next call can be asked for."""
         usage, (done, total) = scene.call.usage, self.study.progress
-        return usage is not None and usage.has_cache and done >= total and self.ready(scene, later)
+        return usage is not None and usage.has_cache and done >= total and self.is_ready(scene, later)
 
-    def _following(self, scene: Scene, applied: Applied, later: Later, *, live: bool) -> Next | None:
+    def _next_request(self, scene: Scene, applied: Applied, later: Later, *, live: bool) -> PricedRequest | None:
         return self._next.of(scene, self.context(scene), applied, later, live=live)
 
     def overlay(self, thread: str) -> ThreadEdits:
@@ -165,7 +169,7 @@ class StagingArea:
         return self._overlays.of(thread)
 
     @property
-    def elsewhere(self) -> SessionEdits:
+    def session_edits(self) -> SessionEdits:
         """The source of edits staged by other processes."""
         return self._overlays
 
@@ -173,12 +177,16 @@ class StagingArea:
         """Whether `thread` has edits in force, staged or applied."""
         return bool(self._overlays.of(thread).in_force)
 
-    def ready(self, scene: Scene, later: Later) -> bool:
+    def is_ready(self, scene: Scene, later: Later) -> bool:
         """Whether `context` is quick enough for a frame; if not, `later` reads it in a worker."""
-        head, tree, known = scene.tip or scene.head, scene.session.tree, self._context
-        before = known.head if known is not None and known.tree is tree else ROOT
+        head, tree, context = scene.tip or scene.head, scene.session.tree, self._context
+        before = context.head if context is not None and context.tree is tree else ROOT
         new = tree[head].depth - tree[before].depth
-        if tree[head].depth <= FEW or head == before or (0 <= new <= FEW and tree.holds(head, before)):
+        if (
+            tree[head].depth <= MAX_INLINE_NEW_BLOCKS
+            or head == before
+            or (0 <= new <= MAX_INLINE_NEW_BLOCKS and tree.holds(head, before))
+        ):
             return True
         if self._reading != (tree, head):
             self._reading = tree, head
@@ -186,20 +194,20 @@ class StagingArea:
         return False
 
     def _read(self, scene: Scene, head: int) -> None:
-        # One that has grown since is read as it is by now.
+        # Skip this head if a later one was requested meanwhile.
         if self._reading == (scene.session.tree, head):
             self._context = Context.of_call(scene.session.tree, scene.call, head)
             self._reading = None
 
     def context(self, scene: Scene) -> Context:
         """The context of the request after the call shown, for curation."""
-        head, tree, spelled = scene.tip or scene.head, scene.session.tree, scene.call.skeleton
-        known = self._context
+        head, tree, skeleton = scene.tip or scene.head, scene.session.tree, scene.call.skeleton
+        context = self._context
         # Before the first call of a chat its dialect is only guessed.
-        named = spelled.dialect if spelled is not None and spelled.dialect in GRAMMARS else ""
-        if known is None or known.tree is not tree or (named and known.dialect != named):
-            known = Context.of_call(tree, scene.call, head)
-        self._context = known.grow_to(head)
+        dialect = skeleton.dialect if skeleton is not None and skeleton.dialect in GRAMMARS else ""
+        if context is None or context.tree is not tree or (dialect and context.dialect != dialect):
+            context = Context.of_call(tree, scene.call, head)
+        self._context = context.grow_to(head)
         return self._context
 
     def staging(self, scene: Scene, marks: frozenset[int] = frozenset()) -> Staging:
@@ -232,8 +240,8 @@ class StagingArea:
     def staging_with(self, scene: Scene, edits: Sequence[Edit]) -> Staging:
         """The effect of `edits` in addition to those in force."""
         now = self.staging(scene)
-        standing = self._overlays.of(scene.thread or "main").in_force
-        return now.with_applied(self._apply(now.applied.context, (*standing, *edits), scene.call.model))
+        in_force = self._overlays.of(scene.thread or "main").in_force
+        return now.with_applied(self._apply(now.applied.context, (*in_force, *edits), scene.call.model))
 
     def sent_blocks(self, scene: Scene) -> SentBlocks:
         """The blocks of `context` that the call shown has sent."""
@@ -245,11 +253,11 @@ class StagingArea:
 
     def _earlier(self, applied: Applied, log: Sequence[Edit], scene: Scene) -> Iterator[Applied]:
         """The context under earlier sets of applied edits, the latest first."""
-        known, left = edit_log.edits_in_force(log).applied, _EARLIER_STATES
+        last_applied, left = edit_log.edits_in_force(log).applied, _EARLIER_STATES
         for count in range(len(log) - 1, -1, -1):
             before = edit_log.edits_in_force(log[:count]).applied
-            if before != known and left:
-                known, left = before, left - 1
+            if before != last_applied and left:
+                last_applied, left = before, left - 1
                 yield self._apply(applied.context, before, scene.call.model)
 
     def counted(self, scene: Scene, applied: Applied) -> RequestCount | None:
@@ -261,36 +269,53 @@ class StagingArea:
         which the edits will be applied); `later` and `live` are as in `next_call`.
         """
         applied, usable = staging.applied, staging.scene.limits.usable
-        known = self._known(staging.scene, later)
-        coming = self._following(staging.scene, self.before(staging.scene), later, live=live) if known else None
+        can_forecast = self._can_forecast(staging.scene, later)
+        next_request = (
+            self._next_request(staging.scene, self.before(staging.scene), later, live=live) if can_forecast else None
+        )
         overlay = self._overlays.of(staging.scene.thread or "main")
         staged = bool(staging.edits) or staging.unsent
         if not overlay.staged and (not applied.is_changed or (not staging.unsent and staging.as_sent)):
             count = len(overlay.in_force)
             return StagedPane(staging=staging, usable=usable, dialect=applied.context.dialect, active=count)
-        tag = self._price(staging, coming, later) if coming is not None and staged and staging.counted else None
-        if coming is not None and (tag is not None or not staged):
-            found = tag.breakage if tag is not None else find_breakage(coming.asked, coming.asked.read_now)
-            staging = staging.with_breakage(found)
-        waits = self._waits(staging, coming, live=live)
-        rest = self._rest_of(staging, coming, tag) if staged else None
+        tag = (
+            self._price(staging, next_request, later)
+            if next_request is not None and staged and staging.counted
+            else None
+        )
+        if next_request is not None and (tag is not None or not staged):
+            breakage = (
+                tag.breakage
+                if tag is not None
+                else find_breakage(next_request.question, next_request.question.read_now)
+            )
+            staging = staging.with_breakage(breakage)
+        waits = self._waiting_edits(staging, next_request, live=live)
+        rest = self._recorded_savings(staging, next_request, tag) if staged else None
         if tag is None:
             return StagedPane(
                 staging=staging,
                 usable=usable,
                 dialect=applied.context.dialect,
                 asleep=len(applied.asleep),
-                known=coming is not None and not staged,
+                known=next_request is not None and not staged,
                 waits=waits,
                 rest=rest,
             )
-        assert coming is not None
-        now = self.clock() if live else coming.asked.now
+        assert next_request is not None
+        now = self.clock() if live else next_request.question.now
         moments = tuple(
-            MomentPrice(one.name, _hint(one, now), one.once, one.per_call, one.pays_back) for one in tag.moments
+            MomentPrice(
+                moment_price.name,
+                _hint(moment_price, now),
+                moment_price.once,
+                moment_price.per_call,
+                moment_price.pays_back,
+            )
+            for moment_price in tag.moments
         )
-        named = [one.name for one in moments]
-        leaves = next((named.index(one.moment) for one in waits if one.moment in named), 0)
+        names = [moment_price.name for moment_price in moments]
+        leaves = next((names.index(moment_price.moment) for moment_price in waits if moment_price.moment in names), 0)
         chosen = leaves if moment is None else moment % max(1, len(moments))
         return StagedPane(
             staging=staging,
@@ -307,54 +332,60 @@ class StagingArea:
             known=True,
         )
 
-    def _rest_of(self, staging: Staging, coming: Next | None, tag: PriceTag | None) -> EditedCalls | None:
+    def _recorded_savings(
+        self, staging: Staging, next_request: PricedRequest | None, tag: PriceTag | None
+    ) -> EditedCalls | None:
         """Savings of the edits to the end of the recording."""
         scene = staging.scene
         ledger = self.study.thread(scene.thread).ledger
         edits = id(staging.applied), id(staging.under), id(tag), staging.counted
         key = (*edits, scene.index, len(scene.calls), id(ledger), ledger.changes if ledger is not None else 0)
         if self._rest is None or self._rest[0] != key:
-            self._rest = key, recorded_savings(staging, coming, tag, ledger)
+            self._rest = key, recorded_savings(staging, next_request, tag, ledger)
         return self._rest[1]
 
-    def _waits(self, staging: Staging, coming: Next | None, *, live: bool) -> tuple[WaitingEdits, ...]:
+    def _waiting_edits(
+        self, staging: Staging, next_request: PricedRequest | None, *, live: bool
+    ) -> tuple[WaitingEdits, ...]:
         """The waiting edits, by what they wait for."""
         waiting = self._overlays.of(staging.scene.thread or "main").waiting
         expiry = None
-        if coming is not None and live:
-            # Where nothing would be read any more, it has come.
-            expiry = coming.asked.expiry if coming.asked.read else coming.asked.now
-        found = []
-        for until, moment in UNTIL.items():
-            count = sum(one == until for one in waiting.values())
+        if next_request is not None and live:
+            # If nothing would be read from the cache, it has already expired.
+            expiry = next_request.question.expiry if next_request.question.read else next_request.question.now
+        waits = []
+        for until, moment in MOMENT_OF_CONDITION.items():
+            count = sum(wait == until for wait in waiting.values())
             if count:
                 left = None if until != edit_log.EXPIRY or expiry is None else max(0, int(expiry - self.clock()))
-                found.append(WaitingEdits(count, moment, left))
-        return tuple(found)
+                waits.append(WaitingEdits(count, moment, left))
+        return tuple(waits)
 
-    def broken(self, staging: Staging, later: Later, *, live: bool) -> tuple[Sequence[Quote], Sequence[Lost]] | None:
+    def broken_literals(
+        self, staging: Staging, later: Later, *, live: bool
+    ) -> tuple[Sequence[Quote], Sequence[Lost]] | None:
         """Literals that later blocks quote, and those that summaries lost; None while computed."""
-        if not self._known(staging.scene, later):
+        if not self._can_forecast(staging.scene, later):
             return None
-        coming = self._following(staging.scene, self.before(staging.scene), later, live=live)
-        if coming is None:
+        next_request = self._next_request(staging.scene, self.before(staging.scene), later, live=live)
+        if next_request is None:
             return None
-        tag = self._price(staging, coming, later)
+        tag = self._price(staging, next_request, later)
         if tag is None and self._pricing is not None:
             return None
         return (tag.quotes, tag.lost) if tag is not None else ((), ())
 
-    def _price(self, staging: Staging, coming: Next, later: Later) -> PriceTag | None:
+    def _price(self, staging: Staging, next_request: PricedRequest, later: Later) -> PriceTag | None:
         """The tag of the staged edits; None while a block is being counted or a worker prices them."""
         scene, after = staging.scene, staging.applied
-        key = (id(after), id(coming), self._overlays.of(scene.thread or "main").version)
+        key = (id(after), id(next_request), self._overlays.of(scene.thread or "main").version)
         if self._tag is None or self._tag[0] != key:
             before = self.before(scene)
             without, under = self.counted(scene, before), self.counted(scene, after)
             if without is None or under is None:
                 return None
-            work = partial(self._make_tag, key, before, after, coming, (without, under), scene.call.model)
-            if len(after.context) <= PRICED_AT_ONCE:
+            work = partial(self._make_tag, key, before, after, next_request, (without, under), scene.call.model)
+            if len(after.context) <= MAX_INLINE_PRICED_BLOCKS:
                 self._pricing = key
                 work()
             elif self._pricing != key:
@@ -367,7 +398,7 @@ class StagingArea:
         key: object,
         before: Applied,
         after: Applied,
-        coming: Next,
+        next_request: PricedRequest,
         counts: tuple[RequestCount, RequestCount],
         model: str,
     ) -> None:
@@ -375,22 +406,22 @@ class StagingArea:
         if self._pricing != key:
             return
         waiting = False
-        if self._sizes[0] is not coming:
-            self._sizes = coming, {}
+        if self._sizes[0] is not next_request:
+            self._sizes = next_request, {}
         sizes = self._sizes[1]
 
         def count(block: Block) -> int:
             nonlocal waiting
             size = sizes.get(block.digest)
             if size is None:
-                found = self.study.features(model, block)
-                if found is None:
+                features = self.study.features(model, block)
+                if features is None:
                     waiting = True
                     return 0
-                size = sizes[block.digest] = round(coming.weigh(found))
+                size = sizes[block.digest] = round(next_request.weigh(features))
             return size
 
-        tag = price_tag(before, after, coming.asked, count, counts, self._next.literals)
+        tag = price_tag(before, after, next_request.question, count, counts, self._next.literals)
         if self._pricing == key:
             self._pricing = None
         if not waiting:
@@ -409,11 +440,11 @@ class StagingArea:
         return self._plain[1]
 
     @property
-    def foretelling(self) -> bool:
+    def is_forecasting(self) -> bool:
         """Whether a forecast, or something that it needs, is being computed."""
         done, total = self.study.progress
         working = self._reading is not None or self._pricing is not None
-        return self._next.foretelling or done < total or working
+        return self._next.is_forecasting or done < total or working
 
     @property
     def literals(self) -> Literals | None:
@@ -432,7 +463,7 @@ class StagingArea:
     def _apply(self, context: Context, edits: tuple[Edit, ...], model: str) -> Applied:
         return apply(context, edits, rules_for(context.dialect, self.study.book.card(model)))
 
-    def leaving(self, scene: Scene, *, staged: bool = False) -> Ready:
+    def to_edited_context(self, scene: Scene, *, staged: bool = False) -> EditedContext:
         """The context of the next request under the applied edits, and the `staged` ones if requested."""
         card = self.study.book.card(scene.call.model)
         number = scene.number if scene.call.id else 0
@@ -440,7 +471,7 @@ class StagingArea:
         applied = self.staging(scene).applied if staged else self.applied(scene)
         sizes = partial(self.study.tokens, scene.call.model)
         under = self.counted(scene, applied)
-        return Ready(
+        return EditedContext(
             session=self.study.session,
             chosen=chosen,
             context=applied.context,
@@ -453,11 +484,11 @@ class StagingArea:
 
     def summary_terms(self, scene: Scene, length: int) -> SummaryTerms:
         """Terms for a summary without a model of at most `length` tokens (0: by its size)."""
-        book, known = self.study.book, self.literals
+        book, literals = self.study.book, self.literals
         measure, weights = book.measure(scene.call.model), book.weights(scene.call.model)
 
         def keep(positions: Sequence[int]) -> Sequence[str]:
-            return quoted_literals(known, positions) if known is not None else ()
+            return quoted_literals(literals, positions) if literals is not None else ()
 
         return SummaryTerms(lambda block: round(weigh(measure(block), weights)), length, keep)
 
@@ -475,9 +506,9 @@ class StagingArea:
         self._overlays.save()
 
 
-def _hint(one: ApplyMoment, now: float) -> str:
+def _hint(moment: ApplyMoment, now: float) -> str:
     """The time until a moment: until the cache expires."""
-    return "" if one.name != EXPIRY or one.at is None else countdown(max(0, int(one.at - now)))
+    return "" if moment.name != EXPIRY or moment.at is None else countdown(max(0, int(moment.at - now)))
 
 
 def _warnings(tag: PriceTag) -> Iterator[tuple[str, str]]:

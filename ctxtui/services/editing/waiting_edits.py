@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from ctxtui.core.edit_log import EXPIRY, MISS
-from ctxtui.services.editing.next_request import Next
+from ctxtui.services.editing.next_request import PricedRequest
 from ctxtui.services.editing.overlay import ThreadEdits
 
 
 def conditions_met(
-    conditions: Collection[str], ask: Callable[[float | None], Next | None], at: float, is_other_model: bool
+    conditions: Collection[str], ask: Callable[[float | None], PricedRequest | None], at: float, is_other_model: bool
 ) -> frozenset[str]:
     """The conditions among `conditions` (`edit_log.EXPIRY`, `edit_log.MISS`) that are met if the next request is sent
     `at` (Unix seconds). `ask` returns that request under the applied edits, sent at a time (None: when the last call
@@ -22,17 +22,17 @@ def conditions_met(
     if not waits:
         return frozenset()
     at_end = ask(None)
-    if at_end is None or not (at_end.asked.kept or at_end.asked.read_now):
+    if at_end is None or not (at_end.question.kept or at_end.question.read_now):
         # Nothing is cached, so nothing can be lost.
         return waits
     met: set[str] = set()
-    expiry = at_end.asked.expiry
-    if not at_end.asked.read or (expiry is not None and at >= expiry):
+    expiry = at_end.question.expiry
+    if not at_end.question.read or (expiry is not None and at >= expiry):
         met |= {EXPIRY, MISS}
     if MISS in waits - met:
-        cached = at_end.asked.kept if at_end.asked.kept is not None else at_end.asked.read_now
+        cached = at_end.question.kept if at_end.question.kept is not None else at_end.question.read_now
         now = ask(at)
-        if now is None or 2 * now.asked.read_now <= cached or is_other_model:
+        if now is None or 2 * now.question.read_now <= cached or is_other_model:
             met.add(MISS)
     return waits & met
 

@@ -28,7 +28,7 @@ from ctxtui.services.config.policy_registry import build_steps, load_policies
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
-from ctxtui.services.editing.curate import curated
+from ctxtui.services.editing.curate import curate_context
 from ctxtui.services.editing.edited_context import write_context
 from ctxtui.services.headless.run import HeadlessRun, Observe, Say, ignore_event
 from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
@@ -166,7 +166,7 @@ def curator(policies: str | Path | Iterable[str | Path], cwd: Path | str = ".") 
         loaded = load_stream(io.BytesIO(canonical.dumps(dict(request))), "the request")
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
-        curation = curated(
+        curation = curate_context(
             book, counter, choose_call(loaded.session), steps=steps, usable_share=settings.usable_share, prices=prices
         )
         body: Body = canonical.loads(write_context(curation, "", None).data)

@@ -32,7 +32,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.curate import Curation, curated
+from ctxtui.services.editing.curate import Curation, curate_context
 from ctxtui.services.lab.breakpoints import strategy_breakpoints
 from ctxtui.services.lab.marker_costs import run_marker_strategies
 
@@ -50,7 +50,7 @@ def price_findings(
         return Findings(thread=chosen.thread, number=0, calls=0, horizon=horizon, lacks=lacks)
     share, table = account.usable_share, account.table
     finder = account.miss_finder()
-    base = curated(
+    base = curate_context(
         book,
         counter,
         chosen,
@@ -59,7 +59,7 @@ def price_findings(
         after=True,
         usable_share=share,
         prices=table,
-        beside=lambda: finder.forecasts,
+        other_forecasts=lambda: finder.forecasts,
     )
     running = RunningTotals(book, chosen.call.model)
     running.advance()

@@ -43,7 +43,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.curate import curated
+from ctxtui.services.editing.curate import curate_context
 from ctxtui.services.lab.marker_costs import marker_rates, price_in_lab
 
 _KEPT_CATEGORIES = frozenset({"system", "tools", "not_recorded", "reattached"})
@@ -127,12 +127,12 @@ def smallest_edits(
     if outlook_.context <= target:
         return None
     steps = (Step(load_policies()[budget.NAME], {"target": target}),)
-    curation = curated(book, counter, chosen, steps=steps, edits=edits, under=edits, after=True, prices=prices)
+    curation = curate_context(book, counter, chosen, steps=steps, edits=edits, under=edits, after=True, prices=prices)
     tag = curation.tag
     moment = tag.moments[tag.cheapest] if tag.moments else None
     return Smallest(
-        kinds=dict(Tally(edit.kind for edit in curation.made)),
-        risk=risk_of(curation.context, curation.made),
+        kinds=dict(Tally(edit.kind for edit in curation.policy_edits)),
+        risk=risk_of(curation.context, curation.policy_edits),
         before=tag.before,
         after=tag.after,
         target=target,

@@ -33,7 +33,7 @@ from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import advise
-from ctxtui.services.editing.curate import curated
+from ctxtui.services.editing.curate import curate_context
 from ctxtui.services.editing.edited_request import known_edits
 from ctxtui.services.lab.marker_costs import run_marker_strategies
 from ctxtui.services.library.session_actions import is_subscription
@@ -207,7 +207,7 @@ def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -
 def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, cure: Cure) -> EditedCalls | None:
     """The effect of clearing at the call of `cure` on it and on later calls."""
     before = ChosenCall(cure.thread, cure.call - 1, thread.calls[cure.call - 2])
-    base = curated(account.book, counter, before, after=True, prices=account.table)
+    base = curate_context(account.book, counter, before, after=True, prices=account.table)
     context = base.context
     nodes = (node for node in cleared_nodes(thread, cure) if context.tree.holds(context.head, node))
     edits = [make(REPLACE, context.targets([context.position(node)]), {"text": CLEARED}) for node in sorted(nodes)]

@@ -89,7 +89,7 @@ class ContextEdits:
         if staging_area.study is not self._state.study:
             return
         self.staging_area = staging_area
-        staging_area.elsewhere.has_database_changed()
+        staging_area.session_edits.has_database_changed()
         if self._watch is None:
             self._watch = self._access.every(_CHECK_SECONDS, self._check_other_programs)
         brought, self._pending_edits = self._pending_edits, ()
@@ -105,19 +105,19 @@ class ContextEdits:
 
     def _check_other_programs(self) -> None:
         """Check for edits of other programs, such as an agent using `ctxtui mcp serve`."""
-        if self.staging_area is not None and self.staging_area.elsewhere.has_database_changed():
+        if self.staging_area is not None and self.staging_area.session_edits.has_database_changed():
             self._access.work(partial(self._read_other_edits, self.staging_area), "edits elsewhere", exclusive=True)
 
     def _read_other_edits(self, staging_area: StagingArea) -> None:
         try:
-            stored = staging_area.elsewhere.stored()
+            stored = staging_area.session_edits.stored()
         except CtxtuiError as error:
             self._warn(f"edits of other programs: {error}")
             return
         self._access.deliver(lambda: self._add_other_edits(staging_area, stored))
 
     def _add_other_edits(self, staging_area: StagingArea, stored: Mapping[str, Iterable[Edit]]) -> None:
-        new = staging_area.elsewhere.add_stored(stored) if staging_area is self.staging_area else []
+        new = staging_area.session_edits.add_stored(stored) if staging_area is self.staging_area else []
         if new:
             self.changed()
             self.answers.say(edit_answers.external_change_answer(new, self.answers.blocks()))
@@ -239,7 +239,7 @@ class ContextEdits:
         state, area = self._state, self.staging_area
         if area is None or area.study is not state.study or not area.has_edits(scene.thread):
             return None
-        if not area.ready(scene, state.feed.request_load):
+        if not area.is_ready(scene, state.feed.request_load):
             return None
         staging = area.staging(scene, frozenset(state.marks))
         pane = area.pane(staging, None, state.feed.request_load, live=state.live)
@@ -266,7 +266,7 @@ class ContextEdits:
         is_requested = self.shows_next_call or edited or live
         if not is_requested and not should_forecast_ahead(area.study.book, scene, time.time()):
             return None
-        forecast = area.coming(scene, state.feed.request_load, live=live)
+        forecast = area.forecast(scene, state.feed.request_load, live=live)
         if forecast is None:
             return None
         is_cached = forecast.expires is not None and forecast.expires > time.time()
@@ -275,19 +275,19 @@ class ContextEdits:
     def next_moment(self) -> None:
         """Choose the next moment for sending staged edits: now, or after an event."""
         from ctxtui.curation.price.price_tag import NOW
-        from ctxtui.services.editing.staging import UNTIL, WAIT_FOR
+        from ctxtui.services.editing.staging import CONDITION_OF_MOMENT, MOMENT_OF_CONDITION
 
         pane, overlay = self._state.panels.staged.what, self.overlay
         if pane is None or overlay is None or not overlay.staged:
             return
-        if not pane.moments and self.staging_area is not None and self.staging_area.foretelling:
+        if not pane.moments and self.staging_area is not None and self.staging_area.is_forecasting:
             self._prompt.say([Span("The prices are still being computed.", "dim")])
             return
         there = {NOW, *(one.name for one in pane.moments)}
         until = next(iter(overlay.waiting.values()), "")
-        order = [*WAIT_FOR]
-        at = order.index(UNTIL.get(until, NOW)) + 1
-        overlay.postpone(WAIT_FOR[next(one for one in (*order[at:], *order) if one in there)])
+        order = [*CONDITION_OF_MOMENT]
+        at = order.index(MOMENT_OF_CONDITION.get(until, NOW)) + 1
+        overlay.postpone(CONDITION_OF_MOMENT[next(one for one in (*order[at:], *order) if one in there)])
         self.changed()
         shown = self._state.panels.staged.what
         waits = shown.waits if shown is not None else ()

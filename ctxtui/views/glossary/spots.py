@@ -115,7 +115,7 @@ def _in_pane(
             heads = labels
         # A sign before a figure is part of it: the ? of a guess.
         signs = [item for item in labels if not any(each.start <= item.start < each.end for each in figures)]
-        for item in sorted([*signs, *figures], key=lambda one: one.start):
+        for item in sorted([*signs, *figures], key=lambda item: item.start):
             x = region.x + cells.width(text[: item.start])
             item_text = text[item.start : item.end]
             yield Spot(
@@ -221,11 +221,11 @@ def _entry_of_figure(
     if text[start] == "±":
         return glossary.glyph("±", pane)
     head = next((label.entry for label in heads if label.start < end and start < label.end), None)
-    first = min(labels, key=lambda one: one.start, default=None)
+    first = min(labels, key=lambda label: label.start, default=None)
     if head is not None and (pane != "context" or head.word != "tokens" or first is None):
         return head
-    preceding = max((label for label in labels if label.end <= start), key=lambda one: one.end, default=None)
-    following = min((label for label in labels if label.start >= end), key=lambda one: one.start, default=None)
+    preceding = max((label for label in labels if label.end <= start), key=lambda label: label.end, default=None)
+    following = min((label for label in labels if label.start >= end), key=lambda label: label.start, default=None)
     is_adjacent = following is not None and following.start - end <= 1
     if (
         preceding is not None

@@ -375,7 +375,7 @@ def sorts() -> list[HomeColumn]:
     """Sortable columns, in the order of the sort key."""
     sortable = [column for column in home_columns() if column.sort is not None]
     rank = {name: number for number, name in enumerate(_FIRST_SORTS)}
-    return sorted(sortable, key=lambda one: rank.get(one.name, len(rank)))
+    return sorted(sortable, key=lambda column: rank.get(column.name, len(rank)))
 
 
 # Rows

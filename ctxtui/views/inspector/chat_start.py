@@ -88,9 +88,8 @@ def _destination(start: ChatStart, room: int) -> tuple[str, str]:
     if start.keeps:
         return "nothing leaves this machine", "ok"
     if start.local:
-        text = (
-            f"it is asked at {safe_text.one_line(start.address, 60)} on this machine; what that sends on is not known"
-        )
+        server = safe_text.one_line(start.address, 60)
+        text = f"the server is {server} on this machine; whether it forwards data is not known"
         return cells.fit(text, room), "warn"
     address = f" ({safe_text.one_line(start.address, 60)})" if start.address else ""
     destination = f"{safe_text.one_line(start.of, 40)}{address}"

@@ -13,7 +13,7 @@ MORE_KEY: Final = "m"
 """Further key, if the program can be kept waiting."""
 RED_SECONDS: Final = 20
 """Seconds from which the remaining time is red."""
-WRITING: Final[Spans] = (Span(" ‖ ", "warn bold"), Span("your answer, in the model's place › ", "dim"))
+WRITING: Final[Spans] = (Span(" ‖ ", "warn bold"), Span("your answer instead of the model's › ", "dim"))
 DECIDES: Final[Spans] = (Span("^o", "accent bold"), Span(" decides", "dim"))
 LATER: Final[Spans] = (
     Span("‖ ", "warn"),
@@ -21,10 +21,10 @@ LATER: Final[Spans] = (
     *DECIDES,
 )
 OUTCOMES: Final[Mapping[str, Spans]] = {
-    "release": (Span("● ", "ok"), Span("it left as the program sent it", "dim")),
-    "apply": (Span("● ", "ok"), Span("it left under the edits that are applied", "dim")),
-    "answer": (Span("● ", "ok"), Span("your answer went to the program; the request never left", "dim")),
-    "more": (Span("‖ ", "warn"), Span("ten minutes more: its program is kept waiting by pings", "dim")),
+    "release": (Span("● ", "ok"), Span("sent as the program made it", "dim")),
+    "apply": (Span("● ", "ok"), Span("sent with the applied edits", "dim")),
+    "answer": (Span("● ", "ok"), Span("the program got your answer; nothing was sent", "dim")),
+    "more": (Span("‖ ", "warn"), Span("ten more minutes: pings keep the program waiting", "dim")),
     "refuse": (Span("✗ ", "crit"), Span("the program got 403; nothing was sent", "dim")),
 }
 """Confirmation of each way to release a held request."""
@@ -52,10 +52,11 @@ def format_clock(seconds: int) -> str:
 
 
 def question(seconds_left: int, staged: int, can_wait: bool = False, applied: int = 0) -> Spans:
-    """The question about a held request:
+    """The question about a held request.
 
-    `seconds_left` until it is sent, numbers of `staged` edits and of `applied` edits on its thread, and whether it
-    `can_wait`.
+    `seconds_left`: until it is sent.
+    `staged`, `applied`: numbers of edits on its thread.
+    `can_wait`: the program can be kept waiting.
     """
     edits = f"apply {_edits(staged)}" if staged else f"under {_edits(applied)}" if applied else "under edits"
     keys = [("⏎", "release"), ("a", edits), ("w", "answer"), ("x", "refuse")]

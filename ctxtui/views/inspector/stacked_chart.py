@@ -115,7 +115,7 @@ def _glyph_cell(levels: list[tuple[int, str]], row: int) -> Span:
         return Span(" ")
     start, most = 0, (0, "")
     for end, style in levels:
-        most = max(most, (min(end, 8 * row + 8) - max(start, 8 * row), style), key=lambda one: one[0])
+        most = max(most, (min(end, 8 * row + 8) - max(start, 8 * row), style), key=lambda part: part[0])
         start = end
     return Span(glyphs.get(most[1], "░"), most[1])
 
@@ -147,7 +147,7 @@ def legend(chart: StackedChart, room: int) -> list[Span]:
     entries: list[Span] = []
     used_width = sum(cells.width(span.text) for span in limit) + 2
     last = chart.parts[-1] if chart.parts else {}
-    for name in sorted(chart.names, key=lambda one: -last.get(one, 0)):
+    for name in sorted(chart.names, key=lambda part: -last.get(part, 0)):
         sign = sign_of(name)
         more = [sign_span(name), Span(f" {sign.name} ", "dim"), Span(" ")]
         if used_width + width(more) > room:

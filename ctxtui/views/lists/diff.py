@@ -57,7 +57,7 @@ class DiffList:
     def _build_rows(self) -> None:
         """Sort the rows in prompt order, or by size, largest first."""
         diff, unsteady = self.diff, self._unsteady
-        changes = sorted(diff.changes, key=lambda one: -_size(one)) if self.by_size else diff.changes
+        changes = sorted(diff.changes, key=lambda change: -_size(change)) if self.by_size else diff.changes
         self.rows: list[Row] = [*summary(diff), *changes]
         if unsteady:
             self.rows.append([Span("╌╌ changing within the run: the same place, other content ╌╌", "hair")])
@@ -177,7 +177,7 @@ def by_category(diff: Diff) -> Iterator[list[Span]]:
         for category in before | after:
             more = after.get(category, 0) - before.get(category, 0)
             sums.setdefault(category, [0, 0])[more < 0] += more
-    parts = sorted(sums.items(), key=lambda one: -max(one[1][0], -one[1][1]))
+    parts = sorted(sums.items(), key=lambda item: -max(item[1][0], -item[1][1]))
     parts = [part for part in parts if any(part[1])]
     if len(parts) < 2:
         return

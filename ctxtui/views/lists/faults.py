@@ -18,7 +18,7 @@ def _reason(skipped: Skipped, room: int) -> list[Span]:
 
 SKIPPED_TABLE: Final[Table[Skipped]] = Table(
     (
-        Column("", 13, lambda one, _: Span(f"line {one.line:>8,}", "warn"), "left", gap=1),
+        Column("", 13, lambda skipped, _: Span(f"line {skipped.line:>8,}", "warn"), "left", gap=1),
         Column("", 0, _reason, "left", gap=2, least=0),
     ),
     tail=0,
@@ -40,7 +40,7 @@ def _quoted(reference: Quote | Lost, room: int) -> Span:
 BROKEN_TABLE: Final[Table[Quote | Lost]] = Table(
     (
         Column("", 21, _lead, "left"),
-        Column("", 0, lambda one, _: Span(safe_text.one_line(one.literal, 400)), "left", gap=2, least=8),
+        Column("", 0, lambda fact, _: Span(safe_text.one_line(fact.literal, 400)), "left", gap=2, least=8),
         Column("", 23, _quoted, "left", gap=2),
     ),
     mark=2,

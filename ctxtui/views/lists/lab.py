@@ -253,17 +253,19 @@ def _body(
             (0.0, top),
         )
         layers.append((mask, line.colour))
-    grid = [[Span(c, s) for c, s in ((c, one.style) for one in row for c in one.text)] for row in braille.rows(layers)]
+    grid = [
+        [Span(c, s) for c, s in ((c, span.style) for span in row for c in span.text)] for row in braille.rows(layers)
+    ]
     limit = _usable_row(chart_height, top, lab.usable)
     for y, row in enumerate(grid):
         row += [Span(" ")] * (chart_width - len(row))
         if y == limit:
-            grid[y] = [Span("┄", "warn") if one.text == " " else one for one in row]
-    taken: set[tuple[int, int]] = set()
+            grid[y] = [Span("┄", "warn") if span.text == " " else span for span in row]
+    used_cells: set[tuple[int, int]] = set()
     for number, (line, (mask, _)) in enumerate(zip(drawn_lines, layers, strict=True)):
-        place = _letter_at(mask, [other for other, _ in layers[:number]], chart_width, number, taken)
+        place = _letter_at(mask, [front for front, _ in layers[:number]], chart_width, number, used_cells)
         if place is not None:
-            taken.add(place)
+            used_cells.add(place)
             grid[place[0]][place[1]] = Span(line.letter, f"{line.colour} reverse bold")
     return [merged(row) for row in grid]
 
@@ -275,7 +277,7 @@ def _letter_at(
     preferred_column = (number * 2 + 5) * wide // 16 % max(1, wide)
     for column in sorted(range(wide), key=lambda x: abs(x - preferred_column)):
         for y, row in enumerate(mask):
-            if row[column] and not any(one[y][column] for one in before) and (y, column) not in used_cells:
+            if row[column] and not any(front[y][column] for front in before) and (y, column) not in used_cells:
                 return y, column
     return None
 
@@ -327,7 +329,7 @@ def _marks(lab: SessionLab, wide: int) -> Spans:
 
 def _legend(shown: Sequence[LabLine]) -> list[Spans]:
     legend_lines: list[Spans] = []
-    for line in sorted(shown, key=lambda one: (not one.row.is_recorded, -one.row.peak)):
+    for line in sorted(shown, key=lambda line: (not line.row.is_recorded, -line.row.peak)):
         name = cells.left(describe_variant(line.row), LEGEND_CELLS - 2)
         money = "" if line.row.usd is None else f"  {numbers.money(line.row.usd)}"
         legend_lines.append([Span(line.letter, f"{line.colour} bold"), Span(f" {name}", line.colour)])

@@ -128,13 +128,13 @@ def explain_money(miss: CacheMiss) -> str:
 
 
 def _call(miss: CacheMiss) -> str:
-    return f"Call {miss.number:,}; the one before it in this line of context was {miss.base:,}."
+    return f"Call {miss.number:,}; the previous call of this thread was {miss.base:,}."
 
 
 def explain_total(misses: Misses) -> dict[str, str]:
     """Explanations of the rule's figures, by glossary word."""
-    tokens = sums.addition(misses.tokens, "written again", [one.tokens for one in misses.misses], "misses")
-    money = sums.money_addition(misses.lost, [one.usd for one in misses.misses], "misses")
+    tokens = sums.addition(misses.tokens, "written again", [miss.tokens for miss in misses.misses], "misses")
+    money = sums.money_addition(misses.lost, [miss.usd for miss in misses.misses], "misses")
     whole = sums.share_of_money(misses.lost, misses.usd, " for all calls")
     alarms = f"{misses.false_alarms:,} of {misses.calls:,} calls were forecast to miss but did not."
     forecasts = f"{misses.foreseen:,} of {misses.tested:,} tested misses were forecast. {alarms}"
@@ -143,33 +143,33 @@ def explain_total(misses: Misses) -> dict[str, str]:
         "lost": f"{money} {whole}".strip(),
         "cost": f"{money} {whole}".strip(),
         "foreseen": forecasts if misses.calls else "",
-        "miss": f"{misses.count:,} calls read less than the one before had left.",
+        "miss": f"{misses.count:,} calls read less than the previous call left in the cache.",
     }
 
 
 def table(misses: Sequence[CacheMiss]) -> Table[CacheMiss]:
     """The table of misses, dearest first; it names threads if there are several."""
     most = (misses[0].usd or 0.0) if misses else 0.0
-    has_threads = len({one.thread for one in misses}) > 1
+    has_threads = len({miss.thread for miss in misses}) > 1
 
-    def bar(one: CacheMiss, room: int) -> Span:
-        return Span(bars.line(one.usd or 0.0, most, room) if most else "", "write")
+    def bar(miss: CacheMiss, room: int) -> Span:
+        return Span(bars.line(miss.usd or 0.0, most, room) if most else "", "write")
 
-    def what(one: CacheMiss, room: int) -> list[Span]:
-        where = f"{safe_text.one_line(one.thread, 16)}  " if has_threads and one.thread != "main" else ""
-        return [Span(where, "faint"), *_cut(describe_change(one), max(0, room - 1 - cells.width(where)))]
+    def what(miss: CacheMiss, room: int) -> list[Span]:
+        where = f"{safe_text.one_line(miss.thread, 16)}  " if has_threads and miss.thread != "main" else ""
+        return [Span(where, "faint"), *_cut(describe_change(miss), max(0, room - 1 - cells.width(where)))]
 
     return Table(
         (
-            Column("call", 6, lambda one, _: Span(f"#{one.number}", "ink bold"), "left", sum=_call),
-            Column("time", 10, lambda one, _: Span(local_time(one.at), "dim"), "left", from_width=NARROW),
+            Column("call", 6, lambda miss, _: Span(f"#{miss.number}", "ink bold"), "left", sum=_call),
+            Column("time", 10, lambda miss, _: Span(local_time(miss.at), "dim"), "left", from_width=NARROW),
             Column("cause", 20, _cause, "left", gap=1, below=NARROW),
             Column("cause", 20, _cause, "left", from_width=NARROW),
             Column("what changed", 0, what, "left", from_width=NARROW),
             Column("again", 8, _again, below=NARROW, sum=explain_tokens),
             Column("written again", 8, _again, from_width=NARROW, sum=explain_tokens),
             Column("", 8, bar, "left", gap=2, from_width=_BARS),
-            Column("lost", 10, lambda one, _: Span(numbers.money(one.usd), "ink" + _bold(one)), sum=explain_money),
+            Column("lost", 10, lambda miss, _: Span(numbers.money(miss.usd), "ink" + _bold(miss)), sum=explain_money),
             Column("", 0, _rest, "left", gap=1, below=NARROW, least=0),
             Column("foreseen", 8, _foreseen, "left", gap=3, from_width=NARROW),
         ),

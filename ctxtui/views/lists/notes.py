@@ -27,9 +27,13 @@ def table(category: Callable[[int], int]) -> Table[PlacedNote]:
 
     return Table(
         (
-            Column("", 1, lambda one, _: of_note(one.note)),
+            Column("", 1, lambda note, _: of_note(note.note)),
             Column(
-                "", 16, lambda one, _: Span(describe_position(one), "ink" if one.is_found else "faint"), "left", gap=1
+                "",
+                16,
+                lambda note, _: Span(describe_position(note), "ink" if note.is_found else "faint"),
+                "left",
+                gap=1,
             ),
             Column("", 1, glyph, gap=1),
             Column("", 0, _words, "left", gap=1, least=0),

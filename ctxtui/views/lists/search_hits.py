@@ -144,8 +144,8 @@ def _snippet(block: BlockHits, room: int) -> list[Span]:
 TABLE: Final[Table[BlockHits]] = Table(
     (
         Column("", 10, _where, "left"),
-        Column("", 1, lambda one, _: CATEGORY[INDEX[one.category]].span, gap=1),
-        Column("", 14, lambda one, _: Span(_label(one), "dim"), "left", gap=1),
+        Column("", 1, lambda hit, _: CATEGORY[INDEX[hit.category]].span, gap=1),
+        Column("", 14, lambda hit, _: Span(_label(hit), "dim"), "left", gap=1),
         Column("", 0, _snippet, "left", gap=2, least=0),
     ),
     mark=2,

@@ -81,7 +81,9 @@ def explain(suggestion: Suggestion) -> str:
 
 
 def _columns() -> Iterator[Column[Suggestion]]:
-    yield Column("what", 0, lambda one, _: Span(title(one), "ink" if one.edits else "dim"), "left", gap=1, least=20)
+    yield Column(
+        "what", 0, lambda piece, _: Span(title(piece), "ink" if piece.edits else "dim"), "left", gap=1, least=20
+    )
     yield Column("frees", 8, _frees, wider=((_WIDE, 9),), sum=explain)
     for name, wide, figure in (("once", 8, _once), ("a call", 8, _per_call)):
         yield Column(name, wide, figure, below=_WIDE, sum=explain)

@@ -102,7 +102,7 @@ class CallOwners(Struct):
             if self._owner[name] != (key, at):
                 del self._others[name][key]
             elif others:
-                new_owner = max(others.items(), key=lambda one: self._sums_at(*one).fullness)
+                new_owner = max(others.items(), key=lambda item: self._sums_at(*item).fullness)
                 del others[new_owner[0]]
                 self._owner[name] = new_owner
                 self._add(new_owner[0], self._sums_at(*new_owner))
@@ -127,7 +127,7 @@ class CallOwners(Struct):
             for at, name in enumerate(self._names.get(key, ())):
                 if self._owner[name][0] not in keys:
                     sums_of_call = self._sums_at(key, at)
-                    best[name] = max(sums_of_call, best.get(name, sums_of_call), key=lambda one: one.fullness)
+                    best[name] = max(sums_of_call, best.get(name, sums_of_call), key=lambda sums: sums.fullness)
         for sums_of_call in best.values():
             sums = sums.plus(sums_of_call)
         return sums

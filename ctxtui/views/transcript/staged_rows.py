@@ -134,7 +134,7 @@ class StagedRows:
             *stops,
             *([(breaks, 0, None)] if breaks is not None else []),
         ]
-        rules.sort(key=lambda one: one[:2])
+        rules.sort(key=lambda rule: rule[:2])
         visible = None if only is None else self._visible_rows(only)
         row = 0
         for at, _, new in rules:

@@ -28,7 +28,7 @@ from ctxtui.services.chat.model_summary import (
     parse_choice,
     write_summary,
 )
-from ctxtui.services.editing.edited_context import Ready
+from ctxtui.services.editing.edited_context import EditedContext
 from ctxtui.tokens.models import RequestLimits
 from tests.analysis.cache.test_audit import Talk
 from tests.curation.price.test_price_tag import long_talk, result
@@ -42,11 +42,11 @@ def part(context: Context) -> SummaryPart:
     )
 
 
-def ready(context: Context) -> Ready:
+def ready(context: Context) -> EditedContext:
     session = Session(context.tree)
     made = Talk().call()
     session.fold([CallSeen(made), TipMoved(MAIN, context.head)])
-    return Ready(
+    return EditedContext(
         session=session,
         chosen=choose_call(session),
         context=context,

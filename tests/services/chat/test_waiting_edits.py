@@ -58,8 +58,8 @@ class Room:
     def expiry(self) -> float:
         """When the cache expires, as the price tag's moment has it (Unix seconds)."""
         found = next_call_of(self.chat.host.session, Counter(), self.chat.host.config.settings)
-        assert found is not None and found.asked.expiry is not None
-        return found.asked.expiry
+        assert found is not None and found.question.expiry is not None
+        return found.question.expiry
 
 
 @asynccontextmanager

@@ -25,6 +25,8 @@ def test_that_of_a_long_one_only_while_anything_may_be_cached(monkeypatch: pytes
         found = table.desk.next_call(scene, at_once)
         if found is None:
             found = table.desk.next_call(scene, at_once)
-        assert found is not None and found.coming.expires is not None
-        assert should_forecast_ahead(table.study.book, scene, found.coming.expires - 0.001), "it would have been shown"
-        assert not should_forecast_ahead(table.study.book, scene, found.coming.expires + DAYS)
+        assert found is not None and found.forecast.expires is not None
+        assert should_forecast_ahead(table.study.book, scene, found.forecast.expires - 0.001), (
+            "it would have been shown"
+        )
+        assert not should_forecast_ahead(table.study.book, scene, found.forecast.expires + DAYS)

@@ -10,7 +10,7 @@ from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
 from ctxtui.core.session import TipMoved
 from ctxtui.curation.price.dependence import Literals
-from ctxtui.services.editing.next_request import Next
+from ctxtui.services.editing.next_request import PricedRequest
 from ctxtui.services.editing.staging import StagingArea
 from ctxtui.services.study.study import Study
 from tests.services.editing.test_staging import Table, at_once, talk
@@ -48,7 +48,7 @@ def say(table: Table, text: str) -> None:
         pass
 
 
-def anew(table: Table) -> Next:
+def anew(table: Table) -> PricedRequest:
     """What a desk finds that has asked nothing before."""
     desk = StagingArea(table.study, table.overlays)
     found = desk.next_call(table.scene, at_once) or desk.next_call(table.scene, at_once)
@@ -59,15 +59,15 @@ def anew(table: Table) -> Next:
 def test_the_figure_of_a_moment_ago_says_that_it_is() -> None:
     table, later = talk(6), Later()
     first = table.desk.next_call(table.scene, at_once) or table.desk.next_call(table.scene, at_once)
-    assert first is not None and not first.coming.outdated
+    assert first is not None and not first.forecast.outdated
     say(table, "and then? src/app/main_window.py")
     assert table.desk.next_call(table.scene, later) is None
     earlier = table.desk.earlier_call(table.scene)
-    assert earlier is not None and earlier.coming.outdated and earlier.coming.input == first.coming.input
+    assert earlier is not None and earlier.forecast.outdated and earlier.forecast.input == first.forecast.input
     later.work()
     now = table.desk.next_call(table.scene, later)
-    assert now is not None and not now.coming.outdated and now.coming.input > first.coming.input
-    assert now.coming == anew(table).coming
+    assert now is not None and not now.forecast.outdated and now.forecast.input > first.forecast.input
+    assert now.forecast == anew(table).forecast
 
 
 def test_a_call_that_came_has_no_figure_of_the_one_before() -> None:
@@ -95,7 +95,7 @@ def test_only_the_newest_of_many_questions_is_worked_out(monkeypatch: pytest.Mon
     later.work()
     assert len(asked) == 1
     found = table.desk.next_call(table.scene, later)
-    assert found is not None and found.coming == anew(table).coming
+    assert found is not None and found.forecast == anew(table).forecast
 
 
 def test_literals_that_grew_with_the_context_are_those_read_at_once() -> None:

@@ -29,7 +29,7 @@ from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import local_pricer
 from ctxtui.services.editing import staging
-from ctxtui.services.editing.curate import curated
+from ctxtui.services.editing.curate import curate_context
 from ctxtui.services.editing.edited_context import build_request_body
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.editing.staging import StagingArea
@@ -214,7 +214,7 @@ async def test_a_chat_that_sent_its_edits_breaks_nothing_any_more(tmp_path: Path
         assert last.usage.input < sent.staging.after < sent.staging.before
         assert sent.staging.gone >= before.staging.freed
         counter = Counter()
-        plain = curated(table.study.book, counter, choose_call(host.session), prices=price_table())
+        plain = curate_context(table.study.book, counter, choose_call(host.session), prices=price_table())
         left = [seen.body for seen in running.server.seen if seen.status == 200 and b'"stream"' in seen.body][-1]
         assert json.loads(build_request_body(plain).body)["messages"] == json.loads(left)["messages"], (
             "curated is what was sent"
@@ -253,9 +253,12 @@ def test_the_tag_is_the_difference_to_the_request_that_then_leaves(seed: int) ->
     table.work()
     then = table.desk.next_call(table.scene, at_once)
     assert raw is not None and then is not None and then is not raw
-    floor = raw.asked.floors[0]
+    floor = raw.question.floors[0]
     asked = [
-        (one.asked.charge, one.asked.simulator.predict(one.asked.prompt, one.asked.now).with_min_read(floor))
+        (
+            one.question.charge,
+            one.question.simulator.predict(one.question.prompt, one.question.now).with_min_read(floor),
+        )
         for one in (raw, then)
     ]
     plain, edited = (charge(outcome.to_usage(), outcome.at) for charge, outcome in asked)
@@ -345,7 +348,7 @@ def test_a_long_context_is_priced_in_a_worker_and_to_the_same(monkeypatch: pytes
     table = talk()
     table.stage(DROP, table.results()[2])
     at_once_known = table.pane()
-    monkeypatch.setattr(staging, "PRICED_AT_ONCE", 0)
+    monkeypatch.setattr(staging, "MAX_INLINE_PRICED_BLOCKS", 0)
     queue: list[Callable[[], None]] = []
 
     def shown() -> StagedPane:

@@ -52,11 +52,11 @@ def difference(table: Table) -> tuple[float, float] | None:
         then = table.desk.next_call(table.scene, at_once)
         table.work()
     assert then is not None and then is not raw
-    nodes, floor = applied.context.nodes, raw.asked.floors[0 if raw.asked.read else 1]
+    nodes, floor = applied.context.nodes, raw.question.floors[0 if raw.question.read else 1]
     at = then.parts_at
-    shared = floor if at is None else raw.asked.prompt.tokens(nodes[at - 1] if at else ROOT)
+    shared = floor if at is None else raw.question.prompt.tokens(nodes[at - 1] if at else ROOT)
     costs = []
-    for one, kept in ((raw.asked, floor), (then.asked, min(floor, shared))):
+    for one, kept in ((raw.question, floor), (then.question, min(floor, shared))):
         outcome = one.simulator.predict(one.prompt, one.now).with_min_read(kept)
         costs.append(one.charge(outcome.to_usage(), outcome.at) or 0.0)
     return pane.moments[0].once, costs[1] - costs[0]

@@ -10,7 +10,7 @@ from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core.session import Session
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
-from ctxtui.services.editing.edited_context import Ready, unfit_reason
+from ctxtui.services.editing.edited_context import EditedContext, unfit_reason
 from ctxtui.services.editing.exporting import copy_session, default_path, save
 from ctxtui.services.recordings.open import load
 from ctxtui.tokens.models import RequestLimits
@@ -44,11 +44,11 @@ def rollout(path: Path) -> Path:
     return path
 
 
-def ready_of(session: Session) -> Ready:
+def ready_of(session: Session) -> EditedContext:
     chosen = choose_call(session, "main", 0)
     context = Context.of_call(session.tree, chosen.call)
     applied = Applied(context, length=len(context))
-    return Ready(
+    return EditedContext(
         session=session,
         chosen=chosen,
         context=context,

@@ -26,7 +26,7 @@ from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
-from ctxtui.services.editing.curate import Curation, curated
+from ctxtui.services.editing.curate import Curation, curate_context
 from ctxtui.services.editing.edited_context import build_request_body
 from ctxtui.services.recordings.open import load
 from ctxtui.tokens.cumulate import Cumulated
@@ -76,7 +76,7 @@ def errors(session: Session, ends: tuple[bool, ...] = (False, True)) -> Iterator
     chosen = choose_call(session)
     for name, policy in load_policies().items():
         for after in ends:
-            found = curated(book, counter, chosen, steps=(Step(policy, {}),), after=after, prices=price_table())
+            found = curate_context(book, counter, chosen, steps=(Step(policy, {}),), after=after, prices=price_table())
             if found.applied.is_changed and not found.applied.refused:
                 yield name, found.tag.under.body, written_count(book, counter, found)
 
@@ -137,7 +137,7 @@ def test_without_edits_the_body_is_the_composition() -> None:
         book = book_for(session, counter, Settings())
         count_all(book, counter)
         chosen = choose_call(session)
-        tag = curated(book, counter, chosen, prices=price_table()).tag
+        tag = curate_context(book, counter, chosen, prices=price_table()).tag
         got = figures(book, chosen.call)
         assert tag.without == tag.under and tag.under.body == sum(got.categories.values()), path.name
         assert tag.under.client == (got.not_recorded or 0) + got.attached

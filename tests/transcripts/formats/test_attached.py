@@ -100,7 +100,7 @@ def test_what_it_cached_lives_from_when_it_left(held_for: float, foretold: int) 
     session = read(dump([first, asked, left, *later]), NAME)
     # 350 s after it was asked an entry of five minutes is gone, but for one that was written while it was held.
     found = next_call_of(session, Counter(), Settings(), at=asked["at"] + 350)
-    assert found is not None and found.coming.read == foretold
+    assert found is not None and found.forecast.read == foretold
 
 
 def test_a_request_over_a_websocket_that_was_held_began_when_it_left() -> None:

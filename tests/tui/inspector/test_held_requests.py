@@ -104,7 +104,7 @@ async def test_it_stands_as_the_next_call_with_its_forecast_and_leaves_as_it_is(
         )
         await pilot.press("enter")
         assert "offline provider" in await told
-        await until(pilot, lambda: "it left as the program sent it" in text(screen))
+        await until(pilot, lambda: "sent as the program made it" in text(screen))
         await until(pilot, lambda: screen.state.count == 2 and "held" not in text(screen).splitlines()[0])
 
 

@@ -29,7 +29,7 @@ def test_what_stays_on_the_machine_is_said_to_stay_and_to_cost_nothing() -> None
     own = ChatStart("qwen3", "ollama", local=True, keeps=True, folder="~/app")
     assert "nothing leaves this machine" in told(own) and "free: it runs" in told(own)
     gateway = replace(own, keeps=False, address="http://127.0.0.1:4000")
-    assert "what that sends on is not known" in told(gateway) and "nothing leaves" not in told(gateway)
+    assert "whether it forwards data is not known" in told(gateway) and "nothing leaves" not in told(gateway)
 
 
 def test_the_offline_provider_is_no_model() -> None:

@@ -32,7 +32,7 @@ from ctxtui.services.config.policy_registry import build_steps
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.next_request import Next, count_for_model, forecast_first, next_call_in
+from ctxtui.services.editing.next_request import PricedRequest, count_for_model, forecast_first, next_call_in
 from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 from ctxtui.services.editing.priced_policies import act_at_price
 from ctxtui.services.editing.waiting_edits import apply_due, conditions_met
@@ -73,7 +73,7 @@ class _DecodedRequest(Struct, frozen=True):
     decoded: Decoded
     head: int
 
-    def next(self, recording: _OpenRecording, overlay: ThreadEdits, at: float | None) -> Next | None:
+    def next(self, recording: _OpenRecording, overlay: ThreadEdits, at: float | None) -> PricedRequest | None:
         """The request as the next call of its thread under the applied edits; None if the thread has no call yet."""
         request = self.request
         parts = recording.replay, recording.book, recording.counter, request.settings, request.thread
@@ -115,7 +115,9 @@ class Preparer:
         done, trouble = self._apply_waiting(recording, leaving, overlay, calls[-1])
         next_call = leaving.next(recording, overlay, request.at)
         assert next_call is not None
-        forecast = ForecastSummary(next_call.coming.input, next_call.coming.total, miss_reason(next_call.coming, calls))
+        forecast = ForecastSummary(
+            next_call.forecast.input, next_call.forecast.total, miss_reason(next_call.forecast, calls)
+        )
         return PreparedRequest(forecast=forecast, done=done, trouble=trouble)
 
     def _apply_waiting(
@@ -163,11 +165,11 @@ class Preparer:
             count=sizes.block_tokens,
             usable=context_window(book, last, request.settings.usable_share).usable,
             rules=rules,
-            cold=not next_call.asked.read,
-            hidden=max(0, next_call.asked.prompt.total - sizes.total) if not overlay.applied else 0,
+            cold=not next_call.question.read,
+            hidden=max(0, next_call.question.prompt.total - sizes.total) if not overlay.applied else 0,
         )
         prices = EditPrices(
-            applied, next_call.asked, next_call.weigh, counter(card), counting_terms(book, last, context)
+            applied, next_call.question, next_call.weigh, counter(card), counting_terms(book, last, context)
         )
         steps = build_steps(request.policies, request.policy_settings)
         return act_at_price(steps, policy_context, overlay, prices.tag, request.settings.horizon)

@@ -17,7 +17,7 @@ from ctxtui.views.text.signs import done, failed
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.services.editing.edited_context import Ready
+    from ctxtui.services.editing.edited_context import EditedContext
 
 _SHORT_NAMES = {"openai-chat": "chat", "openai-responses": "responses", "ollama-chat": "ollama"}
 
@@ -38,18 +38,18 @@ class ExportController(EditController):
             return
         from ctxtui.services.editing.exporting import list_forms
 
-        ready, edits = area.leaving(scene), area.overlay(self.state.thread).applied
+        ready, edits = area.to_edited_context(scene), area.overlay(self.state.thread).applied
         if ready.applied.refused:
             self.say(failed(f"refused: {ready.applied.refused}"))
             return
         formats = list_forms(ready, loaded.path, edits)
         words: list[Span] = [Span(" write as ")]
         for key, form in formats.items():
-            label = "resume" if form == ready.resumed else _SHORT_NAMES.get(form, form)
+            label = "resume" if form == ready.resume_form else _SHORT_NAMES.get(form, form)
             words += [Span(f" {key}", "accent bold"), Span(f" {label}", "ink" if form == ready.form else "dim")]
         self.prompt.ask_for(words, lambda key: self._ask_file(ready, formats[key]), keys=tuple(formats))
 
-    def _ask_file(self, ready: Ready, form: str) -> None:
+    def _ask_file(self, ready: EditedContext, form: str) -> None:
         """Ask for the file."""
         from ctxtui.services.editing.exporting import CURL, default_path
 
@@ -72,17 +72,17 @@ class ExportController(EditController):
         from ctxtui.services.editing.edited_context import build_request_body
         from ctxtui.services.editing.exporting import export_session
 
-        ready = area.leaving(scene, staged=True)
+        ready = area.to_edited_context(scene, staged=True)
         chosen = ready.chosen
 
         def make() -> Requests:
             sent = export_session(ready.session, ready.form, chosen).data if chosen.call.id else b""
-            missing = "" if ready.whole else "; system prompt and tools were not recorded"
+            missing = "" if ready.has_system_and_tools else "; system prompt and tools were not recorded"
             return Requests(build_request_body(ready).body, sent, missing)
 
         self.access.push(RequestScreen(make, self._pager), lambda _: None)
 
-    def _save(self, ready: Ready, form: str, place: str) -> str:
+    def _save(self, ready: EditedContext, form: str, place: str) -> str:
         from ctxtui.services.editing.exporting import save
 
         overlay, loaded = self.edits.overlay, self.state.loaded
@@ -91,7 +91,7 @@ class ExportController(EditController):
         message = save(ready, form, loaded.path, overlay.applied, place).message
         return message + (f"; staged edits are not included ({staged_count:,})" if staged_count else "")
 
-    def _copy_curl(self, ready: Ready) -> str:
+    def _copy_curl(self, ready: EditedContext) -> str:
         from ctxtui.services.editing.exporting import CURL, write_form
 
         assert self.state.loaded is not None

@@ -25,7 +25,7 @@ from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.edit_log import copied_answer
 
 if TYPE_CHECKING:
-    from ctxtui.services.editing.edited_context import Ready
+    from ctxtui.services.editing.edited_context import EditedContext
 
 
 class Handover(Struct, frozen=True):
@@ -120,13 +120,13 @@ class ForkController(EditController):
             message = f"{count:,} staged edit{' is' if count == 1 else 's are'} not applied yet; "
             self.say([Span(message, "warn"), *_keys(("a", "applies"), ("f", "then continues"))])
             return
-        ready = area.leaving(scene)
+        ready = area.to_edited_context(scene)
         if ready.applied.refused:
             self.prompt.refuse(f"refused: {ready.applied.refused}")
             return
         self._ask_where(ready, len(overlay.staged))
 
-    def _ask_where(self, ready: Ready, staged: int) -> None:
+    def _ask_where(self, ready: EditedContext, staged: int) -> None:
         from ctxtui.services.editing.edited_context import TRANSLATED, resumed_by, unfit_reason
         from ctxtui.services.editing.exporting import CURL
         from ctxtui.transcripts.targets import TARGETS
@@ -153,7 +153,7 @@ class ForkController(EditController):
         words += [Span(f" without {staged:,} staged edits", "warn")] if staged else []
         self.prompt.ask_for(words, lambda key: choices[key][1](), keys=tuple(choices))
 
-    def _write_session(self, ready: Ready, form: str, command: str) -> None:
+    def _write_session(self, ready: EditedContext, form: str, command: str) -> None:
         """Write a new session for the tool that recorded this one where it finds it, or ask for a place."""
         from ctxtui.services.editing.edited_context import resumed_by
         from ctxtui.services.editing.exporting import default_path, is_searched
@@ -164,7 +164,7 @@ class ForkController(EditController):
         else:
             self._ask_place(ready, form, command)
 
-    def _ask_place(self, ready: Ready, form: str, label: str) -> None:
+    def _ask_place(self, ready: EditedContext, form: str, label: str) -> None:
         from ctxtui.services.editing.exporting import default_path
 
         source = self.state.loaded.path if self.state.loaded is not None else None
@@ -177,7 +177,7 @@ class ForkController(EditController):
             [Span(f" {label}: write to › ", "accent bold")], write, default_path(ready, form, source, os.environ)
         )
 
-    def _save_to_file(self, ready: Ready, form: str, place: str) -> Handover:
+    def _save_to_file(self, ready: EditedContext, form: str, place: str) -> Handover:
         from ctxtui.services.editing.exporting import save
 
         overlay, loaded = self.edits.overlay, self.state.loaded
@@ -190,7 +190,7 @@ class ForkController(EditController):
             export.command or str(export.path), export.command, str(export.path), export.without, folder + missing
         )
 
-    def _copy_curl(self, ready: Ready, form: str) -> Handover:
+    def _copy_curl(self, ready: EditedContext, form: str) -> Handover:
         from ctxtui.services.editing.exporting import left_out, write_form
 
         assert self.state.loaded is not None

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ctxtui.curation import edits_from_selection
     from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
     from ctxtui.services.chat.model_summary import SummaryPart
-    from ctxtui.services.editing.edited_context import Ready
+    from ctxtui.services.editing.edited_context import EditedContext
 else:
     edits_from_selection = later("ctxtui.curation.edits_from_selection")
 
@@ -45,7 +45,9 @@ class _Job:
     """A requested summary: its `edit`, `thread` and `part`, the model, and the agent's context (`own`)."""
 
     # Not a dataclass: creating one takes a millisecond of the first frame.
-    def __init__(self, edit: Edit, thread: str, part: SummaryPart, wish: ModelChoice, own: Ready | None) -> None:
+    def __init__(
+        self, edit: Edit, thread: str, part: SummaryPart, wish: ModelChoice, own: EditedContext | None
+    ) -> None:
         self.edit, self.thread, self.part, self.model_choice, self.own = edit, thread, part, wish, own
 
 
@@ -100,8 +102,8 @@ class SummariesController(EditController):
         if edit is None:
             self.say(failed("Mark the blocks to summarize first."))
             return
-        ready, own = area.leaving(scene), self._asker.own_model(scene)
-        agent = own is not None and ready.whole
+        ready, own = area.to_edited_context(scene), self._asker.own_model(scene)
+        agent = own is not None and ready.has_system_and_tools
         words: list[Span] = [Span(" summary by ")]
         if own is not None:
             words += [Span(" s", "accent bold"), Span(f" {safe_text.one_line(own.model, 40)}", "dim")]
@@ -163,7 +165,7 @@ class SummariesController(EditController):
             self._asker.config.settings.model,
         )
 
-    def _prepare(self, scene: Scene, edit: Edit, model_choice: ModelChoice, own: Ready | None) -> None:
+    def _prepare(self, scene: Scene, edit: Edit, model_choice: ModelChoice, own: EditedContext | None) -> None:
         from ctxtui.curation.summary_request import quoted_literals
         from ctxtui.services.chat.model_summary import SummaryPart
 

@@ -121,7 +121,7 @@ class WhyController(EditController):
         area, subject = self.edits.staging_area, self._subject
         if area is None or subject is None or subject in (self._search_subject, self.panels.reasons.subject):
             return
-        if not self.edits.is_editable() or not area.ready(scene, self.state.feed.request_load):
+        if not self.edits.is_editable() or not area.is_ready(scene, self.state.feed.request_load):
             self._schedule(_REST_SECONDS)
             return
         self._search_subject = subject
@@ -138,7 +138,7 @@ class WhyController(EditController):
         """Search, unless the view has changed since the modules were loaded."""
         if self._closed or self._search_subject != subject:
             return
-        if not area.ready(scene, self.state.feed.request_load):
+        if not area.is_ready(scene, self.state.feed.request_load):
             self._search_subject = None
             self._schedule(_REST_SECONDS)
             return

@@ -257,11 +257,11 @@ def _money(usd: float | None) -> Span:
 
 _BLOCKS: Final[Table[StatementBlock]] = Table(
     (
-        Column("", 1, lambda one, _: CATEGORY[INDEX[one.category]].span, gap=1),
+        Column("", 1, lambda block, _: CATEGORY[INDEX[block.category]].span, gap=1),
         Column("", 0, _about, "left", gap=1),
-        Column("", 8, lambda one, _: Span(numbers.tokens(one.tokens), "dim")),
-        Column("", 12, lambda one, _: Span(numbers.many(one.calls, "time"), "dim")),
-        Column("", 9, lambda one, _: _money(one.usd)),
+        Column("", 8, lambda block, _: Span(numbers.tokens(block.tokens), "dim")),
+        Column("", 12, lambda block, _: Span(numbers.many(block.calls, "time"), "dim")),
+        Column("", 9, lambda block, _: _money(block.usd)),
     ),
     mark=0,
     tail=2,
@@ -442,7 +442,7 @@ def format_sum(statement: Statement, *, often: bool = False) -> str:
 
 
 def _describe_rewrites(bill: Bill) -> str:
-    after_pause = sum(one.cause == TTL for one in bill.rewrites)
+    after_pause = sum(miss.cause == TTL for miss in bill.rewrites)
     return (
         f" ({len(bill.rewrites)}{f'; {after_pause} after pauses > 5 min' if after_pause else ''})"
         if bill.rewrites

@@ -420,7 +420,7 @@ def _range(row: Metric, room: int) -> Span:
     words = f"{_in_unit(row.unit, difference.low)} … {_in_unit(row.unit, difference.high)}"
     if row.shown:
         return Span(words)
-    note = next((one for one in CHANCE_NOTES if len(words) + len(one) <= room), "")
+    note = next((text for text in CHANCE_NOTES if len(words) + len(text) <= room), "")
     return Span(words + note, "dim")
 
 

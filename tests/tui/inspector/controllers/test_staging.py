@@ -135,16 +135,16 @@ async def test_keys_edit_before_anything_is_counted_and_figures_follow(monkeypat
 
 
 async def test_a_long_context_is_read_behind_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxtui.services.editing.staging.FEW", 2)
+    monkeypatch.setattr("ctxtui.services.editing.staging.MAX_INLINE_NEW_BLOCKS", 2)
     async with opened(long_session(40)) as (screen, pilot):
         await until(pilot, lambda: screen.edits.staging_area is not None)
         desk, scene, asked = screen.edits.staging_area, screen.panels.scene, []
         assert desk is not None and scene is not None
         desk._context = None
-        assert not desk.ready(scene, asked.append) and not desk.ready(scene, asked.append)
+        assert not desk.is_ready(scene, asked.append) and not desk.is_ready(scene, asked.append)
         assert len(asked) == 1, "it is asked for once"
         asked[0]()
-        assert desk.ready(scene, asked.append) and desk.context(scene).head == scene.tip
+        assert desk.is_ready(scene, asked.append) and desk.context(scene).head == scene.tip
         desk._context = None
         await pilot.press("d")
         assert [edit.kind for edit in screen.edits.overlay.staged] == ["drop"], "a key waits for no worker"
@@ -153,7 +153,7 @@ async def test_a_long_context_is_read_behind_the_screen(monkeypatch: pytest.Monk
 async def test_the_next_request_of_a_long_context_is_worked_out_when_it_is_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ctxtui.services.editing.staging.FEW", 2)
+    monkeypatch.setattr("ctxtui.services.editing.staging.MAX_INLINE_NEW_BLOCKS", 2)
     monkeypatch.setattr("ctxtui.services.editing.next_request_cache.LONG_CONTEXT_BLOCKS", 2)
     async with opened(long_session(40)) as (screen, pilot):
         await until(pilot, lambda: screen.edits.staging_area is not None)
