@@ -40,7 +40,7 @@ class Replay:
     """
 
     def __init__(self, conversation: Conversation, provider: str, known: frozenset[str], own_id: str) -> None:
-        self.talk = conversation
+        self.conversation = conversation
         self._provider, self._known, self._own_id = provider, known, own_id
         self.exchange: AnswerReader | None = None
         self.queue: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Replay:
             self._context(event)
 
     def _context(self, event: FlightEvent) -> None:
-        data, talk = event.data, self.talk
+        data, talk = event.data, self.conversation
         if event.kind == "said" and isinstance(data, str):
             talk.add_user_message(data)
             self._remove_from_queue(data)
@@ -84,16 +84,16 @@ class Replay:
 
     def _add_with_attachments(self, about: dict[str, Json]) -> None:
         """Append a message with its attachments (see `services.chat.recorder`)."""
-        path = self.talk.tree.path(self.talk.head)[: about["keep"]]
+        path = self.conversation.tree.path(self.conversation.head)[: about["keep"]]
         items = [
             Item(block.make(kind, canonical.loads(body)), Place(section, role, mark))
             for section, role, mark, kind, body in about["items"]
         ]
-        self.talk.rewind_to(self.talk.tree.extend(path[-1] if path else ROOT, items))
+        self.conversation.rewind_to(self.conversation.tree.extend(path[-1] if path else ROOT, items))
         self._remove_from_queue(about["text"])
 
     def _begin(self, about: dict[str, object]) -> None:
-        talk = self.talk
+        talk = self.conversation
         draft = Draft(b"", talk.head, talk.head, talk.skeleton)
         reader = DIALECTS[str(about["dialect"])].stream_reader()
         at, attempt = about["at"], about["attempt"]
@@ -116,8 +116,8 @@ class Replay:
             return None
         exchange.close()
         response = exchange.response
-        self.talk.add_answer(response, cut=True)
-        return exchange.make_call(response, self.talk.head, exchange.first_byte, BROKEN_OFF)
+        self.conversation.add_answer(response, cut=True)
+        return exchange.make_call(response, self.conversation.head, exchange.first_byte, BROKEN_OFF)
 
 
 def _result(id_: str, text: str, wrong: bool, images: Iterable[Iterable[str]] = ()) -> Result:

@@ -117,7 +117,7 @@ async def agrees(path: Path, kind: str, number: int = 0) -> tuple[int, int]:
         assert sum(part.after or 0 for part in what.parts) + what.residual == pytest.approx(after, abs=2)
         frees = next(plain(line) for line in staged_pane.lines(pane, 60, 20) if "frees" in plain(line))
         assert f"next call {numbers.tokens(after)}, {100 * after / pane.usable:.0f} %" in frees
-        assert panels.why.what is not None and panels.why.what.what.total == without
+        assert panels.why.what is not None and panels.why.what.composition.total == without
         assert panels.next_call is not None and panels.next_call.input == pytest.approx(after, rel=0.02)
         advice = await listed(screen, pilot, "exclamation_mark", AdviceScreen)
         await until(pilot, lambda: advice.is_complete)

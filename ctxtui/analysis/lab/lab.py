@@ -21,15 +21,15 @@ class Experiment:
     """
 
     def __init__(self, inputs: LabInputs, variants: Sequence[Variant]) -> None:
-        self._bench = inputs
+        self._inputs = inputs
         self._passes = [VariantPass(inputs, variant) for variant in variants]
         self.total = len(simulated_calls(inputs.book.session))
         self.runs: list[VariantRun] = []
 
     def __iter__(self) -> Iterator[int]:
         threads: dict[str, SharedContext] = {}
-        for done, step in enumerate(recorded_steps(self._bench.book, self._bench.rules), 1):
-            shared = threads.setdefault(step.call.thread, SharedContext(self._bench.book))
+        for done, step in enumerate(recorded_steps(self._inputs.book, self._inputs.rules), 1):
+            shared = threads.setdefault(step.call.thread, SharedContext(self._inputs.book))
             context = shared.move_to(step.call)
             for pass_ in self._passes:
                 pass_.add_call(step, shared, context)

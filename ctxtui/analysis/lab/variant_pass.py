@@ -218,7 +218,7 @@ class VariantPass:
     """Simulates the calls of a session one after the other under `variant`."""
 
     def __init__(self, inputs: LabInputs, variant: Variant) -> None:
-        self._bench, self._book = inputs, inputs.book
+        self._inputs, self._book = inputs, inputs.book
         self._tree = inputs.book.session.tree
         self.variant = variant
         self._prompts = inputs.prompts()
@@ -233,7 +233,7 @@ class VariantPass:
 
     def add_call(self, step: RecordedStep, shared: SharedContext, context: Context) -> None:
         """Simulate the next call, whose recorded context is `context`."""
-        call = self._bench.as_model(step.call, self.variant.model)
+        call = self._inputs.as_model(step.call, self.variant.model)
         self._models[call.model or self._book.session.model] = None
         last = self._last.get(call.thread)
         thread = self._threads.get(call.thread)
@@ -241,7 +241,7 @@ class VariantPass:
             self._end(call.thread)
             thread = self._thread(call, thread, context, shared.is_rebuilt)
         hidden = self._hidden(step, call)
-        usable = self._bench.usable(call)
+        usable = self._inputs.usable(call)
         propose = self._proposing(step, shared, call, thread, hidden, usable) if self.variant.steps else None
         head, applied = thread.path.add_call(context, propose, shared.unwritten)
         if last is None or last[2].changes is not applied.changes:
@@ -332,7 +332,7 @@ class VariantPass:
                 fresh=usage.fresh if usage is not None else None,
                 output=output,
                 usage=usage,
-                usd=simulated_usd(self._bench, call, usage) if output is not None and usage is not None else None,
+                usd=simulated_usd(self._inputs, call, usage) if output is not None and usage is not None else None,
                 rewrites=before != ROOT and not self._tree.holds(here.head, before),
                 over=0 < usable < total,
                 less=self._freed_tokens(step, model, here, total - hidden),
@@ -345,7 +345,7 @@ class VariantPass:
         if self.variant.model or not here.applied.is_changed:
             return 0, 0, 0
         freed = []
-        for depth in self._bench.part_ends(call):
+        for depth in self._inputs.part_ends(call):
             raw, node = (nodes[depth - 1], here.path.sent_node(depth - 1)) if depth else (ROOT, ROOT)
             freed.append(
                 self._counted_tokens(model, raw, call.sent_head) - self._counted_tokens(model, node, here.head)
@@ -362,7 +362,7 @@ class VariantPass:
     def _counted_tokens(self, model: str, node: int, head: int) -> int:
         """Tokens of the blocks up to `node` in the request `head`, as `model` reads them."""
         book, tree = self._book, self._tree
-        sums = self._bench.whole_tokens(model, node)
+        sums = self._inputs.whole_tokens(model, node)
         start = tree[head].turn_start
         if start != ROOT and book.card(model).strips_thinking:
             before = tree[start].parent
@@ -387,7 +387,7 @@ class VariantPass:
     def _outcome(
         self, step: RecordedStep, call: Call, here: VariantRequest, hidden: int, total: int
     ) -> CacheOutcome | None:
-        rules = self._bench.rules(call)
+        rules = self._inputs.rules(call)
         if step.at is None or not rules.is_known:
             return None
         tokens = self._lengths(step, call, here, hidden, total)
@@ -396,7 +396,7 @@ class VariantPass:
 
         def deepest_cached(life: float = 0.0) -> int:
             # Computed on demand: few strategies need it.
-            base = build_prompt(self._bench.prefixes, rules, salt, here.head, tokens, (), total=total)
+            base = build_prompt(self._inputs.prefixes, rules, salt, here.head, tokens, (), total=total)
             return self._simulator.deepest_cached(base, start, life)
 
         markers, explicit = place_markers(
@@ -406,7 +406,7 @@ class VariantPass:
         if rules.answers or rules.mechanism.keeps_answers:
             answer = self._tree.extend(here.head, answer_items(self._tree, step.call))
         prompt = build_prompt(
-            self._bench.prefixes,
+            self._inputs.prefixes,
             rules,
             salt,
             here.head,
@@ -441,7 +441,7 @@ class VariantPass:
             own=own,
             hidden=hidden,
             told=call.model == step.call.model,
-            shared=self._bench.lengths(step, model),
+            shared=self._inputs.lengths(step, model),
         )
 
     def _is_expired(self, step: RecordedStep, rules: CacheRules) -> bool:

@@ -194,7 +194,7 @@ class Closure:
 
     def _kept_before(self, index: int) -> int:
         messages, removed, index = self._context.messages, self.removed, index - 1
-        # In a long session nearly all may be removed: inlined `gone`, to save a call for each message.
+        # In a long session nearly all may be removed: inlined `is_removed`, to save a call for each message.
         while index >= 0 and messages[index].start in removed:
             index -= 1
         return index

@@ -92,7 +92,7 @@ class WhyLine(Board):
         """Draw the line, with a cursor sign while it has the focus."""
         spans: Spans = ()
         if self.what is not None:
-            key = self.what.what, self.what.groups, width
+            key = self.what.composition, self.what.groups, width
             if self._sentence[0] != key:
                 self._sentence = key, why_so_big.sentence(self.what, width)
             spans = why_so_big.with_cut(self.what, self._sentence[1], width)

@@ -56,7 +56,7 @@ class Reasons:
         anew = here and self.subject != self.shown
         cut = self.cut if here and not anew else None
         groups = self.grouped(scene, path)
-        return why_so_big.WhySoBig(what=composition, groups=groups, cut=cut, key=KEY, staged=staged, anew=anew)
+        return why_so_big.WhySoBig(composition=composition, groups=groups, cut=cut, key=KEY, staged=staged, anew=anew)
 
     def grouped(self, scene: Scene, path: Sequence[int]) -> Sequence[HeavyGroup] | None:
         """Return the groups of the context shown; None while unknown."""

@@ -45,7 +45,7 @@ class WhySoBig(Struct, frozen=True, kw_only=True):
     """Content of the line: composition, heaviest `groups` first (None: not known yet), and the safe `cut` that saves
     most (None: unknown), which the key `key` lists."""
 
-    what: Composition
+    composition: Composition
     groups: Sequence[HeavyGroup] | None = None
     cut: Advice | None = None
     key: str = ""
@@ -67,7 +67,7 @@ def line(facts: WhySoBig, room: int) -> list[Span]:
 
 def sentence(facts: WhySoBig, room: int) -> Spans:
     """The sentence without the cut, independent of staged edits."""
-    if not facts.what.parts:
+    if not facts.composition.parts:
         return ()
     spans: list[Span] = []
     reserved = next(cells for least, cells in RESERVED_CELLS if room >= least)
@@ -90,7 +90,7 @@ def with_cut(facts: WhySoBig, spans: Spans, room: int) -> list[Span]:
 
 
 def _sentence(facts: WhySoBig, parts: int, groups: int) -> list[Span]:
-    content = facts.what
+    content = facts.composition
     out = [Span(numbers.tokens(content.total), "ink bold"), Span(": ", "dim")]
     rows = _parts(content)
     named = [row for row in rows[:parts] if row[1] >= MIN_PART_SHARE * content.total] or rows[:1]

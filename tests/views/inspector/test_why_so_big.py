@@ -71,31 +71,33 @@ def test_the_figures_are_those_of_the_composition_at_any_width() -> None:
     tree = scene.session.tree
     groups = HeavyGroups(tree, "/w")
     groups.learn(range(1, len(tree)))
-    one = WhySoBig(what=what, groups=groups.groups_on(tree.path(scene.head), scene.running.block_tokens), key="!")
+    one = WhySoBig(
+        composition=what, groups=groups.groups_on(tree.path(scene.head), scene.running.block_tokens), key="!"
+    )
     fullest = plain(why_so_big.line(one, 300))
     assert "README.md twice = " in fullest and "npm output " in fullest and "Write bodies" in fullest
     for room in (60, 80, 120, 200, 300):
         before = plain(why_so_big.line(one, room))
-        after = plain(why_so_big.line(WhySoBig(what=what, groups=one.groups, cut=CUT, key="!"), room))
+        after = plain(why_so_big.line(WhySoBig(composition=what, groups=one.groups, cut=CUT, key="!"), room))
         assert width(why_so_big.line(one, room)) < room and len(after) < room
         assert after.startswith(before) and "31.0k" in after, "nothing moves when the cut is found"
         assert "clear tool results + " in after or after.endswith(" · ! safe −31.0k"), "a key, and what it lists"
         assert len(before) <= len(fullest)
     assert after.endswith(" · ! clear tool results + compact json −31.0k")
-    again = plain(why_so_big.line(WhySoBig(what=what, key="!", anew=True), 300))
+    again = plain(why_so_big.line(WhySoBig(composition=what, key="!", anew=True), 300))
     assert again.endswith(" · ! looking again"), "no figure of other edits"
-    more = WhySoBig(what=what, cut=CUT, key="!", staged=29_000)
+    more = WhySoBig(composition=what, cut=CUT, key="!", staged=29_000)
     assert "json −2.0k" in plain(why_so_big.line(more, 300)), "what is staged is in it already"
     assert not broken(arithmetic.explain_safe_cut(more)["safe cut"])
-    assert "!" not in plain(why_so_big.line(WhySoBig(what=what, cut=CUT, key="!", staged=31_000), 300))
-    said = arithmetic.explain_safe_cut(WhySoBig(what=what, cut=CUT, key="!"))["safe cut"]
+    assert "!" not in plain(why_so_big.line(WhySoBig(composition=what, cut=CUT, key="!", staged=31_000), 300))
+    said = arithmetic.explain_safe_cut(WhySoBig(composition=what, cut=CUT, key="!"))["safe cut"]
     assert list(claims(said)) and not broken(said) and said.endswith(" tokens, by clear tool results + compact json.")
 
 
 def test_what_is_hostile_or_not_counted_is_drawn_safely() -> None:
     what = composition.composition(scene_of(every_category()))
     group = HeavyGroup(INDEX["tool_result"], HOSTILE, FILE, 99_999, 7, 1)
-    drawn = plain(why_so_big.line(WhySoBig(what=what, groups=[group]), 240))
+    drawn = plain(why_so_big.line(WhySoBig(composition=what, groups=[group]), 240))
     assert "\x1b" not in drawn and "\u202e" not in drawn and "7 times" in drawn
     uncounted = composition.Composition(total=5, reported=True, half_width=0.1, parts=())
-    assert why_so_big.line(WhySoBig(what=uncounted), 80) == []
+    assert why_so_big.line(WhySoBig(composition=uncounted), 80) == []
