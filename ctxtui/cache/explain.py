@@ -66,11 +66,9 @@ class MissExplanation(NamedTuple):
     """Cause of a miss. `what` names the tool, parameter or model.
 
     `by` is an amount: seconds (`EXPIRED`, `NOT_YET`), positions (`LOOKBACK`, `MARKER_MOVED`), tokens (`MINIMUM`).
-    `before`
-    and `now` are the tree nodes of the first blocks where the two requests differ (`ROOT`: none, or one ends
-    there), and
-    `section` is their section. `lost` are the tokens that the previous request had cached and this one did not
-    read.
+    `before` and `now` are the tree nodes of the first blocks where the two requests differ (`ROOT`: none, or one ends
+    there), and `section` is their section. `lost` are the tokens that the previous request had cached and this one did
+    not read.
     """
 
     cause: str

@@ -33,12 +33,9 @@ class TokenizerFailure(RuntimeError):
 def count_text(encoding: Encoding, text: str) -> int:
     """Count the tokens of `text` as ordinary text.
 
-    The spelling of a special token counts as its characters. Equal to `len(encoding.encode_ordinary(text))` for
-    every text of at most `PIECE_CHARACTERS` characters and,
-    where it can
-    be cut
-    safely, for longer ones; otherwise within one or two tokens per cut. A lone surrogate counts as U+FFFD. Raises
-    `TokenizerFailure`.
+    The spelling of a special token counts as its characters. Equal to `len(encoding.encode_ordinary(text))` for every
+    text of at most `PIECE_CHARACTERS` characters and, where it can be cut safely, for longer ones; otherwise within one
+    or two tokens per cut. A lone surrogate counts as U+FFFD. Raises `TokenizerFailure`.
     """
     if len(text) <= PIECE_CHARACTERS:
         return _count_piece(encoding, text)

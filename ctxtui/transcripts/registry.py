@@ -20,14 +20,14 @@ from ctxtui.transcripts.reader import ChangedReader, Reader
 class Format(Struct, frozen=True):
     """A kind of recording.
 
-    `name` becomes `Described.source`. `sniff(head, name)` scores (0..1) the first bytes of a file (cut anywhere)
-    and its file name. `open` makes a reader on a tree. `companions` are glob patterns of further files of one
-    session, relative to the file's folder, with ``{stem}`` for the file name without ending. `bare` completes the
-    sentence "this is ..." for a file of the format that holds no context. `bodies` means that the client may write
-    the bodies of its requests into a folder; they are companions too. If unrelated files may match `companions`,
-    `kin` decides whether a file that begins with the second bytes belongs to the session of the one
-    that begins with the first. `open_usage` makes a reader that reports the usage of calls without contexts, in a
-    fraction of the time; it raises `NeedsContexts` for files that need them.
+    `name` becomes `Described.source`. `sniff(head, name)` scores (0..1) the first bytes of a file (cut anywhere) and
+    its file name. `open` makes a reader on a tree. `companions` are glob patterns of further files of one session,
+    relative to the file's folder, with ``{stem}`` for the file name without ending. `bare` completes the sentence "this
+    is ..." for a file of the format that holds no context. `bodies` means that the client may write the bodies of its
+    requests into a folder; they are companions too. If unrelated files may match `companions`, `kin` decides whether a
+    file that begins with the second bytes belongs to the session of the one that begins with the first. `open_usage`
+    makes a reader that reports the usage of calls without contexts, in a fraction of the time; it raises
+    `NeedsContexts` for files that need them.
     """
 
     name: str

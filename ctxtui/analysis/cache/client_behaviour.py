@@ -78,18 +78,12 @@ class ClientBehaviour(Struct, kw_only=True):
     """Cache behaviour shown by one thread's calls so far.
 
     `life` is the lifetime that the client wrote last. `shared_prefix` is the prefix kept alive by other sessions
-    (tokens):
-    the part before the conversation that the thread's first call read, and later the reads after everything else
-    had
-    expired. `unexpired_prefix` survives a change of the messages: system prompt and tools; None until one was
-    seen.
-    `asides` counts turns after which the client made a call of its own, `turns` all turns with evidence.
-    `caches`: anything
-    was ever read or written. `behind` is the last call's read if the provider's cache had not caught up (0: it
-    had),
-    `stays` and `leaves` count whether the next read was behind again. `lost` and `kept` count resumed clients
-    that lost or
-    kept the cache.
+    (tokens): the part before the conversation that the thread's first call read, and later the reads after everything
+    else had expired. `unexpired_prefix` survives a change of the messages: system prompt and tools; None until one was
+    seen. `asides` counts turns after which the client made a call of its own, `turns` all turns with evidence.
+    `caches`: anything was ever read or written. `behind` is the last call's read if the provider's cache had not caught
+    up (0: it had), `stays` and `leaves` count whether the next read was behind again. `lost` and `kept` count resumed
+    clients that lost or kept the cache.
     """
 
     life: str = ""

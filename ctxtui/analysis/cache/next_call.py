@@ -24,17 +24,12 @@ Charge = Callable[[Usage, float], float | None]
 class NextCallForecast(Struct, frozen=True, kw_only=True):
     """Forecast of the next call.
 
-    `input` in tokens (90 % interval `lo` to `hi`) is the sum of `read`, `write` and `fresh`; `answer` is a
-    typical one.
-    `usd` holds the prices of these four parts (None: unknown), `uncached` that of the call without a cache.
-    `expires` is
-    the expiry of the cache entry that would be read (Unix seconds; None: there is none), `life` its lifetime in
-    seconds.
-    `inferred`: the client's cache markers are not recorded, so its usual ones are assumed; `marker_count` counts them.
-    95 % of
-    reads fall between `floor` and `ceiling`. `cause` names the cause of a loss of the previous call's cache ("":
-    nothing is
-    lost). `outdated`: the context has grown since, and a new forecast is being computed.
+    `input` in tokens (90 % interval `lo` to `hi`) is the sum of `read`, `write` and `fresh`; `answer` is a typical one.
+    `usd` holds the prices of these four parts (None: unknown), `uncached` that of the call without a cache. `expires`
+    is the expiry of the cache entry that would be read (Unix seconds; None: there is none), `life` its lifetime in
+    seconds. `inferred`: the client's cache markers are not recorded, so its usual ones are assumed; `marker_count`
+    counts them. 95 % of reads fall between `floor` and `ceiling`. `cause` names the cause of a loss of the previous
+    call's cache ("": nothing is lost). `outdated`: the context has grown since, and a new forecast is being computed.
     """
 
     model: str

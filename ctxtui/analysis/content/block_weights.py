@@ -15,10 +15,8 @@ from ctxtui.core.turns import is_read
 class BlockWeight(Struct, frozen=True, kw_only=True):
     """A block of a context, with the calls that contained it.
 
-    `tokens`: its tokens.
-    `calls`: number of calls, up to the weighed one, whose context contains it.
-    `first_call`: number (from 1) of the first of them; 0: none yet.
-    `stability`: its cache stability (`BlockLifetimes.stability`).
+    `tokens`: its tokens. `calls`: number of calls, up to the weighed one, whose context contains it. `first_call`:
+    number (from 1) of the first of them; 0: none yet. `stability`: its cache stability (`BlockLifetimes.stability`).
     `stable_calls`: number of the `later_calls` in which the block and everything before it were unchanged.
     """
 

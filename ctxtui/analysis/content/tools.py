@@ -109,9 +109,8 @@ class ToolUse:
     ) -> list[ToolServer]:
         """Tools by server: most tokens first, then most calls.
 
-        `own` gives the tokens of a node's block; None while they are not counted. Calls are those on the path, or
-        those of
-        `used`.
+        `own` gives the tokens of a node's block; None while they are not counted. Calls are those on the path, or those
+        of `used`.
         """
         calls = self._resolve_servers(self._calls if used is None else used)
         names = dict.fromkeys([*self._defined, *calls])

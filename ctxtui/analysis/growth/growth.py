@@ -45,11 +45,9 @@ _MIN_BEND_RATIO: Final = 2.0
 class GrowthShape(Struct, frozen=True, kw_only=True):
     """Shape of the growth over `calls` consecutive contexts.
 
-    `per_call` is the slope of the fitted line in tokens, `begins` and `ends` are the slopes of the fitted curve
-    at its ends
-    (the line's, without a curve), `r2` is the share of the variance that the line explains, `r2_bent` that of the
-    curve.
-    `doubled`: factor on all tokens sent if there were twice as many calls on the fitted curve.
+    `per_call` is the slope of the fitted line in tokens, `begins` and `ends` are the slopes of the fitted curve at its
+    ends (the line's, without a curve), `r2` is the share of the variance that the line explains, `r2_bent` that of the
+    curve. `doubled`: factor on all tokens sent if there were twice as many calls on the fitted curve.
     """
 
     kind: str

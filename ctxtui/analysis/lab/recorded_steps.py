@@ -29,15 +29,12 @@ NO_CALLS: Final = "no call is recorded"
 class RecordedStep(Struct, frozen=True, kw_only=True):
     """One recorded call. `number` counts all calls of the session from 1.
 
-    It was sent `at`, and for its cache at `asked_at` (Unix seconds; None: unknown). `life` is the lifetime that
-    its client
-    writes ("": the default), `floors` its read in any case. `unrecorded` are unrecorded tokens according to earlier
-    reports,
-    and `gone` the blocks absent according to them. `cold`: the cached prefix has expired, in a `pause` of so many
-    seconds.
-    `sets_markers`: its client sets cache markers, by earlier reports. `reported` gives the last node at or above one of
-    its
-    context whose length was reported before, with that length in tokens; valid while the step is the newest.
+    It was sent `at`, and for its cache at `asked_at` (Unix seconds; None: unknown). `life` is the lifetime that its
+    client writes ("": the default), `floors` its read in any case. `unrecorded` are unrecorded tokens according to
+    earlier reports, and `gone` the blocks absent according to them. `cold`: the cached prefix has expired, in a `pause`
+    of so many seconds. `sets_markers`: its client sets cache markers, by earlier reports. `reported` gives the last
+    node at or above one of its context whose length was reported before, with that length in tokens; valid while the
+    step is the newest.
     """
 
     call: Call

@@ -108,8 +108,7 @@ def _extra_cost(call: Call, gone: Sequence[int], charge: CallCharge, left: Usage
 def reduce_usage(usage: Usage, gone: Sequence[int], left: Usage | None = None) -> Usage:
     """Reduce `usage` by the tokens `gone` of its reads, writes and fresh input.
 
-    At most the reads of `left` are read (None: all), and the remaining tokens are paid like most of the unread
-    input in
+    At most the reads of `left` are read (None: all), and the remaining tokens are paid like most of the unread input in
     `left`.
     """
     rest = [had - less for had, less in zip((usage.cache_read, usage.cache_write, usage.fresh), gone, strict=True)]

@@ -41,13 +41,10 @@ class SessionTool(Struct, frozen=True, kw_only=True):
 class LedgerTool(Struct, frozen=True, kw_only=True):
     """One tool over the sessions in which it occurred.
 
-    `tokens` of its definition and its `state` are from the newest session that records it (None, `UNKNOWN`: none
-    does);
+    `tokens` of its definition and its `state` are from the newest session that records it (None, `UNKNOWN`: none does);
     `sessions` counts those that had it, `used_in` those that used it, `unrecorded` those without its definition.
-    `carried`
-    counts calls that carried the definition (None: not recorded), `unpriced` those of them without a price;
-    `called` its
-    calls, `results` their tokens; USD as shared out by the bill.
+    `carried` counts calls that carried the definition (None: not recorded), `unpriced` those of them without a price;
+    `called` its calls, `results` their tokens; USD as shared out by the bill.
     """
 
     server: str

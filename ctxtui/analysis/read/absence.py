@@ -74,16 +74,12 @@ class AbsentBlocks(NamedTuple):
 class MissingTokens(Struct, frozen=True, kw_only=True):
     """Missing tokens of a report: `tokens` less than its blocks, within `doubt`.
 
-    `came` are the nodes after the previous call's context, `answered` those of them that are its answer; `old`
-    gives
-    earlier nodes that are read, in prompt order, except those read from the cache, which are unchanged. `thought`
-    are the
-    tokens of thinking that are read. `size` gives a node's tokens, `left` the tokens of a cleared result's
-    replacement.
-    `spare` is the maximum shortfall of the blocks found if one more block explains it too. `prefix_stays` and
-    `prefix_broke`: the cache shows that the previous context was read again, or was not. `whole`: the request
-    itself is
-    recorded, so that only the provider can have removed blocks.
+    `came` are the nodes after the previous call's context, `answered` those of them that are its answer; `old` gives
+    earlier nodes that are read, in prompt order, except those read from the cache, which are unchanged. `thought` are
+    the tokens of thinking that are read. `size` gives a node's tokens, `left` the tokens of a cleared result's
+    replacement. `spare` is the maximum shortfall of the blocks found if one more block explains it too. `prefix_stays`
+    and `prefix_broke`: the cache shows that the previous context was read again, or was not. `whole`: the request
+    itself is recorded, so that only the provider can have removed blocks.
     """
 
     tokens: int

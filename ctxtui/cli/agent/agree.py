@@ -92,9 +92,8 @@ def agree(
 class AgreeResult(Struct, frozen=True, kw_only=True, dict=True):
     """Result of a comparison.
 
-    `quote`: the price before sending.
-    `variants`: the agreement of each variant.
-    `blocks`: the left-out blocks, those the model misses most first; `weights` has their tokens.
+    `quote`: the price before sending. `variants`: the agreement of each variant. `blocks`: the left-out blocks, those
+    the model misses most first; `weights` has their tokens.
     """
 
     session: str

@@ -171,10 +171,8 @@ def curate_session(
 ) -> Curation:
     """Count a call's context and apply `edits` and `steps`.
 
-    `thread_and_number`: the call.
-    `resumed`: a client will continue the result.
-    `applied`: the edits that are applied already. Their price is left out if others are added, or if the call was sent
-    under edits.
+    `thread_and_number`: the call. `resumed`: a client will continue the result. `applied`: the edits that are applied
+    already. Their price is left out if others are added, or if the call was sent under edits.
     """
     chosen = choose_call(loaded.session, *thread_and_number)
     with counting(settings) as counter:

@@ -82,20 +82,15 @@ def agent_run(
 ) -> HeadlessRun:
     """Create a run; send messages to its agent with `HeadlessRun.tell`.
 
-    `provider`, `model`, `base_url`, `log_dir`: as in `ctxtui run`, with the same defaults.
-    `session`: id of a session to continue.
-    `cwd`: the folder in which the agent works.
-    `system`: the system prompt or its parts; put changing parts last (`HeadlessRun.instruct` changes them).
-    `tools`: offered in addition to ctxtui's.
-    `policies`: names, with settings or without, or profile files; `own_policies` may be named too.
-    `allow`: names or patterns of tools that need no permission.
-    `rounds`: maximum number of requests (0: no limit; None: the setting `max_rounds`).
-    `messages`, `length`: maximum messages of a request, and maximum characters of a tool result (0: no limit; None:
-    the default of `ctxtui run`, or no limit if `policies` are given).
-    `budget_usd`: maximum cost (None: no limit).
-    `settings`: override those of the user's files.
-    `say`: receives lines to print.
-    `observe`: receives all events, also of sub-agents, after they were applied to `HeadlessRun.session`.
+    `provider`, `model`, `base_url`, `log_dir`: as in `ctxtui run`, with the same defaults. `session`: id of a session
+    to continue. `cwd`: the folder in which the agent works. `system`: the system prompt or its parts; put changing
+    parts last (`HeadlessRun.instruct` changes them). `tools`: offered in addition to ctxtui's. `policies`: names, with
+    settings or without, or profile files; `own_policies` may be named too. `allow`: names or patterns of tools that
+    need no permission. `rounds`: maximum number of requests (0: no limit; None: the setting `max_rounds`). `messages`,
+    `length`: maximum messages of a request, and maximum characters of a tool result (0: no limit; None: the default of
+    `ctxtui run`, or no limit if `policies` are given). `budget_usd`: maximum cost (None: no limit). `settings`:
+    override those of the user's files. `say`: receives lines to print. `observe`: receives all events, also of
+    sub-agents, after they were applied to `HeadlessRun.session`.
 
     Raises `BadConfig` and `NotFound` for misspelled arguments.
     """

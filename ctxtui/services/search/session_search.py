@@ -29,9 +29,8 @@ _REPORT_INTERVAL: Final = 0.3
 class SessionHits(Struct):
     """The hits for `pattern` so far: positions in each block, by digest.
 
-    `done`: all blocks are searched.
-    `capped`: there are more hits than are kept.
-    `error`: the error that ended the search.
+    `done`: all blocks are searched. `capped`: there are more hits than are kept. `error`: the error that ended the
+    search.
     """
 
     pattern: Pattern

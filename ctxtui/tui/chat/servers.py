@@ -34,9 +34,8 @@ _YES_NO = (("y", "yes"), ("n", "no"))
 class ServersController(ChatController):
     """Manages the chat's MCP servers.
 
-    `compare`: forecasts the next request for several drafts.
-    `put`: adds text to the prompt.
-    `pager`: the user's setting.
+    `compare`: forecasts the next request for several drafts. `put`: adds text to the prompt. `pager`: the user's
+    setting.
     """
 
     def __init__(

@@ -28,14 +28,10 @@ TITLE_CELLS: Final = 24
 class Header(Struct, frozen=True, kw_only=True):
     """Content of the header.
 
-    `call`: its number; 0: none.
-    `state`: ``live``, ``following``, ``reading``, ``held`` or ``recorded``.
-    `fidelity`, `behind`: follow the state; `behind` is the number of newer calls.
-    `used`: None if not known yet.
-    `cost`: None if unknown; `priced` is False if it is not looked up yet.
-    `auto_release_s`: seconds until a held request is sent.
-    `record`: (correct forecasts, all forecasts) so far.
-    `after`: tokens of the context under staged edits.
+    `call`: its number; 0: none. `state`: ``live``, ``following``, ``reading``, ``held`` or ``recorded``. `fidelity`,
+    `behind`: follow the state; `behind` is the number of newer calls. `used`: None if not known yet. `cost`: None if
+    unknown; `priced` is False if it is not looked up yet. `auto_release_s`: seconds until a held request is sent.
+    `record`: (correct forecasts, all forecasts) so far. `after`: tokens of the context under staged edits.
     """
 
     title: str

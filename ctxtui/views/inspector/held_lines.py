@@ -54,9 +54,8 @@ def format_clock(seconds: int) -> str:
 def question(seconds_left: int, staged: int, can_wait: bool = False, applied: int = 0) -> Spans:
     """The question about a held request.
 
-    `seconds_left`: until it is sent.
-    `staged`, `applied`: numbers of edits on its thread.
-    `can_wait`: the program can be kept waiting.
+    `seconds_left`: until it is sent. `staged`, `applied`: numbers of edits on its thread. `can_wait`: the program can
+    be kept waiting.
     """
     edits = f"apply {_edits(staged)}" if staged else f"under {_edits(applied)}" if applied else "under edits"
     keys = [("⏎", "release"), ("a", edits), ("w", "answer"), ("x", "refuse")]

@@ -32,11 +32,8 @@ PRICE_WEIGHTS: Final = (0.1, 1.25, 1.0)
 class StripColumn(Struct, frozen=True):
     """One call in the strip.
 
-    `read`, `write`, `fresh`: tokens.
-    `marks`: names of `MARKS_BY_RANK`.
-    `forecast`: it is the next call, drawn in accent.
-    `usd`: cost; None if unknown.
-    `ghost`: tokens that staged edits would remove.
+    `read`, `write`, `fresh`: tokens. `marks`: names of `MARKS_BY_RANK`. `forecast`: it is the next call, drawn in
+    accent. `usd`: cost; None if unknown. `ghost`: tokens that staged edits would remove.
     """
 
     read: float

@@ -40,8 +40,7 @@ class ThisCall(Struct, frozen=True, kw_only=True):
     """Facts of the call shown. `total` None: no price is known; `priced` False: not looked up yet.
 
     `uncached` is the cost of the same call without a cache, `facts` are short texts about time and stop reason,
-    `missed`
-    describes the cache miss, `record` is (correct forecasts, all forecasts) so far.
+    `missed` describes the cache miss, `record` is (correct forecasts, all forecasts) so far.
     """
 
     reported: bool

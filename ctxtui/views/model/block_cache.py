@@ -69,8 +69,7 @@ class Readings:
     """Decoded contents of a session's blocks, by node.
 
     Decoding a large block takes longer than a frame: with `want` it is done in another thread, and the block is not
-    `ready`
-    until then.
+    `ready` until then.
     """
 
     def __init__(self, session: Session, names: Names, want: Schedule | None = None) -> None:

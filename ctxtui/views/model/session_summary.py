@@ -47,14 +47,14 @@ class CallSpent(NamedTuple):
     """The contribution of one call to the totals. `id` is core.call's: the same call in two files is counted once.
 
     `input` and `read` are tokens, 0 without a report; `tokens` is input + output; `cost` is USD, None if unknown.
-    `model` is
-    an index into the session's `SessionSummary.models` (-1: none named), `started` Unix seconds (0: not recorded),
-    `thread` the label of a subagent's thread, "" for the main one; `side` is the id of any thread but the one that
-    opens the session, prefixed with ``~`` if it is no subagent. `marks` has ``m`` for a miss, ``c`` for a compaction
-    before the call, ``o`` for input over the usable window; `lost` is the USD lost by the miss (None: no price is
-    known), `cause` its cause in a few words; `skill` is the skill served (`analysis.content.skills`). `partial`: the
-    answer is not reported in full; `copied`: ctxtui wrote it here, but it was made in another session; `unpriced`: it
-    has a report, but no price for all or part of it; `calls` is the number of calls it stands for (`Call.count`).
+    `model` is an index into the session's `SessionSummary.models` (-1: none named), `started` Unix seconds (0: not
+    recorded), `thread` the label of a subagent's thread, "" for the main one; `side` is the id of any thread but the
+    one that opens the session, prefixed with ``~`` if it is no subagent. `marks` has ``m`` for a miss, ``c`` for a
+    compaction before the call, ``o`` for input over the usable window; `lost` is the USD lost by the miss (None: no
+    price is known), `cause` its cause in a few words; `skill` is the skill served (`analysis.content.skills`).
+    `partial`: the answer is not reported in full; `copied`: ctxtui wrote it here, but it was made in another session;
+    `unpriced`: it has a report, but no price for all or part of it; `calls` is the number of calls it stands for
+    (`Call.count`).
     """
 
     id: str

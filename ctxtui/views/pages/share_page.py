@@ -38,10 +38,8 @@ class SharedCall(Struct, frozen=True, kw_only=True):
     """Content of the page.
 
     `facts` are short texts under the title; `total` is the context's tokens and `method` how they were obtained;
-    `residual`
-    is the total minus the blocks' tokens; `body` is the request's JSON ("" if it cannot be built), `lost` lists parts
-    of the
-    context missing in it; `masked` has one line per kind of masked text.
+    `residual` is the total minus the blocks' tokens; `body` is the request's JSON ("" if it cannot be built), `lost`
+    lists parts of the context missing in it; `masked` has one line per kind of masked text.
     """
 
     title: str

@@ -22,10 +22,9 @@ class Column(Struct, Generic[Row], frozen=True):
     """A column `name` of `width` cells; 0 for the one column that takes the rest, `least` cells or more.
 
     `cell` draws a row's spans in the given number of cells; longer ones end in ``…``. `sum` explains its figure, or
-    returns
-    "". `gap` blanks come before it. It is shown on lines from `from_width` cells on, and `below` that many (0: all).
-    `wider`
-    are (line width, column width): from that line width on it has that column width. `sort` is the sort key, if any.
+    returns "". `gap` blanks come before it. It is shown on lines from `from_width` cells on, and `below` that many (0:
+    all). `wider` are (line width, column width): from that line width on it has that column width. `sort` is the sort
+    key, if any.
     """
 
     name: str

@@ -30,9 +30,8 @@ _EXTRA_KEYS: Final = ("service_tier", "speed", "inference_geo", "server_tool_use
 class Report(Struct, frozen=True):
     """A message's usage report.
 
-    `usage`: None if it is empty or an estimate.
-    `estimated`: the input in tokens if it is an estimate, else 0.
-    `extra`: the members that a call keeps unchanged.
+    `usage`: None if it is empty or an estimate. `estimated`: the input in tokens if it is an estimate, else 0. `extra`:
+    the members that a call keeps unchanged.
     """
 
     usage: Usage | None = None
@@ -147,8 +146,7 @@ class ContentPart(Struct, frozen=True):
 class ClaudeMessage(Struct):
     """The message of a record.
 
-    `string`: its content is one string.
-    `content`: its JSON text if `parts` are only an outline, else empty.
+    `string`: its content is one string. `content`: its JSON text if `parts` are only an outline, else empty.
     """
 
     role: str
@@ -324,11 +322,9 @@ INTERRUPTED = "[Request interrupted by user"
 class UserContent(Struct):
     """Content of a user record.
 
-    `results`: results of calls.
-    `items`: the other blocks.
-    `typed_text`: the first text that a person typed.
-    `interrupted`: the client's text about an interruption by the user.
-    `exits`: it contains a command that leaves the client.
+    `results`: results of calls. `items`: the other blocks. `typed_text`: the first text that a person typed.
+    `interrupted`: the client's text about an interruption by the user. `exits`: it contains a command that leaves the
+    client.
     """
 
     results: list[ContentPart] = field(default_factory=list)
