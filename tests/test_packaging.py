@@ -40,7 +40,7 @@ def test_every_dependency_is_constrained(requirement: str) -> None:
 @pytest.mark.parametrize(
     ("name", "bound"),
     [
-        ("textual", "~=8.2"),
+        ("textual", ">=8.2.5,<9"),
         ("tree-sitter", "<0.26"),
         ("anthropic", "<3"),
         ("openai", "<4"),

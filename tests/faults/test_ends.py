@@ -67,7 +67,7 @@ def test_a_full_disk_is_one_line_and_no_fault_of_ours(command: list[str | Path],
         done = subprocess.run([*CTXTUI, *map(str, command)], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 7
     assert done.stderr == (
-        f"ctxtui: the output cannot be written: {os.strerror(errno.ENOSPC)}; what was written is not whole\n"
+        f"ctxtui: the output cannot be written: {os.strerror(errno.ENOSPC)}; the output is incomplete\n"
     )
 
 

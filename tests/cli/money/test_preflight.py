@@ -22,7 +22,7 @@ def recording(tmp_path: Path) -> Path:
 def test_for_people(ctxtui: Run, recording: Path) -> None:
     ran = ctxtui("preflight", recording, "--turns", "7")
     assert ran.code == 0
-    for words in ("now", "a turn", "usable", "compacts", "7 turns", "A compaction now would put"):
+    for words in ("now", "a turn", "usable", "compacts", "7 turns", "A compaction now would replace"):
         assert words in ran.out
 
 
