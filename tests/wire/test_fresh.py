@@ -121,6 +121,9 @@ def test_values_of_any_type_are_said_or_named_among_the_losses(
         assert len(unsaid) <= sum(int(line.rpartition("(")[2][:-1]) for line in lost), (target, lost)
 
 
+EMPTY_PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": ""}}
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "role", "target", "loss"),
     [
@@ -129,6 +132,8 @@ def test_values_of_any_type_are_said_or_named_among_the_losses(
         ("tool_use", "said", "assistant", "anthropic", ""),
         ("tool_result", 7, "user", "openai_responses", ""),
         ("image", {"type": "image"}, "user", "openai_chat", "media that this dialect cannot hold"),
+        ("image", EMPTY_PNG, "user", "openai_chat", "media that this dialect cannot hold"),
+        ("image", EMPTY_PNG, "user", "openai_responses", "media that this dialect cannot hold"),
         ("document", {"source": {"type": "text", "data": ""}}, "user", "openai_chat", "empty text"),
         ("tool_call", {"function": {"name": "f"}}, "user", "openai_chat", "tool calls that are not the assistant's"),
         ("tool_use", {"name": "f"}, "system", "openai_responses", "tool calls that are not the assistant's"),

@@ -44,9 +44,11 @@ def to_url(media: Media) -> str:
 
 
 def is_image(media: Media) -> bool:
-    """Whether this is a picture, judged by its type or URL."""
+    """Whether this is a picture, judged by its type or URL; one without data and URL is none."""
     kind = media_type(media)
-    return kind.startswith("image/") or (not kind and media.url.startswith(("http://", "https://")))
+    return bool(media.data or media.url) and (
+        kind.startswith("image/") or (not kind and media.url.startswith(("http://", "https://")))
+    )
 
 
 def for_chat(media: Media, losses: Losses) -> Json | None:
