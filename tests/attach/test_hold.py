@@ -204,6 +204,30 @@ async def test_a_new_secret_is_held_until_it_was_sent(tmp_path: Path) -> None:
         await answer(*line)
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        request(f"Please write a 5-10 word title for: my key is {KEY}", system="Write a title for the conversation."),
+        request(f"my key is {KEY}").replace(b"/v1/messages ", b"/v1/messages/count_tokens "),
+        request(f"my key is {KEY}", messages=f"no list, but {KEY}"),
+    ],
+    ids=["title", "count", "not to be read"],
+)
+async def test_a_secret_leaves_by_no_other_request(tmp_path: Path, asked: bytes) -> None:
+    async with held(tmp_path, HoldRules(secret=True)) as (provider, relay, gate, _):
+        line = await begun(relay, asked)
+        await until(gate)
+        assert not provider.seen
+        gate.release("", REFUSE)
+        assert b" 403 " in await answer(*line) and not provider.seen
+
+
+async def test_a_request_for_a_title_is_held_for_nothing_else(tmp_path: Path) -> None:
+    async with held(tmp_path, HoldRules(each=True, secret=True)) as (provider, relay, _, __):
+        provider.replies = [[OK]]
+        assert (await answer(*(await begun(relay, request(tools=[], max_tokens=1))))) == OK
+
+
 def looping(times: int) -> bytes:
     messages: list[object] = [{"role": "user", "content": "test it"}]
     for n in range(times):

@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from ctxtui.core.block import HEADER, TOOL, Block
-from ctxtui.core.block_content import BlockContent, arguments_value, read
-from ctxtui.core.canonical import Json
+from ctxtui.core.block_content import BlockContent, read
+from ctxtui.core.file_accesses import READ, find_touches, shell_command
+from ctxtui.core.tool_calls import main_argument
 from ctxtui.curation.context import is_call
 from ctxtui.curation.mask_rules import Level, MaskingRules
 from ctxtui.curation.masking import Masker
@@ -21,18 +22,13 @@ FILE: Final = "sensitive file read"
 COMMAND: Final = "dangerous command run"
 INSTRUCTIONS: Final = "instructions in ingested text"
 
-_PATHS: Final = ("file_path", "path", "notebook_path", "filename", "file", "absolute_path", "uri")
-_COMMANDS: Final = ("command", "cmd", "script", "commandLine", "command_line", "CommandLine")
-_LOOKS: Final = re.compile(r"(?i)(?:^|[._/-]|\b)(?:read|view|cat|open|get|show|bash|shell|exec|run|terminal|command)")
-"""Names of tools that bring the content of a file into the context."""
-_WRITES: Final = re.compile(r"(?i)write|edit|create|patch|replace|delete|remove|glob|list|search|find")
 _WORD: Final = re.compile(r"""[^\s"'`;|&<>()=]+""")
 _STATEMENT: Final = re.compile(r"[\n;|&]+|\$\(|`")
 _BEFORE_PROGRAMS: Final = frozenset({"sudo", "env", "command", "exec", "time", "bash", "sh", "zsh", "-c", "-lc"})
-_LONGEST_COMMAND: Final = 20_000
+_MAX_COMMAND_CHARS: Final = 20_000
 """Characters of a command line that are searched."""
-_ORIGIN_CHARS: Final = 80
-_NO_SECRETS: Final = frozenset({"random text", "cookie", "signature in a url", "password hash"})
+_MAX_ORIGIN_CHARS: Final = 80
+_NO_ALARM: Final = frozenset({"random text", "cookie", "signature in a url", "password hash"})
 """Masks that are right for copies that leave the machine, but wrong too often for an alarm."""
 _PLACEHOLDER: Final = re.compile(r"(?i)placeholder|changeme|redacted|dummy|xxxx|your[-_]|<[^>]*>|\*{3}|\.\.\.")
 """Parts of values that only say where a secret would be."""
@@ -100,75 +96,58 @@ class Guard:
         if block.kind in (HEADER, TOOL):
             return
         content = read(block)
-        yield from (Risk(SECRET, name) for name in self.secrets(block, content))
+        secrets = self.find_secrets("\n".join((content.text, content.arguments)))
+        yield from (Risk(SECRET, name) for name, _ in secrets)
         if is_call(block.kind):
-            commands = command_lines(content)
-            yield from (Risk(COMMAND, name) for name in _names(self._rules.commands, commands))
-            yield from (Risk(FILE, name) for name in _names(self._rules.files, self._read_paths(content, commands)))
+            command = shell_command(content)[:_MAX_COMMAND_CHARS]
+            yield from (Risk(COMMAND, name) for name in _match_names(self._rules.commands, [command]))
+            read_paths = [touch.path for touch in find_touches(content) if touch.kind == READ]
+            paths = [path.replace("\\", "/") for path in [*read_paths, *self._printed_files(command)]]
+            yield from (Risk(FILE, name) for name in _match_names(self._rules.files, paths))
         elif ingested:
-            yield from (Risk(INSTRUCTIONS, name) for name in _names(self._rules.instructions, [content.text]))
+            yield from (Risk(INSTRUCTIONS, name) for name in _match_names(self._rules.instructions, [content.text]))
 
-    def secrets(self, block: Block, content: BlockContent) -> list[str]:
-        """The names of the secrets in `block`, less placeholders."""
-        text = "\n".join((content.text, content.arguments))
-        found = self._masker.secrets_in(text)
+    def find_secrets(self, text: str) -> list[tuple[str, str]]:
+        """The kind and the value of each secret in `text`, less placeholders and logins of examples."""
         return [
-            name
-            for name, secret in found
-            if name not in _NO_SECRETS and not _PLACEHOLDER.search(secret) and not _TRIVIAL.fullmatch(secret)
+            (name, value)
+            for name, value in self._masker.secrets_in(text)
+            if name not in _NO_ALARM and not _PLACEHOLDER.search(value) and not _TRIVIAL.fullmatch(value)
         ]
 
-    def masked(self, block: Block) -> Block:
-        """`block` with a mask in the place of each secret."""
+    def redact(self, text: str) -> str:
+        """`text` with the kind of each secret in its place: ``⟨api key⟩``; nothing else changes."""
+        for name, value in self.find_secrets(text):
+            text = text.replace(value, f"⟨{name}⟩")
+        return text
+
+    def mask_call(self, block: Block) -> Block:
+        """A call with its secrets masked, as ``ctxtui scrub`` does: the name of an argument says what its value is."""
         return self._masker.mask_block(block)
 
-    def without_instructions(self, text: str) -> str:
-        """`text` with a note in the place of each sentence that speaks to the model."""
+    def remove_instructions(self, text: str) -> str:
+        """`text` with a note in the place of each sentence that gives the model instructions."""
         for rule in self._rules.instructions:
             text = rule.pattern.sub("[instruction removed]", text)
         return text
 
-    def origin(self, content: BlockContent) -> str:
-        """Describe a call on one line, masked: ``Bash cat .env``."""
-        about = next(iter([*command_lines(content), *_paths(content)]), "")
-        line = self._masker.mask_line(" ".join(about.split()))
-        return f"{content.name} {line if len(line) <= _ORIGIN_CHARS else line[: _ORIGIN_CHARS - 1] + '…'}".strip()
+    def describe_call(self, content: BlockContent) -> str:
+        """A call on one line, redacted: ``Bash cat .env``."""
+        line = " ".join(self.redact(main_argument(content)).split())
+        return (
+            f"{content.name} {line if len(line) <= _MAX_ORIGIN_CHARS else line[: _MAX_ORIGIN_CHARS - 1] + '…'}".strip()
+        )
 
-    def _read_paths(self, content: BlockContent, commands: Sequence[str]) -> Iterator[str]:
-        """Paths whose content the call brings into the context."""
-        if _LOOKS.search(content.name) and not _WRITES.search(content.name):
-            yield from _paths(content)
-        for line in commands:
-            for statement in _STATEMENT.split(line):
-                words = _WORD.findall(statement)
-                while words and ("=" in words[0] or words[0] in _BEFORE_PROGRAMS):
-                    words = words[1:]
-                if words and words[0].rpartition("/")[2] in self._rules.readers:
-                    yield from (word.replace("~", "/~", 1) if word.startswith("~") else word for word in words[1:])
+    def _printed_files(self, command: str) -> Iterator[str]:
+        """Files that programs such as ``cat`` print, in any part of a command line."""
+        for statement in _STATEMENT.split(command):
+            words = _WORD.findall(statement)
+            while words and ("=" in words[0] or words[0] in _BEFORE_PROGRAMS):
+                words = words[1:]
+            if words and words[0].rpartition("/")[2] in self._rules.readers:
+                yield from words[1:]
 
 
-def command_lines(content: BlockContent) -> list[str]:
-    """The command lines that a call of a shell tool runs."""
-    given = arguments_value(content)
-    if not isinstance(given, dict):
-        return []
-    lines = (_line(given[key]) for key in _COMMANDS if key in given)
-    return [line[:_LONGEST_COMMAND] for line in lines if line]
-
-
-def _line(value: Json) -> str:
-    if isinstance(value, list):
-        return " ".join(word for word in value if isinstance(word, str))
-    return value if isinstance(value, str) else ""
-
-
-def _paths(content: BlockContent) -> list[str]:
-    given = arguments_value(content)
-    if not isinstance(given, dict):
-        return []
-    return [str(given[key]).replace("\\", "/") for key in _PATHS if isinstance(given.get(key), str)]
-
-
-def _names(rules: Sequence[GuardRule], texts: Sequence[str] | Iterator[str]) -> Iterator[str]:
+def _match_names(rules: Sequence[GuardRule], texts: Sequence[str]) -> Iterator[str]:
     for text in texts:
         yield from (rule.name for rule in rules if rule.pattern.search(text))

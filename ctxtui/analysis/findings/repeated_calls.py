@@ -39,5 +39,5 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
 def _place(inputs: FindingInputs, loop: Loop) -> Place:
     reading, position = inputs.policy_context.context.reading, loop.exchanges[0].call
     names = ", ".join(reading(exchange.call).name for exchange in loop.exchanges[: loop.period])
-    origin = inputs.guard.origin(reading(position))
+    origin = inputs.guard.describe_call(reading(position))
     return Place(f"{names} x{loop.repeats}", inputs.first_call(position), position + 1, origin)

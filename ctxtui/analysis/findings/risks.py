@@ -126,18 +126,16 @@ def _redactions(here: PolicyContext, guard: Guard, kind: str, positions: Sequenc
 
 
 def _redacted(block: Block, guard: Guard, kind: str) -> dict[str, object] | None:
-    """The payload that takes the risk out of `block`.
-
-    None where it has no words that can be changed.
-    """
-    masked = guard.masked(block)
-    if kind == SECRET:
-        if is_call(block.kind):
-            return None if masked == block else {"value": masked.value()}
-        return {"text": block_text(masked)} if has_editable_text(block) and masked != block else None
+    """The payload that takes the risk out of `block`; None if its text cannot be changed."""
+    if is_call(block.kind):
+        masked = guard.mask_call(block)
+        return {"value": masked.value()} if kind == SECRET and masked != block else None
     if not has_editable_text(block):
         return None
-    return {"text": REMOVED if kind == FILE else guard.without_instructions(block_text(masked))}
+    text = guard.redact(block_text(block))
+    if kind == FILE:
+        return {"text": REMOVED}
+    return {"text": guard.remove_instructions(text) if kind == INSTRUCTIONS else text}
 
 
 def _origin(here: PolicyContext, guard: Guard, position: int) -> str:
@@ -145,5 +143,5 @@ def _origin(here: PolicyContext, guard: Guard, position: int) -> str:
     item = here.context.items[position]
     call = position if is_call(item.block.kind) else call_of(here, position)
     if call is not None:
-        return guard.origin(here.context.reading(call))
+        return guard.describe_call(here.context.reading(call))
     return _AUTHORS.get(item.place.role, item.place.section)

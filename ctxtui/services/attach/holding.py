@@ -129,19 +129,24 @@ class HoldGate:
         dialect = detect_dialect(exchange, body) if isinstance(body, dict) else ""
         # Ollama's requests have the form of another API, but its answers do not.
         dialect = exchange.provider if dialect and exchange.provider == "ollama" else dialect
-        if not dialect or classify_side_call(exchange.path, body):
+        risk = await self._risks.reason(self.rules, dialect, waiting.body)
+        # A request for a title, one that counts, or one in an unknown API is held for a secret only.
+        is_side_call = not dialect or bool(classify_side_call(exchange.path, body))
+        if is_side_call and not risk.blocks:
             return await self.edits.decide(waiting)
         sender = identify_sender(waiting.head.last)
         session = sender.session or self.edits.session_for(waiting)
         thread = sender.thread or MAIN
-        prepared = await self._prepare(session, thread, waiting)
-        why = NEXT_REASON if session in self.next else self.rules.reason(waiting.body)
-        why = why or self.rules.forecast_reason(prepared.forecast)
-        risk = await self._risks.reason(self.rules, dialect, waiting.body)
-        why = why or risk.text
+        if is_side_call:
+            prepared, why = PreparedRequest(), risk.text
+        else:
+            prepared = await self._prepare(session, thread, waiting)
+            why = NEXT_REASON if session in self.next else self.rules.reason(waiting.body)
+            why = why or self.rules.forecast_reason(prepared.forecast) or risk.text
+            if why:
+                self.next.discard(session)
         if not why:
             return _add_record(await self.edits.decide(waiting), _preparation_record(prepared))
-        self.next.discard(session)
         now, patience = self.clock(), _max_hold_seconds(waiting.head)
         # Without server-sent events Google's stream is a list, which has no pings.
         asks_stream = wants_stream(exchange.path, as_dict(body)) and (dialect != GOOGLE or "alt=sse" in waiting.url)

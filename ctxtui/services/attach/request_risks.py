@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ctxtui.analysis.content.guard import SECRET, Guard
 from ctxtui.analysis.content.repeated_calls import find_loops
 from ctxtui.core.block import Block
+from ctxtui.core.block import text as text_block
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.context import Context
@@ -36,20 +37,17 @@ class RequestRisks:
         self._sent |= blocks
 
     async def reason(self, rules: HoldRules, dialect: str, body: bytes) -> RiskReason:
-        """The reason to hold this request by `rules`.
+        """The reason to hold this request by `rules`; of a body that cannot be read as blocks, its text is searched.
 
-        Reads the body in a thread: a megabyte takes a second the first time.
+        Works in a thread: a megabyte takes a second the first time.
         """
-        if not rules.needs_blocks or dialect not in DIALECTS:
-            return RiskReason()
-        return await asyncio.to_thread(self._reason, rules, dialect, body)
+        return await asyncio.to_thread(self._reason, rules, dialect, body) if rules.needs_blocks else RiskReason()
 
     def _reason(self, rules: HoldRules, dialect: str, body: bytes) -> RiskReason:
         try:
             request = DIALECTS[dialect].decode_request(body, None)
-        except CtxtuiError:
-            # Not a request that can be read: the provider will say what is wrong with it.
-            return RiskReason()
+        except (KeyError, CtxtuiError):
+            return self._secret([text_block(body.decode("utf-8", "replace"))]) if rules.secret else RiskReason()
         if rules.secret and (reason := self._secret([item.block for item in request.items])).text:
             return reason
         if not rules.repeats:

@@ -38,9 +38,10 @@ def kinds(of: Block, *, ingested: bool = False) -> set[str]:
 def test_a_secret_is_named_and_never_repeated(text: str) -> None:
     risks = guard().risks(block.text(text))
     assert {risk.kind for risk in risks} == {SECRET}
-    masked = guard().masked(block.text(text))
+    redacted = guard().redact(text)
+    assert not kinds(block.text(redacted))
     for value in (KEY, "AKIAQ3EGRI7TLM5ZXV2P", "h8Kd0v", "MIIEpAIB", "9xQw2Rt7Yp", "hunter2"):
-        assert value not in repr(risks) and value not in str(masked.value())
+        assert value not in repr(risks) and value not in redacted
 
 
 @pytest.mark.parametrize(
@@ -141,4 +142,4 @@ def test_instructions_count_only_where_a_tool_brought_them(text: str) -> None:
     result = block.from_part({"type": "tool_result", "tool_use_id": "t1", "content": text})
     assert kinds(result, ingested=True) == {INSTRUCTIONS}
     assert not kinds(block.text(text))
-    assert not kinds(block.text(guard().without_instructions(text)), ingested=True)
+    assert not kinds(block.text(guard().remove_instructions(text)), ingested=True)
