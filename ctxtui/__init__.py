@@ -20,8 +20,10 @@ def record(
     tags: Sequence[str] = (),
     folder: str | PathLike[str] | None = None,
 ) -> Any:
-    """Record what this program asks models, byte for byte, from now on: every request that goes by httpx (the SDKs of
-    Anthropic and OpenAI, sync, async or streamed, and what is built on them), with its answer and times.
+    """Record every model request that this program sends through httpx from now on, byte for byte.
+
+    That covers the SDKs of Anthropic and OpenAI (sync, async or streamed) and what is built on them; answers and times
+    are recorded, too.
 
         import ctxtui
         ctxtui.record(session="nightly")            # to the program's end, or to .stop()

@@ -71,7 +71,7 @@ class TurnState(Struct, frozen=True, kw_only=True):
     the user is asked, and `guarded` that the permission holds only once. `hold` holds the next request, `release_next`
     means that the one being prepared was held and must be sent now. `allowed` and `refused` are tools that the user
     decided on for the whole session; without `attended` there is no user to ask. `rounds` counts the requests of this
-    turn, of which more than `most` are held (0: no limit).
+    turn; those after the first `most` are held (0: no limit).
     """
 
     phase: TurnPhase = TurnPhase.REST

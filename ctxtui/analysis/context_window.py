@@ -94,7 +94,7 @@ def _usable_tokens(window: int, share: float, own: int | None) -> int:
 
 
 def context_window(book: Book, call: Call, usable_share: float) -> ContextWindow:
-    """Determine the window in force for `call`, of which `usable_share` is to be filled."""
+    """Determine the window in force for `call`; `usable_share` is the share of it that may be filled."""
     model = call.model or book.session.model
     card, shown = book.card(model), book.windows.signs_of(model)
     window, origin = _client_window(book.session, call, card, shown)

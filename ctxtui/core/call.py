@@ -61,7 +61,7 @@ call did not pass through ctxtui."""
 
 
 class Fidelity(StrEnum):
-    """How completely a call is known."""
+    """Completeness of what is known of a call."""
 
     WIRE = "wire"
     """The request itself: nothing is missing."""

@@ -90,7 +90,7 @@ class CacheForecast(Struct, frozen=True, kw_only=True):
 
     @property
     def previous_input(self) -> int:
-        """The previous input, of which a hit reads more than half."""
+        """Input tokens of the previous call; a hit reads more than half of them."""
         return self.base.usage.input if self.base.usage else 0
 
     @property

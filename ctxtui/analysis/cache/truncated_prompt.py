@@ -14,7 +14,7 @@ _SYSTEM: Final = (INDEX["system"], INDEX["tools"])
 
 
 class CutPrompt(NamedTuple):
-    """A prompt of about `sent` tokens of which the server read `read`.
+    """A prompt of about `sent` tokens; the server read only `read` of them.
 
     `unseen` are the nodes that it did not read, assuming the usual cut: the oldest messages first, system prompt
     and tools stay.
@@ -40,7 +40,7 @@ def cut_prompt(
 ) -> CutPrompt | None:
     """Find the part cut from the context `head` of `tree`; None if nothing was cut.
 
-    The context has `sent` tokens by `own`, of which the server reports `read`. `slack` and `window` as for
+    The context has `sent` tokens by `own`; the server reports that it read `read`. `slack` and `window` as for
     `is_cut`.
     """
     return (

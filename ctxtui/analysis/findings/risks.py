@@ -32,38 +32,35 @@ class RiskKind:
         self.KIND = kind
         self._says, self._cure, self._by_hand, self._things = says, cure, by_hand, things
 
-    def find(self, given: FindingInputs) -> Iterator[Finding]:
+    def find(self, inputs: FindingInputs) -> Iterator[Finding]:
         """Report the risks of this kind in the context, with the edits that take them out."""
-        here, guard = given.policy_context, given.guard
-        found = [one for one in _risky_blocks(here, guard) if one.kind == self.KIND]
-        if not found:
+        here, guard = inputs.policy_context, inputs.guard
+        risks = [risk for risk in _risky_blocks(here, guard) if risk.kind == self.KIND]
+        if not risks:
             return
-        blocks = dict.fromkeys(one.position for one in found)
-        edits = () if self._by_hand else tuple(_redactions(here, guard, self.KIND, list(blocks)))
-        what = dict.fromkeys(one.what for one in found)
+        positions = [*dict.fromkeys(risk.position for risk in risks)]
+        nodes = [here.context.nodes[position] for position in positions]
+        edits = () if self._by_hand else tuple(_redactions(here, guard, self.KIND, positions))
         yield Finding(
             kind=self.KIND,
-            says=self._says.replace("{things}", self._things if len(blocks) == 1 else f"{self._things}s"),
+            says=self._says.replace("{things}", self._things if len(positions) == 1 else f"{self._things}s"),
             cure=self._cure,
-            tokens=sum(here.size(p) for p in blocks),
-            calls=max(given.costs.lifetimes.count_calls(here.context.nodes[p], len(given.calls)) for p in blocks),
-            count=len(blocks),
-            names=tuple(what),
+            tokens=sum(map(here.size, positions)),
+            calls=max(inputs.costs.lifetimes.count_calls(node, len(inputs.calls)) for node in nodes),
+            count=len(positions),
+            names=tuple(dict.fromkeys(risk.what for risk in risks)),
             edits=edits,
             by_hand=self._by_hand or ("" if edits else "the blocks that hold it cannot be changed: drop them"),
             warning=True,
-            places=tuple(
-                Place(one.what, given.first_call(one.position), one.position + 1, _origin(here, guard, one.position))
-                for one in found
-            ),
+            places=tuple(_place(inputs, risk) for risk in risks),
         )
 
 
 KINDS: Final = (
     RiskKind(
         SECRET,
-        "secrets in {count} {things} ({names}): the provider has them, and each later call sends them again",
-        "mask them in what is sent from here on, and replace them: they have left this machine",
+        "secrets in {count} {things} ({names}): each later call sends them again",
+        "mask them in what is sent from here on, and replace them if they are real",
     ),
     RiskKind(
         FILE,
@@ -136,6 +133,11 @@ def _redacted(block: Block, guard: Guard, kind: str) -> dict[str, object] | None
     if kind == FILE:
         return {"text": REMOVED}
     return {"text": guard.remove_instructions(text) if kind == INSTRUCTIONS else text}
+
+
+def _place(inputs: FindingInputs, risk: _RiskyBlock) -> Place:
+    origin = _origin(inputs.policy_context, inputs.guard, risk.position)
+    return Place(risk.what, inputs.first_call(risk.position), risk.position + 1, origin)
 
 
 def _origin(here: PolicyContext, guard: Guard, position: int) -> str:

@@ -234,7 +234,7 @@ def context_parts(call_figures: CallFigures) -> dict[str, int]:
 
 
 def call_sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
-    """Contexts of a thread's `calls`, as far as counted."""
+    """Sizes of the contexts of a thread's `calls`; parts not counted yet are missing."""
     turns = turns_of(book.session.tree, calls)
     rows: list[CallSize] = []
     for index, call in enumerate(calls):

@@ -189,7 +189,7 @@ class EditedPath:
         return tree.child(head, item.block, item.place)
 
     def _is_empty_header(self, applied: Applied, position: int) -> bool:
-        """Whether `position` is the header of a message of which nothing is written."""
+        """Whether `position` is the header of a message without any block left to write."""
         if not self._out or applied.context.items[position].block.kind != HEADER:
             return False
         message = applied.context.message_at(position)

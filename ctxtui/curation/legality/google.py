@@ -1,4 +1,4 @@
-"""What Google's generateContent refuses (facts §12, and the API's own answers)."""
+"""Rules of Google's generateContent, as violations of a request (facts §12, and the API's own answers)."""
 
 from __future__ import annotations
 

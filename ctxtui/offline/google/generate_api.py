@@ -45,7 +45,7 @@ _BROKEN: Final[Json] = {
 
 
 class Target(Struct, frozen=True):
-    """What the URL of a request says: the model, and whether a stream is asked for, as server-sent events (`sse`) or as
+    """Parameters in a request's URL: the model, and whether a stream is requested, as server-sent events (`sse`) or as
     one list."""
 
     model: str

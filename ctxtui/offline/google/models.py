@@ -1,4 +1,4 @@
-"""What each Gemini model accepts: the rules that depend on the model's name."""
+"""Rules that depend on the Gemini model: limits, thinking, signatures, caching."""
 
 from __future__ import annotations
 

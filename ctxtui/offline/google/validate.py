@@ -1,4 +1,4 @@
-"""What Google's generateContent refuses, written from its types and its answers.
+"""Validators of Google's generateContent, written from its types and its answers.
 
 Independent of `curation.legality.google` on purpose: what that accepts is checked against this.
 """

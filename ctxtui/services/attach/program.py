@@ -81,14 +81,14 @@ class Program(Struct, frozen=True, kw_only=True):
         return {door.name: door.url(env) for door in routed} | dict(own_urls)
 
     def start_routed(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
-        """How to start it so that it uses the base URLs `urls`."""
+        """Arguments and variables that make it use the base URLs `urls`."""
         if self.own.start is not None:
             return self.own.start(urls, arguments, env, cwd)
         variables = {name: urls[door.name] for door in self.providers if door.name in urls for name in door.variables}
         return Started(list(arguments), variables)
 
     def start_relayed(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
-        """How to start it with the base URLs `urls`, bypassing any proxy."""
+        """The same as `start_routed`, bypassing any proxy."""
         start = self.start_routed(urls, arguments, env, cwd)
         return Started(start.arguments, bypass_proxies(env) | start.env)
 

@@ -76,7 +76,7 @@ def named_steps(name: str, text: str | None, known: dict[str, Policy]) -> tuple[
 
 
 class Outcome(StrEnum):
-    """How a run ended."""
+    """End of a run."""
 
     DONE = "done"
     ROUNDS = "rounds used up"

@@ -57,7 +57,7 @@ class Transcript(Pane):
 
     @property
     def place(self) -> CursorPlace:
-        """What is under the cursor."""
+        """The block under the cursor."""
         return position_of_row(self.data, self.cursor, self._on_rule)
 
     @property

@@ -268,7 +268,7 @@ class _Reach:
 
 
 def _cost(policy_context: PolicyContext, edits: Sequence[Edit]) -> tuple[int, int]:
-    """How early the prefix breaks, negative, and how many blocks change: less is better."""
+    """Key for comparing edits, less is better: minus the first changed position, and the number of changed blocks."""
     places = [p for edit in edits for target in edit.targets if (p := policy_context.context.find(target)) is not None]
     return (0 if policy_context.cold else -min(places, default=0)), len(places)
 
