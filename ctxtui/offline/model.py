@@ -21,7 +21,7 @@ from ctxtui.offline.conversation import ScriptTask, ToolOffer, ToolOutcome, form
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.wire.definitions import Definition
 
-SELF: Final = "I am no model: this is ctxtui's offline provider"
+SELF: Final = "This is ctxtui's offline provider; no model is running"
 SKILLS: Final = "read, find, list, run, remember, write, and `call TOOL name=value`"
 
 

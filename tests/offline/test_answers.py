@@ -220,7 +220,7 @@ def test_rules_of_the_client_are_no_task() -> None:
     ("task", "begins", "ends"),
     [
         ("Do NOT call any tools. Create a summary of the conversation: a <summary> block.", "<summary>", "</summary>"),
-        ("You are performing a CONTEXT CHECKPOINT COMPACTION. Read all.", "I am no model", "the port is 8080"),
+        ("You are performing a CONTEXT CHECKPOINT COMPACTION. Read all.", "This is ctxtui's", "the port is 8080"),
     ],
 )
 def test_a_summary_is_asked_for(task: str, begins: str, ends: str) -> None:

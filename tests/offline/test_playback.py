@@ -54,7 +54,7 @@ def test_by_context_then_by_number() -> None:
             {"role": "user", "content": "hello"}
         ]
         own = client.messages.create(model="offline", max_tokens=900, messages=talk)
-        assert "I am no model" in own.content[-1].text  # type: ignore[union-attr]
+        assert "no model is running" in own.content[-1].text  # type: ignore[union-attr]
     with offline(server) as running, openai.OpenAI(api_key="x", base_url=running.openai_url) as client_:
         said = client_.chat.completions.create(
             model="offline", tools=CHAT_TOOLS, messages=[{"role": "user", "content": "read a.txt then read b.txt"}]

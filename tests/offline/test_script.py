@@ -45,7 +45,7 @@ def test_one_after_the_other_whatever_the_context_holds() -> None:
         found = asked(client, "go", (READ, graph))[-1]
         assert found.name == "mcp__memory__read_graph", "by the end of the name that is offered"
         assert asked(client, "go")[-1].text == "done"
-        assert "I am no model" in asked(client, "go")[-1].text, "after the last one its own"
+        assert "no model is running" in asked(client, "go")[-1].text, "after the last one its own"
 
 
 def test_the_same_script_in_another_dialect() -> None:
@@ -65,7 +65,7 @@ def test_by_what_was_said_last() -> None:
     with offline(server) as running, anthropic.Anthropic(api_key="x", base_url=running.url) as client:
         said = [asked(client, words, ())[-1].text for words in ("a child", "the root", "another child")]
         assert said == ["a program", "root", "a program"]
-        assert "I am no model" in asked(client, "once more", ())[-1].text
+        assert "no model is running" in asked(client, "once more", ())[-1].text
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_a_task_is_done(claude: anthropic.Anthropic, running: RunningProvider) -
     assert calls[1] == [("grep", {"pattern": "port", "path": "b.txt"})]
     said = answers[-1].content[-1]
     assert said.type == "text"
-    assert "I am no model" in said.text
+    assert "no model is running" in said.text
     assert "`the port is 8080`" in said.text
     assert [seen.rule for seen in running.server.seen] == ["", "", ""]
     assert all(isinstance(m, dict) for m in messages)

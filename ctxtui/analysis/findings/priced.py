@@ -54,7 +54,7 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
         if self.staged_edits:
             return ""
         takes_none = "the next request has no place for breakpoints: its provider takes none"
-        return self.finding.by_hand or (takes_none if self.finding.cache else "no edit of the context cures it")
+        return self.finding.by_hand or (takes_none if self.finding.cache else "no edit of the context fixes it")
 
     @property
     def moment(self) -> ApplyMoment | None:

@@ -51,7 +51,7 @@ _STDOUT = "-"
     default=10,
     show_default=True,
     metavar="N",
-    help="Of several sessions, report the N dearest in full.",
+    help="Of several sessions, report the N most expensive in full.",
 )
 @mask_option()
 @FORCE_OPTION

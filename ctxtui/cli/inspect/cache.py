@@ -29,8 +29,8 @@ from ctxtui.views.text.span import Span
 
 @click.command(
     "cache",
-    help="Show why the prompt cache missed: every miss of a session, dearest first, with its cause and the first "
-    "block that differed; and what the next call would read.\n\n"
+    help="Show why the prompt cache missed: every miss of a session, most expensive first, with its cause and the "
+    "first block that differed; and what the next call would read.\n\n"
     f"NAME is {NAME_HELP}. `lost` is the extra cost of the misses compared with reads, at list price.\n\n\b\n"
     "Example: ctxtui cache session.jsonl --json | jq '.misses[0]'\n"
     "Example: ctxtui cache last --markers",

@@ -151,7 +151,7 @@ def _print(painter: Painter, result: Stats, by: str, at: float) -> None:
         painter.lines(table_lines(view.table(by.replace("-", " "), mark=0), [*result.rows, result.total], room))
     tools = result.tools if by == TOOL else result.tools[:OVERVIEW_ROWS]
     if tools:
-        painter.lines(rule("tools", _coverage_note(result, "" if by == TOOL else "dearest first")))
+        painter.lines(rule("tools", _coverage_note(result, "" if by == TOOL else "most expensive first")))
         painter.lines(table_lines(view.tools_table(mark=0), tools, room))
     if result.worst and by != TOOL:
         painter.lines(rule("misses", _coverage_note(result, "most expensive first")))

@@ -42,7 +42,8 @@ LAST_SESSION, YESTERDAY = "last", "yesterday"
 
 @click.command(
     "why",
-    help="Explain the cost of a session: the bill as a sum, the dearest blocks, and what would have been cheaper.\n\n"
+    help="Explain the cost of a session: the bill as a sum, the most expensive blocks, and what would have been "
+    "cheaper.\n\n"
     "NAME is a file, a folder (every recording in it), a session's id, `last` (this directory's newest session, the "
     "default) or `yesterday` (all calls of that day).\n\n\b\nExample: ctxtui cost --why last\n"
     "Example: ctxtui cost --why yesterday --json | jq .usd",

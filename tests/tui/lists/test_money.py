@@ -66,7 +66,7 @@ async def test_money_is_one_list_whose_tabs_add_up_to_the_same_total() -> None:
         await pilot.pause(0.05)
         text, what = shown(page), page.statement
         assert what is not None and what.bill.usd is not None and "list price" in text
-        for word in ("carry", "rewrites", "dearest blocks"):
+        for word in ("carry", "rewrites", "most expensive blocks"):
             assert word in text
         assert "cures" not in text and "! advice" in text, "what would help is the list of advice"
         for kind in (*TABS[1:], TABS[0]):

@@ -360,13 +360,13 @@ def sections(statement: Statement, room: int, name: str = "") -> Iterator[tuple[
     if parts := part_lines(statement, room):
         yield "the bill", "", [*parts, *footnotes(statement, room)]
     if statement.bill.rewrites:
-        yield "rewrites", "dearest first", rewrite_lines(statement)
+        yield "rewrites", "most expensive first", rewrite_lines(statement)
     if statement.heaviest and statement.bill.usd is not None:
-        yield "dearest blocks", "what carrying each has cost", block_lines(statement, room)
+        yield "most expensive blocks", "what carrying each has cost", block_lines(statement, room)
         if tools := tool_lines(statement, room):
-            yield "dearest tools", "definitions, calls and results as input", tools
+            yield "most expensive tools", "definitions, calls and results as input", tools
     if statement.bill.usd is not None:
-        yield "cures", "had the same calls been made", cure_lines(statement)
+        yield "fixes", "had the same calls been made", cure_lines(statement)
     if statement.ahead:
         yield (
             "from here on",
@@ -388,7 +388,7 @@ def overview(statement: Statement, room: int) -> list[BillLine]:
     out = part_lines(statement, room)
     for title, note, lines in (
         (
-            "dearest blocks",
+            "most expensive blocks",
             "what carrying each has cost",
             block_lines(statement, room) if statement.bill.usd is not None else [],
         ),
