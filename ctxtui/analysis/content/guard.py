@@ -117,9 +117,12 @@ class Guard:
 
     def redact(self, text: str) -> str:
         """`text` with the kind of each secret in its place: ``⟨api key⟩``; nothing else changes."""
-        for name, value in self.find_secrets(text):
-            text = text.replace(value, f"⟨{name}⟩")
-        return text
+        names = {value: name for name, value in self.find_secrets(text)}
+        if not names:
+            return text
+        # In one pass, the longest first: one secret may be part of another.
+        values = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))))
+        return values.sub(lambda match: f"⟨{names[match.group()]}⟩", text)
 
     def mask_call(self, block: Block) -> Block:
         """A call with its secrets masked, as ``ctxtui scrub`` does: the name of an argument says what its value is."""
