@@ -50,9 +50,9 @@ class Talk:
         whole = self.provider.tokens(self.script, made.sent_head) if tokens is None else tokens
         got = self.left if read is None else read
         written = {f"write_{self.life}": whole - got - 3}
-        usage = Usage(fresh=3, cache_read=got, output=60, **written)
-        if not self.writes:
-            usage = Usage(fresh=whole - got, cache_read=got, output=60)
+        usage = Usage(fresh=whole - got, cache_read=got, output=60)
+        if self.writes:
+            usage = replace(usage, fresh=3, **written)
         made = report(self.script, made, usage)
         self.script.hear(result(speech(self.dice, 1500, 2500), id_))
         self.left = whole - 3
