@@ -42,7 +42,7 @@ class Recording(NamedTuple):
 
 
 MUTED: Final = ("claude_code", "pi")
-"""Those whose provider reports what was written to the cache, so that it can be left out to see what it was good for."""
+"""Those whose provider reports what was written to the cache, which can be left out to see what it was good for."""
 
 
 def recordings(corpus: Path, *, muted: bool = False) -> Iterator[Recording]:

@@ -386,6 +386,18 @@ def test_no_forecast_up_to_a_call_knows_its_report_or_what_follows(k: int, read:
     assert after[k - 1].predicted == talk_predicted(k)
 
 
+@given(st.integers(1, 9), st.integers(0, 30_000), st.sampled_from(["some-proxy", "github-copilot"]))
+def test_no_forecast_knows_its_report_where_writes_are_not_reported(k: int, read: int, provider: str) -> None:
+    talk = Talk(provider=provider, writes=False)
+    calls = [talk.call() for _ in range(10)]
+    before, usage = talk.rows(), calls[k].usage
+    assert usage is not None
+    read = min(read, usage.input)
+    changed = replace(usage, cache_read=read, fresh=usage.input - read)
+    talk.script.session.apply(CallSeen(replace(calls[k], usage=changed)))
+    assert [row.predicted for row in talk.rows()[:k]] == [row.predicted for row in before[:k]]
+
+
 @cache
 def talk_predicted(k: int) -> int:
     talk = Talk()
