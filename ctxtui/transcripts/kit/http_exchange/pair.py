@@ -30,9 +30,7 @@ LABELS: Final = {
 _VERSION: Final = re.compile(r"^([\w.-]+)/(\d[\w.+-]*)")
 _GEMINI_CLI: Final = "gemini cli"
 _CLIENTS: Final = {"claude-cli": "claude code", "geminicli": _GEMINI_CLI, "geminicli-tui": _GEMINI_CLI}
-_GEMINI_CHECKS: Final = frozenset(
-    {"unproductive_state_confidence", "next_speaker", "model_choice", "complexity_score"}
-)
+_GEMINI_CHECKS: Final = frozenset({"unproductive_state_confidence", "next_speaker", "model_choice", "complexity_score"})
 """What Gemini CLI 0.61 asks for in JSON: whether a loop is running, who speaks next, which model fits the task."""
 
 
