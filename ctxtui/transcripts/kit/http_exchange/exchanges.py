@@ -120,13 +120,13 @@ class Exchanges:
 
     def _client(self, decoded: Decoded, exchange: Exchange) -> ClientThread | None:
         sender = exchange.sender
-        return self.client(decoded, sender, exchange.path, parse_body(exchange.request) if sender.session else None)
+        body = parse_body(exchange.request) if sender.has_known_side_calls else None
+        return self.client(decoded, sender, exchange.path, body)
 
     def client(self, decoded: Decoded, sender: Sender, path: str, body: Json) -> ClientThread | None:
         """Return the thread that the client names for a request with this `body`, sent to `path`."""
         scope = self._scope(sender.session)
-        # Other programs may ask for one token for their own reasons; only known clients name their session.
-        aside = classify_side_call(path, body if sender.session else None)
+        aside = classify_side_call(path, body if sender.has_known_side_calls else None)
         if decoded.response.stop_reason == COUNTED:
             aside = COUNTS
         if aside and aside != WARM_UP:
