@@ -138,12 +138,14 @@ class Provider:
     """The state of one offline provider.
 
     `clock` gives Unix seconds, and `clock_shift` are seconds added to it; `playback` has recorded or scripted answers,
-    `limits` the rate limits.
+    `limits` the rate limits. Unless `strict_models`, any model and any output limit are accepted: an unknown model has
+    the rules of ``offline``.
     """
 
     clock: Clock = time.time
     seed: int = 0
     playback: Playback | Script | None = None
+    strict_models: bool = False
     limits: RateLimits = field(default_factory=RateLimits)
     ledger: UsageLedger = field(default_factory=UsageLedger)
     responses: dict[str, StoredResponse] = field(default_factory=dict)

@@ -59,11 +59,11 @@ def merged(body: Mapping[str, Json], cached: CachedContent | None) -> dict[str, 
     return {**own, **cached.held, "contents": contents}
 
 
-def create_refused(_: Provider, request: ApiRequest) -> list[Refusal]:
+def create_refused(provider: Provider, request: ApiRequest) -> list[Refusal]:
     """Why a content is not cached."""
     value = camel(request.body)
     found = [*shape_refusals(value, CACHED, ()), *content_refusals(members(value))]
-    if not found and gemini(_model(value)) is None:
+    if not found and gemini(_model(value), provider.strict_models) is None:
         found = [Refusal(f"models/{_model(value)} is not found for API version v1beta.", 404, rule="unknown model")]
     return found
 
@@ -76,7 +76,7 @@ def create(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """Keep a content."""
     value = dict(members(camel(request.body)))
     model = _model(value)
-    rules = gemini(model)
+    rules = gemini(model, provider.strict_models)
     assert rules is not None
     held: dict[str, Json] = {key: value[key] for key in _HELD if key in value}
     weighed = provider.ledger.weigh(GOOGLE, canonical.dumps({"contents": [], **held}), model)

@@ -292,13 +292,14 @@ def refusals(
     stored: Mapping[str, Mapping[str, Json]] | None = None,
     counting: bool = False,
     by_socket: bool = False,
+    strict: bool = True,
 ) -> list[Refusal]:
     """All reasons to refuse `body`, a request's JSON value; empty if it is valid.
 
     The server's state is passed in: `before` are the items of ``previous_response_id`` (None: no such response),
     `stored` every known item by id (None: all references count as known). `counting`: a request for a count,
     `by_socket`: a WebSocket frame. The provider reports only the first refusal. If fields are wrong, nothing else is
-    checked.
+    checked. Without `strict` any model and any ``max_output_tokens`` are accepted.
     """
     if not isinstance(body, dict):
         return [Refusal("We could not parse the JSON body of your request.", rule="no object")]
@@ -306,7 +307,7 @@ def refusals(
     errors = [describe_fault(fault) for fault in faults(body, fields)]
     if errors:
         return errors
-    model = gpt(body["model"])
+    model = gpt(body["model"], strict)
     if model is None:
         message = f"The requested model '{body['model']}' does not exist."
         return [Refusal(message, param="model", code="model_not_found", rule="unknown model")]
