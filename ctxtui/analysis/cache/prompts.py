@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ctxtui.analysis.cache.write_reports import WriteReports
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.cache.explain import SentRequest
 from ctxtui.cache.markers import Markers, read_markers_on
@@ -120,6 +121,7 @@ class CachePrompts:
         self._lengths: dict[tuple[str, str], Lengths] = {}
         self._marked: dict[str, Markers] = {}
         self._assumed: dict[str, list[tuple[int, float, int]]] = {}
+        self._writes = WriteReports()
 
     def weigher(self, call: Call) -> Callable[[Features], float]:
         """Return a function from features to tokens of the call's model, as learnt so far."""
@@ -259,7 +261,8 @@ class CachePrompts:
         if first:
             lengths.set_front(round(usage.input - self._counted(call, call.sent_head)))
         marked = rules.mechanism.writes_at_markers
-        whole = usage.cache_read + usage.cache_write if marked else usage.input
+        self._writes.add(call)
+        whole = self._writes.cached_after(call, rules) if marked else usage.input
         if not whole:
             return False
         own = self._markers(call, rules)
