@@ -46,8 +46,8 @@ class Insert(NamedTuple):
 
 
 class Insertion(NamedTuple):
-    """A requested insertion: `text`, or a moved `block`, before the raw position `at` (`insertion.FRONT` and
-    `insertion.SYSTEM` too).
+    """A requested insertion: `text`, a moved `block`, or the `items` of whole messages, before the raw position `at`
+    (`insertion.FRONT` and `insertion.SYSTEM` too).
 
     `inside` is the range of positions that it replaces: if they are in one message that is not removed entirely, it
     goes into that message.
@@ -59,6 +59,7 @@ class Insertion(NamedTuple):
     mark: str = ""
     inside: tuple[int, int] | None = None
     block: Block | None = None
+    items: tuple[Item, ...] = ()
 
 
 class HeldEdit(NamedTuple):
