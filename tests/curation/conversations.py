@@ -31,7 +31,7 @@ from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
 
 
-def _call_and_result(dialect: str) -> dict[str, Any]:
+def call_and_result(dialect: str) -> dict[str, Any]:
     """The payload of a transplant of one call and its result, in the JSON of `dialect`."""
     arguments = {"path": "notes.md"}
     if dialect == "anthropic":
@@ -83,7 +83,7 @@ PAYLOADS: dict[str, list[dict[str, Any]]] = {
     NOTE: [{"text": "mind this"}, {"text": "mind this", "where": "before"}],
     MOVE: [{"to": "system"}, {"to": "start"}, {"to": "end"}],
     ANNOTATE: [{"rating": 2}],
-    TRANSPLANT: [_call_and_result(name) for name in ("anthropic", "openai_chat", "openai_responses", "google")],
+    TRANSPLANT: [call_and_result(name) for name in ("anthropic", "openai_chat", "openai_responses", "google")],
 }
 
 
