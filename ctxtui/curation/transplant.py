@@ -21,6 +21,7 @@ from ctxtui.curation.apply.insertion import COPY_BEGINS
 from ctxtui.curation.context import ASSISTANT, THINKING, Context, is_call, is_result
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.wire.google_parts import SIGNATURES
+from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.translate.encode import build_body
 from ctxtui.wire.translate.turns import OTHER, TEXT, to_part
@@ -33,6 +34,7 @@ UNPAIRED: Final = "calls or results without their counterpart"
 EMPTY: Final = "empty texts"
 NOTHING_COPIED: Final = "nothing of it can be copied into another session"
 UNTRANSLATABLE: Final = "nothing of it can be written for this provider"
+NO_TOOLS: Final = "calls need a request that defines tools, and this one defines none"
 
 _SYSTEM: Final = frozenset({"system", "developer"})
 _TOOL: Final = frozenset({"tool", "function"})
@@ -176,10 +178,11 @@ def _copy_item(item: Item) -> Item:
     return item._replace(block=blocks.make(item.block.kind, kept))
 
 
-def put_in(applied: Applied, position: int, copied: CopiedBlocks) -> Transplant:
+def put_in(applied: Applied, position: int, copied: CopiedBlocks, *, is_whole: bool = False) -> Transplant:
     """Make the edit that puts `copied` in after the block at `position` of the context under edits.
 
-    Blocks of another dialect are translated. Calls get new ids. The result is not checked: `find_objection` compares
+    Blocks of another dialect are translated. Calls get new ids. `is_whole`: the request is recorded as it was sent, so
+    that tools which it does not define are not there. The result is not checked: `find_objection` compares
     what the provider would refuse before and after.
     """
     context = applied.context
@@ -189,6 +192,9 @@ def put_in(applied: Applied, position: int, copied: CopiedBlocks) -> Transplant:
     if not items:
         why = "; ".join((UNTRANSLATABLE, *lost) if copied.items else (NOTHING_COPIED, *copied.left_out))
         return Transplant(None, why, lost)
+    has_calls = any(is_call(item.block.kind) for item in items)
+    if is_whole and has_calls and context.dialect == ANTHROPIC and not context.tools and not context.partners:
+        return Transplant(None, NO_TOOLS, lost)
     taken = {context.reading(p).call_id for p, item in enumerate(context.items) if is_call(item.block.kind)}
     taken |= {
         read(item.block).call_id for insert in applied.inserts for item in insert.items if is_call(item.block.kind)

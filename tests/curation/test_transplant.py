@@ -98,6 +98,16 @@ def test_any_blocks_put_in_anywhere_are_legal_or_refused_with_a_reason(
     event("refused" if outcome(one, other, chosen, position, log) else "legal")
 
 
+def test_a_call_is_refused_where_the_whole_request_defines_no_tool() -> None:
+    messages = [{"role": "user", "content": "hello"}]
+    context, _ = context_of({"model": "m", "max_tokens": 1, "messages": messages}, "anthropic")
+    source = generated("openai_chat", 3)
+    call = next(p for p, item in enumerate(source.context.items) if item.block.kind == "tool_call")
+    copied = copy_blocks(source.context, [call], "other@3")
+    assert put_in(apply(context, []), 1, copied, is_whole=True).why == transplant.NO_TOOLS
+    assert put_in(apply(context, []), 1, copied).edit is not None, "a transcript does not record tools"
+
+
 @pytest.mark.parametrize("target", sorted(SHAPES))
 @pytest.mark.parametrize("source", sorted(SHAPES))
 def test_whole_turns_are_nearly_always_accepted(source: str, target: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ctxtui.analysis.call_choice import ChosenCall, choose_call
+from ctxtui.core.call import Fidelity
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
@@ -50,7 +51,8 @@ def transplant(
     """
     context = Context.of_call(session.tree, chosen.call, next_head(session, chosen) if after else chosen.call.sent_head)
     position = find_block(context, behind) if behind else len(context) - 1
-    made = put_in(apply(context, edits), position, copied)
+    is_whole = chosen.call.fidelity == Fidelity.WIRE
+    made = put_in(apply(context, edits), position, copied, is_whole=is_whole)
     if made.edit is None:
         raise CtxtuiError(made.why, place="--blocks", way_out="`ctxtui edits stage SESSION --blocks` names the others")
     return made.edit, (*copied.left_out, *made.lost)

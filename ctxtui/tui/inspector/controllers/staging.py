@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ctxtui.core.call import Fidelity
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.command import Act, Command
@@ -139,7 +140,8 @@ class StagingController(EditController):
         positions = self.edits.require_positions(marked=False)
         if scene is None or area is None or not positions:
             return
-        made = transplant.put_in(area.staging(scene).applied, positions[-1], copied)
+        is_whole = scene.call.fidelity == Fidelity.WIRE
+        made = transplant.put_in(area.staging(scene).applied, positions[-1], copied, is_whole=is_whole)
         if made.edit is None:
             self.say(failed(f"Not put in: {made.why}"))
             return
