@@ -24,6 +24,7 @@ from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.tui.widgets.prompt_line import Question
+from ctxtui.views.blocks.editable import is_too_long
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans
 
@@ -274,8 +275,10 @@ class HeldRequestsController(Controller):
     def _answered_summary(self, request: RemoteHeldRequest, key: str) -> None:
         """Carry out the answer to the question about a held summary."""
         summary = self._summaries.get(request.id)
-        if key in ("l", "R"):
-            self._open_summary(request, edit=key == "R")
+        if key == "l":
+            self._open_summary(request)
+        elif key == "R":
+            self._edit_summary(request)
         elif key == "a":
             self._log.apply()
             if not self._staged_count():
@@ -287,16 +290,17 @@ class HeldRequestsController(Controller):
         else:
             self._decide(request.id, "answer", summary)
 
-    def _open_summary(self, request: RemoteHeldRequest, *, edit: bool) -> None:
-        """Show the held summary and what it loses; with `edit`, in the editor at once."""
+    def _open_summary(self, request: RemoteHeldRequest) -> None:
+        """Show the held summary and what it loses."""
         from ctxtui.tui.lists.held_compaction import HeldCompactionScreen
 
         def closed(change: SummaryChange | None) -> None:
             if change is None:
                 return
-            if change.summary != request.summary:
-                self._summaries[request.id] = change.summary
-            if change.shown is not None:
+            self._keep_summary(request, change.summary)
+            if change.edits:
+                self._edit_summary(request)
+            elif change.shown is not None:
                 self.state.to_call(change.shown.compaction.thread, change.shown.compaction.number - 1)
                 self.state.to_block(change.shown.node)
                 self.say(held_lines.COMPACTION_LATER)
@@ -304,10 +308,26 @@ class HeldRequestsController(Controller):
                 self._ask(self._held[0])
 
         text = self._summaries.get(request.id, request.summary or "")
-        screen = HeldCompactionScreen(self.state, request.thread, text)
-        self.access.push(screen, closed)
-        if edit:
-            self.access.soon(screen.edit)
+        self.access.push(HeldCompactionScreen(self.state, request.thread, text), closed)
+
+    def _edit_summary(self, request: RemoteHeldRequest) -> None:
+        """Open the held summary in the editor, then show what it loses."""
+        from ctxtui.tui.dialogs.text_editor import TextEditor
+
+        def edited(text: str | None) -> None:
+            if text is not None and text.strip():
+                self._keep_summary(request, text)
+            self._open_summary(request)
+
+        text = self._summaries.get(request.id, request.summary or "")
+        if is_too_long(text):
+            self.prompt.refuse("This summary is too long to edit here; `ctxtui hold answer --text` gives another one.")
+        else:
+            self.access.push(TextEditor(text, "edit the summary"), edited)
+
+    def _keep_summary(self, request: RemoteHeldRequest, text: str) -> None:
+        if text != request.summary:
+            self._summaries[request.id] = text
 
     def _wait_longer(self, id_: str) -> None:
         """Extend the time by ten minutes, and ask again."""

@@ -9,11 +9,9 @@ from textual.app import ComposeResult
 
 from ctxtui.analysis.content.compactions import Compaction, Fact, improve_summary, keep_fact, preview_compaction
 from ctxtui.tui.commands import Act, Command
-from ctxtui.tui.dialogs.text_editor import TextEditor
 from ctxtui.tui.lists.compactions import BLOCK, CompactionAction
 from ctxtui.tui.lists.list_screen import HostedList
 from ctxtui.tui.widgets.board import Board
-from ctxtui.views.blocks.editable import is_too_long
 from ctxtui.views.lists import compactions as views
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
@@ -24,10 +22,14 @@ if TYPE_CHECKING:
 
 
 class SummaryChange(NamedTuple):
-    """The result of the screen: the summary as the user changed it, and the fact to show (None: none)."""
+    """The result of the screen: the summary as the user changed it, and what is next.
+
+    Show the fact `shown`, edit the text (`edits`), or neither.
+    """
 
     summary: str
     shown: CompactionAction | None = None
+    edits: bool = False
 
 
 class ShowHeldFact(Command):
@@ -186,14 +188,8 @@ class HeldCompactionScreen(HostedList[Fact, SummaryChange]):
             self._change(improve_summary(study.session.tree, self.compaction, self.summary))
 
     def edit(self) -> None:
-        """Open the summary in the editor."""
-
-        def take(text: str | None) -> None:
-            if text is not None and text.strip():
-                self._change(text)
-
-        if not is_too_long(self.summary):
-            self.app.push_screen(TextEditor(self.summary, "edit the summary"), take)
+        """Close, for the inspector to open the summary in the editor."""
+        self.dismiss(SummaryChange(self.summary, edits=True))
 
     def _change(self, summary: str) -> None:
         self.summary = summary
