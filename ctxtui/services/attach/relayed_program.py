@@ -229,7 +229,8 @@ class RelayedProgram:
     def upstreams(self) -> list[Upstream]:
         """The providers that the program uses by itself, overridden by `named_upstreams`. Raises `BadConfig`."""
         urls = dict(self.program.upstreams(self.env, self.cwd)) | dict(self.named_upstreams)
-        return [Upstream(name, url) for name, url in urls.items()]
+        paths = self.program.paths(self.env)
+        return [Upstream(name, url, paths.get(name, {})) for name, url in urls.items()]
 
     async def serve(self) -> Started:
         """Start serving; return how to start the program. Raises `BadConfig`."""
