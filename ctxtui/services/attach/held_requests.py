@@ -137,4 +137,4 @@ def decide(folder: Path, id_: str, how: str, text: str = "") -> str:
             return run
         if answer.get("error") and not answer.get("none"):
             raise CtxtuiError(str(answer["error"]))
-    raise NotFound(f"{id_} is not held any more")
+    raise NotFound(f"{id_} is no longer held")
