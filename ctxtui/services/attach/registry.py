@@ -58,7 +58,7 @@ def _read(path: Path) -> Program:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise BadConfig(f"this is no file of a program: {error}", place=str(path)) from error
+        raise BadConfig(f"not a program file: {error}", place=str(path)) from error
     unknown = sorted(set(table) - _KEYS)
     if unknown:
         way_out = f"there are {', '.join(sorted(_KEYS))}"

@@ -205,7 +205,7 @@ def _lay_file(layers: _Layers, kind: str, path: Path) -> None:
     except OSError as error:
         raise BadConfig(f"cannot be read: {error.strerror}", place=str(path)) from error
     except ValueError as error:
-        raise BadConfig(f"no valid TOML: {error}", place=str(path)) from error
+        raise BadConfig(f"not valid TOML: {error}", place=str(path)) from error
     for key, value in data.items():
         place = f"{path}:{_line_of(key, text)}"
         layers.set(_check_key(key, place), value, Origin(kind, place))
