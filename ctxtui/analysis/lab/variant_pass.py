@@ -504,7 +504,7 @@ def _later_quotes(literals: Literals, applied: Applied, since: Mapping[int, int]
         return 0
     literals.advance()
     quoted = set()
-    for quote in find_quotes(literals, applied, most=len(applied.changes) * _MAX_LITERALS):
+    for quote in find_quotes(literals, applied, limit=len(applied.changes) * _MAX_LITERALS):
         if quote.position not in quoted and any(by >= since.get(quote.position, 0) for by in quote.by):
             quoted.add(quote.position)
     return sum(applied.changes[position].before.kind != HEADER for position in quoted)
