@@ -216,7 +216,7 @@ class AuditedCall(Struct, frozen=True, kw_only=True):
 
 
 def audit_calls(book: Book, card: Callable[[str], ModelCard] | None = None) -> list[AuditedCall]:
-    """Audit every call with a report except the first of each thread, in the order of the recording.
+    """Audit every call with a report except the first of each thread, in recorded order.
 
     Each call is forecast from earlier calls only, then its report is learned. Everything in `book` must be counted.
     `card` gives other facts about a model than the book's (None: the book's); the models must be counted in the same

@@ -1,4 +1,4 @@
-"""Audit of cache reads: compares the forecast of each call with the provider's report, and explains misses.
+"""Audit of cache reads: compares forecasts with the provider's reports, and explains misses.
 
 `miss_finder` and ``ctxtui audit`` use it. The forecasts come from `forecast`, the causes from `miss_cause`; here they
 are compared and written as evidence.

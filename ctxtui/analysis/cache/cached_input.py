@@ -1,4 +1,4 @@
-"""Cached input of a call: the tokens that it could have read, and the rule by which a miss is counted.
+"""Cached input of a call: tokens that it could have read, and the rule for counting a miss.
 
 `miss_finder` compares them with the report of the call. Misses and their costs everywhere follow this rule.
 """

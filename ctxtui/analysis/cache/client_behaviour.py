@@ -1,4 +1,4 @@
-"""Cache behaviour of a client that the recording does not show, inferred from its earlier calls.
+"""Cache behaviour of a client that is not recorded, inferred from its earlier calls.
 
 Claude Code records no cache markers, and does not record all of its calls. The reports of earlier calls show three
 things: the lifetime of its entries, the prefix that survives when everything else is lost, and whether it makes an

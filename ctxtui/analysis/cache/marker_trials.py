@@ -80,7 +80,7 @@ def try_markers(
     thread: str,
     prompts: CachePrompts | None = None,
 ) -> MarkerTrials | None:
-    """Compare the calls of `thread` under every strategy, with the optimum and the client's own markers.
+    """Compare the calls of `thread` under every strategy, the optimum and the client's markers.
 
     None if its provider takes no markers or too little is known. `rates` prices a call's tokens (None: no price is
     known). Everything in `book` must be counted. `prompts` is the result of `learnt_prompts`, if it is already

@@ -111,7 +111,7 @@ class ContextFiles:
         settings, chat_model, card = self._settings, self._chat_model, self.card
         window = (chat_model.window if chat_model is not None else 0) or card.window or 0
         own = find_size(card.id, settings.usable_contexts)[1]
-        return window_of_running_model(window, settings.usable_share, own=own).usable
+        return window_of_running_model(window, settings.usable_share, user_tokens=own).usable
 
     def available_tokens(self, used: int) -> int:
         """Tokens available for files if `used` are in use; 0 if the window is unknown."""

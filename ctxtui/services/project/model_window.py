@@ -58,4 +58,6 @@ def model_window(model: str, config: Config, *, hub: bool = False) -> ModelWindo
     own = find_size(name, settings.usable_contexts)[1]
     check_usable(name, own, window, place)
     by = place if set_size else source if model_size else "model table"
-    return ModelWindow(name, card, window, window_of_running_model(window, settings.usable_share, own=own).usable, by)
+    return ModelWindow(
+        name, card, window, window_of_running_model(window, settings.usable_share, user_tokens=own).usable, by
+    )
