@@ -29,8 +29,13 @@ GOALS: Final = {"within": 1.7, "hit or miss": 0.7, "not foreseen": 20.0, "false 
 
 
 def measured(corpus: Path) -> dict[str, Any]:
-    """The figures by client, and of each client by project."""
-    every = [known(one) for one in recordings(corpus)]
+    """The figures by client, and of each client by project; and the same where writes are not reported."""
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    return {"measured": today, "clients": _clients(corpus), "without_writes": _clients(corpus, muted=True)}
+
+
+def _clients(corpus: Path, *, muted: bool = False) -> list[dict[str, Any]]:
+    every = [known(one) for one in recordings(corpus, muted=muted)]
     pairs: dict[str, dict[str, list[Pair]]] = {client: {} for client in CLIENTS}
     for one in every:
         held = one.recording
@@ -42,7 +47,7 @@ def measured(corpus: Path) -> dict[str, Any]:
         if rows:
             projects = [{"project": project, **figures(some)} for project, some in sorted(by.items()) if some]
             clients.append({"client": CLIENTS[client], **figures(rows), "projects": projects})
-    return {"measured": f"{datetime.now(UTC):%Y-%m-%d}", "clients": clients}
+    return clients
 
 
 def figures(pairs: Sequence[Pair]) -> dict[str, Any]:
@@ -115,7 +120,7 @@ def _percent(part: int, of: int) -> float:
 def results(folder: Path, runs: int) -> list[Result]:
     """The goals for Claude Code's cache reads; none without a corpus. Neither argument is used: nothing varies."""
     corpus = os.environ.get("CTXTUI_CORPUS")
-    clients = measured(Path(corpus))["clients"] if corpus else []
+    clients = _clients(Path(corpus)) if corpus else []
     found = []
     for client in clients:
         got = client["cache"]

@@ -32,11 +32,38 @@ def page_table(record: dict[str, Any]) -> str:
     """The tables of the page: by client and project, ours and the naive rule's; then which misses nobody foresaw."""
     lines = [f"Measured on {record['measured']}.", "", *_head("recordings")]
     for one in record["clients"]:
-        lines.append(_line(f"**{one['client']}**", _cells(one["input"], one["cache"], one["calls"])))
-        lines.append(_line("… the naive rule", _cells(one["naive"]["input"], one["naive"]["cache"], one["calls"])))
+        lines += _client_lines(one)
         for project in one["projects"] if len(one["projects"]) > 1 else ():
             lines.append(_line(f"… {project['project']}", _cells(project["input"], project["cache"], project["calls"])))
     return "\n".join([*lines, "", *missed_lines(record)])
+
+
+def without_writes_table(record: dict[str, Any]) -> str:
+    """The table of recordings whose writes are left out: by client, ours and the naive rule's."""
+    return "\n".join(
+        [*_head("writes not reported"), *(line for one in record["without_writes"] for line in _client_lines(one))]
+    )
+
+
+def readme_table(record: dict[str, Any]) -> str:
+    """Each client's figures beside the naive rule's, as the README has them."""
+    lines = [
+        "| recordings | calls | cache reads within: ctxtui, naive rule | misses foreseen: ctxtui, naive rule |",
+        "| --- | --- | --- | --- |",
+    ]
+    for one in record["clients"]:
+        ours, naive = one["cache"], one["naive"]["cache"]
+        within = f"{_short(ours['within'])} %, {_short(naive['within'])} %"
+        foreseen = f"{ours['foreseen']}, {naive['foreseen']} of {ours['misses']}"
+        lines.append(_line(one["client"], [f"{one['calls']:,}", within, foreseen]))
+    return "\n".join(lines)
+
+
+def _client_lines(one: dict[str, Any]) -> list[str]:
+    return [
+        _line(f"**{one['client']}**", _cells(one["input"], one["cache"], one["calls"])),
+        _line("… the naive rule", _cells(one["naive"]["input"], one["naive"]["cache"], one["calls"])),
+    ]
 
 
 def missed_lines(record: dict[str, Any]) -> list[str]:
@@ -54,6 +81,8 @@ def missed_lines(record: dict[str, Any]) -> list[str]:
 
 PLACES: Final[tuple[tuple[Path, str, Callable[[dict[str, Any]], str]], ...]] = (
     (ROOT / "docs" / "forecasts.md", "forecasts", page_table),
+    (ROOT / "docs" / "forecasts.md", "forecasts without writes", without_writes_table),
+    (ROOT / "README.md", "forecasts", readme_table),
 )
 """The documents that show figures of forecasts: where, between which comments, made by what."""
 

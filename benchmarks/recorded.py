@@ -11,8 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import CallSeen, Session
+from ctxtui.core.usage import WRITES
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.recordings.open import load
@@ -37,21 +41,37 @@ class Recording(NamedTuple):
     own: frozenset[str]
 
 
-def recordings(corpus: Path) -> Iterator[Recording]:
-    """Every recording of `CLIENTS` that holds a context, in the order of names."""
+MUTED: Final = ("claude_code", "pi")
+"""Those whose provider reports what was written to the cache, which can be left out to see what it was good for."""
+
+
+def recordings(corpus: Path, *, muted: bool = False) -> Iterator[Recording]:
+    """Every recording of `CLIENTS` that holds a context, in the order of names; `muted`: those of `MUTED`, as a
+    provider would have reported them that says what was read and not what was written."""
     counter = Counter()
     projects = _projects(corpus)
-    for client in CLIENTS:
+    for client in MUTED if muted else CLIENTS:
         seen: set[str] = set()
         for path in sorted(p for p in (corpus / client).glob("*") if p.is_file()):
             try:
-                book = Book(load(path).session, model_table(), counter)
+                session = load(path).session
             except CtxtuiError:
                 continue
+            if muted:
+                _mute(session)
+            book = Book(session, model_table(), counter)
             count_all(book, counter)
             own = frozenset(book.session.calls) - seen
             seen |= own
             yield Recording(client, projects.get(f"{client}/{path.name}", path.stem), path.name, book, own)
+
+
+def _mute(session: Session) -> None:
+    for call in list(session.calls.values()):
+        if call.usage is not None:
+            usage = call.usage
+            silent = replace(usage, fresh=usage.fresh + usage.cache_write, **dict.fromkeys(WRITES, 0))
+            session.apply(CallSeen(replace(call, provider="github-copilot", usage=silent)))
 
 
 def _projects(corpus: Path) -> dict[str, str]:

@@ -128,7 +128,7 @@ WALKS = (
             (
                 "The divided window, and the files that would be included",
                 "ctxtui budget examples --model qwen2.5-coder:32b --task 'speed up pedroceli/repository.py'",
-                r"window|usable|available|reserved|in all|room|strategy|named|related|tests|would go in|▲",
+                r"window|usable|available|reserved|in all|room|strategy|named|related|tests|included|▲",
             ),
             (
                 "Old rounds of a job as facts",

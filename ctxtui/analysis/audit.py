@@ -103,8 +103,10 @@ def _explain_lost(forecast: Forecast, usage: Usage, past: CallsBefore, more: int
 
 
 def _explain_image(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
-    tokens = forecast.step.added.image
-    return f"image: estimated at {tokens:.0f} tokens" if tokens else ""
+    added = forecast.step.added
+    if added.pages:
+        return f"PDF: estimated at {added.pages:.0f} tokens"
+    return f"image: estimated at {added.image:.0f} tokens" if added.image else ""
 
 
 def _explain_stripped(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:

@@ -191,7 +191,7 @@ class Forecaster:
             return
         if forecast is not None:
             self._learn_step(call, forecast)
-        self._learn_whole(call)
+        self._learn_whole(call, is_first=forecast is None)
 
     def _learn_step(self, call: Call, forecast: Forecast) -> None:
         assert call.usage is not None
@@ -213,20 +213,23 @@ class Forecaster:
             features, _, known = self._split_input(call, forecast.step, stripped, by_blocks=True)
         self._whole_calibration(call.model).learn(features, call.usage.input - known - added)
 
-    def _learn_whole(self, call: Call) -> None:
+    def _learn_whole(self, call: Call, *, is_first: bool) -> None:
         """Learn an upper bound from a request that is recorded in full: its blocks cannot exceed the report.
 
-        They may be less than the report, because providers add text of their own.
+        They may be less than the report, because providers add text of their own. But if the first request of a
+        thread (`is_first`) has a PDF, the rest of the report is the PDF's: its size is the least certain by far.
         """
         if call.usage is None or call.fidelity != Fidelity.WIRE:
             return
         composition = self._cumulated(call.model).composition_at(call.sent_head)
         features = reduce(plus, composition, NOTHING)
         calibration, report = self._whole_calibration(call.model), call.usage.input
-        if calibration.tokens(features._replace(image=0.0)) * _MAX_SHARE_LEFT > report >= _MIN_TOKENS_LEFT:
+        if calibration.tokens(features._replace(image=0.0, pages=0.0)) * _MAX_SHARE_LEFT > report >= _MIN_TOKENS_LEFT:
             return  # much of it was never read, so the report has no information about weights
         if calibration.tokens(features) > report > 0:
-            calibration.learn(features, call.usage.input, at_most=True)
+            calibration.learn(features, report, at_most=True)
+        elif is_first and features.pages and report:
+            calibration.learn(features, report)
 
     def _learn_carried(self, call: Call, forecast: Forecast, error: float) -> None:
         step, carried = forecast.step, self.carried(call.model)

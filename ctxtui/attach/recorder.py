@@ -22,6 +22,7 @@ from msgspec import Struct, field
 from ctxtui.attach.exchange_events import (
     AnswerBegun,
     AnswerBytes,
+    AnswerDecided,
     ExchangeEnded,
     ExchangeEvent,
     RequestBegun,
@@ -182,8 +183,8 @@ class Tapes:
             self._write_piece(exchange, event)
         elif isinstance(event, RequestDecided):
             self._write_sent(exchange, event)
-        elif isinstance(event, RequestHeld):
-            self._write(exchange, encode_line(x=event.exchange_id, at=event.at, held=event.why, until=event.until))
+        elif isinstance(event, RequestHeld | AnswerDecided):
+            self._write(exchange, _encode_hold(event))
         elif isinstance(event, SocketMessage):
             masked = exchange.mask.mask_text(event.text)
             self._write(
@@ -323,6 +324,12 @@ class Tapes:
             name, unused = self._in_use.popitem(last=False)
             self._waiting.pop(name, None)
             unused.close()
+
+
+def _encode_hold(event: RequestHeld | AnswerDecided) -> bytes:
+    if isinstance(event, RequestHeld):
+        return encode_line(x=event.exchange_id, at=event.at, held=event.why, until=event.until)
+    return encode_line(x=event.exchange_id, at=event.at, passed_on=dict(event.report))
 
 
 def _whole_characters(data: bytes) -> tuple[bytes, bytes]:

@@ -117,6 +117,7 @@ _FIGURES: Final = {
     "marked": int,
     "asks_aside": bool,
     "keeps_resumed": bool,
+    "reports_writes": bool,
     "read": float,
     "writes": dict,
 }

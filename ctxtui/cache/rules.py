@@ -55,8 +55,9 @@ class CacheRules(Struct, frozen=True, kw_only=True):
     `spare` count tokens; the `lives` of entries are seconds by name (``5m``), `life` is the default one; `retention` is
     seconds without use. `lookback` counts positions or breakpoints, `markers` is the most per request, `slots` the
     prompts held at once. `answers`: an answer is kept with its prompt. `settles`: writes sometimes become readable only
-    some calls later. `strips`: thinking of earlier turns is removed before the prompt is cached. `read` and `writes`
-    (by lifetime) are prices as multiples of fresh input. `sources` gives the source of each figure, by field name.
+    some calls later. `strips`: thinking of earlier turns is removed before the prompt is cached. `reports_writes`: a
+    report without a write says that nothing was written. `read` and `writes` (by lifetime) are prices as multiples of
+    fresh input. `sources` gives the source of each figure, by field name.
     """
 
     engine: str = "none"
@@ -77,6 +78,7 @@ class CacheRules(Struct, frozen=True, kw_only=True):
     marked: int = 2
     asks_aside: bool = False
     keeps_resumed: bool = False
+    reports_writes: bool = True
     read: float = 1.0
     writes: Mapping[str, float] = field(default_factory=dict)
     parameters: Mapping[str, tuple[Parameter, ...]] = field(default_factory=dict)

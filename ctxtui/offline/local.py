@@ -96,6 +96,7 @@ def rules(model: LocalModel, window: int) -> Gpt:
         window=window,
         max_output=window,
         reasons=False,
+        max_tokens=True,
         fixed=False,
         breakpoints=False,
         all_turns=True,

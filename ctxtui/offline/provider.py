@@ -148,11 +148,14 @@ class Provider:
     - `responses`, `items`: what the Responses API stores, by id.
     - `threads`: message threads of the Messages API.
     - `names`: makes ids.
+    - `strict_models`: models and output limits are checked; otherwise any are accepted, and an unknown model has the
+      rules of ``offline``.
     """
 
     clock: Clock = time.time
     seed: int = 0
     playback: Playback | Script | None = None
+    strict_models: bool = False
     limits: RateLimits = field(default_factory=RateLimits)
     ledger: UsageLedger = field(default_factory=UsageLedger)
     responses: dict[str, StoredResponse] = field(default_factory=dict)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from ctxtui.core.block import HEADER, NOT_RECORDED, TOOL, UNREADABLE, Block
-from ctxtui.core.block_content import BlockContent, read
+from ctxtui.core.block_content import BlockContent, Media, read
 from ctxtui.core.canonical import Json
 from ctxtui.tokens.features import NOTHING, Features
-from ctxtui.tokens.image import media_tokens
+from ctxtui.tokens.image import holds_pdf, media_tokens
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.openai_overhead import tool_tokens
 
@@ -38,20 +38,28 @@ def count_features(block: Block, count: Count, card: ModelCard) -> Features:
         return Features(text=text_tokens, messages=1, letters=_letters(content))
     if block.kind in _THINKING:
         return _count_thinking(block.value(), content, text_tokens, card)
-    image = (
-        sum([media_tokens(media, card.image, card.page_tokens) for media in content.media], 0.0)
-        if content.media
-        else 0.0
-    )
+    image, pages = _count_media(content.media, card) if content.media else (0.0, 0.0)
     if content.arguments:
         json = count(content.name) + count(content.arguments)
-        return Features(text=text_tokens, json=json, image=image, calls=1, letters=_letters(content))
+        return Features(text=text_tokens, json=json, image=image, calls=1, letters=_letters(content), pages=pages)
     if block.kind.endswith(("_result", "_output")):
         symbols = _count_symbols(content.text)
-        return Features(result=text_tokens, image=image, returns=1, symbols=symbols, letters=_letters(content))
-    return Features(
-        text=text_tokens, hidden=_beyond_envelope(content.hidden, card), image=image, letters=_letters(content)
-    )
+        letters = _letters(content)
+        return Features(result=text_tokens, image=image, returns=1, symbols=symbols, letters=letters, pages=pages)
+    hidden = _beyond_envelope(content.hidden, card)
+    return Features(text=text_tokens, hidden=hidden, image=image, letters=_letters(content), pages=pages)
+
+
+def _count_media(several: Sequence[Media], card: ModelCard) -> tuple[float, float]:
+    """Tokens of images, and of the pages of PDFs. A PDF that is only linked to counts with the images."""
+    image = pages = 0.0
+    for media in several:
+        tokens = media_tokens(media, card.image, card.page_tokens)
+        if holds_pdf(media):
+            pages += tokens
+        else:
+            image += tokens
+    return image, pages
 
 
 def _letters(content: BlockContent) -> float:

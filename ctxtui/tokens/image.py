@@ -200,9 +200,21 @@ UNKNOWN_SIZE: Final = (1092, 1092)
 _HEAD_CHARACTERS: Final = 512 * 1024
 """Base64 characters searched for an image's size; a JPEG may have a long preview first."""
 
+_SIGNATURE_CHARACTERS: Final = 8
+"""Base64 characters that hold the first bytes of a PDF."""
 _PAGE: Final = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _COUNT: Final = rb"/Type\s*/Pages\b[^>]{0,400}?/Count\s+(\d+)|/Count\s+(\d+)[^>]{0,400}?/Type\s*/Pages\b"
 _BYTES_PER_PAGE: Final = 50_000
+
+
+def is_pdf(media: Media) -> bool:
+    """Whether `media` is a PDF."""
+    return media.media_type == "application/pdf"
+
+
+def holds_pdf(media: Media) -> bool:
+    """Whether `media` is a PDF whose bytes are recorded, not only its address."""
+    return is_pdf(media) and _bytes(media.data[:_SIGNATURE_CHARACTERS]).startswith(b"%PDF")
 
 
 def media_tokens(media: Media, rule: ImageRule, page_tokens: int) -> int:
@@ -210,7 +222,7 @@ def media_tokens(media: Media, rule: ImageRule, page_tokens: int) -> int:
 
     An estimate if only an address is recorded.
     """
-    if media.media_type == "application/pdf":
+    if is_pdf(media):
         return pdf_pages(_bytes(media.data)) * page_tokens
     if media.media_type and not media.media_type.startswith("image/"):
         return 0

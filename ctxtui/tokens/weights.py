@@ -57,5 +57,5 @@ def is_exact(features: Features, weights: Weights) -> bool:
     True for plain text only, also in results: the rendering of calls, definitions, hidden thinking and images is
     not published.
     """
-    guessed = features.json or features.tools or features.thinking or features.hidden or features.image
-    return weights.exact and not guessed
+    guessed = features.json or features.tools or features.thinking or features.hidden
+    return weights.exact and not (guessed or features.image or features.pages)

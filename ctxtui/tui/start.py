@@ -123,7 +123,8 @@ def screen_commands() -> dict[str, tuple[type[Command], ...]]:
     while pages:
         page = pages.pop()
         pages += page.__subclasses__()
-        if page.commands and page.__module__.startswith(lists.__name__):
+        is_screen = page.__name__.endswith("Screen")  # other classes are bases of screens
+        if is_screen and page.commands and page.__module__.startswith(lists.__name__):
             name = getattr(page, "heading", "") or page.__name__.removesuffix("Screen").lower()
             commands_by_screen.setdefault(name, page.commands)
     return commands_by_screen

@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules, parse_rules, rules_from_options
 from ctxtui.services.attach.holding import APPLY, REFUSE, RELEASE, HoldGate
 from ctxtui.services.recordings.open import load
-from ctxtui.transcripts.kit.http_exchange.pair import TITLE, classify_side_call
+from ctxtui.transcripts.kit.http_exchange.pair import CLASSIFIER, TITLE, classify_side_call
 from tests.attach.raw import RawProvider, raw_provider
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -121,6 +122,15 @@ def test_codex_s_request_for_a_title_is_none_of_its_turns() -> None:
     # An answer that a program wants in a shape of its own is a turn.
     schema["properties"]["body"] = {"type": "string"}  # type: ignore[index]
     assert classify_side_call("/v1/responses", asked) == ""
+
+
+def test_gemini_cli_s_check_for_loops_is_none_of_its_turns() -> None:
+    path = "/v1beta/models/gemini-3-flash-preview:generateContent"
+    schema = {"type": "object", "properties": {"unproductive_state_confidence": {"type": "number"}}}
+    asked: dict[str, Any] = {"contents": [], "generationConfig": {"responseJsonSchema": schema}}
+    assert classify_side_call(path, asked) == CLASSIFIER
+    schema["properties"] = {"confidence": {"type": "number"}}
+    assert classify_side_call(path, asked) == ""
 
 
 async def test_side_calls_pass_and_rules_choose(tmp_path: Path) -> None:

@@ -42,7 +42,8 @@ def test_claude_code_by_variable_and_over_its_settings(tmp_path: Path) -> None:
     program, env = program_of(["claude"]), {"HOME": str(tmp_path)}
     assert program.upstreams(env, str(tmp_path)) == {"anthropic": "https://api.anthropic.com"}
     assert program.upstreams({**env, "ANTHROPIC_BASE_URL": "http://gw/x"}, "/") == {"anthropic": "http://gw/x"}
-    assert program.start_routed(HERE, ["-p"], env, str(tmp_path)) == (["-p"], {"ANTHROPIC_BASE_URL": HERE["anthropic"]})
+    led = program.start_routed(HERE, ["-p"], env, str(tmp_path))
+    assert led[:2] == (["-p"], {"ANTHROPIC_BASE_URL": HERE["anthropic"]})
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude" / "settings.json").write_text(json.dumps({"env": {"ANTHROPIC_BASE_URL": "http://set"}}))
     assert program.upstreams({**env, "ANTHROPIC_BASE_URL": "http://gw/x"}, "/") == {"anthropic": "http://set"}
@@ -93,7 +94,101 @@ def test_pi_by_an_extension_for_each_of_its_providers(tmp_path: Path) -> None:
     led = program.start_routed(HERE, ["-p", "x"], env, "/")
     assert led.arguments[0] == "--extension" and Path(led.arguments[1]).is_file() and led.arguments[2:] == ["-p", "x"]
     assert json.loads(led.env["CTXTUI_BASE_URLS"]) == HERE
-    assert program.start_routed(HERE, ["list"], env, "/") == (["list"], {})
+    assert program.start_routed(HERE, ["list"], env, "/")[:2] == (["list"], {})
+
+
+KIMI = """\
+default_model = "a"
+[providers.mine]
+type = "anthropic"
+base_url = "https://mine.example/v1/"  # a gateway
+[providers.kimi]
+type = "kimi"
+[models.a]
+provider = "mine"
+model = "m"
+[models.b]
+provider = "kimi"
+base_url = 'http://127.0.0.1:1/v1'
+"""
+
+
+def test_kimi_code_by_a_folder_of_links_to_its_own_with_other_addresses(tmp_path: Path) -> None:
+    program, home = program_of(["kimi"]), tmp_path / ".kimi-code"
+    env = {"HOME": str(tmp_path)}
+    before = program.start_routed({"kimi": "http://127.0.0.1:9/v1"}, ["-p"], env, "/")
+    assert before[:2] == (["-p"], {"KIMI_BASE_URL": "http://127.0.0.1:9/v1"}) and not home.exists()
+    home.mkdir()
+    (home / "config.toml").write_text(KIMI)
+    (home / "device_id").write_text("d")
+    urls = program.upstreams(env, "/")
+    assert (urls["mine"], urls["b"]) == ("https://mine.example/v1/", "http://127.0.0.1:1/v1")
+    led = program.start_routed({name: f"http://127.0.0.1:9/{name}" for name in urls}, ["-c"], env, "/")
+    folder = Path(led.env["KIMI_CODE_HOME"])
+    text = (folder / "config.toml").read_text()
+    assert (folder / "config.toml").stat().st_mode & 0o77 == 0 and led.arguments == ["-c"]
+    assert text == KIMI.replace("https://mine.example/v1/", "http://127.0.0.1:9/mine/").replace(
+        "http://127.0.0.1:1/v1", "http://127.0.0.1:9/b"
+    )
+    # What the client writes, replaces or adds is the user's own in the end.
+    (folder / "sessions" / "one").write_text("s")
+    assert (home / "sessions" / "one").read_text() == "s"
+    (folder / "device_id").unlink()
+    (folder / "device_id").write_text("new")
+    (folder / "added").mkdir()
+    (folder / "added" / "x").write_text("x")
+    (folder / "config.toml").write_text(text.replace('"a"', '"b"'))
+    led.end()
+    assert not folder.exists() and (home / "config.toml").read_text() == KIMI.replace('"a"', '"b"')
+    assert ((home / "device_id").read_text(), (home / "added" / "x").read_text()) == ("new", "x")
+
+
+CONTINUE = """\
+name: Mine
+models:
+  - name: one
+    provider: anthropic
+    model: claude-sonnet-5
+    # a comment
+    apiKey: any
+  - provider: openai
+    apiBase: "http://127.0.0.1:1/v1/" # here
+    name: two
+  -   name: three
+      provider: ollama
+      model: m
+      requestOptions:
+        headers: {a: b}
+      apiBase: http://127.0.0.1:2
+context:
+  - provider: code
+"""
+
+
+def test_continue_by_a_copy_of_its_file_with_other_addresses(tmp_path: Path) -> None:
+    program, env = program_of(["cn"]), {"HOME": str(tmp_path)}
+    assert program.start_routed({}, ["-p", "x"], env, "/")[:2] == (["-p", "x"], {})
+    file = tmp_path / ".continue" / "config.yaml"
+    file.parent.mkdir()
+    file.write_text(CONTINUE)
+    urls = program.upstreams(env, "/")
+    assert urls == {
+        "anthropic": "https://api.anthropic.com/v1/",
+        "openai": "http://127.0.0.1:1/v1/",
+        "ollama": "http://127.0.0.1:2",
+    }
+    led = program.start_routed({name: f"http://127.0.0.1:9/{name}" for name in urls}, ["-p", "x"], env, "/")
+    flag, copy, *rest = led.arguments
+    assert (flag, rest, led.env) == ("--config", ["-p", "x"], {}) and Path(copy).stat().st_mode & 0o77 == 0
+    changed = CONTINUE.replace("http://127.0.0.1:1/v1/", "http://127.0.0.1:9/openai/").replace(
+        "http://127.0.0.1:2", "http://127.0.0.1:9/ollama"
+    )
+    inserted = "provider: anthropic\n    apiBase: http://127.0.0.1:9/anthropic/\n"
+    assert Path(copy).read_text() == changed.replace("provider: anthropic\n", inserted)
+    led.end()
+    assert not Path(copy).exists() and file.read_text() == CONTINUE
+    # A file that the user names stays in force.
+    assert program.start_routed(urls, ["--config", "mine.yaml"], env, "/").arguments == ["--config", "mine.yaml"]
 
 
 def test_a_file_of_ones_own_is_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,10 +198,8 @@ def test_a_file_of_ones_own_is_a_program(tmp_path: Path, monkeypatch: pytest.Mon
     own.write_text('commands = ["bot"]\n[providers.house]\nusual = "https://llm.house"\nvariables = ["HOUSE_URL"]\n')
     program = program_of(["bot", "-x"])
     assert program.upstreams({"HOUSE_URL": "http://other"}, "/") == {"house": "http://other"}
-    assert program.start_routed({"house": "http://127.0.0.1:9"}, [], {}, "/") == (
-        [],
-        {"HOUSE_URL": "http://127.0.0.1:9"},
-    )
+    led = program.start_routed({"house": "http://127.0.0.1:9"}, [], {}, "/")
+    assert led[:2] == ([], {"HOUSE_URL": "http://127.0.0.1:9"})
     for text in ("x =", "colour = 1", 'own = "magic"', "[providers.a]", 'commands = "bot"', "providers = 3"):
         own.write_text(text)
         with pytest.raises(BadConfig) as told:

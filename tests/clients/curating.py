@@ -36,7 +36,7 @@ from ctxtui.services.recordings.open import load
 RESULT = re.compile(rb"RESULT-(\d+) line 1\b")
 """Begins what the N-th command that is run prints."""
 STAND_IN = "curated: result {} is not needed any more"
-_RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output")
+_RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output", "function_response")
 KINDS = (TRUNCATE, REPLACE, DROP)
 _KEPT = 3
 """Results that are left alone at the end of the context: the next edit is not always about the newest."""

@@ -6,6 +6,7 @@ import json
 
 from tests.clients.client import CURATED, RESUMED, Client, Command
 from tests.clients.lab import Lab
+from tests.clients.wire import Exchange
 
 _SETTINGS = {
     "security": {"auth": {"selectedType": "gemini-api-key"}},
@@ -25,6 +26,13 @@ def _said(text: str) -> str:
     return "" if text.startswith("<session_context>") else text
 
 
+def _checks_for_loops(one: Exchange) -> bool:
+    """Whether it asks, after thirty turns, if the conversation is in a loop. It may begin with a call, which Google
+    refuses (google-gemini/gemini-cli#11814).
+    """
+    return "unproductive_state_confidence" in json.dumps(one.request.get("generationConfig", {}))
+
+
 GEMINI_CLI = Client(
     name="gemini-cli",
     env={
@@ -39,5 +47,6 @@ GEMINI_CLI = Client(
     again=None,
     recordings="home/.gemini/tmp/*/chats/session-*.jsonl",
     spoken=_said,
+    aside=_checks_for_loops,
     lacks={CURATED: _NOT_WRITTEN, RESUMED: _NOT_WRITTEN},
 )

@@ -12,14 +12,15 @@ _DECODER = json.JSONDecoder()
 
 
 def pieces(body: str) -> list[str]:
-    """The pieces of a request of the Messages or the Responses API; joined by commas they are all of it."""
-    name = '"messages":[' if '"messages":[' in body else '"input":['
+    """The pieces of a request of the Messages, the Responses or Google's API; joined by commas they are all of it."""
+    name = next(name for name in ('"messages":[', '"contents":[', '"input":[') if name in body)
     start = body.index(name) + len(name)
     found, end = [body[:start]], start
     for item, begin, end in _items(body, start):
         text = body[begin:end]
-        if isinstance(item.get("content"), list) and item["content"] and '"content":[' in text and "role" in item:
-            inner = text.index('"content":[') + len('"content":[')
+        parts = next((key for key in ("content", "parts") if isinstance(item.get(key), list)), "")
+        if parts and item[parts] and f'"{parts}":[' in text and "role" in item:
+            inner = text.index(f'"{parts}":[') + len(f'"{parts}":[')
             found.append(text[:inner])
             last = inner
             for _, at, last in _items(text, inner):

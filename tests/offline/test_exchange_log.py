@@ -77,6 +77,7 @@ def test_the_log_opens_as_the_session_that_it_was(logging: RunningProvider) -> N
 
 
 def test_responses_and_what_is_refused(logging: RunningProvider) -> None:
+    logging.server.provider.strict_models = True
     with openai.OpenAI(api_key="any", base_url=logging.openai_url, max_retries=0) as client:
         responses_loop(client, "read a.txt", store=False)
         with pytest.raises(openai.BadRequestError):

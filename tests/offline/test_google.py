@@ -116,6 +116,13 @@ def test_contents_are_cached_under_a_name_until_they_expire(running: RunningProv
     assert status == 400 and b"min_total_token_count=1024" in raw
 
 
+def test_any_model_and_any_output_limit(running: RunningProvider) -> None:
+    body = said("x") | {"generationConfig": {"maxOutputTokens": 10**6}}
+    for model in ("gemma-9", MODEL):
+        status, raw = call(running, f"/v1beta/models/{model}:generateContent", body, key="k")
+        assert (status, json.loads(raw)["modelVersion"]) == (200, model)
+
+
 @pytest.mark.parametrize(
     ("path", "body", "key", "status", "told", "words"),
     [
@@ -129,6 +136,7 @@ def test_contents_are_cached_under_a_name_until_they_expire(running: RunningProv
 def test_refusals_have_googles_shape(
     running: RunningProvider, path: str, body: Any, key: str, status: int, told: str, words: str
 ) -> None:
+    running.server.provider.strict_models = True
     got, raw = call(running, path, body, key=key)
     error = json.loads(raw)["error"]
     assert (got, error["code"], error["status"]) == (status, status, told) and words in error["message"]

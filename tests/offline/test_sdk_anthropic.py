@@ -101,7 +101,28 @@ def test_the_bytes_that_were_sent(claude: anthropic.Anthropic, running: RunningP
     assert running.server.seen[-1].body == raw
 
 
+def test_any_model_and_any_output_limit(claude: anthropic.Anthropic, running: RunningProvider) -> None:
+    for model, most in (("kimi-for-coding", 10**6), ("claude-haiku-4-5", 10**6), ("offline", 2**40)):
+        # The SDK itself refuses so many tokens without a time limit.
+        answer = claude.with_options(timeout=60).messages.with_raw_response.create(
+            model=model, max_tokens=most, messages=HELLO, extra_body={"thinking": {"type": "disabled"}}
+        )
+        simulated = {"claude-haiku-4-5": "simulating claude-haiku-4-5"}.get(model, "offline")
+        assert answer.headers["x-ctxtui-offline"] == simulated
+        assert answer.parse().stop_reason == "end_turn"
+    assert claude.models.retrieve("kimi-for-coding").id == "kimi-for-coding"
+    # An unknown model takes what others of its time do.
+    sampled = {"temperature": 0.6, "thinking": {"type": "disabled"}}
+    old = {"anthropic-version": "2023-06-01"}
+    claude.messages.create(model="kimi-x", max_tokens=9, messages=HELLO, extra_body=sampled, extra_headers=old)
+    with pytest.raises(anthropic.BadRequestError, match="deprecated"):
+        claude.messages.create(model="offline", max_tokens=9, messages=HELLO, extra_body=sampled, extra_headers=old)
+
+
 def test_errors(claude: anthropic.Anthropic, running: RunningProvider) -> None:
+    running.server.provider.strict_models = True
+    with pytest.raises(anthropic.BadRequestError, match="max_tokens: 900000 >"):
+        claude.with_options(timeout=60).messages.create(model="offline", max_tokens=900_000, messages=HELLO)
     with pytest.raises(anthropic.BadRequestError) as caught:
         claude.messages.create(model="offline", max_tokens=5, messages=[])
     assert caught.value.request_id and caught.value.request_id.startswith("req_")

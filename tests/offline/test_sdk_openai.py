@@ -172,7 +172,19 @@ def test_reasoning_of_earlier_turns(gpt: openai.OpenAI) -> None:
     )
 
 
+def test_any_model_and_any_output_limit(gpt: openai.OpenAI) -> None:
+    for model in ("qwen3-coder-plus", "gpt-5.6", "gpt-4.1"):
+        said = gpt.chat.completions.create(model=model, messages=HELLO, max_tokens=10**6)
+        assert (said.model, said.choices[0].finish_reason) == (model, "stop")
+        told = gpt.responses.create(model=model, input="hello", max_output_tokens=10**6)
+        assert (told.model, told.status) == (model, "completed")
+    assert gpt.models.retrieve("qwen3-coder-plus").id == "qwen3-coder-plus"
+
+
 def test_errors(gpt: openai.OpenAI, running: RunningProvider) -> None:
+    running.server.provider.strict_models = True
+    with pytest.raises(openai.BadRequestError, match="max_completion_tokens"):
+        gpt.chat.completions.create(model="gpt-5.6", messages=HELLO, max_tokens=100)
     with pytest.raises(openai.BadRequestError) as caught:
         gpt.chat.completions.create(model="offline", messages=[{"role": "tool", "tool_call_id": "x", "content": "y"}])
     assert caught.value.param == "messages.[0].role"

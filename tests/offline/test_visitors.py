@@ -7,6 +7,8 @@ import http.client
 import json
 import os
 import signal
+import socket
+import struct
 import subprocess
 import threading
 import time
@@ -155,7 +157,7 @@ def test_many_choices_of_a_long_answer_share_what_may_be_said() -> None:
 def test_a_model_says_no_more_than_it_can() -> None:
     for path, name in (("/v1/chat/completions", "max_completion_tokens"), ("/v1/responses", "max_output_tokens")):
         raw = json.dumps(CALLS[path](model="gpt-5.6", **{name: 10_000_000})).encode()
-        got = serve(ROUTES[path], Provider(clock=SetClock()), raw, KEY)
+        got = serve(ROUTES[path], Provider(clock=SetClock(), strict_models=True), raw, KEY)
         assert isinstance(got, Refusal) and "is too large: 10000000" in got.message
 
 
@@ -289,3 +291,33 @@ def _post(url: str, body: dict[str, Any]) -> None:
         link.getresponse().read()
     except (OSError, http.client.HTTPException):
         return
+
+
+@pytest.mark.parametrize("reset", [False, True])
+def test_a_client_that_goes_away_prints_no_traceback(tmp_path: Path, reset: bool) -> None:
+    """In the middle of a stream, of a WebSocket, before an answer: each time the connection ends or is reset."""
+    with process(tmp_path, "--pace", "400") as (running, url):
+        where = urlsplit(url)
+        body = json.dumps(said("say 2000 words") | {"max_tokens": 9000, "stream": True}).encode()
+        head = "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nx-api-key: any\r\n"
+        post = f"{head}anthropic-version: 2026-10-21\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
+        upgrade = "GET /v1/responses HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer any\r\nupgrade: websocket\r\n"
+        upgrade += (
+            "connection: Upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: MDAwMDAwMDAwMDAwMDAwMA==\r\n\r\n"
+        )
+        frame = json.dumps({"type": "response.create", "model": "offline", "input": "say 2000 words"}).encode()
+        framed = bytes([0x81, 0x80 | len(frame)]) + bytes(4) + frame
+        for sent, looks in ((post, b"message_start"), (post, b""), (upgrade.encode() + framed, b"output_text.delta")):
+            with socket.create_connection((where.hostname or "", where.port or 0)) as link:
+                link.sendall(sent)
+                got = b""
+                while looks not in got:
+                    got += link.recv(4096)
+                if reset:
+                    link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        with socket.create_connection((where.hostname or "", where.port or 0)) as link:
+            link.sendall(post.replace(b"2000", b"20  "))
+            while b"message_stop" not in got:
+                got += link.recv(4096)
+        running.terminate()
+        assert running.communicate()[1] == b"ctxtui: offline provider stopped\n"

@@ -120,7 +120,10 @@ def test_pages_of_a_pdf(data: bytes, pages: int) -> None:
 def test_a_document_costs_its_pages(count: Count, table: ModelTable) -> None:
     data = base(b"%PDF-1.4 <</Type /Page >> <</Type/Page>>")
     source = {"type": "base64", "media_type": "application/pdf", "data": data}
-    assert of({"type": "document", "source": source}, count, table).image == 2 * table.card(CLAUDE).page_tokens
+    assert of({"type": "document", "source": source}, count, table).pages == 2 * table.card(CLAUDE).page_tokens
+    # Where only an address is recorded, its size says nothing about other PDFs.
+    linked = of({"type": "document", "source": {"type": "url", "url": "https://x.test/a.pdf"}}, count, table)
+    assert linked.pages == 0
 
 
 JSON = st.recursive(

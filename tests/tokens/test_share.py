@@ -12,6 +12,7 @@ WHOLE = st.builds(
     result=st.integers(0, 10**6).map(float),
     json=st.integers(0, 999).map(float),
     image=st.floats(0, 5000),
+    pages=st.floats(0, 5000),
     calls=st.sampled_from([0.0, 1.0]),
     letters=st.integers(0, 10**6).map(lambda n: n / 4),
     **dict.fromkeys(

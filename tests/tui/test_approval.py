@@ -207,7 +207,7 @@ def test_what_cannot_be_seen_is_shown() -> None:
 
 def test_a_file_too_long_to_be_shown_says_so() -> None:
     made = lines(None, b"x\n" * 30_000)
-    assert len(made) == live_text.MAX_LINES + 1 and "10,000 more lines are not shown here" in made[-1]
+    assert len(made) == live_text.MAX_LINES + 1 and "10,000 more lines are not shown:" in made[-1]
     assert "more than 20,000 more lines" in lines(None, b"x\n" * 60_000)[-1]
     assert lines(None, b"") == [" (nothing)"] and lines(b"a\n", b"a\n")
 

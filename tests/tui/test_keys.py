@@ -92,38 +92,41 @@ ONE_MEANING = {
     ),
     "/": ("find, filter", {"filter sessions", "filter the list", "search"}),
     "$": ("money", {"money: total, misses, by tool", "stats of all sessions"}),
-    "S": ("order", {"order by next column", "order by size or place", "sort by next column"}),
+    "S": ("order", {"order by next column", "sort by size or position", "sort by next column"}),
     "^e": ("write to a file", {"export session", "write context to a file"}),
-    "esc": ("leave", {"close what is open", "leave"}),
+    "esc": ("leave", {"close or clear", "leave"}),
     "space": ("mark", {"mark block", "show or hide curve"}),
     "b": ("breakpoint", {"cache breakpoint", "place its breakpoints"}),
-    "w": ("when", {"calls since", "when to apply"}),
+    "w": ("when", {"calls of a period", "when to apply"}),
     "u": ("undo", {"take edit back", "undo edit"}),
     "z": ("changes only, or all", {"edits only or all rows", "whole blocks or changes only"}),
-    "!": ("advice", {"advice: what would help", "seek the best"}),
+    "!": ("advice", {"advice: what would help", "find the best"}),
     "^s": ("summary by a model", {"better summary", "summary by a model"}),
     "]": ("the next one", {"next call", "next compaction", "next miss"}),
     "y": ("copy", {"copy block", "copy command line", "copy request"}),
-    "o": ("open it elsewhere", {"open block in pager", "request in pager", "show in transcript", "show the other one"}),
+    "o": (
+        "open it elsewhere",
+        {"open block in pager", "request in pager", "show in transcript", "go to the other copy"},
+    ),
     "P": ("the call before", {"call before the compaction", "diff of the two requests", "diff with the call before"}),
     "[": ("the one before", {"previous call", "previous compaction", "previous miss"}),
     "n": ("next hit or difference", {"next difference", "next hit"}),
     "N": ("previous hit or difference", {"previous difference", "previous hit"}),
-    "f": ("talk from here", {"go on from the call before", "talk from here"}),
-    "i": ("enter the prompt", {"answer for the tool that waits", "settings of policy", "talk"}),
+    "f": ("talk from here", {"chat from the call before", "talk from here"}),
+    "i": ("enter the prompt", {"answer a permission request", "settings of policy", "talk"}),
     "tab": (
         "the other view",
         {
             "all sentences, or the chart",
             "lost or kept",
             "next tab",
-            "rows by something else",
-            "tools of MCP servers, or all tools",
+            "next grouping",
+            "only MCP tools, or all tools",
             "whole request or difference",
         },
     ),
     "A": ("all of it", {"mark all that could go", "stage all that is safe", "stage its edits"}),
-    "shift+tab": ("the other view", {"previous tab", "rows by the one before"}),
+    "shift+tab": ("the other view", {"previous tab", "previous grouping"}),
 }
 """Keys that do the same for several kinds of thing, and what that is."""
 
@@ -180,7 +183,7 @@ def test_every_key_that_the_table_names_is_one_of_today() -> None:
 
 
 def test_a_key_that_moved_says_where_it_is() -> None:
-    assert describe_moved_key("J") == "jot a note on block: palette (^p)" and describe_moved_key("d") == ""
+    assert describe_moved_key("J") == "write a note on block: palette (^p)" and describe_moved_key("d") == ""
 
 
 def test_the_help_names_about_fifty_keys() -> None:

@@ -103,7 +103,7 @@ async def test_what_waits_for_expiry_is_seen_to_wait_and_leaves_with_the_first_r
         await until(pilot, lambda: "1 waits for expiry in 5:00" in shown(screen))
         clock.advance(301)
         screen._tick()
-        await until(pilot, lambda: "1 waits for expiry: it came" in shown(screen))
+        await until(pilot, lambda: "1 waits for expiry: reached" in shown(screen))
         await say(screen, pilot, "and now?")
         assert LARGE not in last(running) and read(screen) == 0
         assert not overlay.waiting and len(overlay.applied) == 1

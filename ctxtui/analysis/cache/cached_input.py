@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.miss_cause import CHANGED_REQUEST, NO_CAUSE, MissCause, cause_in_record
+from ctxtui.analysis.cache.write_reports import WriteReports
 from ctxtui.analysis.money.resent import Resent, ResentTracker
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.cache.rules import CacheRules
@@ -111,6 +112,7 @@ class CachedInputs:
         self._reported: dict[str, Call] = {}
         self._life: dict[str, float] = {}
         self._reads: set[str] = set()
+        self._writes = WriteReports()
 
     def add_call(self, call: Call) -> CachedInput:
         """Add the next call of the session and return its cached input."""
@@ -127,6 +129,7 @@ class CachedInputs:
         self._last[call.thread] = call
         if call.usage is not None:
             self._reported[call.thread] = call
+            self._writes.add(call)
             if call.usage.cache_read:
                 self._reads.add(call.model)
         return cached
@@ -137,7 +140,11 @@ class CachedInputs:
         pause = call.started - last.started if call.started is not None and last.started is not None else None
         inferred = resent.kept if call.usage is not None and not call.usage.has_cache else None
         cached = (
-            was.input if inferred is not None else self._cached_tokens(was, call, resent, rules) if was.has_cache else 0
+            was.input
+            if inferred is not None
+            else self._cached_tokens(before, was, call, resent, rules)
+            if was.has_cache
+            else 0
         )
         expected, lives = min(cached, resent.tokens), cache_lifetime(rules, life)
         if rules.mechanism.keeps_every_prefix:
@@ -155,15 +162,14 @@ class CachedInputs:
             inferred=inferred,
         )
 
-    def _cached_tokens(self, was: Usage, call: Call, resent: Resent, rules: CacheRules) -> int:
-        """Tokens that a call with the usage `was` left in the cache.
+    def _cached_tokens(self, before: Call, was: Usage, call: Call, resent: Resent, rules: CacheRules) -> int:
+        """Tokens that the call `before`, with the usage `was`, left in the cache.
 
         If the provider reports writes, they are its reads and writes. Otherwise all of its input counts, once anything
         was read. It also counts if resent input had changed and the provider is known to keep every prefix.
         """
-        cached = was.cache_read + was.cache_write
         if was.cache_write or call.provider == "anthropic" or rules.mechanism.writes_at_markers:
-            return cached
+            return self._writes.cached_after(before, rules)
         assert call.usage is not None
         proven = was.cache_read or call.usage.cache_read or call.model in self._reads
         return was.input if proven or (rules.is_known and resent.changed) else 0

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ctxtui.analysis.cache.write_reports import WriteReports
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.cache.explain import SentRequest
 from ctxtui.cache.markers import Markers, read_markers_on
@@ -124,6 +125,7 @@ class CachePrompts:
         self._lengths: dict[tuple[str, str], Lengths] = {}
         self._marked: dict[str, Markers] = {}
         self._assumed: dict[str, list[tuple[int, float, int]]] = {}
+        self._writes = WriteReports()
 
     def weigher(self, call: Call) -> Callable[[Features], float]:
         """Return a function from features to tokens of the call's model, as learnt so far."""
@@ -265,7 +267,8 @@ class CachePrompts:
         if first:
             lengths.set_front(round(usage.input - self._count_blocks(call, call.sent_head)))
         marked = rules.mechanism.writes_at_markers
-        cached_tokens = usage.cache_read + usage.cache_write if marked else usage.input
+        self._writes.add(call)
+        cached_tokens = self._writes.cached_after(call, rules) if marked else usage.input
         if not cached_tokens:
             return False
         recorded_markers = self._recorded_markers(call, rules)

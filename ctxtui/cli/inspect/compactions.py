@@ -56,7 +56,7 @@ def compactions(context: click.Context, name: str, thread: str, every: bool, as_
                 "title": description.title or loaded.name,
                 "count": len(compaction_list),
                 "read_again_tokens": sum(compaction.again_tokens for compaction in compaction_list),
-                "compactions": [_compaction_json(compaction, session.tree) for compaction in compaction_list],
+                "compactions": [compaction_json(compaction, session.tree) for compaction in compaction_list],
             }
         )
         return
@@ -69,23 +69,29 @@ def _lines(session: Session, compaction_list: list[Compaction], thread: str, eve
     room = width()
     calls = sum(len(ids) for id_, ids in session.order.items() if thread in ("", id_))
     yield views.summary(compaction_list, thread, calls)
-    for index, compaction in enumerate(compaction_list):
-        yield from rule(
-            "Σ" + plain(views.title(compaction_list, index)), "" if compaction.thread == "main" else compaction.thread
-        )
-        yield views.heads(room)
-        yield from map(list, views.bars_of(compaction, room))
-        yield from map(list, views.sentences(compaction))
-        rows = views.facts(compaction)
-        shown = rows if every else rows[:MAX_FACTS]
-        if rows:
-            yield from rule("lost", plain(views.listed_counts(compaction, views.LOST)))
-            yield from table_lines(views.TABLE, shown, room)
-        if len(shown) < len(rows):
-            yield [Span(f"   and {len(rows) - len(shown):,} more; --all prints them", "dim")]
+    for index in range(len(compaction_list)):
+        yield from compaction_lines(compaction_list, index, every, room)
 
 
-def _compaction_json(compaction: Compaction, tree: Tree) -> dict[str, Any]:
+def compaction_lines(compaction_list: list[Compaction], index: int, every: bool, room: int) -> Iterator[list[Span]]:
+    """The lines about one compaction of these: the context before and after, and the lost facts."""
+    compaction = compaction_list[index]
+    yield from rule(
+        "Σ" + plain(views.title(compaction_list, index)), "" if compaction.thread == "main" else compaction.thread
+    )
+    yield views.heads(room)
+    yield from map(list, views.bars_of(compaction, room))
+    yield from map(list, views.sentences(compaction))
+    rows = views.facts(compaction)
+    shown = rows if every else rows[:MAX_FACTS]
+    if rows:
+        yield from rule("lost", plain(views.listed_counts(compaction, views.LOST)))
+        yield from table_lines(views.TABLE, shown, room)
+    if len(shown) < len(rows):
+        yield [Span(f"   and {len(rows) - len(shown):,} more; --all prints them", "dim")]
+
+
+def compaction_json(compaction: Compaction, tree: Tree) -> dict[str, Any]:
     return {
         **members(compaction, "thread call=number trigger? at"),
         "before": _figures(compaction.before),

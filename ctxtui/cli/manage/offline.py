@@ -69,6 +69,9 @@ KINDS = ("ollama", "lm-studio", "llama.cpp", "vllm")
     help="Write requests and answers, keys masked, to a HAR file in DIR, which ctxtui can open.",
 )
 @click.option("--no-websocket", is_flag=True, help="Answer WebSocket requests with 426, so that Codex uses HTTP.")
+@click.option(
+    "--strict-models", is_flag=True, help="Refuse unknown models, and output limits that a model does not have."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Do not print a line for each request.")
 @click.option("--json", "as_json", is_flag=True, help="Print the addresses as JSON (schema_version 1).")
 @click.pass_context
@@ -86,6 +89,7 @@ def offline(
     seed: int,
     folder: Path | None,
     no_websocket: bool,
+    strict_models: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -95,7 +99,9 @@ def offline(
         raise click.UsageError("--thread needs --play", context)
     if script is not None and play is not None:
         raise click.UsageError("--play and --script exclude each other", context)
-    provider = Provider(seed=seed, limits=RateLimits(requests=rpm, enforced=True) if rpm else RateLimits())
+    provider = Provider(
+        seed=seed, strict_models=strict_models, limits=RateLimits(requests=rpm, enforced=True) if rpm else RateLimits()
+    )
     provider.playback = _load_answers(context, play, thread, script)
     simulated_faults = Faults([parse(fault) for fault in faults], seed)
     local = Local(kind.replace("-", " "), (LocalModel(window=window or WINDOW),)) if kind else None

@@ -15,7 +15,7 @@ from ctxtui.core.canonical import Json, dump_text
 from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, ModelAnswer, Thought, Words, limit_answer
 from ctxtui.offline.anthropic import message_threads
 from ctxtui.offline.anthropic.context_edits import apply_edits, map_blocks
-from ctxtui.offline.anthropic.models import OFFLINE, Claude, claude
+from ctxtui.offline.anthropic.models import Claude, claude
 from ctxtui.offline.anthropic.thinking import CONTROLS, CheckedThinking, check_thinking, signature
 from ctxtui.offline.anthropic.validate import SAFEGUARD, VERSIONS, refusals
 from ctxtui.offline.conversation import read_task
@@ -23,6 +23,7 @@ from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, named_event, nam
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.provider import Provider
+from ctxtui.offline.simulated_models import is_simulated
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
 from ctxtui.wire.grammar import ANTHROPIC
 
@@ -177,7 +178,8 @@ def find_refusals(provider: Provider, request: ApiRequest, counting: bool = Fals
     expanded = _expand_thread(provider, request)
     if isinstance(expanded, Refusal):
         return [expanded]
-    return refusals(expanded.body, version=version, betas=betas_of(request), counting=counting)
+    betas, strict = betas_of(request), provider.strict_models
+    return refusals(expanded.body, version=version, betas=betas, counting=counting, strict=strict)
 
 
 def _expand_thread(provider: Provider, request: ApiRequest) -> ApiRequest | Refusal:
@@ -250,7 +252,7 @@ def messages(provider: Provider, request: ApiRequest) -> Reply | Refusal:
 
 
 def _prepare(provider: Provider, request: ApiRequest) -> PreparedRequest:
-    model = claude(request.model)
+    model = claude(request.model, provider.strict_models)
     assert model is not None
     checked = check_thinking(request.body, model, betas_of(request))
     dropped = checked.dropped
@@ -297,5 +299,5 @@ def _answer_options(request: ApiRequest, model: Claude) -> AnswerOptions:
         parallel=choice.get("disable_parallel_tool_use") is not True,
         thinks=thinking.get("type") in ("adaptive", "enabled") or (not thinking and model.thinks),
         schema=form.get("schema"),
-        simulated_model="" if request.model == OFFLINE else request.model,
+        simulated_model=request.model if is_simulated(request.model) else "",
     )

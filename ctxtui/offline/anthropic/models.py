@@ -7,6 +7,7 @@ from functools import cache
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.usage_ledger import card
@@ -31,6 +32,9 @@ KNOWN: Final = tuple(
 _NAME: Final = re.compile(r"claude-(opus|sonnet|haiku|fable|mythos)-(\d)(?:-(\d))?$")
 _ALWAYS: Final = ("fable", "mythos")
 """Lines of models that always think."""
+_KINDS_OF_THINKING: Final = ("adaptive", "enabled", "disabled", "between_tools")
+ANY_OUTPUT: Final = 2**63
+"""The output limit, in tokens, where any `max_tokens` is accepted: the answers stay as short."""
 EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
 
 
@@ -68,8 +72,19 @@ class Claude(Struct, frozen=True):
 
 
 @cache
-def claude(model: str) -> Claude | None:
-    """The rules of `model` in any of its spellings; None for an unknown model."""
+def claude(model: str, strict: bool = True) -> Claude | None:
+    """The rules of `model` in any of its spellings; None for an unknown model.
+
+    Without `strict` an unknown model has the rules of `OFFLINE`, with every kind of thinking and sampling, and no
+    model has an output limit.
+    """
+    if not strict:
+        known = claude(model)
+        stand_in = known or claude(OFFLINE)
+        assert stand_in is not None
+        if known is None:
+            stand_in = replace(stand_in, id=model, thinking=_KINDS_OF_THINKING, prefill=True, sampling=True)
+        return replace(stand_in, max_output=ANY_OUTPUT)
     plain = STAND_IN if model == OFFLINE else plain_id(model)
     named = _NAME.match(plain.removesuffix("-0"))
     if named is None or named.group() not in KNOWN:
@@ -121,13 +136,16 @@ def anthropic_models() -> Json:
     return {"data": [anthropic_model(id_) for id_ in ids], "has_more": False, "first_id": ids[0], "last_id": ids[-1]}
 
 
-def anthropic_model(id_: str) -> dict[str, Json] | None:
-    """One model; None for an unknown id. The release date is unknown here: an epoch value."""
-    model = claude(id_)
-    if model is None:
+def anthropic_model(id_: str, strict: bool = True) -> dict[str, Json] | None:
+    """One model; None for an unknown id if `strict`. The release date is unknown here: an epoch value."""
+    known = claude(id_)
+    model = known or claude(OFFLINE)
+    if model is None or (known is None and strict):
         return None
     if id_ == OFFLINE:
         name = "ctxtui offline (no model)"
+    elif known is None:
+        name = f"{id_} (ctxtui offline, no model)"
     else:
         version = ".".join(str(number) for number in model.version if number)
         name = f"Claude {model.line.capitalize()} {version} (simulated offline)"
@@ -137,7 +155,7 @@ def anthropic_model(id_: str) -> dict[str, Json] | None:
         "display_name": name,
         "created_at": "1970-01-01T00:00:00Z",
         "lifecycle": "active",
-        "line": None if id_ == OFFLINE else model.line,
+        "line": None if id_ == OFFLINE or known is None else model.line,
         "max_input_tokens": model.window,
         "max_tokens": model.max_output,
         "deprecated_at": None,

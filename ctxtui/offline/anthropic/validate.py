@@ -53,16 +53,17 @@ Parts = Sequence[tuple[Path, Body]]
 
 
 def refusals(
-    body: Json, *, version: str = NEW_VERSION, betas: Collection[str] = (), counting: bool = False
+    body: Json, *, version: str = NEW_VERSION, betas: Collection[str] = (), counting: bool = False, strict: bool = True
 ) -> list[Refusal]:
     """All reasons to refuse `body`, a request's JSON value; empty if it is valid.
 
     `version` is the ``anthropic-version`` header, `betas` are the names in ``anthropic-beta``. `counting`: the request
     is for a token count. The provider reports only the first reason. If fields are wrong, nothing else is checked.
+    Without `strict` any model and any ``max_tokens`` are accepted.
     """
     if not isinstance(body, dict):
         return [Refusal("Input should be a valid dictionary", rule="wrong type")]
-    model = claude(str(body.get("model")))
+    model = claude(str(body.get("model")), strict)
     errors = list(_shape_refusals(body, version, betas, counting, model))
     if errors:
         return errors

@@ -67,11 +67,11 @@ def merged(body: Mapping[str, Json], cached: CachedContent | None) -> dict[str, 
     return {**body_members, **cached.held, "contents": contents}
 
 
-def create_refused(_: Provider, request: ApiRequest) -> list[Refusal]:
+def create_refused(provider: Provider, request: ApiRequest) -> list[Refusal]:
     """The reasons to refuse a request to cache contents."""
     value = camel(request.body)
     refusals = [*shape_refusals(value, CACHED, ()), *content_refusals(members(value))]
-    if not refusals and gemini(_model_name(value)) is None:
+    if not refusals and gemini(_model_name(value), provider.strict_models) is None:
         refusals = [
             Refusal(f"models/{_model_name(value)} is not found for API version v1beta.", 404, rule="unknown model")
         ]
@@ -86,7 +86,7 @@ def create(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """Cache the contents of a request."""
     value = dict(members(camel(request.body)))
     model = _model_name(value)
-    rules = gemini(model)
+    rules = gemini(model, provider.strict_models)
     assert rules is not None
     contents: dict[str, Json] = {key: value[key] for key in _HELD if key in value}
     weighed = provider.ledger.weigh(GOOGLE, canonical.dumps({"contents": [], **contents}), model)

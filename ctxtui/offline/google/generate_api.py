@@ -16,7 +16,6 @@ from ctxtui.core import canonical
 from ctxtui.core.block import make
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, Words, limit_answer
-from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
 from ctxtui.offline.google import cached_contents
@@ -25,6 +24,7 @@ from ctxtui.offline.google.validate import camel, refusals, shape_refusals
 from ctxtui.offline.json_shape import clamp, fields, members, rows
 from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.provider import Provider
+from ctxtui.offline.simulated_models import is_simulated
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
 from ctxtui.wire.google_parts import part_kind
 from ctxtui.wire.grammar import GOOGLE
@@ -66,7 +66,7 @@ def error(refusal: Refusal, _request_id: str) -> Json:
 
 def refused(provider: Provider, request: ApiRequest, target: Target) -> list[Refusal]:
     """The reasons to refuse a request for an answer."""
-    model = gemini(target.model)
+    model = gemini(target.model, provider.strict_models)
     if model is None:
         return [_refuse_unknown_model(target.model)]
     cached = cached_contents.named(provider, request.body)
@@ -87,7 +87,7 @@ def _refuse_unknown_model(model: str) -> Refusal:
 
 def generate(provider: Provider, request: ApiRequest, target: Target) -> Reply | Refusal:
     """Answer a request."""
-    model = gemini(target.model)
+    model = gemini(target.model, provider.strict_models)
     assert model is not None
     cached = cached_contents.named(provider, request.body)
     assert not isinstance(cached, Refusal)
@@ -150,7 +150,7 @@ def _answer_options(config: dict[str, Json], choice: dict[str, Json], model: Gem
         may_call=choice.get("mode") != "NONE",
         thinks=model.thinks and thinking.get("thinkingBudget") != 0,
         schema=form,
-        simulated_model="" if model.id == OFFLINE else model.id,
+        simulated_model=model.id if is_simulated(model.id) else "",
     )
 
 

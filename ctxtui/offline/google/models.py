@@ -7,9 +7,10 @@ from functools import cache
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json
-from ctxtui.offline.anthropic.models import OFFLINE
+from ctxtui.offline.anthropic.models import ANY_OUTPUT, OFFLINE
 from ctxtui.offline.usage_ledger import card
 
 KNOWN: Final = (
@@ -42,8 +43,15 @@ class Gemini(Struct, frozen=True):
 
 
 @cache
-def gemini(model: str) -> Gemini | None:
-    """Return the rules of `model`; None if there is no such model."""
+def gemini(model: str, strict: bool = True) -> Gemini | None:
+    """Return the rules of `model`; None if there is no such model.
+
+    Without `strict` an unknown model has the rules of `OFFLINE`, and no model has an output limit.
+    """
+    if not strict:
+        rules = gemini(model) or gemini(OFFLINE)
+        assert rules is not None
+        return replace(rules, id=model, max_output=ANY_OUTPUT)
     match = _NAME.fullmatch(model)
     if model != OFFLINE and match is None:
         return None
@@ -60,7 +68,7 @@ def list_models() -> Json:
 
 def describe_model(id_: str) -> dict[str, Json]:
     """Return the answer of ``models.get``."""
-    rules = gemini(id_)
+    rules = gemini(id_) or gemini(OFFLINE)
     assert rules is not None
     return {
         "name": f"models/{id_}",

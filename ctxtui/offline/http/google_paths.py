@@ -55,10 +55,10 @@ def is_google(request: web.Request) -> bool:
     return any(name.lower().startswith("x-goog-") for name in request.headers)
 
 
-def google_model(request: web.Request) -> web.Response:
+def google_model(request: web.Request, strict: bool) -> web.Response:
     """Describe the model that a path names by its id."""
     name = request.match_info["id"]
-    if gemini(name) is None:
+    if gemini(name, strict) is None:
         return _refusal_response(
             Refusal(f"models/{name} is not found for API version v1beta.", 404, rule="unknown model")
         )
@@ -75,7 +75,7 @@ def add_google(app: web.Application, provider: Provider, post: Post) -> None:
         return json_response(list_models())
 
     async def model(request: web.Request) -> web.StreamResponse:
-        return google_model(request)
+        return google_model(request, provider.strict_models)
 
     async def create_cached(request: web.Request) -> web.StreamResponse:
         route = ServedRoute(

@@ -34,6 +34,7 @@ from ctxtui.offline.local import Local, add_listings, local_routes
 from ctxtui.offline.openai.models import openai_model, openai_models
 from ctxtui.offline.openai.validate_responses import items_of
 from ctxtui.offline.provider import Provider
+from ctxtui.offline.simulated_models import is_simulated
 
 _NO_NAME: Final = frozenset("@/\\?# \t,")
 """Characters that are invalid in a host name: they make it ambiguous."""
@@ -88,6 +89,17 @@ def locals_only(on_refused: Callable[[str, Refusal], object]) -> Middleware:
     return guard
 
 
+@web.middleware
+async def end_for_gone_client(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """End a request whose client disconnected. aiohttp would print a traceback."""
+    try:
+        return await handler(request)
+    except ConnectionResetError:
+        return web.Response(status=_CLIENT_GONE)
+
+
+_CLIENT_GONE: Final = 499
+"""A status that no one receives."""
 _MAX_CLOCK_SHIFT_S: Final = 10 * 365 * 86_400
 """Maximum seconds by which the clock may be moved in all."""
 
@@ -197,7 +209,7 @@ class Server(Struct):
         """The web application; it serves this machine only, unless `anyone` is set."""
         logging = [logging_to(self.log, self.provider.now)] if self.log else []
         guard = [] if anyone else [locals_only(lambda path, why: self._add_seen(path, b"", why, None))]
-        app = web.Application(client_max_size=_MAX_BODY_BYTES, middlewares=[*guard, *logging])
+        app = web.Application(client_max_size=_MAX_BODY_BYTES, middlewares=[end_for_gone_client, *guard, *logging])
         for path, route in (local_routes(self.local) if self.local else ROUTES).items():
             app.router.add_post(path, partial(self._serve_post, path, route))
         add_control(app, self.provider, self.faults)
@@ -223,8 +235,9 @@ class Server(Struct):
         id_ = self.provider.names.new("req_011C", 20)
         response_headers = {route.id_header: id_, MARK_HEADER: OFFLINE, **_make_headers(route, begun)}
         if not isinstance(reply, Refusal):
-            model = members(reply.body).get("model") or members(reply.body).get("modelVersion") or OFFLINE
-            response_headers |= {**reply.headers, MARK_HEADER: OFFLINE if model == OFFLINE else f"simulating {model}"}
+            model = str(members(reply.body).get("model") or members(reply.body).get("modelVersion") or OFFLINE)
+            mark = f"simulating {model}" if is_simulated(model) else OFFLINE
+            response_headers |= {**reply.headers, MARK_HEADER: mark}
             return await send(request, reply, response_headers, fault, self.pace)
         if reply.status == 429:
             wait = fault.seconds if fault is not None else float(reply.rule.rpartition(" ")[2])
@@ -312,9 +325,9 @@ class Server(Struct):
 
     async def _describe_model(self, request: web.Request) -> web.StreamResponse:
         if is_google(request):
-            return google_model(request)
+            return google_model(request, self.provider.strict_models)
         id_, anthropic = request.match_info["id"], _is_anthropic(request)
-        description = anthropic_model(id_) if anthropic else openai_model(id_)
+        description = (anthropic_model if anthropic else openai_model)(id_, self.provider.strict_models)
         if description is not None:
             return json_response(description)
         message = f"model: {id_}" if anthropic else f"The model '{id_}' does not exist"

@@ -13,7 +13,6 @@ from ctxtui.core import canonical
 from ctxtui.core.block import from_part
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, limit_answer
-from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, data_event, pieces
 from ctxtui.offline.json_shape import clamp, members, rows
@@ -22,6 +21,7 @@ from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_chat import refusals
 from ctxtui.offline.openai.validate_fields import MAX_CHOICES
 from ctxtui.offline.provider import Provider
+from ctxtui.offline.simulated_models import is_simulated
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
 from ctxtui.wire.grammar import CHAT
 
@@ -40,14 +40,14 @@ _BROKEN: Final = {
 }
 
 
-def find_refusals(_: Provider, request: ApiRequest) -> list[Refusal]:
+def find_refusals(provider: Provider, request: ApiRequest) -> list[Refusal]:
     """The reasons to refuse the request."""
-    return refusals(request.body)
+    return refusals(request.body, strict=provider.strict_models)
 
 
 def completions(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a completion."""
-    model = gpt(request.model)
+    model = gpt(request.model, provider.strict_models)
     assert model is not None
     weighed = provider.ledger.weigh(CHAT, request.raw, request.model)
     if weighed.tokens > model.window:
@@ -122,7 +122,7 @@ def _answer_options(request: ApiRequest, model: Gpt) -> AnswerOptions:
         parallel=body.get("parallel_tool_calls") is not False,
         thinks=model.reasons and body.get("reasoning_effort") != "none",
         schema=form,
-        simulated_model="" if request.model == OFFLINE else request.model,
+        simulated_model=request.model if is_simulated(request.model) else "",
     )
 
 

@@ -7,9 +7,10 @@ from functools import cache
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json
-from ctxtui.offline.anthropic.models import OFFLINE
+from ctxtui.offline.anthropic.models import ANY_OUTPUT, OFFLINE
 from ctxtui.offline.usage_ledger import card
 from ctxtui.tokens.models import plain_id
 
@@ -37,7 +38,8 @@ class Gpt(Struct, frozen=True):
     """Rules of one model.
 
     - `window`, `max_output`: tokens.
-    - `reasons`: it thinks before it answers, and takes ``max_completion_tokens`` only.
+    - `reasons`: it thinks before it answers.
+    - `max_tokens`: it takes this older parameter, too.
     - `fixed`: it accepts only temperature 1.
     - `breakpoints`: it caches at breakpoints (5.6 and later).
     - `all_turns`: reasoning of earlier turns stays in the context.
@@ -48,6 +50,7 @@ class Gpt(Struct, frozen=True):
     window: int
     max_output: int
     reasons: bool
+    max_tokens: bool
     fixed: bool
     breakpoints: bool
     all_turns: bool
@@ -55,8 +58,17 @@ class Gpt(Struct, frozen=True):
 
 
 @cache
-def gpt(model: str) -> Gpt | None:
-    """The rules of `model` in any of its spellings; None for an unknown model."""
+def gpt(model: str, strict: bool = True) -> Gpt | None:
+    """The rules of `model` in any of its spellings; None for an unknown model.
+
+    Without `strict` an unknown model has the rules of `OFFLINE`, and no model has an output limit or refuses
+    ``max_tokens``.
+    """
+    if not strict:
+        known = gpt(model)
+        stand_in = known or gpt(OFFLINE)
+        assert stand_in is not None
+        return replace(stand_in, id=known.id if known else model, max_output=ANY_OUTPUT, max_tokens=True)
     plain = STAND_IN if model == OFFLINE else plain_id(model)
     if not _NAME.match(plain):
         return None
@@ -64,11 +76,13 @@ def gpt(model: str) -> Gpt | None:
     version = (int(match[1]), int(match[2] or 0)) if match else (0, 0)
     series = plain.startswith("o")
     facts = card(OFFLINE if model == OFFLINE else plain)
+    reasons = series or (version >= (5, 0) and "chat" not in plain) or plain.startswith("codex")
     return Gpt(
         id=plain,
         window=facts.window or 128_000,
         max_output=facts.max_output or MAX_OUTPUT,
-        reasons=series or (version >= (5, 0) and "chat" not in plain) or plain.startswith("codex"),
+        reasons=reasons,
+        max_tokens=not reasons,
         fixed=series or (version == (5, 0) and "chat" not in plain),
         breakpoints=version >= (5, 6),
         all_turns=version >= (5, 6),
@@ -81,9 +95,9 @@ def openai_models() -> Json:
     return {"object": "list", "data": [openai_model(id_) for id_ in (OFFLINE, *KNOWN)]}
 
 
-def openai_model(id_: str) -> dict[str, Json] | None:
-    """One model; None if the id is not listed."""
-    if id_ not in (OFFLINE, *KNOWN):
+def openai_model(id_: str, strict: bool = True) -> dict[str, Json] | None:
+    """One model; None if `strict` and the id is not listed."""
+    if strict and id_ not in (OFFLINE, *KNOWN):
         return None
-    owner = "ctxtui" if id_ == OFFLINE else "ctxtui-simulated"
+    owner = "ctxtui-simulated" if id_ in KNOWN else "ctxtui"
     return {"id": id_, "object": "model", "created": 0, "owned_by": owner}

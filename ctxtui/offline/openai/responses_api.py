@@ -14,7 +14,6 @@ from ctxtui.core import canonical
 from ctxtui.core.block import from_part
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, Words, limit_answer
-from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.conversation import ScriptTask, find_namespace, read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, StoredResponse, named_event, named_events, pieces
 from ctxtui.offline.json_shape import members, rows
@@ -23,6 +22,7 @@ from ctxtui.offline.openai.cipher import decrypt, encrypt
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_responses import items_of, kind_of, refusals
 from ctxtui.offline.provider import Provider
+from ctxtui.offline.simulated_models import is_simulated
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
 from ctxtui.wire.grammar import RESPONSES
 
@@ -179,18 +179,25 @@ def find_refusals(provider: Provider, request: ApiRequest, counting: bool = Fals
         return [Refusal(message, 404, param="conversation", rule="conversation")]
     items = previous.items if previous else None
     by_socket = request.socket_responses is not None
-    return refusals(request.body, before=items, stored=provider.items, counting=counting, by_socket=by_socket)
+    return refusals(
+        request.body,
+        before=items,
+        stored=provider.items,
+        counting=counting,
+        by_socket=by_socket,
+        strict=provider.strict_models,
+    )
 
 
 def input_tokens(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a token count."""
-    weighed, _ = read_input(provider, request, _model_rules(request))
+    weighed, _ = read_input(provider, request, _model_rules(provider, request))
     return Reply(body={"object": "response.input_tokens", "input_tokens": weighed.tokens})
 
 
 def create(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a response."""
-    model = _model_rules(request)
+    model = _model_rules(provider, request)
     weighed, removed = read_input(provider, request, model)
     if weighed.tokens > model.window:
         message = "Your input exceeds the context window of this model. Please adjust your input and try again."
@@ -235,8 +242,8 @@ def _empty_reply(provider: Provider, request: ApiRequest, now: float) -> Reply:
     return Reply(body=response, events=named_events(events(response)), headers=provider.limits.openai_headers(now))
 
 
-def _model_rules(request: ApiRequest) -> Gpt:
-    model = gpt(request.model)
+def _model_rules(provider: Provider, request: ApiRequest) -> Gpt:
+    model = gpt(request.model, provider.strict_models)
     assert model is not None
     return model
 
@@ -258,7 +265,7 @@ def _answer_options(request: ApiRequest, model: Gpt) -> AnswerOptions:
         parallel=body.get("parallel_tool_calls") is not False,
         thinks=model.reasons and members(body.get("reasoning")).get("effort") != "none",
         schema=form.get("schema") or ({"type": "object"} if form.get("type") == "json_object" else None),
-        simulated_model="" if request.model == OFFLINE else request.model,
+        simulated_model=request.model if is_simulated(request.model) else "",
     )
 
 

@@ -170,10 +170,11 @@ _FIELDS: Final = (
 _STOPS: Final = 4
 
 
-def refusals(body: Json) -> list[Refusal]:
+def refusals(body: Json, *, strict: bool = True) -> list[Refusal]:
     """All reasons to refuse `body`, a request's JSON value; empty if it is valid.
 
-    The provider reports only the first one. If fields are wrong, nothing else is checked.
+    The provider reports only the first one. If fields are wrong, nothing else is checked. Without `strict` any model
+    and any ``max_tokens`` are accepted.
     """
     if not isinstance(body, dict):
         return [Refusal("We could not parse the JSON body of your request.", rule="no object")]
@@ -182,7 +183,7 @@ def refusals(body: Json) -> list[Refusal]:
     errors = [describe_fault(fault) for fault in faults(body, _FIELDS)]
     if errors:
         return errors
-    model = gpt(body["model"])
+    model = gpt(body["model"], strict)
     if model is None:
         reason = f"The model `{body['model']}` does not exist or you do not have access to it."
         return [Refusal(reason, 404, code="model_not_found", rule="unknown model")]
@@ -199,7 +200,7 @@ def _parameter_refusals(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusa
     for key in ("max_tokens", "max_completion_tokens"):
         yield from large_output(key, body.get(key), model.max_output)
     if body.get("max_tokens") is not None:
-        if model.reasons:
+        if not model.max_tokens:
             yield unsupported("max_tokens", "max_completion_tokens")
         elif body.get("max_completion_tokens") is not None:
             message = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."

@@ -295,6 +295,7 @@ def refusals(
     stored: Mapping[str, Mapping[str, Json]] | None = None,
     counting: bool = False,
     by_socket: bool = False,
+    strict: bool = True,
 ) -> list[Refusal]:
     """All reasons to refuse `body`, a request's JSON value; empty if it is valid.
 
@@ -304,6 +305,7 @@ def refusals(
     - `by_socket`: it is a WebSocket frame.
 
     The provider reports only the first refusal. If fields are wrong, nothing else is checked.
+    Without `strict` any model and any ``max_output_tokens`` are accepted.
     """
     if not isinstance(body, dict):
         return [Refusal("We could not parse the JSON body of your request.", rule="no object")]
@@ -311,7 +313,7 @@ def refusals(
     errors = [describe_fault(fault) for fault in faults(body, fields)]
     if errors:
         return errors
-    model = gpt(body["model"])
+    model = gpt(body["model"], strict)
     if model is None:
         message = f"The requested model '{body['model']}' does not exist."
         return [Refusal(message, param="model", code="model_not_found", rule="unknown model")]

@@ -30,6 +30,7 @@ class HoldRules(Struct, frozen=True, kw_only=True):
     - `pattern`: it is found in the body.
     - `secret`: a block has a secret that was not there before.
     - `repeats`: the same calls got the same answers so often in a row; 0: off.
+    - `compaction`: it is the answer to a request with which the client compacts its history.
     """
 
     each: bool = False
@@ -39,9 +40,11 @@ class HoldRules(Struct, frozen=True, kw_only=True):
     pattern: re.Pattern[bytes] | None = None
     secret: bool = False
     repeats: int = 0
+    compaction: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.each or self.tokens or self.pattern or self.needs_forecast or self.needs_blocks)
+        by_content = self.pattern or self.needs_blocks or self.compaction
+        return bool(self.each or self.tokens or self.needs_forecast or by_content)
 
     @property
     def needs_blocks(self) -> bool:
@@ -79,6 +82,7 @@ class HoldRules(Struct, frozen=True, kw_only=True):
         descriptions_ += ["on a foretold miss"] if self.miss else []
         descriptions_ += ["on a secret"] if self.secret else []
         descriptions_ += [f"on {self.repeats} repeats"] if self.repeats else []
+        descriptions_ += ["on a compaction"] if self.compaction else []
         return tuple(
             descriptions_ + ([f"with {self.pattern.pattern.decode('utf-8', 'replace')}"] if self.pattern else [])
         )
@@ -106,6 +110,8 @@ def parse_rules(text: str) -> dict[str, Any]:
             options["miss"] = True
         elif part in ("secret", "on a secret"):
             options["secret"] = True
+        elif part in ("compaction", "on a compaction"):
+            options["compaction"] = True
         elif repeats := REPEATS_RULE.fullmatch(part):
             options["repeats"] = int(repeats[1])
         elif part != "off":
@@ -115,7 +121,7 @@ def parse_rules(text: str) -> dict[str, Any]:
 
 
 RULES_SPELLED: Final = SEPARATOR.join(
-    ("each", "over $0.5", "over 100k", "miss", "secret", "3 repeats", "with REGEX", "off")
+    ("each", "over $0.5", "over 100k", "miss", "secret", "3 repeats", "compaction", "with REGEX", "off")
 )
 """Examples of the syntax of rules."""
 
@@ -139,6 +145,7 @@ def rules_from_options(options: Mapping[str, Any]) -> HoldRules:
             pattern=re.compile(pattern.encode()) if pattern else None,
             secret=bool(options.get("secret")),
             repeats=max(0, int(options.get("repeats") or 0)),
+            compaction=bool(options.get("compaction")),
         )
     except re.error as error:
         raise BadConfig(f"{pattern!r} is no regular expression: {error}") from None

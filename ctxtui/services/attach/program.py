@@ -12,11 +12,16 @@ Urls = Mapping[str, str]
 """Provider's name -> base URL."""
 
 
+def _nothing() -> None:
+    return None
+
+
 class Started(NamedTuple):
-    """Arguments and additional variables for starting a program."""
+    """Arguments and additional variables for starting a program; `end` is called when it has ended."""
 
     arguments: list[str]
     env: dict[str, str]
+    end: Callable[[], None] = _nothing
 
 
 class ProgramProvider(Struct, frozen=True, kw_only=True):
@@ -96,7 +101,7 @@ class Program(Struct, frozen=True, kw_only=True):
     def start_relayed(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
         """The same as `start_routed`, bypassing any proxy."""
         start = self.start_routed(urls, arguments, env, cwd)
-        return Started(start.arguments, bypass_proxies(env) | start.env)
+        return start._replace(env=bypass_proxies(env) | start.env)
 
     def proxy_variables(self, proxy: str, bundle: str, hosts: Collection[str], env: Env) -> dict[str, str]:
         """Variables that send its requests to `hosts` through `proxy` and make it trust the file `bundle`."""

@@ -188,6 +188,7 @@ class RelayedProgram:
     gate: HoldGate = field(init=False)
     control: Control = field(init=False)
     _routing: Routing = field(init=False)
+    _started: Started = field(init=False)
     _has_run: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -261,11 +262,11 @@ class RelayedProgram:
         self.fork = ForkGate(self.gate, self.answers) if self.answers is not None else None
         routing = ProxyRouting if self.forward else BaseUrlRouting
         self._routing = routing(self.program, self.env, self.recorder, self.fork or self.gate, upstreams)
-        started = await self._routing.begin(list(self.command[1:]), self.cwd)
+        self._started = await self._routing.begin(list(self.command[1:]), self.cwd)
         self.urls = dict(self._routing.urls)
         sys.setswitchinterval(SWITCH_INTERVAL)
         edits.load_ahead()
-        return started
+        return self._started
 
     def _recorded_names(self) -> list[str]:
         return [path.name for path in self.recorder.files]
@@ -273,6 +274,7 @@ class RelayedProgram:
     async def close(self) -> None:
         """End the relays and write the rest of the recording."""
         await self._routing.close()
+        self._started.end()
         await self.control.close()
         self.gate.close()
         await asyncio.to_thread(self.recorder.close)

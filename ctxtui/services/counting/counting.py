@@ -158,7 +158,7 @@ class Counter:
         return {**new, **(self.labels.unsaved() if self.labels else {})}
 
 
-FORMULAS: Final = 3
+FORMULAS: Final = 4
 """Version of `count_features`: raised when it counts differently, so that older cached counts are ignored."""
 
 

@@ -226,7 +226,7 @@ def describe_unrecorded(tokens: int, low: int, high: int, attached: int = 0, put
         *(
             (
                 f"Re-attached: about {attached:,} tokens that the client sent again after the compaction (files it had "
-                "read, lists, reminders), of which nothing is recorded.",
+                "read, lists, reminders). The recording does not contain them.",
             )
             if attached
             else ()
@@ -235,7 +235,7 @@ def describe_unrecorded(tokens: int, low: int, high: int, attached: int = 0, put
     if put_in:
         sentences = (
             f"{kind}: about {tokens:,} tokens ({low:,} to {high:,}), {put_in}.",
-            "Inferred from this call's report: its input less the blocks of the request.",
+            "Inferred from this call's report: its input minus the blocks of the request.",
         )
     lines: list[Spans] = [[Span(line, "dim")] for line in sentences]
     return Content(iter(lines), len(lines))

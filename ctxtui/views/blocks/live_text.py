@@ -116,7 +116,7 @@ def render_file_change(before: bytes | None, after: bytes, room: int) -> list[Sp
     hidden = sum(1 for _ in islice(source, MAX_LINES)) if len(lines) == MAX_LINES else 0
     if hidden:
         more = f"{hidden:,} more lines" if hidden < MAX_LINES else f"more than {MAX_LINES:,} more lines"
-        lines.append([Span(f" {more} are not shown here: allow it only if you trust them unseen", "warn bold")])
+        lines.append([Span(f" {more} are not shown: do not allow it unless you trust them", "warn bold")])
     if not lines:
         lines.append([Span(" (nothing)" if not after else " (no changes)", "faint")])
     return lines

@@ -39,7 +39,7 @@ def explain_context(composition: Composition) -> dict[str, str]:
         )
     for part in composition.parts:
         if part.category < NOT_RECORDED:
-            change = f", {numbers.signed(part.change)} since the call before" if part.change else ""
+            change = f", {numbers.signed(part.change)} since the previous call" if part.change else ""
             key = f" `{part.sign.key}` shows these blocks in full, then hides them." if part.sign.key else ""
             share = _share_of(part.tokens, composition.total)
             if composition.after is not None and part.after is not None:
@@ -73,14 +73,12 @@ def explain_this_call(this_call: ThisCall) -> dict[str, str]:
             f"{least}{answer.tokens:,} tokens of output.{_price_per_million(answer.usd, answer.tokens)}"
         )
         if answer.partial:
-            explanations["answer"] += (
-                " Reported at its beginning only: its words and signs on record are that many tokens."
-            )
+            explanations["answer"] += " Only its beginning was reported: the tokens are counted from the recorded text."
     if this_call.total is not None and lines_by_name:
         money = [(line.name, line.usd) for line in this_call.lines if line.usd]
         if money:
             terms = " + ".join(f"{numbers.money(usd)} {name}" for name, usd in money)
-            least = " That is the least: the answer is reported in part." if this_call.partial else ""
+            least = " This is a minimum: the answer was only partly reported." if this_call.partial else ""
             explanations["cost"] = explanations["this call"] = f"{numbers.money(this_call.total)} = {terms}.{least}"
         if this_call.uncached:
             saved = 1 - this_call.total / this_call.uncached
@@ -91,7 +89,7 @@ def explain_this_call(this_call: ThisCall) -> dict[str, str]:
 
 
 def _price_per_million(usd: float | None, tokens: int) -> str:
-    return f" {numbers.money(usd)}: ${1e6 * usd / tokens:,.2f} for a million." if usd and tokens else ""
+    return f" {numbers.money(usd)}: ${1e6 * usd / tokens:,.2f} per million." if usd and tokens else ""
 
 
 def explain_header(header: Header) -> dict[str, str]:
@@ -125,7 +123,7 @@ def explain_next_call(coming: NextCallForecast, header: Header | None = None) ->
     """Explain the pane of the next call, with the forecast accuracy so far from `header`."""
     parts = (("read", coming.read), ("write", coming.write), ("fresh", coming.fresh))
     whole = " + ".join(f"{tokens:,} {name}" for name, tokens in parts)
-    input_sum = f"{whole} = {coming.input:,} tokens, in nine of ten cases between {coming.lo:,} and {coming.hi:,}."
+    input_sum = f"{whole} = {coming.input:,} tokens; 90 % interval {coming.lo:,} to {coming.hi:,}."
     explanations = {name: input_sum for name, _ in parts}
     right, of = header.record if header is not None else (0, 0)
     if of:
@@ -146,7 +144,7 @@ def explain_staged(pane: StagedPane) -> dict[str, str]:
     if request is not None:
         share = f", {100 * request.whole / usable:.0f} % of {usable:,} usable" if usable else ""
         beyond = f" {'+' if request.beyond >= 0 else '−'} {abs(request.beyond):,} residual" if request.beyond else ""
-        parts = f"{request.whole:,} = {request.body:,} of blocks + {request.client:,} that the client adds{beyond}"
+        parts = f"{request.whole:,} = {request.body:,} of blocks + {request.client:,} added by the client{beyond}"
         explanations["frees"] = f"The next call has {parts}{share}."
     if pane.known:
         explanations["breaks"] = f"{pane.broken:,} cached tokens become unreadable if this is applied now."

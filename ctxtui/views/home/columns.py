@@ -224,7 +224,7 @@ def _age(row: HomeRow, room: int) -> Span:
 
 def _sum_of_calls(row: HomeRow) -> str:
     s = row.summary
-    copies = f" {numbers.many(s.copied, 'more call')} in it ctxtui copied from another session." if s.copied else ""
+    copies = f" ctxtui copied {numbers.many(s.copied, 'more call')} from another session." if s.copied else ""
     return f"{_calls(s)}{copies}"
 
 
@@ -247,16 +247,12 @@ def _sum_of_full(row: HomeRow) -> str:
     s = row.summary
     if _window_tokens(s) == s.peak_tokens or not s.usable:
         return _sum_of_peak(row)
-    return f"It runs: now {sums.share(s.last_tokens, s.usable, ' that are usable')}"
+    return f"Running: {sums.share(s.last_tokens, s.usable, ' that are usable')}"
 
 
 def _sum_of_age(row: HomeRow) -> str:
     left = row.summary.expires - row.now
-    return (
-        f"It runs; what its last call left in the cache expires in {_format_remaining(left)}."
-        if row.summary.runs and left > 0
-        else ""
-    )
+    return f"Running; its cached prefix expires in {_format_remaining(left)}." if row.summary.runs and left > 0 else ""
 
 
 def _sum_of_tokens(row: HomeRow) -> str:
@@ -283,13 +279,11 @@ def _sum_of_cost(row: HomeRow) -> str:
     if s.unpriced:
         sentences.append(f"{s.unpriced:,} of {s.calls:,} calls have no price.")
     if s.partial:
-        sentences.append(
-            f"{s.partial:,} of {s.calls:,} answers are not reported in full: what is known of them counts."
-        )
+        sentences.append(f"{s.partial:,} of {s.calls:,} answers are only partly reported: the known part is counted.")
     dearest = sorted(s.by_category, key=lambda part: -part[1])[:2]
     if whole and dearest:
         named = " and ".join(f"{numbers.money(usd)} by {name.replace('_', ' ')}" for name, usd in dearest)
-        sentences.append(f"Most of it: {named}.")
+        sentences.append(f"Largest parts: {named}.")
     return " ".join(sentences) or sums.rate(whole, s.total_tokens)
 
 

@@ -230,7 +230,9 @@ def _axis_top(tokens: float) -> float:
 def _texts(s: SessionSummary, room: int, home: str) -> list[Spans]:
     out: list[Spans] = []
     if s.refused:
-        out.append(_text_line(Span("✗", "crit"), f"ends refused, `ctxtui repair` mends it: {s.refused}", "warn", room))
+        out.append(
+            _text_line(Span("✗", "crit"), f"would be refused (`ctxtui repair` fixes it): {s.refused}", "warn", room)
+        )
     if s.sentence:
         out.append(_text_line(Span("▼" if s.misses else " ", "crit"), s.sentence, "ink", room))
     if s.first_user_text:

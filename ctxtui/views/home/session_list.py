@@ -95,6 +95,6 @@ def arrange(
             entries += [Group(name if group == HERE else group, note), *members]
     places = tuple(sought)
     if places and not (words or groups[HERE] or groups[ELSEWHERE]):
-        more = SessionsSought("any other", "ctxtui PATH opens a file; ctxtui doctor checks these places")
-        entries += [Group("no recorded session on this machine", "looked for those of"), *places, more]
+        more = SessionsSought("other clients", "ctxtui PATH opens a file; ctxtui doctor checks these places")
+        entries += [Group("no recorded session on this machine", "ctxtui looked here"), *places, more]
     return tuple(entries)

@@ -12,8 +12,8 @@ from ctxtui.views.text.span import Span, Spans, cropped
 
 _KEYS: Final = (
     ("⏎", "send"),
-    ("^o", "hold the request, to look at it before it is sent"),
-    ("esc", "to the panes: what the model will read, and edits of it"),
+    ("^o", "hold the next request, to inspect it before it is sent"),
+    ("esc", "go to the panes: see and edit what the model will read"),
     ("f1", "all keys"),
 )
 MAX_TEXT_WIDTH: Final = 100
@@ -80,8 +80,8 @@ def _price(start: ChatStart) -> str:
         return "free: it runs on this machine"
     if start.usd is not None:
         read, written = (f"${usd:,.2f}" for usd in start.usd)
-        return f"costs {read} a million tokens read, {written} written (list price)"
-    return "costs: no list price is known" if start.priced else "costs: looked up"
+        return f"costs {read} per million input tokens, {written} output (list price)"
+    return "price: no list price is known" if start.priced else "price: being looked up"
 
 
 def _destination(start: ChatStart, room: int) -> tuple[str, str]:
@@ -103,10 +103,10 @@ def _paragraphs(start: ChatStart) -> Iterator[str]:
         yield window + why
     if start.offline:
         yield (
-            "It follows rules, calls the tools you name (read a file, list a folder, find, search) and says what they "
-            "gave. With ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY set, or a local server running, a model "
+            "It follows rules, calls the tools you name (read a file, list a folder, find, search) and repeats their "
+            "results. With ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY set, or a local server running, a model "
             "answers."
         )
     folder = safe_text.one_line(start.folder, 200)
-    yield f"Its tools work in {folder} and nowhere else; before they write you see what, and are asked."
-    yield "The chat is kept in ctxtui's own database; `h` lists it with all others."
+    yield f"Its tools work in {folder} only; you see and confirm every write."
+    yield "The chat is stored in ctxtui's database; `h` lists all sessions."

@@ -220,5 +220,5 @@ def headroom(limits: Sequence[RateLimit], now: float) -> Spans:
     if tightest is None:
         return []
     left = f"{tightest.what.replace('-', ' ')} {100 * tightest.share:.0f} % left"
-    until = f", whole in {max(0, tightest.reset - now):.0f} s" if tightest.reset is not None else ""
+    until = f", resets in {max(0, tightest.reset - now):.0f} s" if tightest.reset is not None else ""
     return [Span(f"{left}{until}  ", "warn" if tightest.share < WARN_BELOW_SHARE else "dim")]

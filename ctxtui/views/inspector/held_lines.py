@@ -17,11 +17,11 @@ WRITING: Final[Spans] = (Span(" ‖ ", "warn bold"), Span("your answer instead o
 DECIDES: Final[Spans] = (Span("^o", "accent bold"), Span(" decides", "dim"))
 LATER: Final[Spans] = (
     Span("‖ ", "warn"),
-    Span("held: d drops, t cuts, s summarizes, a applies; then ", "dim"),
+    Span("held: d drop, t truncate, s summarize, a apply; then ", "dim"),
     *DECIDES,
 )
 OUTCOMES: Final[Mapping[str, Spans]] = {
-    "release": (Span("● ", "ok"), Span("sent as the program made it", "dim")),
+    "release": (Span("● ", "ok"), Span("sent unchanged", "dim")),
     "apply": (Span("● ", "ok"), Span("sent with the applied edits", "dim")),
     "answer": (Span("● ", "ok"), Span("the program got your answer; nothing was sent", "dim")),
     "more": (Span("‖ ", "warn"), Span("ten more minutes: pings keep the program waiting", "dim")),

@@ -106,7 +106,7 @@ def _parse_categories(words: Iterable[str]) -> PromptCommand:
         bare = word.lstrip("-!")
         name = bare if bare in _NAMES else next((n for n in _NAMES if n.startswith(bare) and len(bare) > 2), "")
         if not name:
-            return ParseError(f"{word!r} is none of: {HINT}")
+            return ParseError(f"{word!r} is not one of: {HINT}")
         (hidden if bare != word else shown).add(_NAMES[name])
     if shown and hidden:
         return Show(frozenset(shown - hidden))

@@ -50,7 +50,7 @@ def from_growth(growth: Growth, window: ContextWindow | None = None, here: int =
 def explain_scale(chart: StackedChart) -> str:
     """Explanation of the axis labels."""
     most = max((sum(max(0, n) for n in part.values()) for part in chart.parts), default=0)
-    return f"Tokens of context at that height; the fullest of {len(chart.parts):,} calls has {most:,}."
+    return f"Tokens of context at this height; the largest of {len(chart.parts):,} calls has {most:,}."
 
 
 def sign_of(name: str) -> Sign:

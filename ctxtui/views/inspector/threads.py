@@ -165,8 +165,8 @@ def table(current: str) -> Table[ThreadNode]:
 
 
 def _calls(row: ThreadNode) -> str:
-    begins = f", begun after call {row.since:,} of the line that started it" if row.since else ""
-    return f"{row.calls:,} call{'' if row.calls == 1 else 's'} of this line of context{begins}."
+    begins = f", started after call {row.since:,} of its parent thread" if row.since else ""
+    return f"{row.calls:,} call{'' if row.calls == 1 else 's'} of this thread{begins}."
 
 
 def _context(row: ThreadNode) -> str:
@@ -179,11 +179,11 @@ def _sent(row: ThreadNode) -> str:
     if row.sent is None:
         return ""
     if row.sent and not row.calls:
-        return f"{row.sent:,} tokens of input; in how many calls is not recorded."
+        return f"{row.sent:,} tokens of input; the number of calls is not recorded."
     text = f"{row.sent:,} tokens of input in {numbers.many(row.calls, 'call')}"
     if not row.sent:
         return f"{text}."
-    answered = f"; they answered {row.answered:,}" if row.answered else ""
+    answered = f"; output {row.answered:,}" if row.answered else ""
     return f"{text}, {row.sent // row.calls:,} each on average{answered}."
 
 

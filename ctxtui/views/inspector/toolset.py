@@ -66,7 +66,7 @@ def server_label(name: str, source: str) -> str:
     """A server's name on screen: ``mcp github``; ``built-in`` if `source` names its servers."""
     if name:
         return f"mcp {safe_text.one_line(name, 60)}"
-    return "built-in" if source in PREFIXING_CLIENTS else "no server named"
+    return "built-in" if source in PREFIXING_CLIENTS else "no MCP server"
 
 
 def lines(tools: Toolset, room: int) -> Iterable[list[Span]]:
@@ -112,14 +112,14 @@ def explain_tokens(row: ListRow) -> str:
         return "Its definition is not recorded."
     if isinstance(row, ToolServer):
         return sums.addition(row.tokens, "tokens", [tool.tokens for tool in row.tools if tool.tokens], "tools")
-    return f"{row.tokens:,} tokens of every call of this context that has it."
+    return f"{row.tokens:,} tokens in every call that sends it."
 
 
 def explain_calls(row: ListRow) -> str:
     """Explain a server's calls as the sum of its tools."""
     if isinstance(row, ToolServer):
         return sums.addition(row.calls, "calls", [tool.calls for tool in row.tools if tool.calls], "tools")
-    return f"{row.calls:,} times up to the call that is shown."
+    return f"{row.calls:,} times up to this call."
 
 
 def rows(servers: Sequence[ToolServer]) -> list[ListRow]:

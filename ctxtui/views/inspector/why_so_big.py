@@ -139,7 +139,7 @@ def _format_group(group: HeavyGroup) -> str:
 
 def _cut(facts: WhySoBig, *, full: bool) -> list[Span]:
     if facts.anew:
-        return [Span(" · ", "faint"), Span(facts.key, "accent bold"), Span(" looking again", "dim")]
+        return [Span(" · ", "faint"), Span(facts.key, "accent bold"), Span(" searching", "dim")]
     if facts.cut is None or not facts.frees:
         return []
     names = safe_text.one_line(" + ".join(name.replace("_", " ") for name in facts.cut.names), 48) if full else "safe"

@@ -35,6 +35,7 @@ def title(compactions: Sequence[Compaction], index: int) -> list[Span]:
     trigger = f" · {compaction.trigger}" if compaction.trigger else ""
     at = f" · {numbers.clock(datetime.fromtimestamp(compaction.at, UTC).astimezone())}" if compaction.at else ""
     index_text = f"{index + 1} of {len(compactions)} · " if len(compactions) > 1 else ""
+    index_text += "held, " if compaction.is_held else ""
     return [
         Span(f" {index_text}", "dim"),
         Span(f"before call {compaction.number:,}", "ink bold"),
@@ -122,11 +123,12 @@ def sentences(compaction: Compaction) -> Iterator[Spans]:
         if compaction.kept
         else ""
     )
+    verb = "will replace" if compaction.is_held else "replaced"
     yield [
         Span(" "),
         MARK["compaction"].span,
         Span(f" a summary of {numbers.tokens(compaction.summary_tokens)}"),
-        Span(f" replaced {numbers.many(compaction.replaced, 'block')}{kept_text}", "dim"),
+        Span(f" {verb} {numbers.many(compaction.replaced, 'block')}{kept_text}", "dim"),
     ]
     if compaction.sealed:
         warning = "the summary is encrypted: facts that count as lost may be in it"
@@ -138,6 +140,8 @@ def sentences(compaction: Compaction) -> Iterator[Spans]:
     ]
     yield [Span(" ✓ ", "ok"), Span("names "), Span(", ".join(counts) or "no facts to look for", "dim")]
     back = compaction.brought_back
+    if compaction.is_held:
+        return
     if not back:
         yield [Span(" · ", "dim"), Span("no file that the agent knew was read again", "dim")]
         return

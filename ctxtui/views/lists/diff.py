@@ -60,7 +60,7 @@ class DiffList:
         changes = sorted(diff.changes, key=lambda change: -_size(change)) if self.by_size else diff.changes
         self.rows: list[Row] = [*summary(diff), *changes]
         if unsteady:
-            self.rows.append([Span("╌╌ changing within the run: the same place, other content ╌╌", "hair")])
+            self.rows.append([Span("╌╌ changing within the run: same position, different content ╌╌", "hair")])
             self.rows += unsteady
         changed = (i for i, row in enumerate(self.rows) if isinstance(row, Change) and row.kind == CHANGED)
         # Summary rows are always open.

@@ -156,7 +156,7 @@ def price_lines(priced: PricedFinding, findings: Findings) -> Iterator[Spans]:
     if priced.proved is not None:
         cache = priced.finding.cache
         markers = f"with entries of {cache}" if cache in LIFETIMES else f"with the markers of {cache}"
-        condition = markers if cache else "had it been in place from call 1 on"
+        condition = markers if cache else "if used from call 1 on"
         yield [Span(f" {condition}: {_describe_proof(priced.proved)}", "dim")]
 
 
@@ -164,12 +164,12 @@ def _staged_lines(priced: PricedFinding) -> Iterator[Spans]:
     """Yield the edits that `enter` stages, or the reason why there are none."""
     if priced.blocks:
         text = f"staged: {priced.blocks:,} block{'' if priced.blocks == 1 else 's'}"
-        text += f"; {priced.longer:,} of them would get no shorter" if priced.longer else ""
+        text += f"; {priced.longer:,} of them would not get shorter" if priced.longer else ""
         text += f"; {priced.along:,} more must go with {'it' if priced.blocks == 1 else 'them'}" if priced.along else ""
         yield [Span(f" {text}", "dim")]
     elif priced.marks:
         many = f"{len(priced.marks)} breakpoint{'' if len(priced.marks) == 1 else 's'}"
-        yield [Span(f" staged as {many} of the next request; they save over many calls", "dim")]
+        yield [Span(f" staged as {many} of the next request; savings come with later calls", "dim")]
     elif priced.why_not:
         yield [Span(f" nothing to stage: {priced.why_not}", "warn")]
 

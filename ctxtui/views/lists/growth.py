@@ -21,7 +21,7 @@ _NAMED_PARTS: Final = 4
 def describe_shape(shape: GrowthShape) -> str:
     """The shape in words, with its evidence."""
     calls = f"calls {shape.first:,}–{shape.first + shape.calls - 1:,}"
-    fit = f"a line explains {numbers.share(shape.r2, 0)} of the differences over {calls}"
+    fit = f"a straight line explains {numbers.share(shape.r2, 0)} of the variation over {calls}"
     match shape.kind:
         case shapes.FLAT:
             return f"flat: {numbers.signed(shape.per_call)} a call over {calls}"
@@ -33,7 +33,7 @@ def describe_shape(shape: GrowthShape) -> str:
             return f"uneven: {numbers.signed(shape.per_call)} a call on average; {fit} only"
     word = "faster than linear (quadratic)" if shape.kind == shapes.FASTER else "slowing down"
     ends = f"{numbers.signed(shape.begins)} a call at first, {numbers.signed(shape.ends)} at last"
-    return f"{word}: {ends}; a bend explains {numbers.share(shape.r2_bent, 0)}, {fit}"
+    return f"{word}: {ends}; a quadratic curve explains {numbers.share(shape.r2_bent, 0)}, {fit}"
 
 
 def describe_sent(growth: Growth) -> str:
@@ -42,7 +42,7 @@ def describe_sent(growth: Growth) -> str:
     if growth.shape is None:
         return total
     word = "quadratic" if growth.shape.sent == shapes.FASTER else "nearly linear"
-    return f"{total}; in all it grows {word}: twice the calls send {growth.shape.doubled:.1f} times as much"
+    return f"{total}; the total grows {word}: twice the calls send {growth.shape.doubled:.1f} times as much"
 
 
 def explain_growth(growth: Growth) -> str:
@@ -52,7 +52,7 @@ def explain_growth(growth: Growth) -> str:
         return ""
     first, last = growth.stretch
     each = f"{growth.carry:,} tokens of context in {calls:,} calls, {growth.carry // calls:,} each on average"
-    return f"{each}; rates and what grew are those of calls {first:,} to {last:,}, ranges those of ctxtui preflight."
+    return f"{each}; rates and growth are from calls {first:,} to {last:,}, ranges from ctxtui preflight."
 
 
 class GrowthSentence(NamedTuple):
@@ -72,7 +72,7 @@ def sentences(report: GrowthReport) -> Iterator[GrowthSentence]:
         yield GrowthSentence(4, "sent", [Span(describe_sent(grown))])
     if grown.since is not None and grown.calls:
         more, whole = grown.since.tokens - grown.calls[-1].tokens, numbers.tokens(grown.since.tokens)
-        words = f"{numbers.tokens(more)} came after call {len(grown.calls):,} and were not sent yet: {whole} with them"
+        words = f"{numbers.tokens(more)} added after call {len(grown.calls):,}, not sent yet: {whole} in all"
         yield GrowthSentence(2, "since", [Span(words, "ink bold")])
     rising = [part for part in grown.parts if part.growth > 0]
     if rising and len(grown.calls) > 1:
@@ -84,7 +84,7 @@ def sentences(report: GrowthReport) -> Iterator[GrowthSentence]:
     yield from _dead(grown)
     yield from _ahead(report)
     for lacking in grown.lacks:
-        yield GrowthSentence(1, "not told", [Span(lacking, "dim")])
+        yield GrowthSentence(1, "unknown", [Span(lacking, "dim")])
 
 
 def wrap(report: GrowthReport, room: int, height: int = 0) -> list[list[Span]]:
@@ -195,4 +195,4 @@ def describe_feasible(feasible: Feasibility) -> str:
     outcome = f"{numbers.tokens(feasible.after.low)} to {numbers.tokens(feasible.after.high)}"
     limit = feasible.usable or feasible.window
     of = f" of {numbers.tokens(limit.tokens)} usable" if feasible.usable and limit else ""
-    return f"{count} more come to {outcome}{of}: {feasible.answer}"
+    return f"{count} more reach {outcome}{of}: {feasible.answer}"

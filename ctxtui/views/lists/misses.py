@@ -79,14 +79,14 @@ def describe_change(miss: CacheMiss) -> Spans:
     if miss.cause == STRIPPED:
         # The cause column and the details have the rest.
         return [Span("earlier thinking dropped", "dim")]
-    text = miss.what or miss.evidence or "part of what the cache held was not read"
+    text = miss.what or miss.evidence or "part of the cached prefix was not read"
     return [Span(safe_text.one_line(text, 200), "dim")]
 
 
 def none_found(misses: Misses) -> str:
     """Sentence for an empty list: no misses, or why none can be known."""
     if not misses.calls:
-        return "Nothing is known of misses: no call's cache reads could be forecast."
+        return "Misses are unknown: no call's cache reads could be forecast."
     return f"No misses in {numbers.many(misses.calls, 'call')}."
 
 
@@ -219,7 +219,7 @@ def detail(miss: CacheMiss, misses: Sequence[CacheMiss], room: int, height: int)
     foot: list[Spans] = []
     if fix:
         foot.append([])
-        money = [Span("  such misses: ", "dim"), Span(numbers.money(savings), "warn bold")] if savings else []
+        money = [Span("  all of this cause: ", "dim"), Span(numbers.money(savings), "warn bold")] if savings else []
         lead = [Span(" ● ", "ok"), Span("fix  ", "ink bold")]
         lines = safe_text.wrap(fix, max(10, room - 9 - width(money)))
         foot += [[*(lead if n == 0 else [Span(" " * 8)]), Span(line)] for n, line in enumerate(lines)]
@@ -280,7 +280,9 @@ def _because(miss: CacheMiss) -> str:
     match miss.cause:
         case "TTL":
             wait = numbers.ago(miss.by + miss.life)
-            return f"The call came {wait} after the one before; what that had left lived {_format_lifetime(miss.life)}."
+            return (
+                f"The call was sent {wait} after the previous one; cache entries lived {_format_lifetime(miss.life)}."
+            )
         case "content changed" | "system changed" if miss.writer:
             when = (
                 f"between {local_time(miss.between)} and {local_time(miss.at)}"

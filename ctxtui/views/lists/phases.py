@@ -48,7 +48,7 @@ def _explain_growth(row: Phase) -> str:
 
 def _explain_sent(row: Phase) -> str:
     return f"{row.sent:,} tokens of input in {row.calls:,} calls, {row.sent // row.calls:,} each on average; " + (
-        f"they answered {row.answered:,}."
+        f"output {row.answered:,}."
     )
 
 
@@ -153,7 +153,7 @@ def explain_summary(rows: Sequence[Phase]) -> str:
     return (
         sent
         if len(rows) < MIN_TYPICAL_PHASES
-        else f"{sent} What a phase and a call add are medians; the first and the last phase are left out."
+        else f"{sent} Growth per phase and per call are medians, without the first and the last phase."
     )
 
 

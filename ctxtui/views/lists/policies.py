@@ -132,8 +132,8 @@ def explain_payback(once: float | None, per_call: float | None, calls: int | Non
     when = f"{moment}: " if moment else ""
     price = f"{when}{numbers.signed_money(once)} once and {numbers.signed_money(per_call)} for each call after it"
     if calls is None:
-        return f"{price}: that never pays back."
-    return f"{price}: {'at once' if calls == 0 else f'even after {calls:,} calls'}."
+        return f"{price}: never pays back."
+    return f"{price}: {'pays back at once' if calls == 0 else f'pays back after {calls:,} calls'}."
 
 
 def _sum_of_price(row: Proposed) -> str:
@@ -192,5 +192,5 @@ def notes(rows: Sequence[Proposed]) -> list[Span]:
     done = sum(row.freed is not None or bool(row.why) for row in rows)
     gaining = sum(row.has_gain for row in rows)
     if done < len(rows):
-        return [Span(f"{done:,} of {len(rows):,} worked out", "dim")]
+        return [Span(f"{done:,} of {len(rows):,} computed", "dim")]
     return [Span(f"{gaining:,} of {len(rows):,} would gain", "dim")]

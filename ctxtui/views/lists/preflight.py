@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from ctxtui.analysis.growth.projection import TURN, Limit, Outlook, Preflight
+from ctxtui.analysis.growth.projection import Limit, Outlook, Preflight
 from ctxtui.analysis.growth.units_ahead import Range
 from ctxtui.curation.price.advice import Advice, Smallest
 from ctxtui.views.lists import advice
@@ -22,7 +22,7 @@ def lines(report: Preflight) -> Iterator[list[Span]]:
     of = f" of {numbers.tokens(report.window.limit)} ({report.window.origin_text})" if report.window.limit else ""
     yield _row("now", numbers.tokens(outlook.context), f"tokens{of}, after {count_units(outlook.unit, outlook.turns)}")
     if outlook.growth is None:
-        yield _row("growth", numbers.NOT_YET, "no turn tells yet how the context grows")
+        yield _row("growth", numbers.NOT_YET, f"not known yet: too few {outlook.unit}s")
     else:
         missed = f"; {outlook.rewrites:.1f} cache misses a {outlook.unit}" if outlook.rewrites else ""
         words = f"tokens{_range_text(outlook.growth)}{_calls(outlook)}{missed}"
@@ -30,7 +30,7 @@ def lines(report: Preflight) -> Iterator[list[Span]]:
     if report.usable:
         yield _row("usable", numbers.tokens(report.usable.tokens), describe_limit(report.usable, outlook))
     if report.compaction:
-        how = {"observed": "as it did before", "assumed": "assumed: the client's default"}[report.compaction.how]
+        how = {"observed": "as observed before", "assumed": "assumed: the client's default"}[report.compaction.how]
         yield _row(
             "compacts",
             numbers.tokens(report.compaction.tokens),
@@ -38,9 +38,7 @@ def lines(report: Preflight) -> Iterator[list[Span]]:
         )
     yield _row(count_units(outlook.unit, outlook.ahead), *_money(outlook))
     if report.partial:
-        yield _row(
-            "", "", f"at least: {report.partial:,} answers are not reported in full, what is known of them counts"
-        )
+        yield _row("", "", f"at least: {report.partial:,} answers are only partly reported, the known part is counted")
     if outlook.after is not None:
         yield _row("context", numbers.tokens(outlook.after.mid), _after(outlook.after, report.window.limit))
     yield from _replaced_lines(report)
@@ -82,7 +80,7 @@ def describe_limit(limit: Limit, outlook: Outlook, unit: str = "") -> str:
 
 def _money(outlook: Outlook) -> tuple[str, str]:
     if outlook.growth is None:
-        return numbers.NOT_YET, f"no {TURN} tells yet what a {TURN} costs"
+        return numbers.NOT_YET, f"not known yet: too few {outlook.unit}s"
     if outlook.usd is None:
         return "unknown", "no price is known"
     low, high = numbers.money(outlook.usd.low), numbers.money(outlook.usd.high)
@@ -90,7 +88,7 @@ def _money(outlook: Outlook) -> tuple[str, str]:
 
 
 def _after(after: Range, window: int) -> str:
-    text = f"{numbers.tokens(after.low)} to {numbers.tokens(after.high)} after them, without a compaction"
+    text = f"{numbers.tokens(after.low)} to {numbers.tokens(after.high)} then, without a compaction"
     return f"{text}: more than the limit" if window and after.mid > window else text
 
 
@@ -105,7 +103,7 @@ def _replaced_lines(report: Preflight) -> Iterator[list[Span]]:
         row = [Span(f"  {sign.glyph} ", sign.style), Span(cells.left(sign.name, 12), sign.style)]
         yield [*row, Span(cells.right(numbers.tokens(tokens), 8))]
     if report.asked:
-        yield [Span(f"What people said in it ({len(report.asked)}):", "bold")]
+        yield [Span(f"Your messages in it ({len(report.asked)}):", "bold")]
     for message in report.asked[:MAX_MESSAGES]:
         words = cells.fit(safe_text.one_line(message.words), 64)
         yield [Span(cells.right(str(message.turn), 5) + "  ", "faint"), Span(words)]
@@ -122,9 +120,7 @@ def fix_lines(smallest: Smallest | None, name: str) -> Iterator[list[Span]]:
         yield [Span("No reversible edit would make room: ", "warn"), Span("the newest rounds fill the window.")]
         return
     edits = ", ".join(f"{n:,} x {kind.replace('_', ' ')}" for kind, n in smallest.kinds.items())
-    result = (
-        "stays below it" if smallest.is_reached else f"leaves {numbers.tokens(smallest.after)}, which is not below it"
-    )
+    result = "stays below it" if smallest.is_reached else f"still above it, at {numbers.tokens(smallest.after)}"
     yield [Span("To have room: ", "bold"), Span(edits), Span(f"; {smallest.risk.description}", "dim")]
     yield [
         Span("  context ", "dim"),

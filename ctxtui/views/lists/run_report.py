@@ -65,15 +65,15 @@ def project_lines(report: RunFigures) -> Iterator[list[Span]]:
     yield []
     memory = dict(report.budget.requests).get("memory", 0)
     free = max(1, report.budget.available - memory)
-    after = f" that memory leaves of {report.budget.available:,}" if memory else " available"
+    after = " tokens left by memory" if memory else " available"
     share = numbers.share(files.budget / free, 0)
-    yield _row("room", files.budget, "", f"for files: {share} of the {free:,}{after}, by the setting files_share")
+    yield _row("room", files.budget, "", f"for files: {share} of the {free:,}{after} (setting files_share)")
     yield [Span("strategy  ", "dim"), Span(files.strategy, "bold"), Span(f": {files.reason}")]
     for reason, form, number, tokens in group_files(files):
         yield _row(f"  {reason}", tokens, "", f"{number:,} {form}")
     left = f", {len(files.left_out):,} left out" if files.left_out else ""
     selected = f"of {files.budget:,}: {len(files.chosen):,} of {len(files.chosen) + len(files.left_out):,} files{left}"
-    yield _row("  would go in", files.tokens, "", selected)
+    yield _row("  included", files.tokens, "", selected)
 
 
 def warning_lines(warnings: Sequence[BudgetWarning]) -> Iterator[list[Span]]:

@@ -99,7 +99,7 @@ def explain_count(row: Row) -> str:
         )
     session = row.session if isinstance(row, Folded) else row
     hits = sum(block.hits for block in session.blocks)
-    whole = f"{len(session.blocks):,} blocks of it hold the text, {hits:,} times in all"
+    whole = f"{len(session.blocks):,} blocks contain the text, {hits:,} times in all"
     return (
         f"{whole}; {len(session.blocks) - MAX_FOLDED_BLOCKS:,} are not listed."
         if isinstance(row, Folded)

@@ -67,7 +67,7 @@ def _risk(suggestion: Suggestion, room: int) -> Span:
     if risk is None:
         return Span("breakpoints" if suggestion.edits else "by hand", "dim")
     if suggestion.is_safe and risk > Risk.OUTSIDE:
-        return Span("tools go", advice.RISK_STYLES[Risk.NOTHING])
+        return Span("tools only", advice.RISK_STYLES[Risk.NOTHING])
     return Span(risk.description if cells.width(risk.description) <= room else risk.short, advice.RISK_STYLES[risk])
 
 
@@ -158,7 +158,7 @@ def changed_table(preview_of: Callable[[int], Preview]) -> Table[ChangedBlock]:
         return [*lead, *one_line.preview_spans(says, sign.style, "ink" if says.loud else "dim")]
 
     def becomes(row: ChangedBlock, room: int) -> Span:
-        return Span(f"{row.mark}, goes with it" if row.along else row.mark, "dim")
+        return Span(f"{row.mark}, as required" if row.along else row.mark, "dim")
 
     def after(row: ChangedBlock, room: int) -> Span:
         return Span(numbers.NONE if row.after is None else numbers.tokens(row.after))

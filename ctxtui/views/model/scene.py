@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
@@ -184,7 +184,17 @@ def describe_sent_edits(scene: Scene) -> tuple[str, ...]:
     raw, sent, running = call.raw_head, call.sent_head, scene.running
     if raw != sent and running.is_counted(raw) and running.is_counted(sent):
         raw_tokens, sent_tokens = running.read_tokens(raw, raw), running.read_tokens(sent, sent)
-        out.append(f"program has {numbers.tokens(raw_tokens)}, {numbers.tokens(sent_tokens)} was sent")
+        out.append(f"program {numbers.tokens(raw_tokens)} → sent {numbers.tokens(sent_tokens)}")
     out += [str(item) for item in record.get("done") or ()]
-    out += [f"from the record of {record['played']}"] if record.get("played") else []
+    out += [f"answered from the recording {record['played']}"] if record.get("played") else []
+    out += [COMPACTION_TEXTS[how]] if (how := record.get("compaction")) in COMPACTION_TEXTS else []
     return (*out, "you answered") if record.get("released") == "answer" else tuple(out)
+
+
+COMPACTION_TEXTS: Final = {
+    "release": "you released its summary",
+    "answer": "you edited its summary",
+    "refuse": "you refused its summary; the history stays",
+    "time is up": "its summary was released when its time was up",
+}
+"""Decisions on the held answer to a client's compaction."""

@@ -114,7 +114,7 @@ def _page(report: ReportPage) -> Iterator[str]:
             yield f'<h2 class="session">{safe(session.title)}</h2><p class="dim">{facts}</p>'
         yield from _session(session)
         yield "</section>"
-    yield foot("Made by ctxtui. Money is list price; a range holds what comes in four of five cases.")
+    yield foot("Made by ctxtui. Money is list price; ranges cover four of five cases.")
 
 
 def _overview(report: ReportPage) -> Iterator[str]:
@@ -244,7 +244,7 @@ def _findings(session: ReportedSession) -> Iterator[str]:
             rows.append((safe(finding_view.format_savings(finding)), f'{about}<div class="dim">{price}</div>'))
         yield from table(("saves", "problem and fix"), rows, (1,))
     for missing in findings.lacks:
-        yield f'<p class="dim">Not told: {safe(missing)}</p>'
+        yield f'<p class="dim">Not checked: {safe(missing)}</p>'
 
 
 def _cache(session: ReportedSession) -> Iterator[str]:

@@ -38,7 +38,7 @@ def rate(amount: float | None, tokens: int, of: str = "tokens") -> str:
         return ""
     if not amount or not tokens:
         return f"{usd(amount)} for {tokens:,} {of}."
-    return f"{usd(amount)} for {tokens:,} {of}: ${1e6 * amount / tokens:,.2f} for a million."
+    return f"{usd(amount)} for {tokens:,} {of}: ${1e6 * amount / tokens:,.2f} per million."
 
 
 def product(tokens: int, calls: int, more: str = "") -> str:

@@ -66,8 +66,8 @@ def describe_duplicate(repeat: Duplicate, turn: int) -> str:
     return {
         IDENTICAL: f"occurs before it, letter for letter{at}: this copy could go",
         NEAR: f"{100 * repeat.share:.0f} % of it occurs elsewhere too{at}",
-        REREAD: f"{path} was read again later{at}: this reading could go",
-        EDITED: f"{path} was changed after this reading{at}: it is outdated",
+        REREAD: f"{path} was read again later{at}: this copy could go",
+        EDITED: f"{path} was changed after this read{at}: it is outdated",
         WORKSPACE: f"{path} still holds this: it can be read again",
     }[repeat.kind]
 

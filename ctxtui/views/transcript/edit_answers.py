@@ -71,9 +71,9 @@ def staged_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
     if staged.repairs:
         spans.append(Span(f", {staged.repairs:,} more with {'it' if len(staged.edits) == 1 else 'them'}", "dim"))
     if staged.unchanged:
-        spans.append(Span(f"; {staged.unchanged:,} left: {staged.reason}", "dim"))
+        spans.append(Span(f"; {staged.unchanged:,} unchanged: {staged.reason}", "dim"))
     if all(edit.kind == SUMMARIZE and "by" not in edit.params for edit in staged.edits):
-        spans += [Span("  ^s", "accent bold"), Span(" has a model write it", "dim")] if staged.keyed else []
+        spans += [Span("  ^s", "accent bold"), Span(" lets a model write it", "dim")] if staged.keyed else []
         spans += [Span("  no model; ", "dim"), Span("s", "accent bold"), Span(" sets its length", "dim")]
     return spans
 

@@ -16,7 +16,7 @@ from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans, width
 from ctxtui.views.text.table import Column, Table
 
-_WORDS = {APPLY: "applied", WAIT: "set to wait", LEAVE: "went out", REVERT: "taken back"}
+_WORDS = {APPLY: "applied", WAIT: "set to wait", LEAVE: "exported", REVERT: "taken back"}
 _UNTIL = {"": "they are applied", EXPIRY: "the cache expires", MISS: "a request misses"}
 
 

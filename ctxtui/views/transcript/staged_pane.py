@@ -49,7 +49,7 @@ class WaitingEdits(Struct, frozen=True):
         text = f"{self.count:,} wait{'s' if self.count == 1 else ''} for {self.moment.removeprefix('at ')}"
         if self.left is None:
             return text
-        return f"{text} in {countdown(self.left)}" if self.left else f"{text}: it came"
+        return f"{text} in {countdown(self.left)}" if self.left else f"{text}: reached"
 
 
 def countdown(seconds: int) -> str:

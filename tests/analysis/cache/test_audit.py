@@ -34,8 +34,9 @@ FLOOR = 4_000
 class Talk:
     """A session of Claude Code against a provider that caches: each call reads what the one before it left."""
 
-    def __init__(self, model: str = OPUS45, life: str = "5m") -> None:
-        self.script = Script(model)
+    def __init__(self, model: str = OPUS45, life: str = "5m", provider: str = "anthropic", writes: bool = True) -> None:
+        self.script = Script(model, provider=provider)
+        self.writes = writes
         self.provider = Provider()
         self.dice = random.Random(3)
         self.life = life
@@ -49,7 +50,10 @@ class Talk:
         whole = self.provider.tokens(self.script, made.sent_head) if tokens is None else tokens
         got = self.left if read is None else read
         written = {f"write_{self.life}": whole - got - 3}
-        made = report(self.script, made, Usage(fresh=3, cache_read=got, output=60, **written))
+        usage = Usage(fresh=whole - got, cache_read=got, output=60)
+        if self.writes:
+            usage = replace(usage, fresh=3, **written)
+        made = report(self.script, made, usage)
         self.script.hear(result(speech(self.dice, 1500, 2500), id_))
         self.left = whole - 3
         return made
@@ -70,6 +74,40 @@ def test_each_call_reads_what_the_one_before_left() -> None:
     rows = talk.rows()
     assert len(rows) == 11 and all(row.within and not row.missed and not row.alarm for row in rows)
     assert all(row.inferred for row in rows)
+
+
+def test_where_writes_are_not_reported_a_growing_read_shows_them() -> None:
+    talk = Talk(provider="some-proxy", writes=False)
+    for _ in range(8):
+        talk.call()
+    talk.call(after=301, read=0)
+    talk.call(read=talk.left)
+    rows = talk.rows()
+    assert [row.within for row in rows] == [False] + [True] * 8
+    assert rows[-2].alarm and rows[-2].missed and rows[-2].cause == "expired"
+
+
+def test_copilots_chat_api_reports_no_writes() -> None:
+    talk = Talk(provider="github-copilot", writes=False)
+    for _ in range(8):
+        talk.call()
+    assert all(row.within and not row.alarm for row in talk.rows())
+
+
+def test_copilot_is_believed_once_it_reports_a_write() -> None:
+    talk = Talk(provider="github-copilot")
+    talk.call()
+    left, talk.writes = talk.left, False
+    for _ in range(4):
+        talk.call(read=left)
+    assert [row.predicted for row in talk.rows()] == [left] * 4
+
+
+def test_a_read_that_does_not_grow_is_all_that_is_cached() -> None:
+    talk = Talk(provider="some-proxy", writes=False)
+    for _ in range(6):
+        talk.call(read=FLOOR)
+    assert [row.predicted for row in talk.rows()[1:]] == [FLOOR] * 4
 
 
 def test_five_minutes_count_from_the_start_of_the_call_before() -> None:
@@ -346,6 +384,18 @@ def test_no_forecast_up_to_a_call_knows_its_report_or_what_follows(k: int, read:
     after = talk.rows()
     assert after[: k - 1] == before
     assert after[k - 1].predicted == talk_predicted(k)
+
+
+@given(st.integers(1, 9), st.integers(0, 30_000), st.sampled_from(["some-proxy", "github-copilot"]))
+def test_no_forecast_knows_its_report_where_writes_are_not_reported(k: int, read: int, provider: str) -> None:
+    talk = Talk(provider=provider, writes=False)
+    calls = [talk.call() for _ in range(10)]
+    before, usage = talk.rows(), calls[k].usage
+    assert usage is not None
+    read = min(read, usage.input)
+    changed = replace(usage, cache_read=read, fresh=usage.input - read)
+    talk.script.session.apply(CallSeen(replace(calls[k], usage=changed)))
+    assert [row.predicted for row in talk.rows()[:k]] == [row.predicted for row in before[:k]]
 
 
 @cache

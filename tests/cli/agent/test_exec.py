@@ -159,6 +159,10 @@ def test_where_no_request_came_by_it_says_so_and_what_would_work(
     )
     assert (ran.returncode, ran.stdout) == (3, "")
     assert "no request to a model came by" in ran.stderr and all(way in ran.stderr for way in ways)
+    killed = subprocess.run(
+        [*PROGRAM, "exec", "--", "sh", "-c", "kill -9 $$"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert killed.returncode == 128 + 9 and "no request to a model came by" in killed.stderr
     quiet = subprocess.run([*PROGRAM, "exec", "-q", "--", "true"], capture_output=True, timeout=120, check=False)
     assert (quiet.returncode, quiet.stderr) == (0, b"")
 

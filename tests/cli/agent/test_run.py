@@ -145,7 +145,7 @@ def test_the_projects_files_and_memory_go_along(ctxtui: Run, where: tuple[str, .
     ran = ctxtui("run", "read core.py", *where, "--files", "auto", "--memory", "mem", "--json")
     assert ran.code == 0
     assert "75 % of the " in ran.err and "files_share" in ran.err
-    assert "would go in" in ran.err and "files: 2 files of the project" in ran.err and "named 1 whole" in ran.err
+    assert "included" in ran.err and "files: 2 files of the project" in ran.err and "named 1 whole" in ran.err
     body = next(one.body for one in server.server.seen if one.body and one.path == "/v1/messages")
     assert body.index(b"water the plants") < body.index(b"def main() -> int") < body.index(b'"text":"read core.py"')
     shown = ctxtui("show", ran.json["metadata"]["session"], "--json").json["categories"]

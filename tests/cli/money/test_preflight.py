@@ -51,12 +51,12 @@ def test_answers_reported_in_part_cost_what_is_known_of_them_and_it_is_said(ctxt
         told[name] = ctxtui("preflight", path, "--json").json
     assert told["whole"]["partial_calls"] == 0 and told["part"]["partial_calls"] == len({one["id"] for one in answers})
     assert 0 < told["part"]["cost_usd"]["mid"] < told["whole"]["cost_usd"]["mid"]
-    assert "not reported in full" in ctxtui("preflight", tmp_path / "part.jsonl").out
-    assert "not reported in full" not in ctxtui("preflight", tmp_path / "whole.jsonl").out
+    assert "only partly reported" in ctxtui("preflight", tmp_path / "part.jsonl").out
+    assert "only partly reported" not in ctxtui("preflight", tmp_path / "whole.jsonl").out
 
 
 def test_a_session_of_one_call(ctxtui: Run, tmp_path: Path) -> None:
     path = tmp_path / "body.json"
     path.write_text('{"model":"claude-opus-4-5","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}')
     ran = ctxtui("preflight", path)
-    assert ran.code == 0 and "no turn tells yet" in ran.out
+    assert ran.code == 0 and "not known yet: too few rounds" in ran.out

@@ -365,7 +365,7 @@ def test_blocks_that_get_no_shorter_and_fewer_tokens_that_cost_more_are_said_pla
     first = next(one for one in told.found if one.tag is not None)
     dear = EditedCalls(4, (1_000, 1_000), (0.2, 0.3))
     rows = _told(replace(first, blocks=52, longer=12, along=0, proved=dear), told)
-    assert "staged: 52 blocks; 12 of them would get no shorter" in rows
+    assert "staged: 52 blocks; 12 of them would not get shorter" in rows
     assert any(row.endswith("2.0k tokens less, +$0.500 in 2 calls: tokens read from the cache are written again")
                for row in rows)  # fmt: skip
     cheap = replace(dear, more=(-0.2, -0.3))

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from tests.captures import capture, wire_usage
 from tests.transcripts.reading import as_bytes, calls, law_2, read, shown, survives_cuts, survives_values
 
 NAME = "session.json"
@@ -112,9 +109,3 @@ def test_any_chunking_any_cut_any_value() -> None:
     law_2(data, NAME)
     survives_cuts(data, NAME)
     survives_values(session(), NAME)
-
-
-@pytest.mark.parametrize("path", capture("continue-cli", "sessions/*-*.json"))
-def test_each_call_has_the_figures_of_the_wire(path: Any) -> None:
-    told = [call.usage for call in read(path.read_bytes(), path.name).calls.values()]
-    assert [(one.input, one.cache_read, one.output) for one in told if one] == wire_usage(path)

@@ -13,7 +13,6 @@ import pytest
 from ctxtui.core.session import MAIN
 from ctxtui.services.recordings.databases.sessions import list_roots, read_rows
 from ctxtui.services.recordings.open import load
-from tests.captures import capture, wire_usage
 from tests.transcripts.reading import calls, law_2, read, survives_cuts
 
 _SCHEMA = """
@@ -177,10 +176,3 @@ def test_a_log_is_a_request_with_its_answer(body: Any, system: str) -> None:
 def test_any_chunking_and_any_cut_of_a_log() -> None:
     law_2(log(BODY), "llm_request.0.jsonl")
     survives_cuts(log(BODY), "llm_request.0.jsonl")
-
-
-@pytest.mark.parametrize("path", capture("goose", "logs/llm_request.*.jsonl"))
-def test_a_log_has_the_figures_of_the_wire(path: Any) -> None:
-    (call,) = calls(read(path.read_bytes(), path.name))
-    wire = [(whole, output) for whole, _, output in wire_usage(path)]
-    assert call.usage and (call.usage.input, call.usage.output) in wire

@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from ctxtui.services.recordings.open import load
-from tests.captures import capture, wire_usage
 from tests.transcripts.reading import as_lines, calls, law_2, lines_of, read, shown, survives_cuts, survives_values
 
 NAME = "wire.jsonl"
@@ -193,12 +190,3 @@ def test_any_chunking_any_cut_any_value() -> None:
     law_2(as_lines(session()), NAME)
     survives_cuts(as_lines(session()), NAME)
     survives_values(session(), NAME, lines_of)
-
-
-@pytest.mark.parametrize("path", capture("kimi-code", "sessions/*/*/agents/main/wire.jsonl"))
-def test_each_call_has_the_figures_of_the_wire(path: Any) -> None:
-    told = list(load(path).session.calls.values())
-    wire = wire_usage(path)
-    seen = [(one.usage.input, one.usage.cache_read, one.usage.output) if one.usage else None for one in told]
-    # The client ended before the answer to its last request on the wire: what that used is not known.
-    assert seen[: len(wire)] == [*wire[:-1], None] and told[len(wire) - 1].is_partial

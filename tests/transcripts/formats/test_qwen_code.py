@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ctxtui.core.call import WINDOW
 from ctxtui.core.tree import ROOT
-from tests.captures import capture, wire_usage
 from tests.transcripts.reading import as_lines, calls, law_2, lines_of, read, shown, survives_cuts, survives_values
 
 NAME = "chat.jsonl"
@@ -101,11 +98,3 @@ def test_any_chunking_any_cut_any_value() -> None:
     law_2(as_lines(chat()), NAME)
     survives_cuts(as_lines(chat()), NAME)
     survives_values(chat(), NAME, lines_of)
-
-
-@pytest.mark.parametrize("path", capture("qwen-code", "projects/*/chats/*.jsonl"))
-def test_each_call_has_the_figures_of_the_wire(path: Any) -> None:
-    session = read(path.read_bytes(), path.name)
-    told = [call.usage for call in session.calls.values()]
-    # A request that got no answer is on no record.
-    assert [(one.input, one.cache_read, one.output) for one in told if one] == wire_usage(path)

@@ -104,7 +104,7 @@ async def test_it_stands_as_the_next_call_with_its_forecast_and_leaves_as_it_is(
         )
         await pilot.press("enter")
         assert "offline provider" in await told
-        await until(pilot, lambda: "sent as the program made it" in text(screen))
+        await until(pilot, lambda: "sent unchanged" in text(screen))
         await until(pilot, lambda: screen.state.count == 2 and "held" not in text(screen).splitlines()[0])
 
 
@@ -112,7 +112,7 @@ async def test_edits_are_applied_and_it_leaves_under_them(tmp_path: Path) -> Non
     async with attached(tmp_path, (80, 24)) as (run, program, screen, pilot):
         told = await hold(run, program, screen, pilot)
         await pilot.press("escape")
-        await until(pilot, lambda: "d drops" in text(screen))
+        await until(pilot, lambda: "d drop, " in text(screen))
         data = screen.panels.transcript.data
         assert data is not None and screen.state.study is not None
         tree = screen.state.study.session.tree
@@ -144,7 +144,7 @@ async def test_edits_are_applied_and_it_leaves_under_them(tmp_path: Path) -> Non
         assert scene is not None
         await until(pilot, lambda: scene.running.is_counted(scene.call.raw_head))
         first, *rest = this_call(scene).facts
-        assert first == "edits: 1 applied" and rest[0].startswith("program has ") and rest[0].endswith(" was sent")
+        assert first == "edits: 1 applied" and rest[0].startswith("program ") and " → sent " in rest[0]
         # On the screen, too, though the pane of what is applied stands in the place of the call's.
         await until(pilot, lambda: "edits: 1 applied" in text(screen) and rest[0] in text(screen))
 

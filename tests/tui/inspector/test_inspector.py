@@ -160,7 +160,7 @@ async def test_the_prompt_is_entered_and_left() -> None:
         await pilot.press("g", *"-thinking", "enter")
         assert screen.state.shown[INDEX["thinking"]] == "hidden"
         await pilot.press("g", *"nonsense", "enter")
-        assert "'nonsense' is none of" in text(screen)
+        assert "'nonsense' is not one of" in text(screen)
         await pilot.press("escape")
         assert "nonsense" not in text(screen)
 

@@ -63,7 +63,7 @@ async def test_chart_sentences_and_phases_stand_together(size: tuple[int, int], 
         await until(pilot, lambda: "linear: +424 a call" in seen(pilot))
         text = seen(pilot)
         assert "phases" in text and "user" in text and "▲" in text, "the chart marks the call shown"
-        assert "10 rounds more come to" in text
+        assert "10 rounds more reach" in text
         if size[1] >= 40:
             assert "quadratic: twice the calls" in text and "what grew" in text
 

@@ -119,7 +119,7 @@ async def test_the_list_and_the_miss_under_the_cursor(size: tuple[int, int]) -> 
         await pilot.pause(0.1)
         text = shown(screen)
         assert "TTL 5m" in text and "87.5k" in text and "$1.86" in text
-        assert "had left lived 5m" in text and "fix" in text
+        assert "entries lived 5m" in text and "fix" in text
         await pilot.press("right_square_bracket")
         await pilot.pause(0.05)
         text = shown(screen)
@@ -136,7 +136,7 @@ async def test_the_list_and_the_miss_under_the_cursor(size: tuple[int, int]) -> 
     ("what", "words"),
     [
         (Misses((), 320, 0, 1.0), "No misses in 320 calls."),
-        (Misses((), 0, 0, None), "Nothing is known of misses: no call's cache reads could be forecast."),
+        (Misses((), 0, 0, None), "Misses are unknown: no call's cache reads could be forecast."),
         (CtxtuiError("the file is gone"), "the file is gone"),
     ],
 )

@@ -35,7 +35,7 @@ def test_a_report_is_the_sum_of_its_parts() -> None:
     )
     whole, *terms = figures(said["residual"])[:4]
     assert whole == sum(terms) == what.total
-    assert said["user"].startswith("704 of 122,441 tokens = 0.6 %, +12 since the call before.")
+    assert said["user"].startswith("704 of 122,441 tokens = 0.6 %, +12 since the previous call.")
 
 
 def test_a_call_is_the_sum_of_what_was_read_written_and_fresh() -> None:
@@ -55,7 +55,7 @@ def test_a_call_is_the_sum_of_what_was_read_written_and_fresh() -> None:
         "90,000 read + 10,000 write + 5 fresh = 100,005 tokens of input. This is 90.0 % of it."
     )
     assert (
-        "$0.50 for a million" in said["read"] and said["cost"] == "$0.110 = $0.045 read + $0.062 write + $0.003 answer."
+        "$0.50 per million" in said["read"] and said["cost"] == "$0.110 = $0.045 read + $0.062 write + $0.003 answer."
     )
     assert said["saves"] == "1 − $0.110 / $0.550 without a cache = 80.0 % saved."
 

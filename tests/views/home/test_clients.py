@@ -52,8 +52,8 @@ def test_without_sessions_it_says_where_it_looked() -> None:
     heads = [one.name for one in rows if isinstance(one, Group)]
     assert heads == ["samples", "no recorded session on this machine"]
     told = {one.source: one.where for one in rows if isinstance(one, SessionsSought)}
-    assert told.keys() == {*(client.source for client in CLIENTS), "any other"}
-    assert "ctxtui doctor" in told["any other"]
+    assert told.keys() == {*(client.source for client in CLIENTS), "other clients"}
+    assert "ctxtui doctor" in told["other clients"]
     assert told["codex"] == "/home/me/.codex/sessions · /home/me/.codex/archived_sessions"
     assert told["pi"] == "switched off: clients.pi = false"
     mine = SessionSummary(key="m")

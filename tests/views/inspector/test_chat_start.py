@@ -20,7 +20,7 @@ def told(what: ChatStart, room: int = 200) -> str:
 def test_a_provider_gets_what_is_said_and_has_its_price() -> None:
     there = told(HOSTED)
     assert "claude-sonnet-5-5 of anthropic answers" in there and "1,000,000 tokens" in there
-    assert "costs $3.00 a million tokens read, $15.00 written (list price)" in there
+    assert "costs $3.00 per million input tokens, $15.00 output (list price)" in there
     assert "sent to anthropic" in there and "nothing leaves" not in there
     assert "no list price is known" in told(replace(HOSTED, usd=None))
 

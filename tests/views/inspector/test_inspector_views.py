@@ -407,7 +407,9 @@ def test_a_sum_of_untold_calls_has_no_average() -> None:
         session.apply(CallSeen(replace(call, extra={SUM: True})))
     (row,) = (one for one in thread_nodes(session, {}, _reported) if one.id == "find")
     (sent,) = (column for column in threads.table("").columns if column.name == "sent in all")
-    assert sent.sum is not None and sent.sum(row) == f"{row.sent:,} tokens of input; in how many calls is not recorded."
+    assert (
+        sent.sum is not None and sent.sum(row) == f"{row.sent:,} tokens of input; the number of calls is not recorded."
+    )
 
 
 def test_tools_are_counted_along_the_path() -> None:

@@ -20,7 +20,7 @@ def test_facts_about_a_call_stand_whole_or_not_at_all() -> None:
     what = ThisCall(reported=True, lines=(), total=1.0, priced=True, uncached=None, facts=facts)
     assert told(what, 50) == "after 0:04 · took 0:04 · end turn"
     assert told(what, 30) == "after 0:04 · took 0:04"
-    assert narrow.facts((), 20) == "" and narrow.facts(("program has 12.3k, 4.5k was sent",), 12) == "program has…"
+    assert narrow.facts((), 20) == "" and narrow.facts(("program 12.3k → sent 4.5k",), 12) == "program 12.…"
     assert narrow.facts(("one that is too long", "short"), 20) == "one that is too long"
 
 

@@ -42,7 +42,7 @@ def test_what_was_done_and_what_it_gained() -> None:
         unchanged=3,
         reason="already short",
     )
-    assert words(staged_answer(many, BLOCKS)) == "✓ truncated: 2 blocks  ·; 3 left: already short"
+    assert words(staged_answer(many, BLOCKS)) == "✓ truncated: 2 blocks  ·; 3 unchanged: already short"
     assert words(staged_answer(StagedEdits(edits=[edit("pin", "a")], before=5, gained=0), BLOCKS)) == "✓ pinned: Read a"
     whole = StagedEdits(edits=[edit("summarize", "header", "a")], before=900, gained=600)
     assert "Read a  900 → 300" in words(staged_answer(whole, BLOCKS)), "a message's header is no block"

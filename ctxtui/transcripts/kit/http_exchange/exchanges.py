@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec.structs import replace
 
 from ctxtui.core.block import Item
-from ctxtui.core.call import COUNTED, Call, Fidelity, Skeleton
+from ctxtui.core.call import COMPACTS, COUNTED, Call, Fidelity, Skeleton
 from ctxtui.core.canonical import Json, dumps
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import MAIN, Event, Happened, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit.conversations import ClientThread, Conversation, Conversations
 from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str
+from ctxtui.transcripts.kit.http_exchange.compaction import compaction_of
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import (
     COUNTS,
@@ -122,13 +123,13 @@ class Exchanges:
 
     def _identify_client(self, decoded: Decoded, exchange: Exchange) -> ClientThread | None:
         sender = exchange.sender
-        return self.client(decoded, sender, exchange.path, parse_body(exchange.request) if sender.session else None)
+        body = parse_body(exchange.request) if sender.has_known_side_calls else None
+        return self.client(decoded, sender, exchange.path, body)
 
     def client(self, decoded: Decoded, sender: Sender, path: str, body: Json) -> ClientThread | None:
         """Return the thread that the client names for a request with this `body`, sent to `path`."""
         scope = self._scope_of(sender.session)
-        # Other programs may ask for one token for their own reasons; only known clients name their session.
-        aside = classify_side_call(path, body if sender.session else None)
+        aside = classify_side_call(path, body if sender.has_known_side_calls else None)
         if decoded.response.stop_reason == COUNTED:
             aside = COUNTS
         if aside and aside != WARM_UP:
@@ -202,6 +203,8 @@ def _base_call(exchange: Exchange) -> Call:
 def _make_call(base: Call, decoded: Decoded, tail_only: bool) -> Call:
     response = decoded.response
     call_extra: dict[str, Json] = {**response.extra, **base.extra}
+    if (compaction := compaction_of(decoded.items)) is not None:
+        call_extra[COMPACTS] = compaction.client
     if decoded.params and decoded.dialect not in DIALECTS and decoded.skeleton is None:
         call_extra["params"] = decoded.params
     if tail_only:

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, get_path
 
 TITLE: Final = "title"
 COUNTS: Final = "counts"
@@ -21,14 +21,17 @@ WARM_UP: Final = "warm-up"
 LABELS: Final = {
     TITLE: "titles for the session",
     COUNTS: "what the client had counted",
-    CLASSIFIER: "the client's check of commands",
+    CLASSIFIER: "the client's own checks",
     PROBE: "the client's probes",
     WARM_UP: "the client's warm-ups",
 }
 """Thread labels for requests that a client makes besides the conversation."""
 
 _VERSION: Final = re.compile(r"^([\w.-]+)/(\d[\w.+-]*)")
-_CLIENTS: Final = {"claude-cli": "claude code", "codex": "codex"}
+_GEMINI_CLI: Final = "gemini cli"
+_CLIENTS: Final = {"claude-cli": "claude code", "geminicli": _GEMINI_CLI, "geminicli-tui": _GEMINI_CLI}
+_GEMINI_CHECKS: Final = frozenset({"unproductive_state_confidence", "next_speaker", "model_choice", "complexity_score"})
+"""What Gemini CLI 0.61 asks for in JSON: whether a loop is running, who speaks next, which model fits the task."""
 
 
 class Sender(Struct, frozen=True, kw_only=True):
@@ -44,6 +47,13 @@ class Sender(Struct, frozen=True, kw_only=True):
     label: str = ""
     client: str = ""
     version: str = ""
+
+    @property
+    def has_known_side_calls(self) -> bool:
+        """Whether requests besides the conversation are recognised by their form: other programs may send the same
+        forms for reasons of their own.
+        """
+        return bool(self.session) or self.client == _GEMINI_CLI
 
 
 def identify_sender(headers: Mapping[str, str]) -> Sender:
@@ -84,6 +94,9 @@ def classify_side_call(path: str, body: Json) -> str:
     if as_count(request.get("max_tokens")) == 1:
         return PROBE
     if any("</severity>" in as_str(one) for one in as_list(request.get("stop_sequences"))):
+        return CLASSIFIER
+    schema = as_dict(get_path(request, "generationConfig", "responseJsonSchema", "properties"))
+    if _GEMINI_CHECKS & set(schema):
         return CLASSIFIER
     shaped = as_dict(as_dict(request.get("output_config")).get("format")) or as_dict(request.get("output_format"))
     schema = as_dict(as_dict(shaped.get("schema")).get("properties"))

@@ -37,15 +37,15 @@ from ctxtui.views.text.table import Column, Table
 
 PART_MEANINGS: Final = {
     CARRY: "sent before and sent again",
-    REWRITES: "lost by the cache: what that cost more than a read",
+    REWRITES: "cache misses: extra cost compared with reads",
     FIRST: "sent for the first time",
-    OUTPUT: "answers, thinking with them",
+    OUTPUT: "answers, including thinking",
     OTHER: "web searches, the provider's own passes",
-    RECORDED: "calls without a list price, as their record says",
+    RECORDED: "calls without a list price, at their recorded cost",
 }
 SHORT_MEANINGS: Final = {
     CARRY: ("sent again",),
-    REWRITES: ("lost by the cache",),
+    REWRITES: ("cache misses",),
     FIRST: ("sent first",),
     OUTPUT: ("answers",),
     OTHER: ("web searches",),
@@ -139,7 +139,7 @@ def residual_texts(bill: Bill) -> tuple[str, ...]:
     if not parts:
         return ()
     sides = "; ".join(parts)
-    return f"of the input, spread over all of it: {sides}", f"of the input: {sides}", sides, sides.partition(",")[0]
+    return f"of the input, spread evenly: {sides}", f"of the input: {sides}", sides, sides.partition(",")[0]
 
 
 def _usd(usd: float, bill: Bill) -> str:
@@ -150,8 +150,8 @@ def partial_texts(bill: Bill) -> tuple[str, ...]:
     """Text about answers that are reported in part, longest first; empty if there are none."""
     if not bill.partial:
         return ()
-    long = f"{numbers.many(bill.partial, 'answer')} not reported in full: what is known of them counts"
-    likely = f"; by our count {numbers.tokens(bill.likely.tokens)} more"
+    long = f"{numbers.many(bill.partial, 'answer')} only partly reported: the known part is counted"
+    likely = f"; ctxtui counts {numbers.tokens(bill.likely.tokens)} more"
     money = f", {numbers.money(bill.likely.usd)}" if bill.likely.usd else ""
     short = f"{numbers.many(bill.partial, 'answer')} in part"
     return f"{long}{likely}{money}", f"{short}{likely}{money}", short
@@ -362,11 +362,11 @@ def sections(statement: Statement, room: int, name: str = "") -> Iterator[tuple[
     if statement.bill.rewrites:
         yield "rewrites", "most expensive first", rewrite_lines(statement)
     if statement.heaviest and statement.bill.usd is not None:
-        yield "most expensive blocks", "what carrying each has cost", block_lines(statement, room)
+        yield "most expensive blocks", "cost of all calls that sent them", block_lines(statement, room)
         if tools := tool_lines(statement, room):
             yield "most expensive tools", "definitions, calls and results as input", tools
     if statement.bill.usd is not None:
-        yield "fixes", "had the same calls been made", cure_lines(statement)
+        yield "fixes", "if they had been used for the same calls", cure_lines(statement)
     if statement.ahead:
         yield (
             "from here on",
@@ -389,7 +389,7 @@ def overview(statement: Statement, room: int) -> list[BillLine]:
     for title, note, lines in (
         (
             "most expensive blocks",
-            "what carrying each has cost",
+            "cost of all calls that sent them",
             block_lines(statement, room) if statement.bill.usd is not None else [],
         ),
         ("time", "medians", time_lines(statement)),
@@ -478,11 +478,11 @@ def describe_cure(cure: Cure) -> str:
             return f"{what}, {saves} net of the rewrite"
         case savings.HOUR:
             fewer = numbers.many(cure.count, "rewrite")
-            return f"cache entries of 1 hour in place of 5 minutes{at}, {saves} ({fewer} less)"
+            return f"cache entries of 1 hour instead of 5 minutes{at}, {saves} ({fewer} fewer)"
         case savings.MINUTES:
-            return f"cache entries of 5 minutes in place of 1 hour{at}, {saves}"
+            return f"cache entries of 5 minutes instead of 1 hour{at}, {saves}"
         case savings.TOOLS:
-            return f"leave out {numbers.many(cure.count, 'tool')} never called ({tokens} in every call){at}, {saves}"
+            return f"remove {numbers.many(cure.count, 'unused tool')} ({tokens} in every call){at}, {saves}"
         case savings.POLICY:
             policy, risk = cure.names
             what = f"{policy} from the first call on{at}: {numbers.many(cure.count, 'block')} less by {tokens}"
@@ -496,7 +496,7 @@ def describe_spending(totals: SessionTotals) -> str:
     text = f"{numbers.many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {LABEL}"
     if not totals.is_split:
         return text
-    source = f"of {numbers.many(totals.agents, 'subagent')}" if totals.agents else "beside it"
+    source = f"of {numbers.many(totals.agents, 'subagent')}" if totals.agents else "elsewhere"
     return (
         f"{text}: {main.calls:,} for {numbers.least(main.usd, main.at_least)} in the main thread,"
         f" {others.calls or 'a sum'} for {numbers.least(others.usd, others.at_least)} {source}"

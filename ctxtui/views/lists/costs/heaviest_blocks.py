@@ -112,9 +112,7 @@ def _calls(weight: BlockWeight) -> str:
     """The calls that contained the block."""
     if not weight.first_call:
         return "No call has read it yet."
-    return (
-        f"It came with call {weight.first_call:,}, and {weight.calls:,} call{'' if weight.calls == 1 else 's'} had it."
-    )
+    return f"Added by call {weight.first_call:,}; sent in {weight.calls:,} call{'' if weight.calls == 1 else 's'}."
 
 
 def _stale(row: HeavyBlock, room: int) -> Span:

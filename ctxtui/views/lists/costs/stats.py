@@ -291,7 +291,7 @@ def explain_lost(row: UsageSums) -> str:
 def explain_cost(row: UsageSums) -> str:
     """Explain the cost as a price per token."""
     least = f" {row.unpriced:,} calls have no price." if row.unpriced else ""
-    least += f" {row.partial:,} answers are not reported in full." if row.partial else ""
+    least += f" {row.partial:,} answers are only partly reported." if row.partial else ""
     return sums.rate(row.usd, row.input + row.output) + least
 
 

@@ -105,7 +105,7 @@ def _why(row: LedgerRow, room: int) -> Span:
     return Span(safe_text.one_line(row.reason, 200), "dim")
 
 
-_UNKNOWN: Final = "No recording holds its definition."
+_UNKNOWN: Final = "No recording contains its definition."
 
 
 def explain_tokens(row: LedgerRow) -> str:
@@ -114,7 +114,7 @@ def explain_tokens(row: LedgerRow) -> str:
         return _UNKNOWN
     if isinstance(row, LedgerServer):
         return sums.addition(row.tokens, "tokens", [tool.tokens for tool in row.tools if tool.tokens], "tools")
-    return f"{row.tokens:,} tokens in the newest session that records it, of {row.sessions - row.unrecorded:,} that do."
+    return f"{row.tokens:,} tokens in the newest of the {row.sessions - row.unrecorded:,} sessions that record it."
 
 
 def explain_carried(row: LedgerRow) -> str:
@@ -133,7 +133,7 @@ def explain_cost(row: LedgerRow) -> str:
     least = f" {row.unpriced:,} calls have no price." if row.unpriced else ""
     if isinstance(row, LedgerServer):
         return sums.money_addition(row.schema_usd, [tool.schema_usd for tool in row.tools], "tools") + least
-    return f"{sums.usd(row.schema_usd)} for {row.carried or 0:,} calls, as the bill shares them out.{least}"
+    return f"{sums.usd(row.schema_usd)} for {row.carried or 0:,} calls: its share of the bill.{least}"
 
 
 def explain_called(row: LedgerRow) -> str:

@@ -75,7 +75,7 @@ async def test_a_cut_of_other_edits_is_not_shown() -> None:
         await until(pilot, lambda: f"{KEY} " in text(screen).splitlines()[1])
         said, subject = text(screen).splitlines()[1], reasons.subject
         await pilot.press("d")
-        await until(pilot, lambda: "looking again" in text(screen).splitlines()[1] or reasons.subject != subject)
+        await until(pilot, lambda: "searching" in text(screen).splitlines()[1] or reasons.subject != subject)
         await until(pilot, lambda: reasons.subject == owner._subject != subject)
         await pilot.press("u")
         await until(pilot, lambda: reasons.subject == owner._subject)

@@ -1,0 +1,12 @@
+"""The models whose own rules the offline provider knows."""
+
+from __future__ import annotations
+
+from ctxtui.offline.anthropic.models import OFFLINE, claude
+from ctxtui.offline.google.models import gemini
+from ctxtui.offline.openai.models import gpt
+
+
+def is_simulated(model: str) -> bool:
+    """Whether answers for `model` follow its own rules; others, and `OFFLINE` itself, have those of `OFFLINE`."""
+    return model != OFFLINE and any((claude(model), gpt(model), gemini(model)))

@@ -1,0 +1,106 @@
+"""Routing of Continue's CLI: no variable moves its addresses, so it gets a copy of its ``config.yaml`` by a flag."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from ctxtui.services.attach.program import Env, RoutingFunctions, Started, Urls
+from ctxtui.services.attach.programs.settings_copy import copy_file, replace_urls
+
+_CONFIG: Final = "config.yaml"
+_FLAG: Final = "--config"
+_DEFAULT_URLS: Final = {"anthropic": "https://api.anthropic.com/v1/", "openai": "https://api.openai.com/v1/"}
+"""Base URLs of models without ``apiBase``, by their ``provider``."""
+_MEMBER: Final = re.compile(r"(\s*(?:- +)?)(\w+)\s*:\s*[\"']?([^\s\"'#]*)")
+_replace: Final = replace_urls("apiBase")
+
+
+class _Model(Struct):
+    """A model's ``provider`` and base URL; `line` is the provider's (from 0), `column` its members'.
+
+    Unless `has_url` the file has no base URL for it.
+    """
+
+    provider: str
+    url: str
+    line: int
+    column: int
+    has_url: bool
+
+
+def _config(env: Env) -> Path:
+    home = env.get("CONTINUE_GLOBAL_DIR") or str(Path(env.get("HOME") or Path.home()) / ".continue")
+    return Path(home).expanduser() / _CONFIG
+
+
+def _read(env: Env) -> str:
+    try:
+        return _config(env).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
+
+
+def _models(text: str) -> Iterator[_Model]:
+    """The models of a file in YAML's block style, read line by line."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        member = _MEMBER.match(line)
+        if member is None or member[2] != "provider":
+            continue
+        column = len(member[1])
+        url = next((value for name, value in _members(lines, number, column) if name == "apiBase"), "")
+        default = _DEFAULT_URLS.get(member[3], "")
+        if url or default:
+            yield _Model(member[3], url or default, number, column, bool(url))
+
+
+def _members(lines: Sequence[str], number: int, column: int) -> Iterator[tuple[str, str]]:
+    """The names and values of the members in `column` of the item that line `number` is in."""
+    before = range(number, -1, -1)
+    after = range(number + 1, len(lines))
+    for way in (before, after):
+        for n in way:
+            if not lines[n].strip() or lines[n].lstrip().startswith("#"):
+                continue
+            member = _MEMBER.match(lines[n])
+            begins = lines[n].lstrip().startswith("- ") and member is not None and len(member[1]) == column
+            if way is after and begins:
+                break
+            if member is not None and len(member[1]) == column:
+                yield member[2], member[3]
+            elif len(lines[n]) - len(lines[n].lstrip()) < column:
+                break
+            if begins:
+                break
+
+
+def _configured_urls(env: Env, cwd: str) -> Urls:
+    """The base URLs of its models, each once, by provider."""
+    urls: dict[str, str] = {}
+    for model in _models(_read(env)):
+        if model.url.startswith(("http://", "https://")) and model.url not in urls.values():
+            number = sum(name.partition("-")[0] == model.provider for name in urls)
+            urls[f"{model.provider}-{number + 1}" if number else model.provider] = model.url
+    return urls
+
+
+def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
+    configured = _configured_urls(env, cwd)
+    routed = {url: urls[name] + "/" * url.endswith("/") for name, url in configured.items() if name in urls}
+    if not routed or any(word == _FLAG or word.startswith(f"{_FLAG}=") for word in arguments):
+        return Started(list(arguments), {})
+    text = _read(env)
+    lines = text.splitlines()
+    for model in reversed(list(_models(text))):
+        if not model.has_url:
+            lines.insert(model.line + 1, f"{' ' * model.column}apiBase: {model.url}")
+    copy, end = copy_file(_CONFIG, _replace("\n".join(lines) + "\n", routed))
+    return Started([_FLAG, str(copy), *arguments], {}, end)
+
+
+OWN: Final = RoutingFunctions(configured_urls=_configured_urls, start=_start)

@@ -1,0 +1,68 @@
+"""A copy of a program's settings file with other base URLs, for the time of its run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+Replacer = Callable[[str, Mapping[str, str]], str]
+"""Replaces URLs in a settings file's text by the URLs that a mapping gives for them."""
+
+_QUOTES: Final = "\"'"
+
+
+def replace_urls(key: str) -> Replacer:
+    """A replacer of the values of `key`, quoted or plain, in TOML or YAML."""
+    value = re.compile(rf"(\b{key}[\"']?\s*[:=]\s*)([\"']?)([^\s\"',}}\]#]+)(?=\2)")
+
+    def replace(text: str, urls: Mapping[str, str]) -> str:
+        return value.sub(lambda match: f"{match[1]}{match[2]}{urls.get(match[3], match[3])}", text)
+
+    return replace
+
+
+def copy_file(name: str, text: str) -> tuple[Path, Callable[[], None]]:
+    """Write `text` to a file `name` that only this user can read; returned with the function that removes it."""
+    folder = Path(tempfile.mkdtemp(prefix="ctxtui-"))
+    path = folder / name
+    path.touch(0o600)
+    path.write_text(text, encoding="utf-8")
+    return path, lambda: shutil.rmtree(folder, ignore_errors=True)
+
+
+def link_folder(folder: Path, name: str, text: str, restored: Callable[[str], str]) -> tuple[Path, Callable[[], None]]:
+    """Make a folder of links to everything in `folder`, except that its file `name` has `text`.
+
+    It is returned with the function that ends it: what a program created in it or replaced goes to `folder`, and if it
+    changed `name`, so does that, as `restored` from the changed text.
+    """
+    copy, remove = copy_file(name, text)
+    for entry in folder.iterdir():
+        if entry.name != name:
+            (copy.parent / entry.name).symlink_to(entry.absolute())
+
+    def end() -> None:
+        with suppress(OSError):
+            changed = copy.read_text(encoding="utf-8")
+            copy.unlink()
+            if changed != text:
+                (folder / name).write_text(restored(changed), encoding="utf-8")
+            for entry in copy.parent.iterdir():
+                if not entry.is_symlink():
+                    _move(entry, folder / entry.name)
+        remove()
+
+    return copy.parent, end
+
+
+def _move(entry: Path, to: Path) -> None:
+    """Move a file or a folder, into the folder that is there."""
+    if entry.is_dir():
+        shutil.copytree(entry, to, dirs_exist_ok=True)
+    else:
+        shutil.move(entry, to)
