@@ -20,7 +20,9 @@ _TRUE: Final = ("true", "yes", "on", "1")
 _FALSE: Final = ("false", "no", "off", "0")
 
 
-def _choice(*names: str) -> Check:
+def _check_choice(*names: str) -> Check:
+    """Make the check that a value is one of `names`."""
+
     def check(value: Any) -> str:
         if value in names:
             return str(value)
@@ -29,7 +31,7 @@ def _choice(*names: str) -> Check:
     return check
 
 
-def _flag(value: Any) -> bool:
+def _check_flag(value: Any) -> bool:
     if isinstance(value, bool):
         return value
     word = str(value).lower()
@@ -38,7 +40,9 @@ def _flag(value: Any) -> bool:
     raise ValueError("true or false")
 
 
-def _between(low: float, high: float) -> Check:
+def _check_between(low: float, high: float) -> Check:
+    """Make the check that a value is a number from `low` to `high`."""
+
     def check(value: Any) -> float:
         try:
             number = math.nan if isinstance(value, bool) else float(value)
@@ -51,9 +55,11 @@ def _between(low: float, high: float) -> Check:
     return check
 
 
-def _whole(low: int, high: int) -> Check:
+def _check_whole(low: int, high: int) -> Check:
+    """Make the check that a value is a whole number from `low` to `high`."""
+
     def check(value: Any) -> int:
-        number = _between(low, high)(value)
+        number = _check_between(low, high)(value)
         if number != int(number):
             raise ValueError(f"a whole number from {low} to {high}")
         return int(number)
@@ -61,13 +67,13 @@ def _whole(low: int, high: int) -> Check:
     return check
 
 
-def _text(value: Any) -> str:
+def _check_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     raise ValueError("a text")
 
 
-def _windows(value: Any) -> dict[str, int]:
+def _check_window_table(value: Any) -> dict[str, int]:
     expected = 'a table of model = tokens, such as {"claude-x" = 200000}'
     if not isinstance(value, Mapping):
         raise ValueError(expected)
@@ -81,21 +87,21 @@ SIZES: Final = ("context_size", "usable_context")
 """Settings of a model's window in tokens: the whole window, and the part to fill."""
 
 
-def _models(value: Any) -> dict[str, dict[str, int]]:
+def _check_model_table(value: Any) -> dict[str, dict[str, int]]:
     expected = f"a table of model = {{{' = tokens, '.join(SIZES)} = tokens}}"
     if not isinstance(value, Mapping):
         raise ValueError(expected)
     for sizes in value.values():
         if not isinstance(sizes, Mapping) or not sizes or not sizes.keys() <= set(SIZES):
             raise ValueError(expected)
-    return {str(model): _windows(sizes) for model, sizes in value.items()}
+    return {str(model): _check_window_table(sizes) for model, sizes in value.items()}
 
 
 RATES: Final = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 """Rates of a price, in USD per million tokens."""
 
 
-def _prices(value: Any) -> dict[str, dict[str, float]]:
+def _check_price_table(value: Any) -> dict[str, dict[str, float]]:
     expected = f"a table of model = {{input = USD per million tokens, output = ...}}; rates: {', '.join(RATES)}"
     if not isinstance(value, Mapping):
         raise ValueError(expected)
@@ -103,11 +109,11 @@ def _prices(value: Any) -> dict[str, dict[str, float]]:
     for model, rates in value.items():
         if not isinstance(rates, Mapping) or not {"input", "output"} <= rates.keys() <= set(RATES):
             raise ValueError(expected)
-        prices[str(model)] = {name: _between(0, 1e6)(usd) for name, usd in rates.items()}
+        prices[str(model)] = {name: _check_between(0, 1e6)(usd) for name, usd in rates.items()}
     return prices
 
 
-def _labels(value: Any) -> dict[str, Any]:
+def _check_label_table(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise ValueError("a table of rules by name, see docs/labels.md")
     # Imported here: most configurations have no rules.
@@ -119,17 +125,17 @@ def _labels(value: Any) -> dict[str, Any]:
     return {str(name): table for name, table in value.items()}
 
 
-def _clients(value: Any) -> dict[str, bool]:
+def _check_client_table(value: Any) -> dict[str, bool]:
     # Imported here: most configurations switch none off.
     from ctxtui.services.config.clients import CLIENTS
 
     names = [client.name for client in CLIENTS]
     if not isinstance(value, Mapping) or not value.keys() <= set(names):
         raise ValueError(f"a table of client = true or false; clients: {', '.join(names)}")
-    return {str(name): _flag(on) for name, on in value.items()}
+    return {str(name): _check_flag(on) for name, on in value.items()}
 
 
-def _mcp(value: Any) -> dict[str, Any]:
+def _check_mcp_table(value: Any) -> dict[str, Any]:
     # Imported here: most configurations name no server.
     from ctxtui.services.config.mcp_servers import check_servers
 
@@ -140,7 +146,7 @@ def _setting(
     default: Any, meaning: str, check: Check | None = None, *, user_only: bool = False, tighter: Tighter | None = None
 ) -> Any:
     """Make a field of `Settings`; without a `check` it is a text or a bool; `dict` is a table."""
-    check = check or (_flag if isinstance(default, bool) else _text)
+    check = check or (_check_flag if isinstance(default, bool) else _check_text)
     metadata = {
         "check": check,
         "meaning": meaning,
@@ -153,12 +159,12 @@ def _setting(
     )
 
 
-def _lower(a: float, b: float) -> float:
+def _lower_limit(a: float, b: float) -> float:
     """The lower of two limits; 0 is no limit."""
     return min(a or b, b or a)
 
 
-def _fewer(a: str, b: str) -> str:
+def _combine_patterns(a: str, b: str) -> str:
     """Combine two lists of patterns so that names must match both; an empty list matches all."""
     return f"{a} & {b}" if a.strip() and b.strip() else a or b
 
@@ -171,18 +177,27 @@ class Settings:
     with `tighter`, the stricter of the project's and the user's value applies.
     """
 
-    theme: str = _setting("auto", "colours of the screen", _choice("auto", "dark", "light", "mono"))
+    theme: str = _setting("auto", "colours of the screen", _check_choice("auto", "dark", "light", "mono"))
     glyphs: str = _setting(
-        "auto", "signs of the screen; auto: ascii where the terminal is not UTF-8", _choice("auto", "unicode", "ascii")
+        "auto",
+        "signs of the screen; auto: ascii where the terminal is not UTF-8",
+        _check_choice("auto", "unicode", "ascii"),
     )
-    usable_share: float = _setting(0.75, "share of a context window that we mean to fill", _between(0.05, 1.0))
-    horizon: int = _setting(20, "calls ahead over which what would help is ranked by what it saves", _whole(1, 10_000))
+    usable_share: float = _setting(0.75, "share of a context window that we mean to fill", _check_between(0.05, 1.0))
+    horizon: int = _setting(
+        20, "calls ahead over which what would help is ranked by what it saves", _check_whole(1, 10_000)
+    )
     follow: bool = _setting(True, "whether a recording that grows is followed")
     tips: bool = _setting(True, "whether the first session that is opened begins with six tips", user_only=True)
-    live_seconds: float = _setting(120.0, "a file written within so many seconds is marked live", _between(1, 86400))
+    live_seconds: float = _setting(
+        120.0, "a file written within so many seconds is marked live", _check_between(1, 86400)
+    )
     index: bool = _setting(True, "whether the full-text index is filled while the screen runs", tighter=and_)
     clients: dict[str, bool] = _setting(
-        dict, "false for each client whose sessions are not looked for, see docs/clients.md", _clients, user_only=True
+        dict,
+        "false for each client whose sessions are not looked for, see docs/clients.md",
+        _check_client_table,
+        user_only=True,
     )
     pager: str = _setting("", "pager for a block's full text; empty: $PAGER, else less", user_only=True)
     data_dir: str = _setting("", "folder of the database; empty: the platform's", user_only=True)
@@ -191,12 +206,16 @@ class Settings:
         "folder where Claude Code writes its API bodies; empty: what OTEL_LOG_RAW_API_BODIES=file:DIR names",
         user_only=True,
     )
-    windows: dict[str, int] = _setting(dict, "context windows in tokens by model, over the built-in table's", _windows)
+    windows: dict[str, int] = _setting(
+        dict, "context windows in tokens by model, over the built-in table's", _check_window_table
+    )
     models: dict[str, dict[str, int]] = _setting(
-        dict, "by model: context_size, its window, and usable_context, what of it is to be filled (tokens)", _models
+        dict,
+        "by model: context_size, its window, and usable_context, what of it is to be filled (tokens)",
+        _check_model_table,
     )
     prices: dict[str, dict[str, float]] = _setting(
-        dict, "USD per million tokens by model, over the price table's", _prices, user_only=True
+        dict, "USD per million tokens by model, over the price table's", _check_price_table, user_only=True
     )
     phases: str = _setting("", "what phases begin by: turn, epoch, call, or an expression; empty: your notes")
     profile: str = _setting("", "a TOML file of policies for chats; they only propose until it says armed = true")
@@ -206,42 +225,44 @@ class Settings:
     summary_tokens: int = _setting(
         0,
         "tokens of a summary at most; 0: a fifth of what it replaces, 200 to 2,000 (a model: as it likes)",
-        _whole(0, 100_000),
+        _check_whole(0, 100_000),
     )
     small_project: int = _setting(
-        20_000, "a project of at most so many tokens is loaded whole, if it fits", _whole(0, 10_000_000)
+        20_000, "a project of at most so many tokens is loaded whole, if it fits", _check_whole(0, 10_000_000)
     )
     medium_project: int = _setting(
         50_000,
         "a project of at most so many tokens is loaded with its large files as signatures",
-        _whole(0, 10_000_000),
+        _check_whole(0, 10_000_000),
     )
-    whole_file: int = _setting(2_000, "tokens above which a file goes in as signatures", _whole(0, 10_000_000))
+    whole_file: int = _setting(2_000, "tokens above which a file goes in as signatures", _check_whole(0, 10_000_000))
     files: str = _setting(
         "named",
         "files that go with a chat's first message: named (@path), auto (what matters for it)",
-        _choice("named", "auto"),
+        _check_choice("named", "auto"),
         user_only=True,
     )
     files_share: float = _setting(
-        0.75, "share of what is free of the usable window that files may take", _between(0.05, 1.0)
+        0.75, "share of what is free of the usable window that files may take", _check_between(0.05, 1.0)
     )
     memory: str = _setting("", "folder in which a chat's agent keeps memory; empty: it keeps none", user_only=True)
-    memory_tokens: int = _setting(32_000, "tokens that memory may take in all", _whole(100, 10_000_000), tighter=_lower)
-    memory_place: str = _setting("start", "where memory stands in a chat's context", _choice("start", "end"))
+    memory_tokens: int = _setting(
+        32_000, "tokens that memory may take in all", _check_whole(100, 10_000_000), tighter=_lower_limit
+    )
+    memory_place: str = _setting("start", "where memory stands in a chat's context", _check_choice("start", "end"))
     memory_files: str = _setting(
-        "all", "memory that is put in: all of it, or what fits the message", _choice("all", "relevant")
+        "all", "memory that is put in: all of it, or what fits the message", _check_choice("all", "relevant")
     )
     instructions: bool = _setting(True, "whether a chat's agent reads CLAUDE.md and AGENTS.md", tighter=and_)
     tools: str = _setting(
         "",
         "tools that a chat's agent is offered: names or patterns with blanks between (mcp__*); empty: all",
-        tighter=_fewer,
+        tighter=_combine_patterns,
     )
     mcp_images: str = _setting(
         "auto",
         "whether images that MCP tools bring go to the model; auto: unless a local server runs it",
-        _choice("auto", "on", "off"),
+        _check_choice("auto", "on", "off"),
     )
     mcp_servers: str = _setting(
         "",
@@ -249,7 +270,7 @@ class Settings:
         user_only=True,
     )
     labels: dict[str, Any] = _setting(
-        dict, "rules that split blocks into labelled segments, see docs/labels.md", _labels
+        dict, "rules that split blocks into labelled segments, see docs/labels.md", _check_label_table
     )
     provider: str = _setting("", "provider of a new chat; empty: by the keys and servers there are", user_only=True)
     base_url: str = _setting("", "address of a compatible server for chats", user_only=True)
@@ -257,22 +278,25 @@ class Settings:
         False, "whether a key goes over plain http to a server that is not on this machine", user_only=True
     )
     model: str = _setting("", "model of a new chat; empty: the provider's usual one")
-    answer_tokens: int = _setting(8192, "tokens kept for an answer in a chat", _whole(1, 1_000_000))
-    warn_share: float = _setting(0.9, "share of the usable window from which a chat warns", _between(0.05, 1.0))
+    answer_tokens: int = _setting(8192, "tokens kept for an answer in a chat", _check_whole(1, 1_000_000))
+    warn_share: float = _setting(0.9, "share of the usable window from which a chat warns", _check_between(0.05, 1.0))
     critical_share: float = _setting(
-        1.0, "share of the usable window from which a chat raises an alarm", _between(0.05, 1.5)
+        1.0, "share of the usable window from which a chat raises an alarm", _check_between(0.05, 1.5)
     )
     warn_tokens: int = _setting(
-        0, "tokens from which a context is warned of; 0: by the share alone", _whole(0, 100_000_000)
+        0, "tokens from which a context is warned of; 0: by the share alone", _check_whole(0, 100_000_000)
     )
     critical_tokens: int = _setting(
-        0, "tokens from which a context raises an alarm; 0: by the share alone", _whole(0, 100_000_000)
+        0, "tokens from which a context raises an alarm; 0: by the share alone", _check_whole(0, 100_000_000)
     )
     hold_over_tokens: int = _setting(
-        0, "a chat's request over so many tokens is held; 0: none", _whole(0, 100_000_000), tighter=_lower
+        0, "a chat's request over so many tokens is held; 0: none", _check_whole(0, 100_000_000), tighter=_lower_limit
     )
     hold_over_usd: float = _setting(
-        0.0, "a chat's request that may cost more USD than this is held; 0: none", _between(0, 1e6), tighter=_lower
+        0.0,
+        "a chat's request that may cost more USD than this is held; 0: none",
+        _check_between(0, 1e6),
+        tighter=_lower_limit,
     )
     hold_on_miss: bool = _setting(False, "whether a chat's request that would miss the cache is held", tighter=or_)
     command_shell: bool = _setting(False, "whether the agent's commands go through a shell", user_only=True)
@@ -280,8 +304,8 @@ class Settings:
     command_memory: int = _setting(
         0,
         "MB of address space that each of the agent's commands may have; 0: no limit",
-        _whole(0, 10_000_000),
-        tighter=_lower,
+        _check_whole(0, 10_000_000),
+        tighter=_lower_limit,
     )
     command_unconfined: bool = _setting(
         False, "whether commands that nothing confines may have leave for a session, or without a user", user_only=True
@@ -292,9 +316,14 @@ class Settings:
     command_reads: str = _setting(
         "", "further files and folders that commands read, with blanks between (quoted as in a shell)", user_only=True
     )
-    mcp: dict[str, Any] = _setting(dict, "MCP servers by name: command and args, or url (docs/mcp.md)", _mcp)
+    mcp: dict[str, Any] = _setting(
+        dict, "MCP servers by name: command and args, or url (docs/mcp.md)", _check_mcp_table
+    )
     max_rounds: int = _setting(
-        100, "requests of one turn after which a chat is held; 0: no limit", _whole(0, 100_000), tighter=_lower
+        100,
+        "requests of one turn after which a chat is held; 0: no limit",
+        _check_whole(0, 100_000),
+        tighter=_lower_limit,
     )
     agents: bool = _setting(False, "whether a chat's agent may start sub-agents, each time with leave", user_only=True)
 

@@ -33,7 +33,10 @@ EVENT, MATCHER = "SessionStart", "compact"
 
 
 class PinnedBlock(Struct, frozen=True):
-    """A pinned block: role of its category, tool `name` or "", text, digest."""
+    """A pinned block.
+
+    `role` is that of its category, `name` the tool's ("": none), `text` its content.
+    """
 
     role: str
     name: str
@@ -82,11 +85,11 @@ def add_hook(settings: dict[str, Any], run: str) -> dict[str, Any]:
     if not isinstance(entries, list):
         raise Malformed("hooks are not as Claude Code writes them", place=f"$.hooks.{EVENT}")
     hook = {"matcher": MATCHER, "hooks": [{"type": "command", "command": run}]}
-    others = [entry for entry in entries if not _is_ours(entry)]
+    others = [entry for entry in entries if not _is_own_entry(entry)]
     return {**settings, "hooks": {**hooks, EVENT: [*others, hook]}}
 
 
-def _is_ours(entry: Any) -> bool:
+def _is_own_entry(entry: Any) -> bool:
     hooks = entry.get("hooks") if isinstance(entry, dict) else None
     return any(isinstance(hook, dict) and _OWN_HOOK.search(str(hook.get("command"))) for hook in hooks or ())
 
