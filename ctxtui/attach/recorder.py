@@ -32,6 +32,7 @@ from ctxtui.attach.exchange_events import (
     SocketMessage,
 )
 from ctxtui.attach.lines import encode_answer_line, encode_line, mask_fields, mask_for, mask_url
+from ctxtui.attach.route import is_model_path
 from ctxtui.attach.run import RecordedRun, new_run_name, session_of
 from ctxtui.attach.tape import Tape, file_name
 from ctxtui.core.canonical import Json
@@ -98,7 +99,7 @@ class Tapes:
     @property
     def files(self) -> list[Path]:
         """The written recordings."""
-        return [tape.path for tape in list(self._tapes.values())]
+        return [tape.path for tape in list(self._tapes.values()) if tape.is_wanted]
 
     @property
     def troubles(self) -> list[str]:
@@ -208,6 +209,8 @@ class Tapes:
         sender = identify_sender(exchange.headers)
         session = begun.session or sender.session or self._run.session or session_of(begun.url, content)
         exchange.session, exchange.tape = session, self._find_tape(session, sender)
+        is_probe = not exchange.request_size and "upgrade" not in exchange.headers
+        exchange.tape.is_wanted |= not is_probe or is_model_path(begun.url.partition("?")[0])
         if is_left_out:
             body: dict[str, Json] = {
                 "size": exchange.request_size,
@@ -286,6 +289,7 @@ class Tapes:
                 self._mark_used(exchange.session, tape)
             tape.add(data)
             if tape.size > _MAX_WAITING_BYTES:
+                tape.is_wanted = True
                 tape.flush()
             else:
                 self._waiting[exchange.session] = tape

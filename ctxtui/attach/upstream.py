@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from urllib.parse import urlsplit
@@ -12,10 +13,14 @@ from ctxtui.core.errors import BadConfig
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Upstream:
-    """`url` is the provider's base URL as a client would use it. `path` is its path, without a trailing slash."""
+    """`url` is the provider's base URL as a client would use it. `path` is its path, without a trailing slash.
+
+    `paths` are the provider's own for paths that some SDKs send instead; a `url` with a path has none.
+    """
 
     name: str
     url: str
+    paths: Mapping[str, str] = field(default_factory=dict)
     host: str = field(init=False)
     port: int = field(init=False)
     tls: bool = field(init=False)
@@ -42,6 +47,11 @@ class Upstream:
         set_(self, "tls", parts.scheme == "https")
         set_(self, "port", port or (443 if self.tls else 80))
         set_(self, "path", parts.path.rstrip("/"))
+
+    def correct_target(self, target: str) -> str:
+        """The `target` of a request at the provider's own path."""
+        path, question, query = target.partition("?")
+        return f"{self.paths[path]}{question}{query}" if path in self.paths and not self.path else target
 
     @property
     def host_header(self) -> str:

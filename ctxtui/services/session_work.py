@@ -81,7 +81,7 @@ def _sort_answers(
 
 
 def _failed_answer(request: tuple[int, str, Named, Any], error: ChildGone) -> tuple[int, Any, CtxtuiError]:
-    return request[0], None, CtxtuiError("the process that did it ended", way_out="is there memory enough for it?")
+    return request[0], None, CtxtuiError("its process ended", way_out="is there enough memory?")
 
 
 def _with_absolute_paths(named: Named) -> Named:

@@ -8,6 +8,7 @@ from tests.clients.aider import AIDER
 from tests.clients.claude_code import CLAUDE_CODE
 from tests.clients.client import Client
 from tests.clients.codex import CODEX
+from tests.clients.frameworks import SCRIPTS
 from tests.clients.gemini_cli import GEMINI_CLI
 from tests.clients.inspect_ai import INSPECT_AI
 from tests.clients.llm import LLM
@@ -29,8 +30,8 @@ CLIENTS: tuple[Client, ...] = (
     PYDANTIC_AI,
 )
 
-FRAMEWORKS = ("langchain",)
-"""What is installed beside the clients, for `test_in_process`."""
+FRAMEWORKS = tuple(script.name for script in SCRIPTS)
+"""What is installed beside the clients, for `test_frameworks` and `test_in_process`."""
 
 ASKED = os.environ.get("REAL_CLIENTS") == "1"
 """Whether clients are run: `make test-clients` says so."""

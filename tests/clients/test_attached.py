@@ -21,6 +21,7 @@ from tests.clients.aider import AIDER
 from tests.clients.claude_code import CLAUDE_CODE
 from tests.clients.client import ROOT, Client
 from tests.clients.codex import CODEX, OWN_PROVIDER
+from tests.clients.frameworks import VERCEL_GOOGLE
 from tests.clients.gemini_cli import GEMINI_CLI
 from tests.clients.inspect_ai import INSPECT_AI
 from tests.clients.lab import PORT, SECONDS, Lab, lab, soon
@@ -214,6 +215,7 @@ FORWARDED = (
     AIDER,
     MINI_SWE_AGENT,
     SDK_SCRIPT,
+    VERCEL_GOOGLE,
 )
 
 
@@ -247,5 +249,5 @@ def test_a_client_without_a_base_url_goes_through_a_proxy_of_this_run(client: Cl
         # As its provider's own client it may be refused and ask again, which is recorded as well.
         calls = [call for path in recordings_of(place) for call in load(path).session.calls.values() if not call.error]
         assert sorted(call.id for call in calls if call.stop_reason != "count_tokens") == sorted(
-            str(one.answer.get("id")) for one in asked
+            str(one.answer.get("id") or one.answer.get("responseId")) for one in asked
         )

@@ -497,6 +497,16 @@ _MAX_FILES, _MAX_DECISIONS, _MAX_REPEATED = 40, 30, 40
 _SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
 
 
+_LEFT_OUT: Final = "[What the summary above left out]"
+_KEPT_AS: Final = {FILE: "- file: ", DECISION: "- said: ", LITERAL: "- literal: "}
+
+
+def keep_fact(summary: str, fact: Fact) -> str:
+    """The summary with a line for a fact that it lost."""
+    heading = [] if _LEFT_OUT in summary else [_LEFT_OUT]
+    return "\n".join([summary, *heading, f"{_KEPT_AS[fact.kind]}{fact.text}"])
+
+
 def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
     """Add the lost facts to the text of the compaction's summary.
 
@@ -510,8 +520,8 @@ def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
         _lost_facts(compaction, DECISION),
         _lost_facts(compaction, LITERAL),
     )
-    if files or decisions or literals:
-        parts.append("[What the summary above left out]")
+    if (files or decisions or literals) and _LEFT_OUT not in parts[0]:
+        parts.append(_LEFT_OUT)
     if files:
         parts.append(f"- files: {'; '.join(fact.text for fact in files[:_MAX_FILES])}")
     parts += [f"- said: {fact.text}" for fact in decisions[:_MAX_DECISIONS]]

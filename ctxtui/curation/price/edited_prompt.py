@@ -228,7 +228,7 @@ def _iter_markers(
     }
     for edge, life in markers_under_edits(after, _move_markers(base, before, after, lifetimes)).items():
         spot = at(edge)
-        assert spot is not None, "a marker stands at a block that leaves"
+        assert spot is not None, "a marker is at a block that is removed"
         yield CacheMarker(spot, life)
     head = next((number for number in range(len(line) - 1, -1, -1) if line[number].block.kind == HEADER), 0)
     for mark in base.markers:

@@ -324,7 +324,7 @@ class HoldGate:
         held = self._find_held(id_)
         if how == ANSWER and held.dialect not in ANSWERABLE_APIS:
             raise CtxtuiError(
-                f"an answer of yours cannot be spelled in this API ({held.dialect})", way_out="refuse or release it"
+                f"your answer cannot be written in this API ({held.dialect})", way_out="refuse or release it"
             )
         if how == APPLY and held.summary is not None:
             raise CtxtuiError(
@@ -351,7 +351,7 @@ class HoldGate:
         held = self._find_held(id_)
         if held.pings_from is None:
             raise CtxtuiError(
-                "its program asked for no stream: it gives up when its time is over", way_out="decide before it leaves"
+                "its program does not stream: it gives up at its timeout", way_out="decide before it is sent"
             )
         held.until += STREAM_HOLD_S
         return held.x

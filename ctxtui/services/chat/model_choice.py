@@ -122,7 +122,7 @@ async def _with_model(chat_model: ChatModel, model: str, env: Mapping[str, str])
         return chat_model
     if model in chat_model.models:
         return await _choose_running_server(chat_model.endpoint.kind, model, env)
-    return replace(chat_model, why=f"{chat_model.why}; the project's {model} is another provider's, not taken")
+    return replace(chat_model, why=f"{chat_model.why}; the project's {model} is another provider's, not used")
 
 
 def _choose_hosted(provider: str, model: str, env: Mapping[str, str]) -> ChatModel:
@@ -204,7 +204,7 @@ async def _choose_available(model: str, env: Mapping[str, str]) -> ChatModel:
         loaded = next((s for s in candidates if any(served.loaded for served in s.models)), candidates[0])
         return _choose_of_server(loaded, model)
     if model and model != OFFLINE:
-        way_out = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a local server, or leave --model away"
+        way_out = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a local server, or remove --model"
         raise NotFound(f"no key and no local server that has {model}", way_out=way_out)
     return replace(_choose_offline(""), why="no key, and no local server answers")
 

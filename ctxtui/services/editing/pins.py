@@ -83,7 +83,7 @@ def add_hook(settings: dict[str, Any], run: str) -> dict[str, Any]:
     hooks = settings.get("hooks", {})
     entries = hooks.get(EVENT, []) if isinstance(hooks, dict) else None
     if not isinstance(entries, list):
-        raise Malformed("hooks are not as Claude Code writes them", place=f"$.hooks.{EVENT}")
+        raise Malformed("hooks have an unknown format", place=f"$.hooks.{EVENT}")
     hook = {"matcher": MATCHER, "hooks": [{"type": "command", "command": run}]}
     others = [entry for entry in entries if not _is_own_entry(entry)]
     return {**settings, "hooks": {**hooks, EVENT: [*others, hook]}}
@@ -104,7 +104,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise CtxtuiError(f"cannot be read: {error}", place=str(path)) from error
     if not isinstance(settings, dict):
-        raise Malformed("no JSON object", place=str(path))
+        raise Malformed("not a JSON object", place=str(path))
     return settings
 
 

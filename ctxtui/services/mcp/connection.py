@@ -44,7 +44,7 @@ _MAX_PAGES: Final = 100
 _SSE_READ_TIMEOUT: Final = 86_400.0
 """Seconds without an event from a server over SSE."""
 _SIGN_IN_HINT: Final = (
-    "it wants a sign-in ({status}), and OAuth is not spoken: give its token in headers (Authorization = "
+    "it requires sign-in ({status}); OAuth is not supported: give its token in headers (Authorization = "
     '"Bearer ${{TOKEN}}"), or let a program sign in: command = "npx", args = ["-y", "mcp-remote", "{url}"]'
 )
 _MAX_LOG_BYTES: Final = 200_000
@@ -229,7 +229,7 @@ class ServerConnection:
                 self._settled.set()
                 await self._end.wait()
         except TimeoutError:
-            failure = f"it did not say what it offers in {timeout:g} seconds{self._last_log_line()}"
+            failure = f"it did not list its tools in {timeout:g} seconds{self._last_log_line()}"
         except Exception as error:  # noqa: BLE001 - the boundary of a server: whatever breaks in it is its state
             failure = self._sign_in_error or f"{_error_message(error)}{self._last_log_line()}"
         finally:

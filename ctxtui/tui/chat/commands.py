@@ -24,6 +24,7 @@ class AnswerTool(EnterTalk):
     """Allow or refuse a tool call that needs your permission; you see what it would do."""
 
     name, label = "answer a permission request", "answer"
+    synonyms = ("answer for the tool that waits",)
     needs = key_needs = frozenset({PERMISSION})
     unless = frozenset()
 

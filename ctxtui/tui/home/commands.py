@@ -204,7 +204,7 @@ class Delete(_Change):
 class CloseOpen(Command):
     """Close the welcome, then clear the filter."""
 
-    name, keys, group = "close or clear", ("escape",), "sessions"
+    name, keys, group = "close what is open", ("escape",), "sessions"
     run = Act(lambda: HomeActions, lambda home: home.leave())
 
 

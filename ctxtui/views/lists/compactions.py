@@ -35,10 +35,10 @@ def title(compactions: Sequence[Compaction], index: int) -> list[Span]:
     trigger = f" · {compaction.trigger}" if compaction.trigger else ""
     at = f" · {numbers.clock(datetime.fromtimestamp(compaction.at, UTC).astimezone())}" if compaction.at else ""
     index_text = f"{index + 1} of {len(compactions)} · " if len(compactions) > 1 else ""
-    index_text += "held, " if compaction.is_held else ""
+    place = f"held after call {compaction.number - 1:,}" if compaction.is_held else f"before call {compaction.number:,}"
     return [
         Span(f" {index_text}", "dim"),
-        Span(f"before call {compaction.number:,}", "ink bold"),
+        Span(place, "ink bold"),
         Span(f" · {format_sizes(compaction)}{trigger}{at}", "dim"),
     ]
 
@@ -251,6 +251,8 @@ TABLE: Final[Table[Fact]] = Table(
     )
 )
 """One line for each fact."""
+HELD_TABLE: Final[Table[Fact]] = Table(TABLE.columns[:2])
+"""The same before the client has the summary: nothing can have come back."""
 
 
 def listed_counts(compaction: Compaction, shown: str) -> list[Span]:

@@ -305,6 +305,7 @@ class WriteNote(_NoteCommand):
     """Write a note on the block under the cursor; an empty text deletes it."""
 
     name, needs = "write a note on block", frozenset({BLOCK})
+    synonyms = ("jot a note on block",)
     run = Act(NotesController, NotesController.write_note)
     key_unless = frozenset({QUESTION})
 
@@ -313,6 +314,7 @@ class WriteOnCall(_NoteCommand):
     """Write a note on the call shown."""
 
     name = "write a note on call"
+    synonyms = ("jot a note on call",)
     run = Act(NotesController, NotesController.write_on_call)
     key_unless = frozenset({QUESTION})
 
