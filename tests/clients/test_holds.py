@@ -106,6 +106,21 @@ def test_after_a_refusal_the_client_keeps_its_history(place: Lab) -> None:
     assert "line 399 is cerulean" in bodies(place)[-1]
 
 
+def test_the_hook_before_a_compaction_adds_to_its_instructions(place: Lab) -> None:
+    if place.client.name != CLAUDE_CODE.name:
+        pytest.skip("only Claude Code has the hook")
+    (place.work / "b.txt").write_text("The harbour is Rotterdam.\n")
+    place.run(place.client.ask(place, "read b.txt"))
+    hook = [sys.executable, "-m", "ctxtui", "compactions", str(place.recorded()[-1]), "--ahead", "--hook", "--yes"]
+    env = place.env | {"PYTHONPATH": str(ROOT), "CTXTUI_HOME": str(place.home / "ctxtui")}
+    place.space.run(hook, cwd=place.work, env=env, log=place.printed, out=place.folder / "hook.txt", seconds=SECONDS)
+    place.run(compact_in_claude(place))
+    compactions = [one for one in bodies(place) if recognize_compaction("/", json.loads(one or "{}"))]
+    assert len(compactions) == 1
+    instructions = compactions[0].partition("Additional Instructions:")[2]
+    assert "Name each of these in the summary, word for word:" in instructions and "b.txt" in instructions
+
+
 def test_a_secret_does_not_leave(place: Lab) -> None:
     (place.work / "b.txt").write_text(f"key = {SECRET}\n")
     prompt = "run `cat b.txt`"

@@ -497,6 +497,24 @@ _MAX_FILES, _MAX_DECISIONS, _MAX_REPEATED = 40, 30, 40
 _SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
 
 
+_MAX_NAMED_LITERALS: Final = 40
+
+
+def name_facts(compaction: Compaction) -> str:
+    """Instructions for a summary to keep the facts that `compaction` loses; "" if there are none.
+
+    Of literals, those that occur more than once, the most frequent first.
+    """
+    files = [fact.text for fact in _lost_facts(compaction, FILE)][-_MAX_FILES:]
+    said = [fact.text for fact in _lost_facts(compaction, DECISION)][-_MAX_DECISIONS:]
+    literals = sorted(
+        (fact for fact in _lost_facts(compaction, LITERAL) if fact.times > 1), key=lambda fact: -fact.times
+    )
+    lines = [f"- file: {text}" for text in files] + [f"- said: {text}" for text in said]
+    lines += [f"- literal: {fact.text}" for fact in literals[:_MAX_NAMED_LITERALS]]
+    return "\n".join(["Name each of these in the summary, word for word:", *lines]) if lines else ""
+
+
 _LEFT_OUT: Final = "[What the summary above left out]"
 _KEPT_AS: Final = {FILE: "- file: ", DECISION: "- said: ", LITERAL: "- literal: "}
 

@@ -219,7 +219,7 @@ def providers_of(model: str) -> list[str]:
 
 def _choose_offline(model: str) -> ChatModel:
     # The address is set when it is started.
-    return ChatModel(Endpoint(OFFLINE, ANTHROPIC, kind=OFFLINE, local=True), model or OFFLINE, why="asked for")
+    return ChatModel(Endpoint(OFFLINE, ANTHROPIC, kind=OFFLINE, local=True), model or OFFLINE, why="your choice")
 
 
 async def add_listed_details(chat_model: ChatModel, line: SdkClient, config: Config) -> ChatModel:

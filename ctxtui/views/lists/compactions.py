@@ -237,15 +237,15 @@ def explain_bars(compaction: Compaction) -> dict[str, str]:
 
 TABLE: Final[Table[Fact]] = Table(
     (
-        Column("  what it said", 0, _words, "left", least=10),
+        Column("  fact", 0, _words, "left", least=10),
         Column(
-            "stood",
+            "times",
             6,
             lambda fact, _: Span(f"{fact.times:,}×", "dim"),
             from_width=70,
             sum=lambda fact: f"{fact.times:,} blocks of the context before had it.",
         ),
-        Column("came back", 22, _back, "left", gap=2, from_width=60),
+        Column("came back", 22, _back, "left", gap=2, from_width=60, wider=((100, 25),)),
         Column("tokens", 7, _tokens, sum=_sum_of_tokens),
         Column("cost since", 11, _cost, from_width=70, sum=_sum_of_cost),
     )

@@ -163,7 +163,7 @@ def test_a_path_that_is_named_like_the_command(ctxtui: Run, recording: Path) -> 
 def test_stand_ins_of_one_length_are_no_range(ctxtui: Run, recording: Path) -> None:
     ran = ctxtui("lab", recording, "--policy", "keep_rounds")
     words = " ".join(ran.out.split())
-    assert re.search(r"from the record, [0-9,]+ tokens each (on average )?\(keep_rounds", words), words
+    assert re.search(r"from the recording, [0-9,]+ tokens each (on average )?\(keep_rounds", words), words
 
 
 def test_the_solver_holds_each_session_out(ctxtui: Run, tmp_path: Path) -> None:
