@@ -192,9 +192,9 @@ class RelayedProgram:
     _has_run: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        closed = self.program.unroutable_reason(self.env)
+        closed = "" if self.forward else self.program.unroutable_reason(self.env)
         if closed and not self.named_upstreams:
-            raise BadConfig(closed, way_out="point it to `ctxtui proxy` yourself, or use --as any with --upstream")
+            raise BadConfig(closed, way_out="use --forward, which leaves its addresses as they are")
         upstreams = self.program.upstreams(self.env, self.cwd)
         unknown = next((name for name in self.named_upstreams if name not in upstreams), "")
         if unknown:
