@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.wire.codec.spans import members
 from ctxtui.wire.codec.style import Style, detect
@@ -130,11 +131,14 @@ def write_slot(slot: Slot, pieces: Sequence[Piece], styles: Sequence[Style]) -> 
 
 
 def _write_spelled(section: Section, pieces: Sequence[Piece], spell: Json, styles: Sequence[Style]) -> str:
-    """Write the element in the body's style except for the blocks in `spell`, which placeholders stand in for first."""
-    style = styles[0]
+    """Write the element in the body's style except for the blocks in `spell`, which placeholders stand in for first.
+
+    If that gives another value, as where a section's join looks into its blocks, all of it is in the body's style.
+    """
+    style, whole = styles[0], section.join(pieces)
     placeholders = list(pieces)
     texts = {int(n): write_slot(slot, pieces, styles) for n, slot in spell.items()}
-    plain = "".join([style.write(section.join(pieces), section.depth), *texts.values()])
+    plain = "".join([style.write(whole, section.depth), *texts.values()])
     token = "slot "
     while token in plain:
         token = f"<{token}>"
@@ -145,4 +149,4 @@ def _write_spelled(section: Section, pieces: Sequence[Piece], spell: Json, style
     joined = style.write(section.join(placeholders), section.depth)
     for n, text in texts.items():
         joined = joined.replace(style.write(f"{token}{n}."), text)
-    return joined
+    return joined if canonical.loads(joined) == whole else style.write(whole, section.depth)
