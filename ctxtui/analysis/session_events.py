@@ -86,12 +86,12 @@ _CAUSE_TEXTS: Final = {
 }
 
 
-def describe_miss(miss: CacheMiss, at: str = "") -> str:
+def describe_miss(miss: CacheMiss, place: str = "") -> str:
     """Describe a miss: ``188k rewritten after a 52-minute pause``, ``85k rewritten: thinking stripped``.
 
-    `at` is inserted text that gives its place.
+    `place` is inserted text that gives its place.
     """
-    text = f"{format_thousands(miss.tokens)} rewritten{at}"
+    text = f"{format_thousands(miss.tokens)} rewritten{place}"
     if miss.cause == TTL:
         if miss.pause is None:
             return f"{text} after a pause"
@@ -110,8 +110,8 @@ def summarize_thread(session: Session, thread: str, misses: Iterable[CacheMiss] 
     used = [c.usage for c in calls if c.usage and not c.is_sum]
     if not used:
         return "no usage recorded" if calls else "no call recorded"
-    own = (miss for miss in misses if miss.thread == thread)
-    largest = max(own, key=lambda one: (one.usd or 0.0, one.tokens), default=None)
+    thread_misses = (miss for miss in misses if miss.thread == thread)
+    largest = max(thread_misses, key=lambda one: (one.usd or 0.0, one.tokens), default=None)
     if largest and largest.tokens >= JUMP:
         return describe_miss(largest, f" at call {largest.number}")
     return _describe_growth(calls) or _describe_share(used, len(calls))
@@ -127,10 +127,10 @@ def _describe_growth(calls: Sequence[Call]) -> str:
 
 
 def _describe_share(used: Sequence[Usage], calls: int) -> str:
-    whole = sum(u.input for u in used)
+    total_input = sum(u.input for u in used)
     read = sum(u.cache_read for u in used)
     if calls == 1:
-        return f"one call of {format_thousands(whole)}"
-    if not any(u.has_cache for u in used) or not whole:
-        return f"{calls} calls, {format_thousands(whole)} sent in all"
-    return f"{100 * read / whole:.0f} % of {format_thousands(whole)} read from the cache over {calls} calls"
+        return f"one call of {format_thousands(total_input)}"
+    if not any(u.has_cache for u in used) or not total_input:
+        return f"{calls} calls, {format_thousands(total_input)} sent in all"
+    return f"{100 * read / total_input:.0f} % of {format_thousands(total_input)} read from the cache over {calls} calls"

@@ -30,8 +30,8 @@ CLIENTS: tuple[Client, ...] = (
     PYDANTIC_AI,
 )
 
-FRAMEWORKS = tuple(script.name for script in SCRIPTS)
-"""What is installed beside the clients, for `test_frameworks` and `test_in_process`."""
+FRAMEWORKS = (*(script.name for script in SCRIPTS), "boto3")
+"""What is installed beside the clients, for `test_frameworks`, `test_in_process` and `test_bedrock`."""
 
 ASKED = os.environ.get("REAL_CLIENTS") == "1"
 """Whether clients are run: `make test-clients` says so."""

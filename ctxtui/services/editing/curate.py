@@ -39,8 +39,10 @@ from ctxtui.services.editing.session_end import session_end
 
 @dataclass(frozen=True, kw_only=True)
 class Curation(EditedContext):
-    """A context under edits, with its price. `log` has the given edits and those of policies, `policy_edits`
-    only the latter.
+    """A context under edits, with its price.
+
+    - `log`: the given edits, then those of policies; `policy_edits`: only the latter.
+    - `tag`: the price of the edits.
     """
 
     rules: ProviderRules
@@ -69,12 +71,17 @@ def curate_context(
     prices: PriceTable,
     other_forecasts: OtherForecasts = lambda: None,
 ) -> Curation:
-    """Apply `edits` and then the policies of `steps` to the context of the `chosen` call, and price the result.
+    """Apply `edits`, then the policies of `steps`, to the context of the `chosen` call.
 
-    With `after`, to the context after its answer; with `resumed`, to the one that a tool resumes from there. The edits
-    in `under` are applied already and are not part of the price. With `drops_blocks`, thinking bound to changed blocks
-    stays for the provider to drop; with `keep_quoted`, policies remove nothing that is quoted later. Everything in
-    `book` must be counted; `other_forecasts` returns what was already learned of the session's calls.
+    Price the result.
+    - `after`: to the context after the call's answer.
+    - `resumed`: to the context that a tool resumes from there.
+    - `under`: edits that are applied already and are not part of the price.
+    - `drops_blocks`: thinking bound to changed blocks stays, for the provider to drop.
+    - `keep_quoted`: policies remove nothing that is quoted later.
+    - `other_forecasts`: returns what was already learned of the session's calls.
+
+    Everything in `book` must be counted.
     """
     session, call = book.session, chosen.call
     head = next_head(session, chosen) if after else call.sent_head
@@ -92,7 +99,7 @@ def curate_context(
     sent = UnderEdits.of(plain) if under else None
     if sent is not None:
         count_all(book, counter)
-    question, weigh = _price_question(book, chosen, head, prices, other_forecasts, sent)
+    question, weigh = _make_question(book, chosen, head, prices, other_forecasts, sent)
     policy_context = PolicyContext(
         context=context,
         log=tuple(edits),
@@ -152,7 +159,7 @@ def charge_of(call: Call, prices: PriceTable) -> Charge:
     return charge
 
 
-def _price_question(
+def _make_question(
     book: Book,
     chosen: ChosenCall,
     head: int,

@@ -34,7 +34,7 @@ from ctxtui.views.transcript.row_index import Boundaries
 class ThreadStudy:
     """The calls, events, epoch boundaries and costs of one thread.
 
-    The screen's thread refreshes it and a worker adds to it: both hold `lock` while they change related fields.
+    The screen's thread refreshes it and a worker adds to it. Both hold `lock` while they change related fields.
     """
 
     def __init__(self, session: Session, thread: str) -> None:
@@ -185,9 +185,10 @@ class ThreadStudy:
     def _add_spending(self, costs: Mapping[str, Cost | None]) -> None:
         """Add up the list prices of the priced calls.
 
-        A recording's own figure replaces an unknown price. Calls without a report or without a price add nothing; the
-        latter, and calls whose answer is only partly reported, are counted in `lacking`. The sum is None before the
-        first price.
+        - A recording's own figure replaces an unknown price.
+        - Calls without a report or without a price add nothing.
+        - `lacking` counts the calls without a price, and those whose answer is only partly reported.
+        - The sum is None before the first price.
         """
         for call in self.calls[len(self.spent) - 1 : self.priced]:
             row = call_row(call, costs[call.id], "")
