@@ -19,7 +19,7 @@ EIGHTHS_UP: Final = " ▁▂▃▄▅▆▇█"
 GHOST: Final = "faint"
 """Style of the part of a column that staged edits would remove."""
 COMPACTION: Final = "compaction"
-MARKS_BY_RANK: Final = (COMPACTION, "here", "error", "miss", "ttl miss", "model", "edit", "bookmark", "turn")
+MARKS_BY_RANK: Final = (COMPACTION, "here", "error", "miss", "ttl miss", "model", "loop", "edit", "bookmark", "turn")
 """Precedence of the marks in a column.
 
 Compactions come first: they nearly always come with a miss, and are rare enough to be searched for.
