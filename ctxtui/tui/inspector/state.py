@@ -44,7 +44,7 @@ class Following(Struct, frozen=True):
 
 
 class InspectorState:
-    """What an inspector shows: call `index` (from 0) of `thread`.
+    """The state of an inspector, which shows call `index` (from 0) of `thread`.
 
     - `shown`: how each category is shown.
     - `loaded`: reads the session; `study`: has its figures.
