@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
@@ -23,9 +24,8 @@ _QUIET: Final = frozenset({ASIDE, TOOLS_CHANGED})
 class CallEvent(Struct, frozen=True):
     """An event that the user can jump to, at call `number`, from 1.
 
-    `kind` is ``turn``, ``miss``, ``jump``, ``error`` or an epoch's start (``compaction``, ``microcompaction``,
-    ``model``,
-    ``resume`` ...).
+    `kind` is ``turn``, ``miss``, ``jump``, ``loop``, ``error`` or an epoch's start (``compaction``,
+    ``microcompaction``, ``model``, ``resume`` ...).
     """
 
     number: int
@@ -33,8 +33,10 @@ class CallEvent(Struct, frozen=True):
     text: str = ""
 
 
-def list_events(session: Session, thread: str, misses: Iterable[CacheMiss] = ()) -> list[CallEvent]:
-    """List the events of one thread in order of calls; `misses` are those of the session."""
+def list_events(
+    session: Session, thread: str, misses: Iterable[CacheMiss] = (), loops: Mapping[int, str] = MappingProxyType({})
+) -> list[CallEvent]:
+    """List the events of one thread in order of calls; `misses` are those of the session, `loops` those by call."""
     calls = session.thread_calls(thread)
     by_call = {miss.number: miss for miss in misses if miss.thread == thread}
     troubles = {h.after: h.text for h in session.happenings if h.thread == thread and h.after and h.kind not in _QUIET}
@@ -48,6 +50,8 @@ def list_events(session: Session, thread: str, misses: Iterable[CacheMiss] = ())
             rows.extend(_context_events(calls[number - 2], call, number))
         if number in by_call:
             rows.append(CallEvent(number, "miss", describe_miss(by_call[number])))
+        if number in loops:
+            rows.append(CallEvent(number, "loop", f"{loops[number]}, the same answers"))
         if call.error or call.id in troubles:
             rows.append(CallEvent(number, "error", call.error or troubles[call.id]))
     return rows

@@ -69,7 +69,7 @@ NOTHING: Final = ContentFacts()
 
 
 class PromptFacts:
-    """What a prompt holds, by node of one tree; each computed once.
+    """Content of a prompt, by node of one tree; each computed once.
 
     Only Anthropic's prefix keys depend on it.
     """

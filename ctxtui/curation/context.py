@@ -96,7 +96,7 @@ def is_result(kind: str) -> bool:
 
 
 class CallFacts(NamedTuple):
-    """What a call does, read from its input.
+    """The effects of a call, read from its input.
 
     - `key`: equal for calls for the same thing.
     - `label`: a short name for people.

@@ -25,7 +25,7 @@ class BudgetWarning(NamedTuple):
 
 
 class ContextBudget(Struct, frozen=True, kw_only=True):
-    """How a window of `window` tokens is divided before a run; `usable` of them may be filled.
+    """The division of a window of `window` tokens before a run; `usable` of them may be filled.
 
     - `system`, `tools`, `task`: tokens of these parts.
     - `requests`: further requested parts by name, in tokens.

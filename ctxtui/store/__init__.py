@@ -1,6 +1,6 @@
-"""Storage: one SQLite file with sessions, the user's edits, notes and tags.
+"""Storage: one SQLite file with sessions, each block once, and the user's edits, notes and tags.
 
-Each block is stored once. The modules from the file upwards:
+The modules from the file upwards:
 - `database_file`: modes, copies, transactions. `connect`: checks the file and its schema. `migrations` with `tables`.
 - `block_codec`: compression of a block's JSON. `runs`: a session's tree as rows. `identity`: which stored session a
   recording belongs to.

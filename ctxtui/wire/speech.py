@@ -88,7 +88,7 @@ def _message_with_part(kind: str) -> Callable[[str], Json]:
 
 
 class _MessageForm(NamedTuple):
-    """How a dialect's body holds messages.
+    """The form of messages in a dialect's body.
 
     The member, and what makes a user message and results.
     """

@@ -173,7 +173,7 @@ def find_compactions(book: Book, thread: str, usd: Usd) -> list[Compaction]:
 
 
 def preview_compaction(book: Book, thread: str, summary: str, request: int | None = None) -> Compaction | None:
-    """What the context at the end of `thread` loses if `summary` replaces its messages; None without a call.
+    """Losses of the context at the end of `thread` if `summary` replaces its messages; None without a call.
 
     `request` is the node at which the request for the summary ends, the instruction being its last block; None: the
     client has not sent it yet. Everything in `book` must be counted.

@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
 from ctxtui.core.canonical import Json
+from ctxtui.core.session import Session
+from ctxtui.core.tree import ROOT
 from ctxtui.curation.context import Context, is_call
 
 MIN_REPEATS: Final = 3
@@ -53,6 +55,30 @@ class Loop(NamedTuple):
 def find_loops(context: Context, min_repeats: int = MIN_REPEATS) -> list[Loop]:
     """The loops in `context`, in order. A person's message between two calls ends a loop."""
     return [loop for run in _exchange_runs(context) for loop in _find_loops_in(run, min_repeats)]
+
+
+def loops_by_call(session: Session, thread: str) -> dict[int, str]:
+    """The calls of `thread` (from 1) that sent results of a loop, each with its tools and repetitions: ``Bash x4``.
+
+    Searched are the contexts at the end of the thread and before each compaction.
+    """
+    tree, calls = session.tree, session.thread_calls(thread)
+    names: dict[int, str] = {}
+    ends = [n for n, call in enumerate(calls) if n + 1 == len(calls) or calls[n + 1].epoch.number != call.epoch.number]
+    for end in ends:
+        context = Context(tree, calls[end].sent_head)
+        for loop in find_loops(context):
+            tools = ", ".join(context.reading(exchange.call).name for exchange in loop.exchanges[: loop.period])
+            answers = (position for exchange in loop.exchanges for position in exchange.answer)
+            names |= dict.fromkeys((context.nodes[position] for position in answers), f"{tools} x{loop.repeats}")
+    by_call: dict[int, str] = {}
+    before = ROOT
+    for number, call in enumerate(calls, 1) if names else ():
+        added = tree.path(call.sent_head, tree.common(before, call.sent_head))
+        sent = [names.pop(node) for node in added if node in names]
+        by_call |= {number: sent[-1]} if sent else {}
+        before = call.sent_head
+    return by_call
 
 
 def longest_loop(context: Context) -> int:

@@ -29,7 +29,7 @@ from ctxtui.curation.policies.safe_edits import without_quoted
 
 
 class Place(NamedTuple):
-    """Where a finding was found.
+    """The place of a finding.
 
     `what` is its subject. `call` is the call that first sent it and `block` its block, both from 1. `origin` is the
     tool with its argument, or the author.

@@ -116,6 +116,12 @@ def _find_answer(here: PolicyContext, call: int) -> int | None:
     return partners[0] + 1 if headed else partners[0]
 
 
+def redact_secrets(here: PolicyContext, guard: Guard) -> list[Edit]:
+    """The edits that mask the secrets in a context, wherever its blocks may be changed."""
+    risks = (risk for risk in _risky_blocks(here, guard) if risk.kind == SECRET)
+    return list(_make_redactions(here, guard, SECRET, [*dict.fromkeys(risk.position for risk in risks)]))
+
+
 def _make_redactions(here: PolicyContext, guard: Guard, kind: str, positions: Sequence[int]) -> Iterator[Edit]:
     for position in positions:
         block = here.context.items[position].block

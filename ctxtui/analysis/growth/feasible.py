@@ -32,10 +32,12 @@ UNKNOWN: Final = "not known"
 
 
 class Feasibility(Struct, frozen=True):
-    """Whether `ahead` more units (`unit`.
+    """Whether `ahead` more units fit, and when each limit is reached.
 
-    Phase, turn or round) fit, and when each limit is reached. `after` is the size of the context after them (None:
-    unknown). The limits are the usable share of the window and the window itself (None: unknown).
+    - `unit`: phase, turn or round.
+    - `after`: the size of the context after them in tokens (None: unknown).
+
+    The limits are the usable share of the window and the window itself (None: unknown).
     """
 
     unit: str

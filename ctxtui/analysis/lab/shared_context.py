@@ -1,4 +1,4 @@
-"""What all variants of a thread share at one call: context, token counts, quotes.
+"""Data that all variants of a thread share at one call: context, token counts, quotes.
 
 Computed once per call instead of once per variant.
 """

@@ -1,4 +1,4 @@
-"""What edits would have changed in the recorded calls of a thread.
+"""The effect that edits would have had on the recorded calls of a thread.
 
 Tokens and cost of each call. Every call is charged by its own model's rates, for its reported reads, writes and fresh
 input minus the freed tokens. The ledger gives each block's position in a report. The first call after the edits reads

@@ -21,10 +21,14 @@ _TOOLS = frozenset({"tool_call", "tool_result", "tools"})
 
 
 class SpendingRow(NamedTuple):
-    """One row of spending: USD (None.
+    """One row of spending.
 
-    No call in it has a known price), tokens in and out, calls. `unpriced` counts calls with a report but without a
-    complete price, `partial` those not fully reported: tokens and USD are then lower bounds.
+    - `usd`: None if no call in it has a known price.
+    - `tokens`: those in and out.
+    - `unpriced`: number of calls with a report but without a complete price.
+    - `partial`: number of calls that are not fully reported.
+
+    With such calls, tokens and USD are lower bounds.
     """
 
     name: str

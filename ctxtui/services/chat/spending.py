@@ -37,10 +37,10 @@ class SendPermit(NamedTuple):
 
 
 class Spending:
-    """The `usage` and `usd` of a run so far, of which at most `budget` may be spent (None.
+    """The `usage` and `usd` of a run so far, held against its budget.
 
-    No limit). `partial` if `usd` is a lower bound. The maximum cost of a request is reserved before it is sent: its
-    forecast input, and its answer up to its limit.
+    At most `budget` USD may be spent (None: no limit). `partial`: `usd` is a lower bound. The maximum cost of a request
+    is reserved before it is sent: its forecast input, and its answer up to its limit.
     """
 
     def __init__(self, budget: float | None) -> None:
@@ -131,9 +131,10 @@ class Spending:
 
 
 def _charges_nothing(chat_model: ChatModel, usd: float | None) -> bool:
-    """Whether `chat_model` charges nothing for a request with this list price (None.
+    """Whether `chat_model` charges nothing for a request.
 
-    No list price). A program at a local address that is no known server may be a gateway: there the list price counts.
+    `usd` is its list price (None: there is none). A program at a local address that is no known server may be a
+    gateway: there the list price counts.
     """
     return stays_on_machine(chat_model) or (chat_model.endpoint.local and usd is None)
 

@@ -12,8 +12,10 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache import what_if
 from ctxtui.analysis.cache.what_if import OtherForecasts, Weigh
 from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.analysis.content.guard import Guard
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.edit_prices import EditPrices
+from ctxtui.analysis.findings.risks import redact_secrets
 from ctxtui.analysis.request_counts import counting_terms, weigh_as_reported
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
@@ -67,6 +69,7 @@ def curate_context(
     resumed: bool = False,
     drops_blocks: bool = False,
     keep_quoted: bool = False,
+    guard: Guard | None = None,
     usable_share: float = 0.75,
     prices: PriceTable,
     other_forecasts: OtherForecasts = lambda: None,
@@ -79,6 +82,7 @@ def curate_context(
     - `under`: edits that are applied already and are not part of the price.
     - `drops_blocks`: thinking bound to changed blocks stays, for the provider to drop.
     - `keep_quoted`: policies remove nothing that is quoted later.
+    - `guard`: masks secrets, before the policies; None: they stay.
     - `other_forecasts`: returns what was already learned of the session's calls.
 
     Everything in `book` must be counted.
@@ -110,9 +114,11 @@ def curate_context(
         literals=literals,
     )
     policy_context = replace(policy_context, hidden=_hidden_tokens(replace(policy_context, log=tuple(under)), question))
+    redactions = redact_secrets(policy_context, guard) if guard is not None else []
+    policy_context = policy_context.under(redactions)
     proposed = run_all(steps, policy_context)
     policy_edits = tuple(without_quoted(policy_context, proposed) if keep_quoted else proposed)
-    log = (*edits, *policy_edits)
+    log = (*edits, *redactions, *policy_edits)
     priced = EditPrices(plain, question, weigh, counter(card), counting_terms(book, call, context))
     applied = apply(context, log, rules)
     tag = priced.tag(applied, literals)

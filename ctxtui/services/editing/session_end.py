@@ -15,7 +15,7 @@ from ctxtui.curation.context import ASSISTANT, is_result
 
 
 class SessionEnd(NamedTuple):
-    """Where a session ends for a tool that resumes it.
+    """The end of a session for a tool that resumes it.
 
     - `nodes`: the path up to the end of the next answer.
     - `end`: the position (from 0) from which on nothing belongs to the session; None if all of it does.

@@ -356,13 +356,15 @@ class Study:
         )
 
     def work_idle(self) -> bool:
-        """Do one slice of low-priority work (lifetimes, repeats), a millisecond or two.
+        """Do one slice of low-priority work (lifetimes, repeats, loops): a millisecond or two, loops up to 50.
 
         True if anything was done.
         """
         threads = list(self._threads.values())
-        return any(thread.track_lifetimes(SLICE_LEDGER) for thread in threads) or any(
-            thread.find_repeats(self.book.names, SLICE_LEDGER) for thread in threads
+        return (
+            any(thread.track_lifetimes(SLICE_LEDGER) for thread in threads)
+            or any(thread.find_repeats(self.book.names, SLICE_LEDGER) for thread in threads)
+            or any(thread.find_loops() for thread in threads)
         )
 
     def _count_requested(self) -> bool:

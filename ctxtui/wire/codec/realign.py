@@ -103,10 +103,7 @@ def _sections_in_use(grammar: Grammar, frame: Frame) -> list[Section]:
 
 
 _ItemsEdit = tuple[Sequence[Item], Sequence[Item], Sequence[int | None]]
-"""The old items, the new ones, and for each new item the index of the same old one (None.
-
-It is new).
-"""
+"""The old items, the new ones, and for each new item the index of the same old one (None: it is new)."""
 
 
 def _realign_section(

@@ -97,9 +97,10 @@ def _mask_volatile(messages: MessageContents) -> MessageContents:
 
 
 def collect_answers(loaded: Loaded, thread: str, number: int) -> RecordedAnswers:
-    """Collect the answers of an attached session up to call `number` of `thread` (0.
+    """Collect the answers of an attached session up to a call of `thread`.
 
-    The last one). Raises `BadConfig` for a session without recorded answers, `NotFound` for a call that does not exist.
+    `number` is that of the call (0: the last one). Raises `BadConfig` for a session without recorded answers,
+    `NotFound` for a call that does not exist.
     """
     if loaded.source != NAME or loaded.path is None:
         raise BadConfig(

@@ -55,7 +55,7 @@ _MIN_ANSWER_SECONDS: Final = 0.5
 
 
 class SentRequest(Struct, frozen=True):
-    """What is recorded of a request.
+    """The recorded part of a request.
 
     `front` is the node at the end of its system prompt and tools (`ROOT`: neither is known); `front_whole`: both are
     known. `exchange` is the request itself; None if it is not recorded.
