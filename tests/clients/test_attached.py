@@ -21,8 +21,12 @@ from tests.clients.aider import AIDER
 from tests.clients.claude_code import CLAUDE_CODE
 from tests.clients.client import ROOT, Client
 from tests.clients.codex import CODEX, OWN_PROVIDER
+from tests.clients.continue_cli import CONTINUE_CLI
+from tests.clients.copilot_cli import COPILOT_CLI
 from tests.clients.gemini_cli import GEMINI_CLI
+from tests.clients.goose import GOOSE
 from tests.clients.inspect_ai import INSPECT_AI
+from tests.clients.kimi_code import KIMI_CODE
 from tests.clients.lab import PORT, SECONDS, Lab, lab, soon
 from tests.clients.llm import LLM
 from tests.clients.mini_swe_agent import MINI_SWE_AGENT
@@ -30,6 +34,7 @@ from tests.clients.namespace import ended, tail
 from tests.clients.opencode import OPENCODE
 from tests.clients.pi import PI
 from tests.clients.pydantic_ai import PYDANTIC_AI
+from tests.clients.qwen_code import QWEN_CODE
 from tests.clients.registry import ASKED, left_out
 
 _LLM_MODELS = """\
@@ -70,6 +75,11 @@ ATTACHED = (
     OPENCODE,
     PI,
     GEMINI_CLI,
+    COPILOT_CLI,
+    QWEN_CODE,
+    KIMI_CODE,
+    GOOSE,
+    CONTINUE_CLI,
     # Its own file of models may not name an address, which counts more than the variable.
     dataclasses.replace(
         LLM,
