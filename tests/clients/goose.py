@@ -24,6 +24,10 @@ GOOSE = Client(
     },
     ask=lambda lab, prompt: _asked(lab, "-n", "one", "-t", prompt),
     again=lambda lab, prompt: _asked(lab, "-n", "one", "--resume", "-t", prompt),
+    first="run `cat a.txt` then run `sh gate.sh 1`",
+    second="run `cat b.txt` then run `sh gate.sh 2`",
+    sums=True,
     recordings="home/.local/share/goose/sessions/sessions.db",
+    unrecorded=("<info-msg>",),
     lacks={CURATED: _NOT_WRITTEN, RESUMED: _NOT_WRITTEN},
 )

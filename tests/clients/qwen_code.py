@@ -10,7 +10,7 @@ _NOT_WRITTEN = "ctxtui does not write its files"
 
 def _asked(lab: Lab, *args: str) -> Command:
     program = lab.client.program("qwen")
-    return [program, "-m", "qwen3-coder-plus", "--auth-type", "openai", "--approval-mode", "yolo", *args]
+    return [program, "-m", "gpt-4.1", "--auth-type", "openai", "--approval-mode", "yolo", *args]
 
 
 QWEN_CODE = Client(
@@ -19,5 +19,6 @@ QWEN_CODE = Client(
     ask=lambda lab, prompt: _asked(lab, "-p", prompt),
     again=lambda lab, prompt: _asked(lab, "--continue", "-p", prompt),
     recordings="home/.qwen/projects/*/chats/*.jsonl",
+    unrecorded=("You are Qwen Code", "<system-reminder>"),
     lacks={CURATED: _NOT_WRITTEN, RESUMED: _NOT_WRITTEN},
 )
