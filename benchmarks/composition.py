@@ -76,9 +76,9 @@ def explained(session: Session, counter: Counter, variant: Variant) -> Explained
     fall, at_most = variant
     with ExitStack() as stack:
         if not fall:
-            stack.enter_context(patch.object(Shortfalls, "less", lambda *_: 0))
+            stack.enter_context(patch.object(Shortfalls, "find_decrease", lambda *_, **_options: 0))
         if not at_most:
-            stack.enter_context(patch.object(Forecaster, "_learn_whole", lambda *_: None))
+            stack.enter_context(patch.object(Forecaster, "_learn_whole", lambda *_, **_options: None))
         book = Book(session, model_table(), counter)
         count_all(book, counter)
         calls = [call for call in session.calls.values() if call.usage is not None and call.usage.input]

@@ -63,7 +63,7 @@ _Check = Callable[[Forecast, Usage, CallsBefore, int], str]
 
 def _model(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     before, now = forecast.step.base.model, forecast.call.model
-    return f"model change: {before} → {now}, the context is counted anew" if before != now else ""
+    return f"model change: {before} → {now}, the context is counted again" if before != now else ""
 
 
 def _epoch(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
@@ -93,7 +93,7 @@ def _parent(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> s
 def _lost(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     if forecast.step.lost == NOTHING:
         return ""
-    return f"content left: the context parts from that of call {forecast.step.base.id}"
+    return f"content left: the context differs from that of call {forecast.step.base.id}"
 
 
 def _image(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
@@ -106,7 +106,7 @@ def _image(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> st
 def _stripped(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     if not forecast.stripped:
         return ""
-    return f"stripped thinking: a person spoke, so earlier thinking was taken out; that is {more:+d} tokens off"
+    return f"stripped thinking: a new user message, so earlier thinking was dropped; {more:+d} tokens off"
 
 
 def _partial(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
@@ -119,7 +119,7 @@ def _partial(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> 
         return ""
     thought = f", {step.thinking.hidden:.0f} characters of signature for its thinking" if step.thinking.hidden else ""
     return (
-        f"partial count: the answer before is recorded as {step.usage.output} output tokens, "
+        f"partial count: the previous answer is recorded as {step.usage.output} output tokens, "
         f"so it was counted by its {step.parts} blocks{thought}; {more:+d} tokens off"
     )
 
@@ -129,14 +129,14 @@ def _server(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> s
     for endpoint in (base, call):
         kind = next((k for k in (tree[n].block.kind for n in answer_path(tree, endpoint)) if k in _SERVER_TOOLS), "")
         if kind:
-            return f"server tool: {kind}, whose results the provider read and the recording lacks; {more:+d} tokens"
+            return f"server tool: {kind}, with results that are not recorded; {more:+d} tokens"
     return ""
 
 
 def _missing_reminder(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     if not forecast.added or abs(more + forecast.added) > abs(more):
         return ""
-    return f"text foretold that did not come: {forecast.added:.0f} tokens, as the client had added at earlier calls"
+    return f"forecast text was not added: {forecast.added:.0f} tokens, which the client added at earlier calls"
 
 
 def _dense(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
@@ -144,7 +144,7 @@ def _dense(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> st
     if step.added.result + step.added.text < 4 * abs(more):
         return ""
     tokens = step.added.result + step.added.text
-    return f"text of another density: {tokens:.0f} counted tokens cost {more:+d} beyond the usual"
+    return f"text of unusual density: {tokens:.0f} counted tokens are {more:+d} off"
 
 
 _CHECKS: Final[tuple[_Check, ...]] = (
@@ -174,7 +174,7 @@ def _not_sent(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) ->
             f"while the recording added {len(step.nodes)} blocks"
         )
     if step.base.error and step.parts:
-        return f"recorded but not sent: the answer before ended in an error ({step.base.error}), {-more} tokens fewer"
+        return f"recorded but not sent: the previous answer ended in an error ({step.base.error}), {-more} tokens fewer"
     kinds = list(dict.fromkeys(CATEGORIES[past.tree[node].category].replace("_", " ") for node in step.nodes))
     if not forecast.answers and step.parts:
         kinds.insert(0, "answer")

@@ -35,7 +35,7 @@ def choose_call(session: Session, thread: str = "", number: int = 0, *, after: b
     if after:
         next_call = unsent_call(session, name)
         if next_call is None:
-            raise NotFound(f"nothing came after the last call of thread {name!r}", way_out="leave --after out")
+            raise NotFound(f"nothing came after the last call of thread {name!r}", way_out="remove --after")
         return ChosenCall(name, 0, next_call)
     if not 0 <= number <= len(calls):
         raise NotFound(f"no call {number} in thread {name!r}", way_out=f"it has calls 1 to {len(calls)}")

@@ -25,11 +25,11 @@ SEEN: Final = "larger context seen"
 MODEL: Final = "model"
 USER: Final = "setting"
 ORIGIN_TEXTS: Final = {
-    COMPACTION: "where the client compacts by itself",
-    RECORDED: "as the recording says",
+    COMPACTION: "where the client compacts",
+    RECORDED: "from the recording",
     CLIENT: "the client's default",
-    REQUESTED: "the client asked for the long one",
-    SEEN: "as large a context was taken",
+    REQUESTED: "the client requested long context",
+    SEEN: "a larger context was accepted",
     MODEL: "the model's",
     USER: "your setting",
 }
@@ -38,9 +38,9 @@ SHORT_TEXTS: Final = {
     COMPACTION: "compacts at {}",
     RECORDED: "{} as recorded",
     CLIENT: "{} by default",
-    REQUESTED: "{} as asked for",
-    SEEN: "{} was taken",
-    MODEL: "model takes {}",
+    REQUESTED: "{} as requested",
+    SEEN: "{} was accepted",
+    MODEL: "model limit {}",
     USER: "{} by setting",
 }
 """The same in few words, with the limit."""

@@ -71,9 +71,9 @@ def uncounted_figures(call: Call) -> CallFigures:
 
 NOT_RECORDED: Final = "not_recorded"
 ATTACHED: Final = "reattached"
-REATTACHED_TEXT: Final = "what the client attached again after the compaction, not in the recording"
+REATTACHED_TEXT: Final = "files that the client attached again after the compaction, not in the recording"
 NOT_RECORDED_TEXT: Final = "system prompt and tools, not in the recording"
-SEARCHES_TEXT: Final = "system prompt and tools, and what searches brought, not in the recording"
+SEARCHES_TEXT: Final = "system prompt, tools and search results, not in the recording"
 
 
 class BlockFigure(Struct, frozen=True, kw_only=True):

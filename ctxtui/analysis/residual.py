@@ -29,9 +29,9 @@ _MAX_COMMAND_CHARACTERS: Final = 48
 """Characters of a command that are shown."""
 _CALL, _USER = INDEX["tool_call"], INDEX["user"]
 
-LIST_CAUSE: Final = "the list that was changed with it, which the client repeats as a reminder and did not record"
-USER_CAUSE: Final = "what the client put beside the user's words and did not record: changed files, memories, lists"
-ANY_CAUSE: Final = "text that the client added and did not record: reminders, changed files, lists"
+LIST_CAUSE: Final = "the changed list, which the client repeats in an unrecorded reminder"
+USER_CAUSE: Final = "unrecorded text that the client added to the user's message: changed files, memories, lists"
+ANY_CAUSE: Final = "unrecorded text that the client added: reminders, changed files, lists"
 
 
 class ResidualStep(Struct, frozen=True):
@@ -89,7 +89,7 @@ def likely_addition(book: Book, number: int, call: Call) -> str:
         words = " ".join(command.split())
         shortened = words if len(words) <= _MAX_COMMAND_CHARACTERS else words[: _MAX_COMMAND_CHARACTERS - 1] + "…"
         changed = f"what `{shortened}` changed in files that were read before"
-        return f"{changed}, which the client shows again and did not record"
+        return f"{changed}, which the client repeats without recording it"
     return USER_CAUSE if any(tree[node].category == _USER for node in new) and not tool_calls else ANY_CAUSE
 
 
@@ -108,8 +108,8 @@ _MAX_CAUSES: Final = 3
 _MAX_OVERHEAD: Final = 1_200
 """Tokens beyond a complete request that may be the provider's own framing."""
 _MEDIA: Final = (INDEX["image"], INDEX["document"])
-MORE_TEXT: Final = "tokens that the report has beyond the recorded blocks and what is known to be missing"
-FEWER_TEXT: Final = "tokens by which the blocks, as they are counted, come to more than the report"
+MORE_TEXT: Final = "reported tokens beyond the recorded blocks and the known missing content"
+FEWER_TEXT: Final = "tokens by which the counted blocks exceed the report"
 
 
 class ResidualPart(Struct, frozen=True):
@@ -171,7 +171,7 @@ def explain_residual(book: Book, call: Call) -> Residual | None:
     main_steps = largest_steps(every, read.residual)
     explained = sum(step.tokens for step in main_steps)
     if not sudden and abs(explained) < _MAIN_SHARE * abs(read.residual):
-        cause = "the model's tokenizer counts these texts otherwise than the one that stands in for it"
+        cause = "the model's tokenizer counts these texts differently from the one used here"
         return Residual(read.residual, what, cause, read.since)
     parts = _by_cause(book, call, main_steps)[:_MAX_CAUSES]
     since = parts[0].since if parts else read.since
@@ -196,14 +196,14 @@ def _cause(book: Book, call: Call, tokens: int, since: int) -> str:
     if any(sums[category] for category in _MEDIA) and call.fidelity == Fidelity.WIRE:
         return "how the model counts images or documents is not known"
     if tokens < 0:
-        return "a block that came with that call was not sent as it is recorded, or counts for less than we take it for"
+        return "a block of that call was not sent as recorded, or has fewer tokens than counted"
     if call.fidelity == Fidelity.WIRE:
         tools = sums[INDEX["tools"]]
         if tools and tokens <= _MAX_OVERHEAD:
-            return "the provider's own instructions for tools, which no request holds"
-        return "text that the provider puts around a request, or a tokenizer that counts it otherwise"
+            return "the provider's own instructions for tools, which no request contains"
+        return "text that the provider adds to a request, or a different tokenizer"
     if began.epoch.start in (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION) and _first(calls, began) is began:
-        return "text that the client added after it shrank the context and did not record"
+        return "unrecorded text that the client added after it shrank the context"
     return likely_addition(book, since, call)
 
 

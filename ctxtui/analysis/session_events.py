@@ -119,7 +119,7 @@ def _describe_growth(calls: Sequence[Call]) -> str:
         return f"compacted {detail} at call {folded}"
     steps = [(c.usage.input - b.usage.input, n) for n, (b, c) in enumerate(pairwise(calls), 2) if b.usage and c.usage]
     most, number = max(steps, default=(0, 0))
-    return f"call {number} brought {format_thousands(most)} at once" if most > JUMP else ""
+    return f"call {number} added {format_thousands(most)} at once" if most > JUMP else ""
 
 
 def _describe_share(used: Sequence[Usage], calls: int) -> str:

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, cast
 
-from ctxtui.attach.gate import Gate, WaitingRequest
+from ctxtui.attach.exchange import fault_record
+from ctxtui.attach.gate import AnswerVerdict, DecideAnswer, Gate, WaitingAnswer, WaitingRequest
 from ctxtui.attach.outgoing import CONNECT_TIMEOUT_S, connect
 from ctxtui.attach.passage import Passage
 from ctxtui.attach.peer import is_allowed, user_of
@@ -186,6 +187,10 @@ class Connection(asyncio.Protocol):
         assert self._gate is not None
         self._start_task(self._ask(self._gate, waiting))
 
+    def ask_about_answer(self, decide: DecideAnswer, waiting: WaitingAnswer) -> None:
+        """Submit a complete answer to the gate."""
+        self._start_task(self._ask_about_answer(decide, waiting))
+
     def end(self, abort: bool = False) -> None:
         """Close both connections, after sending what is buffered; with `abort` the provider's at once."""
         if self._provider is not None:
@@ -278,6 +283,14 @@ class Connection(asyncio.Protocol):
             self._passage.undecided(error, self._clock())
         else:
             self._passage.decided(verdict, self._clock())
+        self.hold_back(False)
+
+    async def _ask_about_answer(self, decide: DecideAnswer, waiting: WaitingAnswer) -> None:
+        try:
+            verdict = await decide(waiting)
+        except Exception as error:  # noqa: BLE001 - the boundary: a fault of ours must not stop an answer
+            verdict = AnswerVerdict(report=fault_record(error))
+        self._passage.answer_decided(verdict, self._clock())
         self.hold_back(False)
 
 

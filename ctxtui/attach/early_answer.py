@@ -62,6 +62,10 @@ class EarlyAnswer:
         """End its answer."""
         return _END if self._streams else self.end_with_error(self._status, bytes(self._body))
 
+    def end_with_stream(self, body: bytes) -> bytes:
+        """End with a complete stream, unpacked."""
+        return self.encode_piece(body) + _END
+
     def end_with_error(self, status: int, body: bytes) -> bytes:
         """End with an answer that is no stream."""
         return self.encode_piece(self._as_event(status, body)) + _END

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
 from ctxtui.attach import http1
 from ctxtui.attach.early_answer import EarlyAnswer
-from ctxtui.attach.exchange_events import ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes, RequestDecided
-from ctxtui.attach.gate import KeepAlive, RequestVerdict, WaitingRequest
+from ctxtui.attach.exchange_events import (
+    AnswerDecided,
+    ExchangeEnded,
+    ExchangeEvent,
+    RequestBegun,
+    RequestBytes,
+    RequestDecided,
+)
+from ctxtui.attach.gate import AnswerVerdict, DecideAnswer, KeepAlive, RequestVerdict, WaitingAnswer, WaitingRequest
 from ctxtui.attach.http1 import BodyReader, Head
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.canonical import Json
@@ -23,6 +30,19 @@ if TYPE_CHECKING:
 
 GONE: Final = "the client went away"
 CUT: Final = "the provider's connection broke off"
+
+
+class HeldAnswer(Struct):
+    """An answer that is kept for a decision: its bytes as received, and its content without chunk framing."""
+
+    decide: DecideAnswer
+    raw: list[bytes] = field(default_factory=list)
+    content: list[bytes] = field(default_factory=list)
+    size: int = 0
+    completed: float | None = None
+    """Unix seconds at which its last byte arrived; None until then."""
+    connection_ended: bool = False
+    """Whether the provider has closed its connection since."""
 
 
 class Exchange(Struct, kw_only=True):
@@ -57,6 +77,8 @@ class Exchange(Struct, kw_only=True):
     answer_head: Head | None = None
     early: EarlyAnswer | None = None
     """The early answer, if the client would have given up."""
+    held_answer: HeldAnswer | None = None
+    """The answer that is kept until it is complete and decided about; None if it is passed on as it arrives."""
 
     @property
     def url(self) -> str:
@@ -110,7 +132,55 @@ class Exchange(Struct, kw_only=True):
         except Malformed:
             # Unreadable, so nothing in it may be changed.
             body = b""
-        return WaitingRequest(x=self.x, url=self.url, head=self.head, body=body, keep_alive=alive)
+        return WaitingRequest(x=self.x, url=self.url, head=self.head, body=body, keep_alive=alive, can_hold_answer=True)
+
+    def to_waiting_answer(self, alive: KeepAlive | None) -> WaitingAnswer:
+        """Make the gate's view of the complete answer; `alive` sends a ping to its client."""
+        assert self.held_answer is not None and self.answer_head is not None
+        try:
+            unpacker = make_unpacker(self.answer_head.get("content-encoding"))
+            body = unpacker.feed(b"".join(self.held_answer.content))
+        except Malformed:
+            # Unreadable, so nothing in it may be changed.
+            body = b""
+        return WaitingAnswer(body=body, keep_alive=alive)
+
+    def hold_answer_data(self, data: bytes, content: bytes) -> None:
+        """Keep more of the held answer."""
+        assert self.held_answer is not None
+        self.held_answer.raw.append(data)
+        self.held_answer.content.append(content)
+        self.held_answer.size += len(data)
+
+    def encode_held_data(self) -> bytes:
+        """The bytes for the client of what is kept of the answer, which is not complete. Raises `Malformed`."""
+        assert self.held_answer is not None
+        if self.early is None or self.answer_head is None:
+            return b"".join(self.held_answer.raw)
+        return self.early.add_provider_data(b"".join(self.held_answer.content))
+
+    def encode_answer(self, verdict: AnswerVerdict) -> bytes:
+        """The bytes for the client of the held answer, as decided. Raises `Malformed`."""
+        assert self.held_answer is not None and self.answer_head is not None
+        early = self.early
+        if verdict.refusal is not None:
+            if early is None:
+                return verdict.refusal
+            head, end, content = verdict.refusal.partition(http1.END)
+            return early.end_with_error(http1.status_of(http1.read_head(head + end)), content)
+        if verdict.body is not None:
+            if early is None:
+                return http1.with_length(self.answer_head.raw, len(verdict.body)) + verdict.body
+            return early.end_with_stream(verdict.body)
+        if early is None:
+            return b"".join(self.held_answer.raw)
+        early.begin_provider_answer(http1.status_of(self.answer_head), self.answer_head)
+        return early.add_provider_data(b"".join(self.held_answer.content)) + early.end()
+
+    def report_answer(self, report: Mapping[str, Json], at: float) -> None:
+        """Report the decision on its answer."""
+        if report:
+            self.tell(AnswerDecided(self.x, at, report))
 
     def apply_verdict(self, verdict: RequestVerdict, at: float) -> None:
         """Apply a verdict: send its own bytes, or others."""
@@ -120,6 +190,8 @@ class Exchange(Struct, kw_only=True):
             self.waiting = [http1.with_length(self.head_bytes(), len(verdict.body)), verdict.body]
         else:
             self.waiting.insert(0, self.head_bytes())
+        if verdict.answer is None and verdict.decide_answer is not None:
+            self.held_answer = HeldAnswer(verdict.decide_answer)
 
     def pass_unchanged(self, error: Exception, at: float) -> None:
         """Handle a fault of the gate: send the request's own bytes."""

@@ -76,6 +76,14 @@ class RequestDecided(Struct, frozen=True):
     report: Mapping[str, Json]
 
 
+class AnswerDecided(Struct, frozen=True):
+    """The decision on a held answer, as a `report` to record; the recording has what the provider sent."""
+
+    exchange_id: str
+    at: float
+    report: Mapping[str, Json]
+
+
 class RequestHeld(Struct, frozen=True):
     """A request is held until `until` (Unix seconds) at the latest; `why` is the reason."""
 
@@ -90,6 +98,7 @@ ExchangeEvent = (
     | RequestBytes
     | RequestDecided
     | RequestHeld
+    | AnswerDecided
     | AnswerBegun
     | AnswerBytes
     | SocketMessage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol
 
 from msgspec import Struct, field
@@ -21,7 +21,8 @@ Its arguments: the ping, the encoder of errors as events (the answer has begun b
 class WaitingRequest(Struct, frozen=True, kw_only=True):
     """A complete request that is held: `x` names the exchange, `body` is its unpacked body.
 
-    `keep_alive` sends a ping to its client (None: the client accepts none).
+    `keep_alive` sends a ping to its client (None: the client accepts none). `can_hold_answer`: whether its answer can
+    be held too, which a WebSocket's cannot.
     """
 
     x: str
@@ -29,17 +30,41 @@ class WaitingRequest(Struct, frozen=True, kw_only=True):
     head: Head
     body: bytes
     keep_alive: KeepAlive | None = None
+    can_hold_answer: bool = False
+
+
+class WaitingAnswer(Struct, frozen=True, kw_only=True):
+    """A provider's complete answer with status 200 that is held: `body` is its unpacked body."""
+
+    body: bytes
+    keep_alive: KeepAlive | None = None
+
+
+class AnswerVerdict(Struct, frozen=True, kw_only=True):
+    """The decision on a held answer: pass it on unchanged, with another `body`, or refuse it with the bytes `refusal`.
+
+    `report` is for the recording.
+    """
+
+    body: bytes | None = None
+    refusal: bytes | None = None
+    report: Mapping[str, Json] = field(default_factory=dict)
+
+
+DecideAnswer = Callable[[WaitingAnswer], Awaitable[AnswerVerdict]]
 
 
 class RequestVerdict(Struct, frozen=True, kw_only=True):
     """The decision on a request: send it unchanged, with another `body`, or answer it with the bytes `answer`.
 
     `report` is for the recording: applied, inactive and refused edits with reasons, and who released the request.
+    `decide_answer` decides about the answer (None: it is passed on as it arrives).
     """
 
     body: bytes | None = None
     answer: bytes | None = None
     report: Mapping[str, Json] = field(default_factory=dict)
+    decide_answer: DecideAnswer | None = None
 
 
 class Gate(Protocol):

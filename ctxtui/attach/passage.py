@@ -6,18 +6,19 @@ request is handled at a time; data that a client sends before its answer is kept
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ctxtui.attach import http1
 from ctxtui.attach.early_answer import AsEvent, EarlyAnswer, accepts_chunks
 from ctxtui.attach.exchange import CUT, GONE, Exchange
 from ctxtui.attach.exchange_events import AnswerBegun, AnswerBytes, ExchangeEvent
-from ctxtui.attach.gate import RequestVerdict
+from ctxtui.attach.gate import AnswerVerdict, RequestVerdict
 from ctxtui.attach.http1 import Head, build_error_answer
 from ctxtui.attach.route import ONLY_HERE, Route, foreign_header
 from ctxtui.attach.socket_passage import SocketPassage
 from ctxtui.core.errors import Malformed
-from ctxtui.wire.bounds import MAX_EARLY_HEADS, MAX_READ_AHEAD
+from ctxtui.wire.bounds import MAX_BODY, MAX_EARLY_HEADS, MAX_READ_AHEAD
 
 if TYPE_CHECKING:
     from ctxtui.attach.connection import Connection
@@ -141,7 +142,10 @@ class Passage:
     def _send_ping(self, ping: bytes, as_event: AsEvent, at: float) -> bool:
         """Send a ping to the client of the held request; returns whether it was sent."""
         exchange = self._exchange
-        if self._has_ended or exchange is None or not exchange.deciding or self._socket is not None:
+        if self._has_ended or exchange is None or self._socket is not None:
+            return False
+        is_answer_held = exchange.held_answer is not None and exchange.held_answer.completed is not None
+        if not exchange.deciding and not is_answer_held:
             return False
         begun = b""
         if exchange.early is None:
@@ -174,6 +178,9 @@ class Passage:
         elif exchange is None:
             # Unrequested: it must not become the answer to the next request.
             self._end(abort=True)
+        elif exchange.held_answer is not None and exchange.held_answer.completed is not None:
+            # Unrequested as well; the client's connection ends after its answer.
+            self._provider_buffer += data
         else:
             try:
                 if exchange.answer is None:
@@ -187,6 +194,7 @@ class Passage:
                     # Unreadable data cannot continue the started stream.
                     self._end(abort=True)
                     return
+                self._pass_on_held(exchange)
                 self._passes_unparsed = True
                 data, self._provider_buffer = self._provider_buffer or data, b""
                 self._connection.to_client(data)
@@ -200,7 +208,16 @@ class Passage:
             self._socket.provider_ended(at)
             return
         if exchange is not None:
+            if exchange.held_answer is not None and exchange.held_answer.completed is not None:
+                exchange.held_answer.connection_ended = True
+                return
             is_complete = exchange.answer is not None and not broken and exchange.answer.end()
+            if exchange.held_answer is not None and is_complete:
+                exchange.held_answer.connection_ended = True
+                self._ask_about_answer(exchange, at)
+                return
+            with suppress(Malformed):
+                self._pass_on_held(exchange)
             if self._provider_buffer and exchange.early is None:
                 # An incomplete head.
                 self._connection.to_client(self._provider_buffer)
@@ -332,6 +349,8 @@ class Passage:
                 raise Malformed("heads that nobody asked for")
             body = http1.answer_body(head, status, exchange.method)
             if status >= 200:
+                # An error is not held.
+                exchange.held_answer = exchange.held_answer if status == 200 else None
                 if exchange.early is not None:
                     exchange.early.begin_provider_answer(status, head)
                 fed = body.feed(rest)
@@ -359,7 +378,11 @@ class Passage:
         length, content = fed
         if length < len(data):
             data, self._provider_buffer = data[:length], data[length:]
-        if exchange.early is not None:
+        if exchange.held_answer is not None:
+            exchange.hold_answer_data(head.raw + data if head is not None else data, content)
+            if exchange.held_answer.size > MAX_BODY:
+                self._pass_on_held(exchange)
+        elif exchange.early is not None:
             self._connection.to_client(
                 exchange.early.add_provider_data(content) + (exchange.early.end() if body.done else b"")
             )
@@ -369,7 +392,44 @@ class Passage:
             exchange.tell(AnswerBegun(exchange.x, at, http1.status_of(head), head.fields))
         if content:
             exchange.tell(AnswerBytes(exchange.x, at, content))
-        if body.done:
+        if body.done and exchange.held_answer is not None:
+            self._ask_about_answer(exchange, at)
+        elif body.done:
+            self._end_answer(exchange, at)
+
+    def _pass_on_held(self, exchange: Exchange) -> None:
+        """Pass on what is kept of an incomplete answer, and hold it no longer. Raises `Malformed`."""
+        if exchange.held_answer is not None:
+            kept = exchange.encode_held_data()
+            exchange.held_answer = None
+            self._connection.to_client(kept)
+
+    def _ask_about_answer(self, exchange: Exchange, at: float) -> None:
+        """Ask the gate about a complete answer."""
+        assert exchange.held_answer is not None
+        exchange.held_answer.completed = at
+        ping = self._send_ping if accepts_chunks(exchange.head) else None
+        self._connection.ask_about_answer(exchange.held_answer.decide, exchange.to_waiting_answer(ping))
+
+    def answer_decided(self, verdict: AnswerVerdict, at: float) -> None:
+        """Apply the gate's verdict on the held answer."""
+        exchange = self._exchange
+        if self._has_ended or exchange is None or exchange.held_answer is None:
+            return
+        try:
+            self._connection.to_client(exchange.encode_answer(verdict))
+        except Malformed:
+            # Its started stream cannot be continued.
+            self._end_exchange(at, CUT)
+            self._end(abort=True)
+            return
+        exchange.report_answer(verdict.report, at)
+        exchange.end(exchange.held_answer.completed or at)
+        must_end = exchange.held_answer.connection_ended or verdict.refusal is not None or exchange.early is not None
+        exchange.held_answer = None
+        if must_end:
+            self._end()
+        else:
             self._end_answer(exchange, at)
 
     def _end_answer(self, exchange: Exchange, at: float) -> None:

@@ -22,6 +22,7 @@ from msgspec import Struct, field
 from ctxtui.attach.exchange_events import (
     AnswerBegun,
     AnswerBytes,
+    AnswerDecided,
     ExchangeEnded,
     ExchangeEvent,
     RequestBegun,
@@ -31,6 +32,7 @@ from ctxtui.attach.exchange_events import (
     SocketMessage,
 )
 from ctxtui.attach.lines import encode_answer_line, encode_line, mask_fields, mask_for, mask_url
+from ctxtui.attach.route import is_model_path
 from ctxtui.attach.run import RecordedRun, new_run_name, session_of
 from ctxtui.attach.tape import Tape, file_name
 from ctxtui.core.canonical import Json
@@ -97,7 +99,7 @@ class Tapes:
     @property
     def files(self) -> list[Path]:
         """The written recordings."""
-        return [tape.path for tape in list(self._tapes.values())]
+        return [tape.path for tape in list(self._tapes.values()) if tape.is_wanted]
 
     @property
     def troubles(self) -> list[str]:
@@ -182,8 +184,8 @@ class Tapes:
             self._write_piece(exchange, event)
         elif isinstance(event, RequestDecided):
             self._write_sent(exchange, event)
-        elif isinstance(event, RequestHeld):
-            self._write(exchange, encode_line(x=event.exchange_id, at=event.at, held=event.why, until=event.until))
+        elif isinstance(event, RequestHeld | AnswerDecided):
+            self._write(exchange, _encode_hold(event))
         elif isinstance(event, SocketMessage):
             masked = exchange.mask.mask_text(event.text)
             self._write(
@@ -207,6 +209,8 @@ class Tapes:
         sender = identify_sender(exchange.headers)
         session = begun.session or sender.session or self._run.session or session_of(begun.url, content)
         exchange.session, exchange.tape = session, self._find_tape(session, sender)
+        is_probe = not exchange.request_size and "upgrade" not in exchange.headers
+        exchange.tape.is_wanted |= not is_probe or is_model_path(begun.url.partition("?")[0])
         if is_left_out:
             body: dict[str, Json] = {
                 "size": exchange.request_size,
@@ -285,6 +289,7 @@ class Tapes:
                 self._mark_used(exchange.session, tape)
             tape.add(data)
             if tape.size > _MAX_WAITING_BYTES:
+                tape.is_wanted = True
                 tape.flush()
             else:
                 self._waiting[exchange.session] = tape
@@ -323,6 +328,12 @@ class Tapes:
             name, unused = self._in_use.popitem(last=False)
             self._waiting.pop(name, None)
             unused.close()
+
+
+def _encode_hold(event: RequestHeld | AnswerDecided) -> bytes:
+    if isinstance(event, RequestHeld):
+        return encode_line(x=event.exchange_id, at=event.at, held=event.why, until=event.until)
+    return encode_line(x=event.exchange_id, at=event.at, passed_on=dict(event.report))
 
 
 def _whole_characters(data: bytes) -> tuple[bytes, bytes]:

@@ -89,6 +89,10 @@ class Route(Struct):
 
     def find_upstream(self, target: str) -> tuple[Upstream, str]:
         """The provider for a target, and the target to send. Raises `Malformed` if there is none."""
+        upstream, rest = self._split_target(target)
+        return upstream, upstream.correct_target(rest)
+
+    def _split_target(self, target: str) -> tuple[Upstream, str]:
         if target.startswith("/"):
             if not (self.named or self.word):
                 return self.upstreams[0], target

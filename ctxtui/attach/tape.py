@@ -39,6 +39,8 @@ class Tape:
         self.why = ""
         self.size = 0
         """Bytes that wait."""
+        self.is_wanted = False
+        """Whether lines are written: probes alone (``HEAD /``) make no recording."""
         self._head = head
         self._file = -1
         self._begun = False
@@ -75,7 +77,7 @@ class Tape:
 
     def drop(self) -> None:
         """Discard waiting lines, whose state is unknown."""
-        self.take_lines()
+        self._lines, self.size = [], 0
         self.forget_bodies()
 
     def close(self) -> None:
@@ -88,7 +90,9 @@ class Tape:
             self._begun = False
 
     def take_lines(self) -> list[bytes]:
-        """Remove and return the waiting lines."""
+        """Remove and return the waiting lines; none until they are wanted."""
+        if not self.is_wanted:
+            return []
         lines, self._lines, self.size = self._lines, [], 0
         return lines
 

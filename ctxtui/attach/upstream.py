@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from urllib.parse import urlsplit
@@ -12,10 +14,14 @@ from ctxtui.core.errors import BadConfig
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Upstream:
-    """`url` is the provider's base URL as a client would use it. `path` is its path, without a trailing slash."""
+    """`url` is the provider's base URL as a client would use it. `path` is its path, without a trailing slash.
+
+    `paths` are the provider's own for paths that some SDKs send instead; a `url` with a path has none.
+    """
 
     name: str
     url: str
+    paths: Mapping[str, str] = field(default_factory=dict)
     host: str = field(init=False)
     port: int = field(init=False)
     tls: bool = field(init=False)
@@ -42,6 +48,17 @@ class Upstream:
         set_(self, "tls", parts.scheme == "https")
         set_(self, "port", port or (443 if self.tls else 80))
         set_(self, "path", parts.path.rstrip("/"))
+
+    def at(self, host: str, port: int) -> Upstream | None:
+        """This upstream at `host`; None if that is no host of it. A ``*`` in its name is any part of a name."""
+        if self.port != port or not re.fullmatch(re.escape(self.host).replace(r"\*", "[a-z0-9.-]*"), host.lower()):
+            return None
+        return self if "*" not in self.host else Upstream(self.name, f"https://{host.lower()}:{port}", self.paths)
+
+    def correct_target(self, target: str) -> str:
+        """The `target` of a request at the provider's own path."""
+        path, question, query = target.partition("?")
+        return f"{self.paths[path]}{question}{query}" if path in self.paths and not self.path else target
 
     @property
     def host_header(self) -> str:

@@ -183,17 +183,21 @@ def _media(value: dict[str, Json]) -> BlockContent:
     if isinstance(source, dict):
         if isinstance(source.get("data"), str) and source.get("type") == "text":
             return BlockContent(text=source["data"])
-        data = source.get("data") or source.get("file_data") or ""
+        data = _words(source.get("data") or source.get("file_data"))
         kind = _words(source.get("media_type") or source.get("format"))
-        url = source.get("url") or source.get("file_id") or url
-        return BlockContent(text=_words(value.get("title")), media=(Media(kind, _words(data), _words(url)),))
-    data = _words(value.get("file_data"))
-    address = _words(url or value.get("file_id"))
-    for spelled in (address, data):
-        if spelled.startswith("data:") and ";base64," in spelled:
-            kind, _, data = spelled[5:].partition(";base64,")
-            return BlockContent(media=(Media(kind, data),))
-    return BlockContent(media=(Media("", data, address),))
+        url = _words(source.get("url") or source.get("file_id") or url)
+        media = _from_data_url(data) or Media(kind, data, url)
+        return BlockContent(text=_words(value.get("title")), media=(media,))
+    data, address = _words(value.get("file_data")), _words(url or value.get("file_id"))
+    return BlockContent(media=(_from_data_url(address) or _from_data_url(data) or Media("", data, address),))
+
+
+def _from_data_url(text: str) -> Media | None:
+    """The media in a data URL; None for any other text."""
+    if not text.startswith("data:") or ";base64," not in text:
+        return None
+    kind, _, data = text[5:].partition(";base64,")
+    return Media(kind, data)
 
 
 def _tool(value: dict[str, Json]) -> BlockContent:

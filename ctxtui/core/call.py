@@ -33,6 +33,8 @@ TOOL_USE_INPUT: Final = "tool_use_input"
 EDITS: Final = "edits"
 """Key in `Call.extra` of another program's call sent through ctxtui: the ids of the edits that were ``applied``,
 ``asleep`` and ``refused`` in it, and the authors of the applied ones (``by``)."""
+COMPACTS: Final = "compacts"
+"""Key in `Call.extra` of a request with which the client has its history summarized: the client's name."""
 ANSWER_LEAST: Final = "answer_least"
 """Key in `Call.extra`: minimum tokens of the recorded answer, if the report was made at its start."""
 

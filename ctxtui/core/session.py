@@ -66,6 +66,10 @@ class Skipped(Struct, frozen=True):
     reason: str
 
 
+COMPACTING: Final = "compacting"
+"""Kind of the event that the client's request for a summary of its history passes."""
+
+
 class Happened(Struct, frozen=True):
     """An event worth showing that is no call: an API error, an interrupt. `after` is the id of the call before it."""
 

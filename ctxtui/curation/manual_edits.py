@@ -79,7 +79,7 @@ def compact_blocks(applied: Applied, positions: Sequence[int], rules: Mapping[st
         return ManualEdits(why=NO_JSON)
     params = {**COMPACTING.defaults, **rules}
     edits = [make(COMPACT_JSON, [applied.context.target(p)], params) for p in positions_with_json]
-    return _smaller(applied, edits, "these rules make nothing of it smaller")
+    return _smaller(applied, edits, "these rules make nothing in it smaller")
 
 
 def why_no_json(applied: Applied, positions: Sequence[int]) -> str:
@@ -140,7 +140,7 @@ def hoist(applied: Applied, positions: Sequence[int], part: str) -> ManualEdits:
     texts = hoistable_texts(applied, positions)
     part = with_line_ends(part, texts) if part and texts else part
     if not texts or not part.strip() or any(part not in text for text in texts):
-        return ManualEdits(why="this text does not stand in the block: cut, do not rewrite")
+        return ManualEdits(why="this text is not in the block: shorten it, do not rewrite it")
     if not all(text.replace(part, "", 1).strip() for text in texts):
         return ManualEdits(why="that is the whole text: cut it down, or move the block")
     context = applied.context
@@ -181,10 +181,10 @@ def _size(block: Block) -> int:
 OUT: Final = "it is out of the context already"
 SIGNED: Final = "its provider signed it: it can be left out (d), not changed"
 SHORT: Final = "already short"
-NO_TEXT: Final = "it has no text that could stand outside"
+NO_TEXT: Final = "it has no text to externalize"
 NOTHING_TO_STRIP: Final = "no thinking and no image in it"
-NOTHING_TO_DRAW: Final = "nothing in it to draw a summary from"
-LONGER: Final = "what would stand for it is longer"
+NOTHING_TO_DRAW: Final = "it has nothing to summarize"
+LONGER: Final = "its replacement would be longer"
 
 
 _TERMS: Final = SummaryTerms()
@@ -233,7 +233,7 @@ def _objection(applied: Applied, kind: str, at: int) -> str:
     if block is None:
         return OUT
     if kind in (TRUNCATE, EXTERNALIZE) and not is_changeable(block):
-        return "it holds no text of its own" if block.kind == HEADER else SIGNED
+        return "it has no text" if block.kind == HEADER else SIGNED
     return ""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from functools import cache
 from typing import Final
 
@@ -88,7 +88,7 @@ def find_rates(
         terms = terms._replace(us=False)
     if row and row.input is not None:
         return _apply_terms(_rates_from_row(row, table.version), terms, is_library_rate=False, table=table, model=model)
-    return _rates_from_library(row.like if row else model, provider, _day(at), length, terms, table)
+    return _rates_from_library(row.like if row else model, provider, _find_price_moment(at), length, terms, table)
 
 
 def _rates_from_row(row: Override, version: str) -> Rates:
@@ -125,27 +125,32 @@ def _apply_terms(standard: Rates, terms: Terms, *, is_library_rate: bool, table:
     return replace(priced, lacks=lacks) if lacks else priced
 
 
-def _day(at: float | None) -> str:
+def _find_price_moment(at: float | None) -> str:
+    """The half hour (ISO) in which `at` (Unix seconds) lies; "" for a call without a time.
+
+    Some providers charge less at night (DeepSeek: from 16:30 to 00:30 UTC), none changes its prices within a half hour.
+    """
     try:
-        return datetime.fromtimestamp(at, UTC).date().isoformat() if at else ""
+        moment = datetime.fromtimestamp(at, UTC) if at else None
     except (ValueError, OverflowError, OSError):
         # A recording may hold a time outside the calendar; today's price is used then.
         return ""
+    return moment.replace(minute=moment.minute // 30 * 30, second=0, microsecond=0).isoformat() if moment else ""
 
 
 def _rates_from_library(
-    model: str, provider: str, day: str, length: int, terms: Terms, table: PriceTable
+    model: str, provider: str, moment: str, length: int, terms: Terms, table: PriceTable
 ) -> Rates | None:
     for name, maker in candidates(model, provider):
         # Rates are constant between two length steps of a model, so one query per step is enough.
-        steps = _steps(name, maker, day)
+        steps = _steps(name, maker, moment)
         if steps is None:
             continue
         step = max((step for step in steps if step < length), default=0) + 1
-        standard = _rates_at(name, maker, day, step, STANDARD)
+        standard = _rates_at(name, maker, moment, step, STANDARD)
         if standard is None:
             continue
-        own = _rates_at(name, maker, day, step, terms) if terms.context else standard
+        own = _rates_at(name, maker, moment, step, terms) if terms.context else standard
         is_library_rate = own is not None and own != standard
         return _apply_terms(
             own if is_library_rate and own else standard,
@@ -158,7 +163,7 @@ def _rates_from_library(
 
 
 @cache
-def _steps(model: str, provider: str, day: str) -> tuple[int, ...] | None:
+def _steps(model: str, provider: str, moment: str) -> tuple[int, ...] | None:
     """Prompt lengths (tokens) above which some rate of the model changes.
 
     None for a model without a price.
@@ -168,7 +173,7 @@ def _steps(model: str, provider: str, day: str) -> tuple[int, ...] | None:
 
     try:
         price = calc_price(
-            Tokens(input_tokens=1), model, provider_id=provider or None, genai_request_timestamp=_parse_day(day)
+            Tokens(input_tokens=1), model, provider_id=provider or None, genai_request_timestamp=_parse_moment(moment)
         )
     except LookupError:
         return None
@@ -176,12 +181,13 @@ def _steps(model: str, provider: str, day: str) -> tuple[int, ...] | None:
     return tuple(sorted({tier.start for kind in kinds for tier in getattr(kind, "tiers", ())}))
 
 
-def _parse_day(day: str) -> datetime | None:
-    return datetime.fromisoformat(day).replace(tzinfo=UTC) if day else None
+def _parse_moment(moment: str) -> datetime:
+    """Parse what `_find_price_moment` returns; "" is today at noon, so that the hour of reading changes no price."""
+    return datetime.fromisoformat(moment) if moment else datetime.combine(datetime.now(UTC), time(12), UTC)
 
 
 @cache
-def _rates_at(model: str, provider: str, day: str, length: int, terms: Terms) -> Rates | None:
+def _rates_at(model: str, provider: str, moment: str, length: int, terms: Terms) -> Rates | None:
     """Query the library for prompts of `length` tokens; otherwise like `find_rates`.
 
     Some models cost more per token above a length, and then the whole prompt does (facts §3, §4).
@@ -196,7 +202,7 @@ def _rates_at(model: str, provider: str, day: str, length: int, terms: Terms) ->
                 Tokens(**tokens),
                 model,
                 provider_id=provider or None,
-                genai_request_timestamp=_parse_day(day),
+                genai_request_timestamp=_parse_moment(moment),
                 price_context=terms.context or None,
             )
         return float(price.total_price)

@@ -128,7 +128,7 @@ def _database(path: Path) -> DoctorFinding:
         text = f"{path}, {path.stat().st_size / 1e6:,.1f} MB"
         writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     else:
-        text = f"{path}, not made yet"
+        text = f"{path}, not created yet"
         above = next(folder for folder in path.parents if folder.exists())
         writable = os.access(above, os.W_OK | os.X_OK)
     unusable = _open_error(path)
@@ -137,7 +137,7 @@ def _database(path: Path) -> DoctorFinding:
     if writable:
         return DoctorFinding("database", OK, text)
     return DoctorFinding(
-        "database", WARNING, f"{path} cannot be written", "set CTXTUI_DB or data_dir to a place of yours"
+        "database", WARNING, f"{path} cannot be written", "set CTXTUI_DB or data_dir to a folder of yours"
     )
 
 
@@ -240,5 +240,5 @@ def _plugins(env: Mapping[str, str]) -> Iterator[DoctorFinding]:
         for part in parts:
             if part.place in faulty:
                 yield DoctorFinding(
-                    f"plug-ins: {group}", WARNING, f"{part.place}: {faulty[part.place]}", "mend it or remove it"
+                    f"plug-ins: {group}", WARNING, f"{part.place}: {faulty[part.place]}", "fix it or remove it"
                 )

@@ -79,7 +79,7 @@ def _in_order(
 
 
 def _gone(request: tuple[int, str, Named, Any], error: ChildGone) -> tuple[int, Any, CtxtuiError]:
-    return request[0], None, CtxtuiError("the process that did it ended", way_out="is there memory enough for it?")
+    return request[0], None, CtxtuiError("its process ended", way_out="is there enough memory?")
 
 
 def _absolute(named: Named) -> Named:

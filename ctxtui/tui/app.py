@@ -9,7 +9,8 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import RenderableType
 from textual import events
@@ -31,8 +32,13 @@ from ctxtui.tui.terminal import TerminalDriver
 from ctxtui.tui.theme.theme import apply_theme, native_colours
 from ctxtui.tui.widgets.keyline import KeyLine
 from ctxtui.tui.widgets.still import handles_keys
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.signs import failed
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
+    from ctxtui.services.config.own_commands import OwnCommand
+    from ctxtui.services.own_command import Target
     from ctxtui.services.workers.index_worker import BackgroundIndexer
 
 
@@ -61,14 +67,16 @@ class CtxtuiApp(App[None]):
 
     `home` makes the list of sessions, `inspector` the screen for one session (given its path or stored id). The first
     screen is the session `target`, or the screen that `first` makes, or Home. `chat` makes the screen that continues
-    from a call (session, thread, number). `theme` and `glyphs` are the settings of that name; `background` makes the
-    background index worker. `first_look` returns True once, if no session was opened before: then tips are shown.
-    `other_commands` are the commands of all screens by screen name, for the help.
+    from a call (session, thread, number). `theme`, `glyphs` and `themes` are the settings of that name; `background`
+    makes the background index worker. `first_look` returns True once, if no session was opened before: tips are shown.
+    `other_commands` are the commands of all screens by screen name, for the help. `own` are the user's own commands:
+    `OWN_COMMANDS` of a subclass are their palette entries, its `BINDINGS` their keys. `pager` shows their output.
     """
 
     TITLE = "ctxtui"
     BINDINGS = bindings(EVERYWHERE)
     ENABLE_COMMAND_PALETTE = False  # our own palette is built from the command classes
+    OWN_COMMANDS: ClassVar[tuple[type[Command], ...]] = ()
     _has_theme = False
 
     def __init__(
@@ -84,6 +92,9 @@ class CtxtuiApp(App[None]):
         first: MakeScreen | None = None,
         first_look: Callable[[], bool] | None = None,
         other_commands: Callable[[], Mapping[str, Sequence[type[Command]]]] = dict,
+        own: Sequence[OwnCommand] = (),
+        themes: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+        pager: str = "",
     ) -> None:
         super().__init__(ansi_color=native_colours(os.environ))
         self._make_home = home
@@ -93,6 +104,8 @@ class CtxtuiApp(App[None]):
         self._make_first = first
         self._first_look = first_look
         self._other_commands = other_commands
+        self._own = {command.name: command for command in own}
+        self._pager = pager
         self._has_home = target is None and first is None
         """Whether Home was made; if not, it is made on request."""
         self._make_background = background
@@ -111,7 +124,7 @@ class CtxtuiApp(App[None]):
         self.crashed_session = ""
         """The session that was open when it crashed."""
         self._has_theme = True
-        apply_theme(self, os.environ, theme, glyphs)
+        apply_theme(self, os.environ, theme, glyphs, themes)
 
     def get_css_variables(self) -> dict[str, str]:
         """Return the theme's colours, or nothing before the theme is set.
@@ -336,7 +349,48 @@ class CtxtuiApp(App[None]):
             if command is not None:
                 await screen.run_action(command.binding())
 
-        self.push_screen(PaletteScreen([each for each in now() if each is not OpenPalette]), run)
+        available = [each for each in now() if each is not OpenPalette]
+        if isinstance(screen, Commanded) and screen.target() is not None:
+            available += self.OWN_COMMANDS
+        self.push_screen(PaletteScreen(available), run)
+
+    def action_own_command(self, name: str) -> None:
+        """Run the user's own command `name` on what the screen shows."""
+        screen, command = self.screen, self._own[name]
+        if not isinstance(screen, Commanded):
+            return
+        target = screen.target()
+        if target is None:
+            screen.tell([Span(f"{name} runs on Home and in a session: press esc first.", "dim")])
+        elif command.output == "message":
+            screen.tell([Span(f"{name} …", "dim")])
+            self.run_worker(lambda: self._run_own(screen, command, target), thread=True, group="own commands")
+        else:
+            with self.suspend():
+                self._run_own(screen, command, target)
+            self.refresh()
+
+    def _run_own(self, screen: Commanded, command: OwnCommand, target: Target) -> None:
+        """Run a command, in a worker's thread if its output is a message."""
+        # Imported here: few users have commands of their own.
+        from ctxtui.services.external_editor import show_in_pager
+        from ctxtui.services.own_command import run_command
+
+        try:
+            code, output = run_command(command, target)
+            if command.output == "pager" and output:
+                show_in_pager(safe_text.lines(output), self._pager)
+        except CtxtuiError as error:
+            words = failed(str(error))
+        else:
+            first = next(iter(output.strip().splitlines()), "") if command.output == "message" or code else ""
+            end = f"{command.name} ended with exit code {code}" if code else command.name
+            text = safe_text.one_line(": ".join(filter(None, (end, first))))
+            words = failed(text) if code else [Span("✓ ", "ok"), Span(text, "dim")]
+        if command.output == "message":
+            self.call_from_thread(screen.tell, words)
+        else:
+            screen.tell(words)
 
     async def on_key_line_pressed(self, message: KeyLine.Pressed) -> None:
         """Run the action of a key that was clicked in the key line."""
@@ -354,8 +408,8 @@ class CtxtuiApp(App[None]):
             return
         now = getattr(screen, "commands_now", None)
         page = Help(
-            tuple(dict.fromkeys([*getattr(screen, "commands", ()), *EVERYWHERE])),
-            frozenset(now()) if now is not None else frozenset(),
+            tuple(dict.fromkeys([*getattr(screen, "commands", ()), *EVERYWHERE, *self.OWN_COMMANDS])),
+            frozenset([*now(), *self.OWN_COMMANDS]) if now is not None else frozenset(),
             getattr(screen, "current_groups", ()),
             self._other_commands,
         )

@@ -22,7 +22,12 @@ _CONTROL: Final = [f"^{letter}" for letter in string.ascii_lowercase if letter n
 def page(older: Mapping[str, Sequence[str]]) -> str:
     """Return docs/keys.md; `older` maps the words of commands before 1.0 to the present ones."""
     screens = _screens()
-    lines = ["# Keys", "", "Written by `make keys` from the command classes; a test keeps it up to date."]
+    lines = [
+        "# Keys",
+        "",
+        "Written by `make keys` from the command classes; a test keeps it up to date.",
+        "[settings.md](settings.md#your-own-keys) says how a command gets another key.",
+    ]
     groups: dict[str, list[type[Command]]] = {}
     for command in RECORDED:
         if command.keys:

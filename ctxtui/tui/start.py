@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from textual.screen import Screen
 
 from ctxtui.services.config.config import Config
+from ctxtui.services.config.own_commands import parse_command
 from ctxtui.services.config.settings import Settings
 from ctxtui.tui.app import CtxtuiApp
-from ctxtui.tui.commands import Command
+from ctxtui.tui.commands import EVERYWHERE, Command, bindings
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ModelChoice
@@ -92,7 +93,25 @@ def _app(
 
         return mark_first_session(settings)
 
-    return CtxtuiApp(
+    own_commands = [parse_command(name, table) for name, table in settings.commands.items()]
+    app: type[CtxtuiApp] = CtxtuiApp
+    keymap: dict[str, str] = {}
+    if settings.keys or settings.commands:
+        # Imported here, with the commands of all screens: few users have keys or commands of their own.
+        from ctxtui.tui.commands.own import assign_keys, make_commands
+
+        screens = {name: (*commands, *EVERYWHERE) for name, commands in screen_commands().items()}
+        keymap = assign_keys(settings.keys, screens)
+        own = tuple(make_commands(own_commands, screens))
+
+        class OwnApp(CtxtuiApp):
+            """The app with the user's own commands and their keys."""
+
+            OWN_COMMANDS = own
+            BINDINGS = bindings(own)
+
+        app = OwnApp
+    made = app(
         home,
         inspector,
         name,
@@ -103,7 +122,12 @@ def _app(
         first=first,
         first_look=look if tips else None,
         other_commands=screen_commands,
+        own=own_commands,
+        themes=settings.themes,
+        pager=settings.pager,
     )
+    made.set_keymap(keymap)
+    return made
 
 
 def screen_commands() -> dict[str, tuple[type[Command], ...]]:
@@ -123,7 +147,8 @@ def screen_commands() -> dict[str, tuple[type[Command], ...]]:
     while pages:
         page = pages.pop()
         pages += page.__subclasses__()
-        if page.commands and page.__module__.startswith(lists.__name__):
+        is_screen = page.__name__.endswith("Screen")  # other classes are bases of screens
+        if is_screen and page.commands and page.__module__.startswith(lists.__name__):
             name = getattr(page, "heading", "") or page.__name__.removesuffix("Screen").lower()
             commands_by_screen.setdefault(name, page.commands)
     return commands_by_screen

@@ -150,7 +150,7 @@ async def test_a_client_that_goes_away_ends_the_request(tmp_path: Path) -> None:
 
     async with raw_provider(answer) as provider, relayed(provider.port, tmp_path) as (relay, recorder):
         reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
-        writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        writer.write(b"GET /v1/messages HTTP/1.1\r\nHost: localhost\r\n\r\n")
         await asyncio.wait_for(reader.readuntil(b"first\r\n"), 20)
         writer.transport.abort()
         await asyncio.wait_for(gone.wait(), 20)
@@ -167,7 +167,7 @@ async def test_a_provider_that_breaks_off_is_passed_on_as_that(tmp_path: Path) -
         writer.close()
 
     async with raw_provider(answer) as provider, relayed(provider.port, tmp_path) as (relay, _):
-        got = await talk(relay.port, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        got = await talk(relay.port, b"GET /v1/messages HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert got == b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"
 
 
@@ -184,7 +184,7 @@ async def test_a_connection_that_breaks_is_passed_on_as_that(tmp_path: Path, len
     going = asyncio.Event()
     async with raw_provider(answer) as provider, relayed(provider.port, tmp_path) as (relay, recorder):
         reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
-        writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        writer.write(b"GET /v1/messages HTTP/1.1\r\nHost: localhost\r\n\r\n")
         await asyncio.wait_for(reader.readuntil(b"half"), 20)
         going.set()
         # Where nothing says how long it is, an end in good order would be taken for all of it.

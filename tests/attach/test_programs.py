@@ -74,10 +74,39 @@ def test_opencode_by_its_configuration_which_stays_what_it_is(tmp_path: Path) ->
 
 def test_what_cannot_be_led_says_so(tmp_path: Path) -> None:
     command, env = ["claude"], {"CLAUDE_CODE_USE_BEDROCK": "1"}
-    with pytest.raises(BadConfig, match="ctxtui proxy"):
+    with pytest.raises(BadConfig, match="--forward"):
         RelayedProgram(
             command=command, program=program_of(command), folder=tmp_path, database=tmp_path, env=env, cwd="/"
         )
+
+
+@pytest.mark.parametrize(
+    ("set_", "named", "sent"),
+    [
+        ({}, {}, "/v1/messages?a=1"),
+        ({}, {"anthropic": "https://gateway"}, "/v1/messages?a=1"),
+        # Addresses of the user's own say where the API is.
+        ({}, {"anthropic": "https://gateway/v1"}, "/messages?a=1"),
+        ({"ANTHROPIC_BASE_URL": "https://gateway"}, {}, "/messages?a=1"),
+    ],
+)
+def test_the_path_of_an_sdk_that_wants_the_version_in_its_base_url_gets_it(
+    set_: dict[str, str], named: dict[str, str], sent: str, tmp_path: Path
+) -> None:
+    command = ["node", "agent.mjs"]
+    program = RelayedProgram(
+        command=command,
+        program=program_of(command),
+        folder=tmp_path,
+        database=tmp_path,
+        env=set_,
+        cwd="/",
+        named_upstreams=named,
+    )
+    (upstream,) = (one for one in program.upstreams() if one.name == "anthropic")
+    assert upstream.correct_target("/messages?a=1") == sent
+    for same in ("/v1/messages", "/messages/batches", "/messages2", "/"):
+        assert upstream.correct_target(same) == same
 
 
 def test_pi_by_an_extension_for_each_of_its_providers(tmp_path: Path) -> None:

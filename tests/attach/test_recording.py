@@ -80,6 +80,21 @@ def test_calls_are_read_as_they_went(tmp_path: Path) -> None:
     survives_cuts(data, "talk.jsonl")
 
 
+def test_a_probe_makes_no_recording_and_is_in_that_of_the_calls_after_it(tmp_path: Path) -> None:
+    recorder = Recorder(RecordedRun(tmp_path, "r", "talk"))
+    for x in ("r.1", "r.2"):
+        recorder.put(RequestBegun(exchange_id=x, at=99.0, method="HEAD", url=f"{URL}/hello", fields=[]))
+        recorder.put(RequestBytes(x, b"", last=True))
+        recorder.put(AnswerBegun(x, 99.5, 404, []))
+        recorder.put(ExchangeEnded(x, 99.5))
+        assert recorder.flush() and not recorder.files and not list(tmp_path.iterdir())
+    exchange(recorder.put, "r.3", body("hoi"), (STREAM % "msg_1").encode())
+    recorder.close()
+    lines = [json.loads(line) for line in (tmp_path / "talk.jsonl").read_text().splitlines()]
+    assert list(dict.fromkeys(line["x"] for line in lines[1:])) == ["r.1", "r.2", "r.3"]
+    assert load(tmp_path / "talk.jsonl").session.calls.keys() == {"msg_1"}
+
+
 def test_the_request_is_written_again_byte_for_byte(tmp_path: Path) -> None:
     recorder = Recorder(RecordedRun(tmp_path, "r", "talk"))
     odd = b'{ "model":"claude-sonnet-4-5","max_tokens":1e2,  "messages":[{"content":"h\\u00f6i","role":"user"}]}'

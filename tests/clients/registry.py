@@ -10,6 +10,7 @@ from tests.clients.client import Client
 from tests.clients.codex import CODEX
 from tests.clients.continue_cli import CONTINUE_CLI
 from tests.clients.copilot_cli import COPILOT_CLI
+from tests.clients.frameworks import SCRIPTS
 from tests.clients.gemini_cli import GEMINI_CLI
 from tests.clients.goose import GOOSE
 from tests.clients.inspect_ai import INSPECT_AI
@@ -39,8 +40,8 @@ CLIENTS: tuple[Client, ...] = (
     PYDANTIC_AI,
 )
 
-FRAMEWORKS = ("langchain",)
-"""What is installed beside the clients, for `test_in_process`."""
+FRAMEWORKS = (*(script.name for script in SCRIPTS), "boto3")
+"""What is installed beside the clients, for `test_frameworks`, `test_in_process` and `test_bedrock`."""
 
 ASKED = os.environ.get("REAL_CLIENTS") == "1"
 """Whether clients are run: `make test-clients` says so."""

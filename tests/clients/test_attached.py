@@ -23,6 +23,7 @@ from tests.clients.client import RECORDED, ROOT, Client
 from tests.clients.codex import CODEX, OWN_PROVIDER
 from tests.clients.continue_cli import CONTINUE_CLI
 from tests.clients.copilot_cli import COPILOT_CLI
+from tests.clients.frameworks import VERCEL_GOOGLE
 from tests.clients.gemini_cli import GEMINI_CLI
 from tests.clients.goose import GOOSE
 from tests.clients.inspect_ai import INSPECT_AI
@@ -235,6 +236,7 @@ FORWARDED = (
     AIDER,
     MINI_SWE_AGENT,
     SDK_SCRIPT,
+    VERCEL_GOOGLE,
 )
 
 
@@ -268,5 +270,5 @@ def test_a_client_without_a_base_url_goes_through_a_proxy_of_this_run(client: Cl
         # As its provider's own client it may be refused and ask again, which is recorded as well.
         calls = [call for path in recordings_of(place) for call in load(path).session.calls.values() if not call.error]
         assert sorted(call.id for call in calls if call.stop_reason != "count_tokens") == sorted(
-            str(one.answer.get("id")) for one in asked
+            str(one.answer.get("id") or one.answer.get("responseId")) for one in asked
         )

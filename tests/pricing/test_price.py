@@ -1,11 +1,15 @@
 """Money: figures of facts §3, §7 and the override table."""
 
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+import genai_prices
 import pytest
 
 import ctxtui
 from ctxtui.core.usage import Usage
+from ctxtui.pricing import rates
 from ctxtui.pricing.price import PriceTable, parse_prices, price
 from ctxtui.pricing.rates import find_rates
 
@@ -82,3 +86,34 @@ def test_the_rates_are_those_of_the_provider_s_page(model: str, input_: float, o
     assert found is not None
     per_million = (1e6 * found.fresh, 1e6 * found.output, 1e6 * found.read, 1e6 * found.write_5m, 1e6 * found.write_1h)
     assert per_million == pytest.approx((input_, output, read, 1.25 * input_, 2 * input_))
+
+
+DAY = 1_764_460_800.0
+"""Midnight (UTC) of a day."""
+
+
+@pytest.mark.parametrize(
+    ("hour", "usd"),
+    [(0.0, 0.135), (0.49, 0.135), (0.5, 0.27), (12.0, 0.27), (16.49, 0.27), (16.5, 0.135), (23.9, 0.135)],
+)
+def test_a_price_of_the_night_is_that_of_the_call_s_hour(hour: float, usd: float) -> None:
+    cost = price(Usage(fresh=1_000_000), "deepseek-chat", at=DAY + hour * 3600)
+    assert cost is not None and cost.usd == pytest.approx(usd)
+
+
+def test_a_call_without_a_time_has_one_price_at_every_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was that of the hour of reading: the same recording cost half as much at night."""
+    # The library reads its own clock where no time is given: none may be left to it.
+    times: list[object] = []
+    real = genai_prices.calc_price
+
+    def spied(*args: Any, **options: Any) -> Any:
+        times.append(options["genai_request_timestamp"])
+        return real(*args, **options)
+
+    monkeypatch.setattr(genai_prices, "calc_price", spied)
+    for clear in (rates._steps, rates._rates_at):
+        clear.cache_clear()
+    cost = price(Usage(fresh=1_000_000), "deepseek-chat")
+    assert cost is not None and cost.usd == pytest.approx(0.27)
+    assert times and all(isinstance(each, datetime) and each.hour == 12 for each in times)

@@ -121,6 +121,10 @@ def test_a_document_costs_its_pages(count: Count, table: ModelTable) -> None:
     data = base(b"%PDF-1.4 <</Type /Page >> <</Type/Page>>")
     source = {"type": "base64", "media_type": "application/pdf", "data": data}
     assert of({"type": "document", "source": source}, count, table).pages == 2 * table.card(CLAUDE).page_tokens
+    # As OpenAI's two APIs spell it.
+    spelled = {"filename": "a.pdf", "file_data": f"data:application/pdf;base64,{data}"}
+    for value in ({"type": "file", "file": spelled}, {"type": "input_file", **spelled}):
+        assert of(value, count, table, "gpt-5.4").pages == 2 * table.card("gpt-5.4").page_tokens
     # Where only an address is recorded, its size says nothing about other PDFs.
     linked = of({"type": "document", "source": {"type": "url", "url": "https://x.test/a.pdf"}}, count, table)
     assert linked.pages == 0

@@ -79,14 +79,14 @@ class MissEvidence:
             case "parameter":
                 return f"another parameter: {what}"
             case "cache behind":
-                return "the provider's cache had fallen behind at the call before"
+                return "the provider's cache had fallen behind at the previous call"
             case "resume":
-                return "the client was started anew: its system prompt is another one"
+                return "the client was restarted: its system prompt changed"
             case "compaction":
                 return f"{call.epoch.start.value}: {call.epoch.detail or 'the context was replaced'}"
             case "thinking stripped":
                 far = next((r.by for r in forecast.outcome.reasons if r.kind == LOOKBACK), None)
-                reach = f"; what is left of it lies {far:.0f} positions beyond the lookback" if far else ""
+                reach = f"; the rest is {far:.0f} positions beyond the lookback" if far else ""
                 return f"a new user message, so the provider dropped the earlier thinking{reach}"
             case "edits":
                 shared = self._tree.common(forecast.base.sent_head, call.sent_head)
@@ -94,16 +94,16 @@ class MissEvidence:
                 return f"edits were applied or taken back: the requests differ from block {at} on"
             case "content":
                 shared = self._tree.common(forecast.base.sent_head, call.sent_head)
-                return f"the context parts from that of the call before it at block {self._tree[shared].depth + 1}"
+                return f"the context differs from the previous call's from block {self._tree[shared].depth + 1} on"
         return _describe_marker_cause(name, by)
 
     def _describe_unexplained(self, forecast: CacheForecast, usage: Usage) -> str:
         read_text = self._describe_read(forecast, usage)
         more = usage.input - forecast.input
-        size = f"the input is {abs(more):,} tokens {'more' if more > 0 else 'less'} than foretold"
+        size = f"the input is {abs(more):,} tokens {'more' if more > 0 else 'less'} than forecast"
         early = next((r.by for r in forecast.outcome.reasons if r.kind == NOT_YET), None)
         if early is not None:
-            size += f"; the call before had begun {_format_span(early)} later"
+            size += f"; the previous call had begun {_format_span(early)} later"
         size += _near_expiry(forecast)
         return f"{read_text}; {size}"
 
@@ -113,7 +113,7 @@ class MissEvidence:
             return "nothing was read, not even system prompt and tools"
         left = self._left.get((call.thread, read))
         if left is not None:
-            return f"only what call {self._numbers[left.id]} had left was read: {read:,} tokens"
+            return f"only what call {self._numbers[left.id]} had cached was read: {read:,} tokens"
         same = self._reads.get((call.model, read))
         if same is not None:
             where = "" if same.thread == call.thread else " of another thread"
@@ -152,9 +152,9 @@ def _describe_marker_cause(name: str, by: float) -> str:
         case "marker missing":
             return "no marker in the request: nothing is cached"
         case "marker moved":
-            return f"its last marker stands {by:.0f} positions in front of what was cached"
+            return f"its last marker is {by:.0f} positions before the end of the cached prefix"
         case "lookback":
-            return f"what was cached lies {by:.0f} positions beyond the lookback"
+            return f"the cached prefix is {by:.0f} positions beyond the lookback"
         case "below minimum":
             return f"{by:.0f} tokens below the shortest prefix that is cached"
         case "not yet readable":

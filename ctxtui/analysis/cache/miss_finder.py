@@ -331,17 +331,17 @@ def find_cure(miss: CacheMiss, every: Sequence[CacheMiss]) -> tuple[str, float]:
         case "content changed" if miss.new is not None and miss.new.category == "memory":
             return "move memory files to the end, or freeze them for the session", saved
         case "content changed":
-            return "change nothing in front: put what is new at the end", saved
+            return "do not change earlier blocks: add new content at the end", saved
         case "edits applied":
-            return "apply edits early, where little stands behind them, in one go, or when the cache has expired", saved
+            return "apply edits together and early, when few tokens follow them, or when the cache has expired", saved
         case "system changed":
-            return "keep what changes (dates, git status) out of the system prompt: say it in the last message", saved
+            return "move changing content (dates, git status) from the system prompt to the last message", saved
         case "tools changed":
-            return "keep the tools and their order for the session; defer those that are seldom used", saved
+            return "keep the tools and their order for the session; defer rarely used ones", saved
         case "model changed":
-            return "each model has its own cache: change it at a moment when the cache has expired", saved
+            return "each model has its own cache: change models when the cache has expired", saved
         case "thinking stripped":
-            return "a model that keeps thinking keeps the prefix at a new turn", saved
+            return "use a model that keeps earlier thinking: a new turn then keeps the prefix", saved
         case "compaction":
-            return "compact when the cache has expired: then the summary costs no rewrite", saved
+            return "compact when the cache has expired: the summary then causes no extra rewrite", saved
     return "", 0.0

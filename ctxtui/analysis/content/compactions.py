@@ -12,19 +12,22 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import CallFigures, figures
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.core.block import HEADER
+from ctxtui.core.block import text as text_block
 from ctxtui.core.block_content import read
-from ctxtui.core.call import COMPACTED, Call, EpochStart, answer_nodes_in, answer_path
+from ctxtui.core.call import COMPACTED, COMPACTS, Call, EpochStart, answer_nodes_in, answer_path
 from ctxtui.core.category import INDEX
 from ctxtui.core.file_accesses import READ, Touch, find_touches
 from ctxtui.core.tree import Node, Tree
 from ctxtui.curation.price.dependence import literals_of
 from ctxtui.curation.record_summary import DECISION_WORDS
+from ctxtui.tokens.weights import weigh
 
 FILE, LITERAL, DECISION = "file", "literal", "decision"
 KINDS: Final = (FILE, LITERAL, DECISION)
@@ -45,8 +48,9 @@ _MAX_PERSON_CHARACTERS: Final = 4000
 """Characters of a message that are searched for a person's own words; the rest is considered pasted."""
 
 _USER, _ASSISTANT, _SUMMARY = INDEX["user"], INDEX["assistant"], INDEX["summary"]
+_FRONT: Final = frozenset({INDEX["system"], INDEX["tools"], INDEX["memory"]})
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
-_BASE: Final = frozenset({INDEX["system"], INDEX["tools"], INDEX["memory"], _SUMMARY})
+_BASE: Final = _FRONT | {_SUMMARY}
 _SENTENCE: Final = re.compile(r"[^.!?\n]{12,300}(?:[.!?](?=\s|$)|$)", re.MULTILINE)
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _COMMON: Final = frozenset(
@@ -92,7 +96,8 @@ class Compaction(Struct, frozen=True, kw_only=True):
     the calls around it, `summary` the new blocks that replace the history (nodes), with their `summary_tokens`,
     `kept` the blocks that stayed verbatim, `replaced` counts the removed ones. `sealed`: the summary is
     encrypted, so that only the provider can read it. `literals` counts the different ones, and those kept:
-    `facts` lists the first `MAX_LITERALS` that were lost.
+    `facts` lists the first `MAX_LITERALS` that were lost. `is_held`: the client does not have the summary yet, and
+    `after` is an estimate.
     """
 
     thread: str
@@ -110,6 +115,7 @@ class Compaction(Struct, frozen=True, kw_only=True):
     sealed: bool
     facts: tuple[Fact, ...]
     literals: tuple[int, int]
+    is_held: bool = False
 
     def facts_of(self, kind: str) -> list[Fact]:
         """Facts of a kind."""
@@ -160,6 +166,19 @@ def find_compactions(book: Book, thread: str, usd: Usd) -> list[Compaction]:
     return [_CompactionAnalysis(book, calls, at, end, usd).compaction(thread) for at, end in ends]
 
 
+def preview_compaction(book: Book, thread: str, summary: str, request: int | None = None) -> Compaction | None:
+    """What the context at the end of `thread` loses if `summary` replaces its messages; None without a call.
+
+    `request` is the node at which the request for the summary ends, the instruction being its last block; None: the
+    client has not sent it yet. Everything in `book` must be counted.
+    """
+    calls = book.session.thread_calls(thread)
+    if not calls:
+        return None
+    analysis = _CompactionAnalysis(book, calls, len(calls), len(calls), lambda node, tokens: None, request)
+    return analysis.preview(thread, summary)
+
+
 def thread_compactions(book: Book, costs: ThreadCosts) -> list[Compaction]:
     """Compactions of a thread, with costs up to its end."""
     return find_compactions(
@@ -170,30 +189,78 @@ def thread_compactions(book: Book, costs: ThreadCosts) -> list[Compaction]:
 class _CompactionAnalysis:
     """Analysis of the compaction before `calls[at]`, up to the next one before `calls[end]`."""
 
-    def __init__(self, book: Book, calls: Sequence[Call], at: int, end: int, usd: Usd) -> None:
+    def __init__(
+        self, book: Book, calls: Sequence[Call], at: int, end: int, usd: Usd, request: int | None = None
+    ) -> None:
         self._book, self._calls, self._at, self._end, self._usd = book, calls, at, end, usd
         self._tree, self._cwd = book.session.tree, book.session.about.cwd
-        self._model = calls[at].model
-        last, first = calls[at - 1], calls[at]
-        self._old = self._blocks([*self._tree.path(last.sent_head), *answer_path(self._tree, last)])
+        # The request for the summary is not part of the history, and its answer is the summary.
+        self._last = next((call for call in reversed(calls[:at]) if COMPACTS not in call.extra), calls[at - 1])
+        self._model = calls[at].model if at < len(calls) else self._last.model
+        self._old = self._blocks(self._history(request))
         digests = {self._tree[node].block.digest for node in self._old}
-        now = self._blocks(self._tree.path(first.sent_head))
+        now = self._blocks(self._tree.path(calls[at].sent_head)) if at < len(calls) else self._front()
         fresh = [node for node in now if self._tree[node].block.digest not in digests]
         self._kept = [node for node in now if self._tree[node].block.digest in digests]
         told = [n for n, node in enumerate(fresh) if self._tree[node].category in _BASE]
         # Blocks after the summary were added after the compaction, usually a person's next message.
         self._base = fresh[: told[-1] + 1] if told else fresh
         self._later = [(at + 1, node) for node in fresh[len(self._base) :]]
-        self._later += self._after()
+        self._later += self._after() if at < len(calls) else ()
+
+    def _history(self, request: int | None) -> list[int]:
+        """Nodes of the context before, without the instruction to summarize it."""
+        if request is not None:
+            return [*self._tree.path(request)][:-1]
+        return [*self._tree.path(self._last.sent_head), *answer_path(self._tree, self._last)]
+
+    def _front(self) -> list[int]:
+        """Blocks that the client sends again after a compaction: system prompt, tools, memory."""
+        return [node for node in self._old if self._tree[node].category in _FRONT]
+
+    def preview(self, thread: str, summary: str) -> Compaction:
+        """Build the result for a summary that no call has yet."""
+        block = text_block(summary)
+        text = "\n".join([*(self._block_text(node) for node in self._kept), summary])
+        facts, counts = self._facts(text, literals_of(block).union(*(self._literals(node) for node in self._kept)))
+        before = figures(self._book, self._last)
+        tokens = round(weigh(self._book.measure(self._model)(block), self._book.weights(self._model)))
+        front = {name: count for name, count in before.categories.items() if INDEX[name] in _FRONT}
+        size = sum(front.values()) + (before.not_recorded or 0) + tokens
+        after = msgspec.structs.replace(
+            before, context_tokens=size, method="guessed", lo=size, hi=size, residual=0, reported=None, attached=0
+        )
+        return Compaction(
+            thread=thread,
+            number=self._at + 1,
+            kind=str(EpochStart.COMPACTION),
+            trigger="",
+            at=None,
+            before=before,
+            after=msgspec.structs.replace(after, categories={**front, "summary": tokens}),
+            summary=(),
+            summary_tokens=tokens,
+            kept=tuple(self._kept),
+            kept_tokens=sum(map(self._block_tokens, self._kept)),
+            replaced=len(self._old) - len(self._kept),
+            sealed=False,
+            facts=facts,
+            literals=counts,
+            is_held=True,
+        )
+
+    def _facts(self, text: str, kept_literals: frozenset[str]) -> tuple[tuple[Fact, ...], tuple[int, int]]:
+        """The facts of the context before, and the numbers of literals and of kept ones; `text` is what remains."""
+        files, decisions = self._files(text), self._decisions(text)
+        literals, counts = self._lost_literals(kept_literals, text, {fact.text for fact in files})
+        return (*files, *decisions, *literals), counts
 
     def compaction(self, thread: str) -> Compaction:
         """Build the complete result."""
-        call, before = self._calls[self._at], self._calls[self._at - 1]
+        call, before = self._calls[self._at], self._last
         remaining = [*self._base, *self._kept]
         text = "\n".join(self._block_text(node) for node in remaining)
-        kept_literals = frozenset[str]().union(*(self._literals(node) for node in remaining))
-        files, decisions = self._files(text), self._decisions(text)
-        literals, counts = self._lost_literals(kept_literals, text, {fact.text for fact in files})
+        facts, counts = self._facts(text, frozenset[str]().union(*(self._literals(node) for node in remaining)))
         recorded = call.extra.get(COMPACTED)
         trigger = recorded.get("trigger") if isinstance(recorded, dict) else ""
         summary = [node for node in self._base if self._tree[node].category == _SUMMARY] or self._base
@@ -211,7 +278,7 @@ class _CompactionAnalysis:
             kept_tokens=sum(map(self._block_tokens, self._kept)),
             replaced=len(self._old) - len(self._kept),
             sealed=bool(summary) and not any(self._block_text(node).strip() for node in summary),
-            facts=(*files, *decisions, *literals),
+            facts=facts,
             literals=counts,
         )
 
@@ -417,6 +484,34 @@ _MAX_FILES, _MAX_DECISIONS, _MAX_REPEATED = 40, 30, 40
 _SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
 
 
+_MAX_NAMED_LITERALS: Final = 40
+
+
+def name_facts(compaction: Compaction) -> str:
+    """Instructions for a summary to keep the facts that `compaction` loses; "" if there are none.
+
+    Of literals, those that occur more than once, the most frequent first.
+    """
+    files = [fact.text for fact in _lost_facts(compaction, FILE)][-_MAX_FILES:]
+    said = [fact.text for fact in _lost_facts(compaction, DECISION)][-_MAX_DECISIONS:]
+    literals = sorted(
+        (fact for fact in _lost_facts(compaction, LITERAL) if fact.times > 1), key=lambda fact: -fact.times
+    )
+    lines = [f"- file: {text}" for text in files] + [f"- said: {text}" for text in said]
+    lines += [f"- literal: {fact.text}" for fact in literals[:_MAX_NAMED_LITERALS]]
+    return "\n".join(["Name each of these in the summary, word for word:", *lines]) if lines else ""
+
+
+_LEFT_OUT: Final = "[What the summary above left out]"
+_KEPT_AS: Final = {FILE: "- file: ", DECISION: "- said: ", LITERAL: "- literal: "}
+
+
+def keep_fact(summary: str, fact: Fact) -> str:
+    """The summary with a line for a fact that it lost."""
+    heading = [] if _LEFT_OUT in summary else [_LEFT_OUT]
+    return "\n".join([summary, *heading, f"{_KEPT_AS[fact.kind]}{fact.text}"])
+
+
 def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
     """Add the lost facts to the text of the compaction's summary.
 
@@ -430,8 +525,8 @@ def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
         _lost_facts(compaction, DECISION),
         _lost_facts(compaction, LITERAL),
     )
-    if files or decisions or literals:
-        parts.append("[What the summary above left out]")
+    if (files or decisions or literals) and _LEFT_OUT not in parts[0]:
+        parts.append(_LEFT_OUT)
     if files:
         parts.append(f"- files: {'; '.join(fact.text for fact in files[:_MAX_FILES])}")
     parts += [f"- said: {fact.text}" for fact in decisions[:_MAX_DECISIONS]]

@@ -41,8 +41,8 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             count=len(misses),
             names=(changed,) if changed else (),
             ahead=usd / len(inputs.calls) if usd is not None else None,
-            setting="dates, lists and status belong into the last message, not in front of all others",
-            by_hand="the client writes its front anew for each call: where the text stands is set in the program",
+            setting="put dates, lists and status into the last message, not before the others",
+            by_hand="the client rebuilds this text for each call: move it in the client's code",
         )
 
 

@@ -27,7 +27,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         edits,
         effect,
         kind=KIND,
-        says=f"{{count}} result{'' if is_single else 's'}{of} {'stands' if is_single else 'stand'} there again or "
+        says=f"{{count}} result{'' if is_single else 's'}{of} {'occurs' if is_single else 'occur'} again or "
         f"{'is' if is_single else 'are'} outdated: {{tokens}} in every call{{so_far}}",
         cure=f"replace {{count}} repeated or outdated result{'' if is_single else 's'} by a line",
         names=tuple(paths),

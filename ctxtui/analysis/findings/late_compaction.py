@@ -26,9 +26,9 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         edits,
         effect,
         kind=KIND,
-        says=f"{len(over):,} call{'' if len(over) == 1 else 's'} sent more than is usable of the window; "
-        "{tokens} can go{so_far}",
-        cure="shrink the context, at the least risk, until it fits",
+        says=f"{len(over):,} call{'' if len(over) == 1 else 's'} exceeded the usable window; "
+        "{tokens} can be removed{so_far}",
+        cure="shrink the context at the lowest risk until it fits",
         calls=len(over),
         policy=budget.NAME,
         given=settings,

@@ -53,7 +53,7 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
         """Reason why nothing can be staged ("": something can)."""
         if self.staged_edits:
             return ""
-        takes_none = "the next request has no place for breakpoints: its provider takes none"
+        takes_none = "no breakpoint can be set: the provider does not accept them"
         return self.finding.by_hand or (takes_none if self.finding.cache else "no edit of the context fixes it")
 
     @property
@@ -112,7 +112,7 @@ def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], 
         if finding.finding.warning:
             ranked.append(finding)
         elif saves is None and finding.freed <= 0:
-            why = "it frees nothing" if finding.finding.edits else "what its cure saves is not known"
+            why = "it frees nothing" if finding.finding.edits else "the savings of this fix are not known"
             silent.append(NoFinding(finding.finding.kind, why))
         elif saves is not None and saves <= 0:
             silent.append(NoFinding(finding.finding.kind, "it would cost more than it saves"))

@@ -60,25 +60,25 @@ KINDS: Final = (
     RiskKind(
         SECRET,
         "secrets in {count} {things} ({names}): each later call sends them again",
-        "mask them in what is sent from here on, and replace them if they are real",
+        "mask them in later requests, and replace them if they are real",
     ),
     RiskKind(
         FILE,
         "files that hold logins were read ({names}): {count} {things}",
-        "take their content out of what is sent, and deny the paths in the agent's settings",
+        "remove their content from later requests, and deny the paths in the agent's settings",
         things="result",
     ),
     RiskKind(
         COMMAND,
         "dangerous commands were run ({names}): {count} {things}",
-        "look at what they did, and deny them in the agent's settings",
-        by_hand="what has run, no edit of the context undoes",
+        "check what they did, and deny them in the agent's settings",
+        by_hand="no edit of the context undoes a command",
         things="call",
     ),
     RiskKind(
         INSTRUCTIONS,
-        "text that a tool brought gives the model instructions ({names}): {count} {things}",
-        "take those sentences out of what is sent, and see whether the model has followed them",
+        "tool results contain instructions for the model ({names}): {count} {things}",
+        "remove those sentences from later requests, and check whether the model followed them",
     ),
 )
 

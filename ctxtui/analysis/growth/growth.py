@@ -330,13 +330,13 @@ def thread_growth(
 
 def _lacking(calls: Sequence[Call], stretch: int, *, priced: bool) -> Iterable[str]:
     if len(calls) == 1:
-        yield "one call: nothing grew yet, so no rate, shape or way to a limit is told"
+        yield "only one call: growth and limits are not known yet"
     elif stretch < MIN_CALLS:
-        yield f"no shape: {MIN_CALLS} calls without a compaction between them are needed, {stretch} are there"
+        yield f"no shape: {MIN_CALLS} calls without a compaction are needed, there are {stretch}"
     reported = sum(call.usage is not None for call in calls)
     if not reported:
-        yield "no call was reported: sizes are counted, and what was sent again is not told"
+        yield "no call was reported: sizes are counted, and repeated input is not known"
     elif reported < len(calls):
         yield f"{len(calls) - reported:,} of {len(calls):,} calls were not reported: their sizes are counted"
     if not priced and reported:
-        yield "no price is known for the model: no money is told"
+        yield "no price is known for the model: costs are not shown"

@@ -82,19 +82,19 @@ def _why_input(book: Book, gaps: Sequence[_Gap], off: float) -> str:
     threads = "the first call" if len(seen) == 1 else f"the first calls of {len(seen)} threads"
     if starts / whole > 0.5:
         if off > 0:
-            return f"{threads} came to {-starts:,} tokens less than the blocks on record are counted"
+            return f"{threads} had {-starts:,} tokens less than their recorded blocks count"
         return (
-            f"{starts:,} tokens of system prompt and tools in {threads} are not recorded, and no report came before to "
-            "tell of them"
+            f"{starts:,} tokens of system prompt and tools in {threads} are not recorded, and no earlier report "
+            "shows their size"
         )
     if epochs / whole > 0.5:
         less = " less" if off > 0 else ""
-        return f"{abs(epochs):,} tokens{less} that are not recorded, where the client began anew"
+        return f"{abs(epochs):,} tokens{less} are not recorded, after the client restarted"
     if cut / whole > 0.5:
-        return f"{cut:,} tokens of what was reported are in no block on record: the recording does not hold all of it"
+        return f"{cut:,} reported tokens are in no recorded block: the recording is incomplete"
     model = gaps[-1].call.model
     counts = "calibrated" if book.weights(model).calibrated else "guessed"
-    return f"blocks are counted ({counts} tokens), and no report of the call itself is looked at"
+    return f"blocks are counted ({counts} tokens), without the call's own report"
 
 
 def _why_read(gaps: Sequence[_Gap], off: float) -> str:
@@ -111,6 +111,6 @@ def _why_read(gaps: Sequence[_Gap], off: float) -> str:
             "less than was written and had not expired"
         )
     return (
-        f"the simulation reads {-100 * off:.1f} % of the input less than was reported: {where}, the provider read what "
-        "nothing on record had written: other sessions, or entries that lived longer than its rules say"
+        f"the simulation reads {-100 * off:.1f} % of the input less than was reported: {where}, the provider read "
+        "entries that no recorded call wrote: from other sessions, or kept longer than its rules say"
     )

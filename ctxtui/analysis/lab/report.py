@@ -184,21 +184,19 @@ def _notes(
     first = runs[0]
     left_out = len(session.calls) - len(calls)
     if left_out:
-        yield f"{_many(left_out, 'call')} as recorded in every row: no report, or no context on record"
+        yield f"{_many(left_out, 'call')} as recorded in every row: no report or no recorded context"
     if off is None:
-        yield "no usage is reported: contexts are counted, and there is nothing to hold them against"
+        yield "no usage is reported: contexts are counted and cannot be compared"
         if any(call.output for call in first.calls):
-            yield "answers count as what is recorded of them: thinking that is not on record cost more"
+            yield "answers are counted by their recorded text: unrecorded thinking cost more"
     else:
         yield from explain_deviations(inputs.book, calls, first.calls)
     if len(calls) == 1:
-        yield "one call: nothing could be read from a cache, and no policy shows what it does later"
+        yield "one call: no cache reads, and no later effects of policies"
     if any(call.read is None for call in first.calls):
         ruled = all(inputs.rules(inputs.as_model(call, runs[0].variant.model)).is_known for call in calls)
-        why = (
-            "when calls were sent is not on record" if ruled else "how the provider of these calls caches is not known"
-        )
-        yield f"read, write and fresh are not told: {why}"
+        why = "the times of the calls are not recorded" if ruled else "the cache rules of the provider are not known"
+        yield f"read, write and fresh are not known: {why}"
     yield from _money_notes(runs)
     if any(run.summaries.count for run in runs):
         sums = [f"{run.variant.policy} {_many(run.summaries.count, 'summary')}" for run in runs if run.summaries.count]
@@ -208,14 +206,14 @@ def _notes(
         if any(run.summaries.count > 1 for run in runs):
             each += " on average"
         yield (
-            f"summaries stand in as facts drawn from the record, {each} "
-            f"({'; '.join(sums)}): a model's own would be of another length"
+            f"summaries are simulated with facts from the recording, {each} "
+            f"({'; '.join(sums)}): a model's would have another length"
         )
     if len(runs) > 1:
-        yield "answers and what tools said are as recorded in every variant: nobody asked a model again"
+        yield "answers and tool results are as recorded in every variant: no model was called"
     for run in runs:
         if run.refused:
-            yield f"{run.variant.policy}: edits were left out, {run.refused}"
+            yield f"{run.variant.policy}: edits were skipped, {run.refused}"
 
 
 def _money_notes(runs: Sequence[VariantRun]) -> Iterator[str]:
@@ -224,11 +222,11 @@ def _money_notes(runs: Sequence[VariantRun]) -> Iterator[str]:
         return
     first = next(run for run in runs if run.usd is None)
     if any(call.output is None for call in first.calls):
-        yield "cost is not told: no answer is recorded, and none reported"
+        yield "cost is not known: no answer is recorded or reported"
     elif any(call.read is None for call in first.calls):
-        yield "cost is not told: it goes by what is read and written"
+        yield "cost is not known: it depends on cache reads and writes"
     else:
-        yield f"cost is not told: no list price is known for {', '.join(unpriced) or 'the model'}"
+        yield f"cost is not known: there is no list price for {', '.join(unpriced) or 'the model'}"
 
 
 def _many(count: int, noun: str) -> str:

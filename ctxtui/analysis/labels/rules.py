@@ -131,7 +131,7 @@ def _regex(table: Mapping[str, Any]) -> str:
     try:
         re.compile(text)
     except (re.error, RecursionError, OverflowError) as error:
-        raise ValueError(f"regex is none: {error}") from None
+        raise ValueError(f"not a regular expression: {error}") from None
     if "regex" in table and not text:
         raise ValueError("regex must not be empty")
     return text

@@ -222,7 +222,7 @@ def _is_within(limit: str, figures: Figures, allowed: float) -> bool | None:
     return figure >= allowed if limit.startswith("min") else figure <= allowed
 
 
-_ENDING: Final = {True: "", False: " allowed", None: ": cannot be told"}
+_ENDING: Final = {True: "", False: " allowed", None: ": cannot be checked"}
 
 
 def _verdict_text(limit: str, figures: Figures, allowed: float, passed: bool | None) -> str:

@@ -146,7 +146,7 @@ def judge_tool(state: str, sessions: int, used_in: int, carried: int, called: in
     """
     often = f"called {_times(called)} in {used_in:,} of {_many(sessions, 'session')}"
     if state == UNKNOWN:
-        return UNKNOWN, f"{often}; no recording holds its definition"
+        return UNKNOWN, f"{often}; no recording contains its definition"
     if state in (DEFERRED, FOUND):
         seldom = "found, never called" if state == FOUND else "never searched for"
         return KEEP, f"deferred already; {often if called else seldom}"
@@ -194,7 +194,7 @@ def _judge_server(tools: list[LedgerTool]) -> tuple[str, str]:
     if len(tools) == 1:
         return verdict, tools[0].reason
     if count[verdict] == len(tools):
-        return verdict, f"all {len(tools):,} tools" if verdict != UNKNOWN else "no recording holds its definitions"
+        return verdict, f"all {len(tools):,} tools" if verdict != UNKNOWN else "no recording contains its definitions"
     return verdict, ", ".join(f"{verdict} {n:,}" for verdict, n in count.items() if n)
 
 

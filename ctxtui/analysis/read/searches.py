@@ -21,7 +21,7 @@ _COMPACTION: Final = "compaction"
 _DOCUMENT: Final = INDEX["document"]
 _HELD: Final = ("data", "file_data", "text", "content")
 """Members that contain a document itself."""
-SEARCHED: Final = "what the provider's own tools brought while it answered (web pages, files)"
+SEARCHED: Final = "results of the provider's own tools (web pages, files)"
 LINKED: Final = "documents that the request only links to"
 SUMMARY: Final = "the summary that the provider put in place of the messages before it answered"
 _DROPPED_SHARE: Final = 0.5

@@ -21,7 +21,7 @@ from ctxtui.services.config.paths import attached_dir, database
 @click.command("hold")
 @click.argument(
     "action",
-    type=click.Choice(["list", "on", "off", "release", "apply", "refuse", "answer", "more"]),
+    type=click.Choice(["list", "show", "on", "off", "release", "apply", "refuse", "answer", "more"]),
     default="list",
     required=False,
 )
@@ -35,10 +35,13 @@ def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: b
 
     `release` sends it as the program made it, `apply` sends it with the applied edits, `refuse` answers the program
     with 403 and sends nothing, `answer` gives the program TEXT as the model's answer without asking the model. `on`
-    holds requests from now on in all runs: all of them, or those selected by --over-tokens, --over-usd, --on-miss or
-    --pattern; `off` keeps only the run's own rules. Costs and misses are forecast like the inspector's next call. A
-    request without a decision is sent unchanged before its program would give up; if its answer is streamed, pings
-    keep the program waiting for ten minutes, and `more` adds ten.
+    holds requests from now on in all runs: all of them, or those selected by --over-tokens, --over-usd, --on-miss,
+    --pattern and so on; `off` keeps only the run's own rules. Costs and misses are forecast like the inspector's next
+    call. A request without a decision is sent unchanged before its program would give up; if its answer is streamed,
+    pings keep the program waiting for ten minutes, and `more` adds ten.
+
+    With --on-compaction the answer to a client's compaction is held: `show` prints its summary and what that loses,
+    `answer` gives the program TEXT as the summary, `refuse` lets it keep its history.
 
     \b
     Example: ctxtui hold on --over-usd 0.5
@@ -47,6 +50,12 @@ def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: b
     folder = attached_dir()
     if (action == "answer") != bool(text):
         raise WrongUse("`answer` needs --text, and --text needs `answer`", way_out='`ctxtui hold answer --text "..."`')
+    if action == "show":
+        # Imported late: the tokenizer takes a tenth of a second.
+        from ctxtui.cli.agent.held_summary import show_summary
+
+        show_summary(context, _find_held(list(ask_all(folder, {"do": "list"})), id_), as_json)
+        return 0
     if action in ("release", "apply", "refuse", "answer", "more"):
         held_request = _find_held(list(ask_all(folder, {"do": "list"})), id_)
         request_id, edits = str(held_request["id"]), _count_edits(context, held_request)
@@ -65,6 +74,11 @@ def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: b
     runs = list(ask_all(folder, {"do": action, **({"rules": rules} if rules else {})}))
     if action in ("on", "off") and not runs:
         raise NotFound("no program is running under ctxtui", way_out="`ctxtui exec -- COMMAND` starts one")
+    _list_held(context, runs, as_json)
+    return 0
+
+
+def _list_held(context: click.Context, runs: list[tuple[str, dict[str, Any]]], as_json: bool) -> None:
     held_requests = [
         {**request, "edits": _count_edits(context, request)} for _, state in runs for request in state.get("held", [])
     ]
@@ -75,12 +89,14 @@ def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: b
                 "runs": {run: {name: state.get(name) for name in ("each", "rules")} for run, state in runs},
             }
         )
-        return 0
+        return
     for request in held_requests:
         time_left = f"{request['seconds_left']:.0f} s left"
         write(escape(f"{request['id']}  {request['model']}  {_describe_size(request)}  {time_left}  {request['why']}"))
         write(escape(f"    ctxtui open {request['session']}"))
-        if request["edits"]:
+        if request.get("summary") is not None:
+            write(escape(f"    ctxtui hold show {request['id']}  (the summary, and what it loses)"))
+        elif request["edits"]:
             write(
                 escape(f"    ctxtui hold apply {request['id']}  (`release`: without {_edits_phrase(request['edits'])})")
             )
@@ -89,7 +105,6 @@ def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: b
         write(
             escape(f"no request is held; active rules: {', '.join(rule_names)}" if rule_names else "no request is held")
         )
-    return 0
 
 
 def _describe_size(request: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from ctxtui.services.attach.otlp import OtlpFeed
 from ctxtui.services.config.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
-RULE_NAMES = ("tokens", "usd", "miss", "pattern", "secret", "repeats")
+RULE_NAMES = ("tokens", "usd", "miss", "pattern", "secret", "repeats", "compaction")
 
 
 def rule_options(prefix: str) -> Callable[[F], F]:
@@ -46,6 +46,9 @@ def rule_options(prefix: str) -> Callable[[F], F]:
             type=click.IntRange(min=2),
             metavar="N",
             help="Hold when the same calls got the same answers N times in a row.",
+        ),
+        click.option(
+            f"--{prefix}on-compaction", "compaction", is_flag=True, help="Hold the summary of the client's compaction."
         ),
         click.option(f"--{prefix}pattern", "pattern", metavar="REGEX", default="", help="Hold requests that match."),
     )

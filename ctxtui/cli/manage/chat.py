@@ -10,7 +10,7 @@ import click
 
 from ctxtui.cli.context import FILES_OPTION, MEMORY_OPTION, TOOLS_OPTION, SessionName, config_of, override
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.manage.start_screen import need_terminal, run_app
+from ctxtui.cli.manage.start_screen import need_terminal, run_app, setting_places
 from ctxtui.cli.output import note, write_json
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.continue_from import current_host
@@ -68,7 +68,8 @@ def chat(
         _print_choice(choice, config_of(context))
         return None
     need_terminal(None, config_of(context).settings)
-    return run_app(lambda: make_chat(choice, config_of(context), Path.cwd(), tools=tool_files))
+    with setting_places(config_of(context)):
+        return run_app(lambda: make_chat(choice, config_of(context), Path.cwd(), tools=tool_files))
 
 
 def _print_choice(choice: ModelChoice, config: Config) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -9,15 +10,16 @@ import click
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import abbreviate_home
-from ctxtui.services.config.config import Config, project_file
+from ctxtui.services.config.config import Config, project_file, settings_schema
 from ctxtui.services.config.paths import config_file, database, log_dir
 
 
 @click.command("config")
 @click.option("--show", is_flag=True, help="Print the settings (the default).")
+@click.option("--schema", is_flag=True, help="Print the JSON schema of the configuration files, for editors.")
 @JSON_OPTION
 @click.pass_context
-def config(context: click.Context, show: bool, as_json: bool) -> None:
+def config(context: click.Context, show: bool, schema: bool, as_json: bool) -> None:
     """Show every setting with its value and origin.
 
     In order of precedence: --set KEY=VALUE, CTXTUI_KEY in the environment, ctxtui.toml in this directory or above, your
@@ -26,7 +28,11 @@ def config(context: click.Context, show: bool, as_json: bool) -> None:
     \b
     Example: CTXTUI_USABLE_SHARE=0.8 ctxtui config --json
     Example: ctxtui config --show
+    Example: ctxtui config --schema > ctxtui.schema.json
     """
+    if schema:
+        write(json.dumps(settings_schema(), indent=2))
+        return
     configuration = config_of(context)
     if as_json:
         write_json(_config_json(configuration))

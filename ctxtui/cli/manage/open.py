@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of
-from ctxtui.cli.manage.start_screen import need_terminal, start
+from ctxtui.cli.manage.start_screen import need_terminal, setting_places, start
 from ctxtui.cli.output import write_json
 from ctxtui.services.recordings.open_by_name import find_last
 
@@ -22,9 +22,10 @@ from ctxtui.services.recordings.open_by_name import find_last
 @click.argument("name", metavar="[NAME]", type=SessionName(), required=False)
 @click.pass_context
 def open_(context: click.Context, name: str | None) -> int:
-    settings = config_of(context).settings
-    need_terminal(name, settings)
-    return start(name, settings)
+    config = config_of(context)
+    need_terminal(name, config.settings)
+    with setting_places(config):
+        return start(name, config.settings)
 
 
 @click.command("last")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ctxtui.cli.context import resolve_name
 from ctxtui.cli.exit_codes import REFUSED, ScreenCrash, WrongUse
 from ctxtui.cli.output import note
-from ctxtui.services.config.config import export_flags, load
+from ctxtui.core.errors import BadConfig
+from ctxtui.services.config.config import Config, export_flags, load
 from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -26,7 +28,20 @@ def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
     config = load(flags)
     export_flags(config)
     need_terminal(name, config.settings)
-    return start(name, config.settings)
+    with setting_places(config):
+        return start(name, config.settings)
+
+
+@contextmanager
+def setting_places(config: Config) -> Iterator[None]:
+    """Name file and line in a `BadConfig` that names a setting: the screen knows keys and themes, not their origin."""
+    try:
+        yield
+    except BadConfig as error:
+        origin = config.origins.get(error.place)
+        if origin is not None:
+            error.place = f"{error.place} in {origin.place}"
+        raise
 
 
 def need_terminal(name: str | None, settings: Settings) -> None:

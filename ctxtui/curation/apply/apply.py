@@ -113,7 +113,7 @@ def _is_movable(context: Context, requests: RequestedFates, edit: Edit, position
     movable = is_user_text and message is not None and context.reading(position).text.strip()
     why = "" if movable else "only the user's texts can be moved"
     if message is not None and _is_in_place(context, message, edit.params.get("to", "system")):
-        why = why or "it stands there already"
+        why = why or "it is already there"
     if why:
         requests.held.append(HeldEdit(edit, position, why))
     return not why

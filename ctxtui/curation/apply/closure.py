@@ -22,7 +22,7 @@ SUCCESSOR: Final = "reasoning goes with the item that followed it"
 SYSTEM: Final = "a system message stands between the user and the assistant"
 SIGNED: Final = "the first call of a step carries the signature for all of them"
 END: Final = "a request must end with the user's side"
-BOUND: Final = "this thinking is bound to what stood before it"
+BOUND: Final = "this thinking is bound to the content before it"
 
 
 class Gone(NamedTuple):

@@ -13,9 +13,9 @@ from ctxtui.curation.provider_rules import MAX_MARKERS
 from ctxtui.wire.cache_markers import takes_marker
 from ctxtui.wire.grammar import ANTHROPIC, RESPONSES
 
-NOWHERE = "no marker may stand on this block"
+NOWHERE = "this block cannot have a marker"
 TOO_MANY = f"a request carries {MAX_MARKERS} markers at most"
-ORDER = "markers of 1h must stand before those of 5m"
+ORDER = "markers of 1h must come before those of 5m"
 LIFETIMES = {ANTHROPIC: ("", "5m", "1h"), RESPONSES: ("", "30m", "12h")}
 """The lifetimes that a breakpoint may name ("" for the default), by dialect; Chat's are those of Responses."""
 

@@ -19,8 +19,8 @@ from ctxtui.curation.apply.insertion import FRONT, RemainingContext, place
 from ctxtui.curation.context import ASSISTANT, THINKING, Context
 from ctxtui.curation.provider_rules import ProviderRules
 
-LATEST = "thinking of the latest assistant message must stay as it is"
-JOINED = "two answers would become one, of which the later one's thinking must stay as it is"
+LATEST = "thinking of the latest assistant message must not change"
+JOINED = "two answers would become one, and the later one's thinking must not change"
 
 
 def binding_break(context: Context, changed: Iterable[int], closure: Closure, inserts: Sequence[Insert]) -> int | None:
@@ -229,7 +229,7 @@ OPENING = "(Earlier messages were removed.)"
 NOTHING_LEFT = "no message would be left"
 PARTED = "(Messages were removed here.)"
 """Inserted between two answers that would be joined although the later one's thinking must stay unchanged."""
-UNSETTLED = "there is no place where it could stand"
+UNSETTLED = "there is no valid position for it"
 _MAX_ROUNDS = 4
 """Maximum rounds of closing and placing; they nearly always agree after two."""
 

@@ -27,7 +27,7 @@ def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
         if ttl not in _TTLS:
             yield Violation(f"{path}.{_KEY}", "ttl must be 5m or 1h", MARKERS)
         elif ttl == "1h" and short:
-            yield Violation(f"{path}.{_KEY}", f"a marker of 1h must not stand behind one of 5m ({short})", MARKERS)
+            yield Violation(f"{path}.{_KEY}", f"a marker of 1h must not follow one of 5m ({short})", MARKERS)
         short = short or (path if ttl == "5m" else "")
         if str(block.get("type")) in _UNMARKED:
             yield Violation(f"{path}.{_KEY}", f"{block['type']} takes no marker", MARKERS)

@@ -49,14 +49,14 @@ class Risk(IntEnum):
 _WORDS: Final = {
     Risk.NOTHING: "nothing is lost",
     Risk.OUTSIDE: "kept outside, by reference",
-    Risk.PARTS: "parts go",
-    Risk.SUMMARY: "a summary stays",
+    Risk.PARTS: "parts are lost",
+    Risk.SUMMARY: "only a summary stays",
     Risk.GONE: "deleted",
 }
 _SHORT: Final = {
     Risk.NOTHING: "nothing lost",
     Risk.OUTSIDE: "kept outside",
-    Risk.PARTS: "parts go",
+    Risk.PARTS: "parts lost",
     Risk.SUMMARY: "summary kept",
     Risk.GONE: "deleted",
 }

@@ -205,7 +205,7 @@ def _marks(
     had = {before.positions[tree[mark.position.node].depth - 1]: mark.life for mark in base.markers if not mark.ends}
     for edge, life in markers_under_edits(after, _movable(base, before, after, had)).items():
         spot = at(edge)
-        assert spot is not None, "a marker stands at a block that leaves"
+        assert spot is not None, "a marker is at a block that is removed"
         yield CacheMarker(spot, life)
     head = next((number for number in range(len(line) - 1, -1, -1) if line[number].block.kind == HEADER), 0)
     for mark in base.markers:

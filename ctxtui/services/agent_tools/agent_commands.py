@@ -88,7 +88,7 @@ class AgentCommands:
         """Format the result for the model: how the command ended, then its output."""
         status = f"exit code {result.code}" if result.code >= 0 else f"ended by signal {-result.code}"
         if result.late:
-            status = f"ended after {seconds} seconds: its time was up"
+            status = f"ended after {seconds} seconds: timeout"
         text = result.text.rstrip("\n")
         if len(text) > MAX_RESULT_CHARS:
             name = self._store_output(text)

@@ -40,15 +40,17 @@ class OwnTools:
         except BadInput as error:
             return ToolResult(call.id, str(error), is_error=True)
         if call.name == AGENT:
-            return PlannedCall("a sub-agent", "with the tools that need no leave; what it costs counts here", input_)
-        return PlannedCall(call.name, "a tool of your own, runs in this process, not confined", input_)
+            return PlannedCall(
+                "a sub-agent", "with tools that need no permission; its cost counts in this session", input_
+            )
+        return PlannedCall(call.name, "your own tool; runs in this process, not confined", input_)
 
     async def run(self, call: ToolCall) -> ToolResult:
         """Run `call`. Failures are returned as error results."""
         tool, caller = self.tools[call.name], self.caller
         try:
             if caller is None:
-                raise CtxtuiError("the chat has not begun")
+                raise CtxtuiError("the chat has not started")
             input_ = _plain_numbers(check_input(tool.definition, call.input))
             if inspect.iscoroutinefunction(tool.run):
                 text = await tool.run(input_, caller)

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from ctxtui.attach.run import OTHER, TALK
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
+from ctxtui.core.edit_kinds import PIN
 from ctxtui.core.edit_log import edits_in_force, waiting_until
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN
@@ -96,10 +97,11 @@ def _refusal(edits: Sequence[Edit], why: str) -> Proof:
 
 
 class StoredEdits(NamedTuple):
-    """The `applied` edits of a thread, and whether others wait for their time."""
+    """The `applied` edits of a thread, whether others wait for their time, and the digests of `pinned` blocks."""
 
     applied: tuple[Edit, ...] = ()
     has_waiting: bool = False
+    pinned: tuple[str, ...] = ()
 
 
 class _Snapshot(Struct, frozen=True):
@@ -173,7 +175,10 @@ class AppliedEdits(Struct):
                 edits = snapshot.edits_of(session, thread)
                 if edits is None:
                     log = store.edits(session, thread)
-                    edits = StoredEdits(edits_in_force(log).applied, bool(waiting_until(log)))
+                    in_force = edits_in_force(log)
+                    pins = [edit for part in in_force for edit in part if edit.kind == PIN]
+                    digests = dict.fromkeys(target.digest for edit in pins for target in edit.targets)
+                    edits = StoredEdits(in_force.applied, bool(waiting_until(log)), tuple(digests))
         except NotFound:
             return StoredEdits()
         snapshot.by_thread[session, thread] = edits

@@ -81,6 +81,10 @@ class EditsGate:
         """Whether edits of a thread wait for their time. Raises errors of reading them."""
         return (await self._read_edits(session, thread)).has_waiting
 
+    async def pinned(self, session: str, thread: str) -> tuple[str, ...]:
+        """Digests of the blocks that are pinned in a thread. Raises errors of reading them."""
+        return (await self._read_edits(session, thread)).pinned
+
     async def _read_edits(self, session: str, thread: str) -> StoredEdits:
         edits = self._edits.cached(session, thread)
         return await asyncio.to_thread(self._edits.read, session, thread) if edits is None else edits

@@ -29,6 +29,10 @@ class RemoteHeldRequest(Struct, frozen=True, kw_only=True):
     """Whether its program can be kept waiting by pings, so that the time can be extended."""
     pinged: bool = False
     """Whether a ping was sent: the answer has begun, so an error must be sent inside it."""
+    summary: str | None = None
+    """The summary of a client's compaction, if its answer is held; None if the request is held."""
+    pins: int = 0
+    """Number of pinned blocks that will be added to the summary."""
 
     def seconds_left(self, now: float) -> int:
         """Whole seconds until the request is released."""
@@ -99,6 +103,8 @@ def _remote_request(request: dict[str, Any], now: float) -> RemoteHeldRequest:
         until=now + float(request.get("seconds_left") or 0),
         can_wait=bool(request.get("can_wait")),
         pinged=bool(request.get("pinged")),
+        summary=summary if isinstance(summary := request.get("summary"), str) else None,
+        pins=int(request.get("pins") or 0),
     )
 
 
@@ -131,4 +137,4 @@ def decide(folder: Path, id_: str, how: str, text: str = "") -> str:
             return run
         if answer.get("error") and not answer.get("none"):
             raise CtxtuiError(str(answer["error"]))
-    raise NotFound(f"{id_} is not held any more")
+    raise NotFound(f"{id_} is no longer held")

@@ -24,7 +24,7 @@ class HoldRules(Struct, frozen=True, kw_only=True):
     """Conditions for holding a request; any one of them suffices. `each`: every request; `tokens`: more than about so
     many (0: off); `usd`: more expensive (0: off); `miss`: forecast to miss the cache; `pattern`: found in the body;
     `secret`: a block holds a secret that was not there before; `repeats`: the same calls got the same answers so often
-    in a row (0: off).
+    in a row (0: off); `compaction`: the answer to a request with which the client compacts its history.
     """
 
     each: bool = False
@@ -34,9 +34,11 @@ class HoldRules(Struct, frozen=True, kw_only=True):
     pattern: re.Pattern[bytes] | None = None
     secret: bool = False
     repeats: int = 0
+    compaction: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.each or self.tokens or self.pattern or self.needs_forecast or self.needs_blocks)
+        by_content = self.pattern or self.needs_blocks or self.compaction
+        return bool(self.each or self.tokens or self.needs_forecast or by_content)
 
     @property
     def needs_blocks(self) -> bool:
@@ -54,7 +56,7 @@ class HoldRules(Struct, frozen=True, kw_only=True):
         if self.tokens and estimate > self.tokens:
             return f"about {estimate:,} tokens, over {self.tokens:,}"
         if self.pattern is not None and self.pattern.search(body):
-            return f"{self.pattern.pattern.decode('utf-8', 'replace')} stands in it"
+            return f"{self.pattern.pattern.decode('utf-8', 'replace')} is in it"
         return "each request is held" if self.each else ""
 
     def forecast_reason(self, forecast: ForecastSummary | None) -> str:
@@ -71,9 +73,10 @@ class HoldRules(Struct, frozen=True, kw_only=True):
         descriptions_ = ["each request"] if self.each else []
         descriptions_ += [f"over {self.tokens:,} tokens"] if self.tokens else []
         descriptions_ += [f"over ${self.usd:g}"] if self.usd else []
-        descriptions_ += ["on a foretold miss"] if self.miss else []
+        descriptions_ += ["on a forecast miss"] if self.miss else []
         descriptions_ += ["on a secret"] if self.secret else []
         descriptions_ += [f"on {self.repeats} repeats"] if self.repeats else []
+        descriptions_ += ["on a compaction"] if self.compaction else []
         return tuple(
             descriptions_ + ([f"with {self.pattern.pattern.decode('utf-8', 'replace')}"] if self.pattern else [])
         )
@@ -97,10 +100,12 @@ def parse_rules(text: str) -> dict[str, Any]:
             options["usd" if limit[1] else "tokens"] = number if limit[1] else int(number)
         elif part in ("each", "each request"):
             options["each"] = True
-        elif part in ("miss", "on a foretold miss"):
+        elif part in ("miss", "on a forecast miss"):
             options["miss"] = True
         elif part in ("secret", "on a secret"):
             options["secret"] = True
+        elif part in ("compaction", "on a compaction"):
+            options["compaction"] = True
         elif repeats := REPEATS_RULE.fullmatch(part):
             options["repeats"] = int(repeats[1])
         elif part != "off":
@@ -110,7 +115,7 @@ def parse_rules(text: str) -> dict[str, Any]:
 
 
 RULES_SPELLED: Final = SEPARATOR.join(
-    ("each", "over $0.5", "over 100k", "miss", "secret", "3 repeats", "with REGEX", "off")
+    ("each", "over $0.5", "over 100k", "miss", "secret", "3 repeats", "compaction", "with REGEX", "off")
 )
 """Examples of the syntax of rules."""
 
@@ -134,8 +139,9 @@ def rules_from_options(options: Mapping[str, Any]) -> HoldRules:
             pattern=re.compile(pattern.encode()) if pattern else None,
             secret=bool(options.get("secret")),
             repeats=max(0, int(options.get("repeats") or 0)),
+            compaction=bool(options.get("compaction")),
         )
     except re.error as error:
-        raise BadConfig(f"{pattern!r} is no regular expression: {error}") from None
+        raise BadConfig(f"{pattern!r} is not a regular expression: {error}") from None
     except (TypeError, ValueError) as error:
-        raise BadConfig(f"no rule for holding: {error}") from None
+        raise BadConfig(f"not a hold rule: {error}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -13,20 +14,28 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from ctxtui.attach import exchange_events
-from ctxtui.attach.gate import RequestVerdict, WaitingRequest
+from ctxtui.attach.gate import AnswerVerdict, KeepAlive, RequestVerdict, WaitingAnswer, WaitingRequest
 from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.edits_gate import EditsGate
+from ctxtui.services.attach.held_pins import add_pins, missing_pins, pinned_texts
 from ctxtui.services.attach.hold_rules import HoldRules, estimate_tokens, rules_from_options
 from ctxtui.services.attach.own_answer import ANSWERABLE_APIS, build_answer, build_refusal, error_event, ping_of
 from ctxtui.services.attach.preparation.preparer_client import ForecastSummary, PreparedRequest, PreparerClient
-from ctxtui.services.attach.request_risks import RequestRisks
+from ctxtui.services.attach.request_risks import RequestRisks, RiskReason
 from ctxtui.transcripts.kit.fields import as_dict
+from ctxtui.transcripts.kit.http_exchange.compaction import (
+    CompactionRequest,
+    read_summary,
+    recognize_compaction,
+    replace_summary,
+    summary_part,
+)
 from ctxtui.transcripts.kit.http_exchange.decode import asked_model, detect_dialect, wants_stream
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, classify_side_call, identify_sender, parse_body
-from ctxtui.wire.grammar import GOOGLE
+from ctxtui.wire.grammar import GOOGLE, RESPONSES
 
 RELEASE, APPLY, REFUSE, ANSWER = "release", "apply", "refuse", "answer"
 HOWS: Final = (RELEASE, APPLY, REFUSE, ANSWER)
@@ -43,6 +52,14 @@ STREAM_HOLD_S: Final = 600.0
 """Minimum seconds to hold a request with a streamed answer: pings keep its client waiting."""
 PING_INTERVAL_S: Final = 10.0
 """Seconds between pings."""
+
+
+SEALED_REASON: Final = "{} compacts its history; only the provider can read the summary"
+UNHELD_REASON: Final = "{} compacts its history; over a WebSocket its answer cannot be held"
+ANSWER_REASON: Final = "{} compacts its history: this is the summary"
+RETRY_S: Final = 30.0
+"""A refused compaction that its client sends again within so many seconds is refused at once (Codex: five times)."""
+REFUSED_COMPACTION_TEXT: Final = "the compaction was refused by the user of ctxtui; the history stays"
 
 
 class Decision(NamedTuple):
@@ -73,6 +90,10 @@ class HeldRequest:
     """Time of the first ping to its client (Unix seconds); None if its API has no pings."""
     pinged: bool = False
     """Whether a ping was sent, which begins the answer."""
+    summary: str | None = None
+    """The client's summary, if the answer to its compaction is held; None if the request is held."""
+    pins: tuple[str, ...] = ()
+    """Texts of the pinned blocks; those that a summary lacks are added to it."""
 
     def json(self, now: float) -> dict[str, Json]:
         """The form sent over the control connection."""
@@ -89,6 +110,8 @@ class HeldRequest:
             "seconds_left": seconds_left,
             "can_wait": self.pings_from is not None,
             "pinged": self.pinged,
+            "summary": self.summary,
+            "pins": len(missing_pins(self.summary or "", self.pins)),
         }
 
 
@@ -111,6 +134,8 @@ class HoldGate:
     held: dict[str, HeldRequest] = field(default_factory=dict)
     next: set[str] = field(default_factory=set)
     _initial_rules: HoldRules = field(init=False)
+    _refused_compactions: dict[tuple[str, str], tuple[Json, float]] = field(init=False, default_factory=dict)
+    """The conversation of the last compaction that was refused, by session and thread, and when (Unix seconds)."""
     _risks: RequestRisks = field(init=False, default_factory=RequestRisks)
 
     def __post_init__(self) -> None:
@@ -130,6 +155,9 @@ class HoldGate:
         # Ollama's requests have the form of another API, but its answers do not.
         dialect = exchange.provider if dialect and exchange.provider == "ollama" else dialect
         risk = await self._risks.reason(self.rules, dialect, waiting.body)
+        compaction = recognize_compaction(exchange.path, body) if self.rules.compaction else None
+        if compaction is not None and compaction.sealed:
+            dialect = dialect or RESPONSES
         # A request for a title, one that counts, or one in an unknown API is held for a secret only.
         is_side_call = not dialect or bool(classify_side_call(exchange.path, body))
         if is_side_call and not risk.blocks:
@@ -137,24 +165,89 @@ class HoldGate:
         sender = identify_sender(waiting.head.last)
         session = sender.session or self.edits.session_for(waiting)
         thread = sender.thread or MAIN
+        if compaction is not None and self._was_refused(session, thread, as_dict(body)):
+            refusal = build_refusal(dialect, REFUSED_COMPACTION_TEXT)
+            return RequestVerdict(answer=refusal, report={"released": REFUSE})
         if is_side_call:
             prepared, why = PreparedRequest(), risk.text
         else:
             prepared = await self._prepare(session, thread, waiting)
             why = NEXT_REASON if session in self.next else self.rules.reason(waiting.body)
             why = why or self.rules.forecast_reason(prepared.forecast) or risk.text
+            why = why or _compaction_reason(compaction, waiting)
             if why:
                 self.next.discard(session)
-        if not why:
-            return _add_record(await self.edits.decide(waiting), _preparation_record(prepared))
+        more = {"session": session, "thread": thread, "forecast": prepared.forecast}
+        held = self._make_held(waiting, exchange, dialect, body, why, **more)
+        verdict = await (self._hold(held, waiting, risk) if why else self.edits.decide(waiting))
+        if compaction is not None:
+            verdict = self._with_held_summary(verdict, held, compaction, waiting)
+        return _add_record(verdict, _preparation_record(prepared))
+
+    async def _hold(self, held: HeldRequest, waiting: WaitingRequest, risk: RiskReason) -> RequestVerdict:
+        """Hold the request until a decision, and carry it out."""
+        decision = await self._wait(held, waiting.keep_alive)
+        if decision.how not in (REFUSE, ANSWER):
+            self._risks.sent(risk.blocks)
+        return await self._carry_out(waiting, held, decision)
+
+    def _with_held_summary(
+        self, verdict: RequestVerdict, held: HeldRequest, compaction: CompactionRequest, waiting: WaitingRequest
+    ) -> RequestVerdict:
+        """The verdict on a request to compact: if its answer can be read, that is held too."""
+        if verdict.report.get("released") == REFUSE:
+            self._remember_refusal(held)
+        if compaction.sealed or not waiting.can_hold_answer:
+            return verdict
+        return replace(verdict, decide_answer=partial(self._decide_summary, held, compaction.client))
+
+    async def _decide_summary(self, request: HeldRequest, client: str, answer: WaitingAnswer) -> AnswerVerdict:
+        """Hold the answer to a client's compaction until a decision, or until its client would give up.
+
+        An answer without a text passes: there is no summary in it to read.
+        """
+        text = await asyncio.to_thread(read_summary, request.dialect, answer.body)
+        if not text or not self.rules.compaction:
+            return AnswerVerdict()
+        pinned = await self.edits.pinned(request.session, request.thread)
+        summary = summary_part(text)
+        pins = await asyncio.to_thread(pinned_texts, request.dialect, request.body, pinned)
+        held = dataclasses.replace(
+            request,
+            why=ANSWER_REASON.format(client),
+            since=self.clock(),
+            decision=asyncio.get_running_loop().create_future(),
+            pinged=False,
+            summary=summary,
+            pins=pins,
+        )
+        decision = await self._wait(held, answer.keep_alive)
+        record: dict[str, Json] = {"compaction": decision.how}
+        if decision.how == REFUSE:
+            self._remember_refusal(held)
+            return AnswerVerdict(refusal=build_refusal(held.dialect, REFUSED_COMPACTION_TEXT), report=record)
+        chosen = decision.text if decision.how == ANSWER else summary
+        new_summary = add_pins(chosen, pins)
+        if new_summary != chosen:
+            record["pinned"] = len(missing_pins(chosen, pins))
+        if new_summary == summary:
+            return AnswerVerdict(report=record)
+        try:
+            body = await asyncio.to_thread(replace_summary, held.dialect, answer.body, new_summary)
+        except CtxtuiError as error:
+            return AnswerVerdict(report={**record, "refused": {"": error.message}})
+        return AnswerVerdict(body=body, report=record)
+
+    def _make_held(
+        self, waiting: WaitingRequest, exchange: Exchange, dialect: str, body: Json, why: str, **more: Any
+    ) -> HeldRequest:
+        """The request as it is held from now on."""
         now, patience = self.clock(), _max_hold_seconds(waiting.head)
         # Without server-sent events Google's stream is a list, which has no pings.
         asks_stream = wants_stream(exchange.path, as_dict(body)) and (dialect != GOOGLE or "alt=sse" in waiting.url)
         streams = waiting.keep_alive is not None and asks_stream and bool(ping_of(dialect))
-        held = HeldRequest(
+        return HeldRequest(
             x=waiting.x,
-            session=session,
-            thread=thread,
             dialect=dialect,
             body=as_dict(body),
             model=asked_model(exchange.path, as_dict(body)),
@@ -165,12 +258,8 @@ class HoldGate:
             until=now + (max(patience, STREAM_HOLD_S) if streams else patience),
             pings_from=now + patience if streams else None,
             decision=asyncio.get_running_loop().create_future(),
-            forecast=prepared.forecast,
+            **more,
         )
-        decision = await self._wait(held, waiting)
-        if decision.how not in (REFUSE, ANSWER):
-            self._risks.sent(risk.blocks)
-        return _add_record(await self._carry_out(waiting, held, decision), _preparation_record(prepared))
 
     async def _prepare(self, session: str, thread: str, waiting: WaitingRequest) -> PreparedRequest:
         """Prepare the request if a rule, a policy or a waiting edit needs it."""
@@ -193,7 +282,17 @@ class HoldGate:
         verdict = await self.edits.decide(waiting) if decision.how != RELEASE else RequestVerdict()
         return _add_record(verdict, record)
 
-    async def _wait(self, held: HeldRequest, waiting: WaitingRequest) -> Decision:
+    def _remember_refusal(self, held: HeldRequest) -> None:
+        conversation = held.body.get("messages") or held.body.get("input")
+        self._refused_compactions[held.session, held.thread] = conversation, self.clock()
+
+    def _was_refused(self, session: str, thread: str, body: dict[str, Json]) -> bool:
+        """Whether a request to compact repeats one that the user has just refused."""
+        conversation, at = self._refused_compactions.get((session, thread), (None, 0.0))
+        is_recent = self.clock() - at < RETRY_S
+        return is_recent and conversation == (body.get("messages") or body.get("input"))
+
+    async def _wait(self, held: HeldRequest, keep_alive: KeepAlive | None) -> Decision:
         """Wait for the decision or the end of the time. If the client asked for a stream, pings are sent from shortly
         before its time-out on, at fixed intervals.
         """
@@ -206,10 +305,8 @@ class HoldGate:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(max(0.0, until - now)):
                         return await asyncio.shield(held.decision)
-                if next_ping is not None and waiting.keep_alive is not None and self.clock() >= next_ping:
-                    was_sent = waiting.keep_alive(
-                        ping_of(held.dialect), partial(error_event, held.dialect), self.clock()
-                    )
+                if next_ping is not None and keep_alive is not None and self.clock() >= next_ping:
+                    was_sent = keep_alive(ping_of(held.dialect), partial(error_event, held.dialect), self.clock())
                     held.pinged, next_ping = held.pinged or was_sent, next_ping + PING_INTERVAL_S
             return Decision("time is up")
         finally:
@@ -222,7 +319,12 @@ class HoldGate:
         held = self._find_held(id_)
         if how == ANSWER and held.dialect not in ANSWERABLE_APIS:
             raise CtxtuiError(
-                f"an answer of yours cannot be spelled in this API ({held.dialect})", way_out="refuse or release it"
+                f"your answer cannot be written in this API ({held.dialect})", way_out="refuse or release it"
+            )
+        if how == APPLY and held.summary is not None:
+            raise CtxtuiError(
+                "the answer to a compaction is held: its request was sent already",
+                way_out="refuse it: the history stays, and the applied edits act on the next request",
             )
         held.decision.set_result(Decision(how, text))
         return held.x
@@ -243,7 +345,7 @@ class HoldGate:
         held = self._find_held(id_)
         if held.pings_from is None:
             raise CtxtuiError(
-                "its program asked for no stream: it gives up when its time is over", way_out="decide before it leaves"
+                "its program does not stream: it gives up at its timeout", way_out="decide before it is sent"
             )
         held.until += STREAM_HOLD_S
         return held.x
@@ -281,6 +383,13 @@ class HoldGate:
         self.edits.close()
         if self.preparer is not None:
             self.preparer.close()
+
+
+def _compaction_reason(compaction: CompactionRequest | None, waiting: WaitingRequest) -> str:
+    """The reason to hold a client's request for a compaction, if its answer cannot be held or read."""
+    if compaction is None or (not compaction.sealed and waiting.can_hold_answer):
+        return ""
+    return (SEALED_REASON if compaction.sealed else UNHELD_REASON).format(compaction.client)
 
 
 def _preparation_record(prepared: PreparedRequest) -> dict[str, Json]:

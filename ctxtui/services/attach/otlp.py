@@ -50,7 +50,7 @@ def traces_url(url: str) -> str:
     """The URL for spans, from a collector's base URL or the whole address. Raises `BadConfig`."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise BadConfig(f"{url!r} is no address of a collector", place="--otlp", way_out=f"such as {LOCAL}")
+        raise BadConfig(f"{url!r} is not a collector's address", place="--otlp", way_out=f"such as {LOCAL}")
     if parts.username or parts.password:
         raise BadConfig("a key in an address would be shown", place="--otlp", way_out=f"put it into {_HEADERS[1]}")
     path = parts.path.rstrip("/")

@@ -27,13 +27,18 @@ class Started(NamedTuple):
 class ProgramProvider(Struct, frozen=True, kw_only=True):
     """A provider that a program uses: `name`, default base URL, and the `variables` that override it, by priority. With
     `if_set`, the provider is routed only if one of the variables is set, because setting it changes how the program
-    works.
+    works. `paths` are its own paths for those that some SDKs send if ctxtui sets a variable.
     """
 
     name: str
     default: str
     variables: tuple[str, ...]
     if_set: bool = False
+    paths: Mapping[str, str] = {}
+
+    def is_set(self, env: Env) -> bool:
+        """Whether one of the variables is set."""
+        return any(env.get(name) for name in self.variables)
 
     def url(self, env: Env) -> str:
         """The base URL in force; the relay forwards to it."""
@@ -82,8 +87,12 @@ class Program(Struct, frozen=True, kw_only=True):
     def upstreams(self, env: Env, cwd: str) -> Urls:
         """The base URLs that it would use by itself in the directory `cwd`, by provider."""
         own_urls = self.own.configured_urls(env, cwd) if self.own.configured_urls is not None else {}
-        routed = (door for door in self.providers if not door.if_set or any(env.get(name) for name in door.variables))
+        routed = (door for door in self.providers if not door.if_set or door.is_set(env))
         return {door.name: door.url(env) for door in routed} | dict(own_urls)
+
+    def paths(self, env: Env) -> Mapping[str, Mapping[str, str]]:
+        """Paths of providers whose variables the user did not set, by provider and path that a program sends."""
+        return {door.name: door.paths for door in self.providers if not door.is_set(env)}
 
     def start_routed(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
         """Arguments and variables that make it use the base URLs `urls`."""
@@ -107,6 +116,8 @@ class Program(Struct, frozen=True, kw_only=True):
         ]
         return {
             **dict.fromkeys(("HTTPS_PROXY", "https_proxy"), proxy),
+            # Without it Node.js (22.21, 24) reads no proxy variable.
+            "NODE_USE_ENV_PROXY": "1",
             **dict.fromkeys(("no_proxy", "NO_PROXY"), ",".join(entries)),
             **dict.fromkeys(self.certificates, bundle),
         }

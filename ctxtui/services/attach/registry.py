@@ -1,9 +1,9 @@
 """Registry of programs that can run behind a relay, looked up by command. Each is a file: `data/programs/NAME.toml` in
 the package, or one of the user's own next to `config.toml`.
 
-A file has the `commands` of the program, for each of its `[providers.NAME]` the `usual` base URL and the `variables`
-that override it, the variables that name `certificates` to trust, its routing functions (`own`), and further base URLs
-(`also`).
+A file has the `commands` of the program, for each of its `[providers.NAME]` the `usual` base URL, the `variables` that
+override it and the `paths` to correct, the variables that name `certificates` to trust, its routing functions (`own`),
+and further base URLs (`also`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _read(path: Path) -> Program:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise BadConfig(f"this is no file of a program: {error}", place=str(path)) from error
+        raise BadConfig(f"not a program file: {error}", place=str(path)) from error
     unknown = sorted(set(table) - _KEYS)
     if unknown:
         way_out = f"there are {', '.join(sorted(_KEYS))}"
@@ -85,8 +85,17 @@ def _provider(name: str, table: Mapping[str, Any], path: Path) -> ProgramProvide
     usual = table.get("usual")
     if not isinstance(usual, str) or not usual:
         raise BadConfig(f"provider {name} has no usual base URL", place=str(path), way_out='usual = "https://..."')
+    paths = table.get("paths", {})
+    if not isinstance(paths, dict) or not all(isinstance(own, str) for own in paths.values()):
+        raise BadConfig(
+            f"the paths of {name} are texts", place=str(path), way_out='paths = { "/messages" = "/v1/messages" }'
+        )
     return ProgramProvider(
-        name=name, default=usual, variables=_text_list(table, "variables", path), if_set=table.get("if_set") is True
+        name=name,
+        default=usual,
+        variables=_text_list(table, "variables", path),
+        if_set=table.get("if_set") is True,
+        paths=paths,
     )
 
 

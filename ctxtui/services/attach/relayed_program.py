@@ -189,16 +189,16 @@ class RelayedProgram:
     _has_run: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        closed = self.program.unroutable_reason(self.env)
+        closed = "" if self.forward else self.program.unroutable_reason(self.env)
         if closed and not self.named_upstreams:
-            raise BadConfig(closed, way_out="lead it to `ctxtui proxy` yourself, or name --as any and --upstream")
+            raise BadConfig(closed, way_out="use --forward, which leaves its addresses as they are")
         upstreams = self.program.upstreams(self.env, self.cwd)
         unknown = next((name for name in self.named_upstreams if name not in upstreams), "")
         if unknown:
             raise BadConfig(
-                f"{self.program.name} asks no provider called {unknown!r}",
+                f"{self.program.name} uses no provider called {unknown!r}",
                 place="--upstream",
-                way_out=f"it asks {', '.join(sorted(upstreams))}",
+                way_out=f"it uses {', '.join(sorted(upstreams))}",
             )
 
     @property
@@ -216,10 +216,11 @@ class RelayedProgram:
         if not self._has_run or self.recorded_files or self.troubles:
             return ""
         name = PurePath(self.command[0]).name
-        by = "it does not go by the proxy of its environment" if self.forward else "it has its address from elsewhere"
+        by = "it ignores the proxy variables" if self.forward else "its address is set elsewhere"
         ways = [] if self.forward else [f"`ctxtui exec --forward -- {name}`"]
-        ways.append(f"the variables of its address in {own_folder() / f'{name}.toml'}")
-        return f"nothing is recorded: no request to a model came by. If {name} made one, {by}; try {', or '.join(ways)}"
+        ways.append(f"its address variables in {own_folder() / f'{name}.toml'}")
+        fix = f"If {name} made one, {by}; try {', or '.join(ways)}"
+        return f"nothing is recorded: no request to a model passed the relay. {fix}"
 
     @property
     def recorded_files(self) -> list[Path]:
@@ -228,7 +229,8 @@ class RelayedProgram:
     def upstreams(self) -> list[Upstream]:
         """The providers that the program uses by itself, overridden by `named_upstreams`. Raises `BadConfig`."""
         urls = dict(self.program.upstreams(self.env, self.cwd)) | dict(self.named_upstreams)
-        return [Upstream(name, url) for name, url in urls.items()]
+        paths = self.program.paths(self.env)
+        return [Upstream(name, url, paths.get(name, {})) for name, url in urls.items()]
 
     async def serve(self) -> Started:
         """Start serving; return how to start the program. Raises `BadConfig`."""
@@ -237,7 +239,7 @@ class RelayedProgram:
             upstreams += [Upstream(urlsplit(url).hostname or url, url) for url in self.program.also]
             without_tls = next((upstream for upstream in upstreams if not upstream.tls), None)
             if without_tls is not None:
-                raise BadConfig(f"{without_tls.url} has no TLS, and needs no proxy", way_out="leave out --forward")
+                raise BadConfig(f"{without_tls.url} has no TLS, and needs no proxy", way_out="remove --forward")
         name = Path(self.command[0]).name if self.command else ""
         urls = {upstream.name: upstream.url for upstream in upstreams}
         session = "" if self.program.providers == () else f"run-{self.run}"

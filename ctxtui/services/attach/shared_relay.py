@@ -144,7 +144,7 @@ class _RelayLock:
             info = _read_info(self._file)
             self._file.close()
             raise InUse(
-                f"a relay stands already, on port {info.get('port', '?')}",
+                f"a relay is already running, on port {info.get('port', '?')}",
                 way_out="`ctxtui proxy off` ends it",
                 pid=int(info.get("pid", 0)),
             ) from None
@@ -197,6 +197,6 @@ def stop_relay(folder: Path, seconds: float = 10.0) -> int:
     limit = time.monotonic() + seconds
     while running_relay(folder) is not None:
         if time.monotonic() > limit:
-            raise InUse(f"the relay of process {pid} does not end", pid=pid, way_out=f"kill -9 {pid}")
+            raise InUse(f"the relay of process {pid} does not stop", pid=pid, way_out=f"kill -9 {pid}")
         time.sleep(0.02)
     return pid

@@ -37,13 +37,13 @@ def parse_input(text: str) -> JsonObject:
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):
-        raise Malformed("standard input is not what Claude Code says to a status line", way_out=_INSTALL_HINT) from None
+        raise Malformed("standard input is not Claude Code's status line JSON", way_out=_INSTALL_HINT) from None
     if not isinstance(parsed, dict) or "context_window" not in parsed:
-        raise Malformed("standard input is not what Claude Code says to a status line", way_out=_INSTALL_HINT)
+        raise Malformed("standard input is not Claude Code's status line JSON", way_out=_INSTALL_HINT)
     return parsed
 
 
-_INSTALL_HINT: Final = "`ctxtui statusline install` has Claude Code run it"
+_INSTALL_HINT: Final = "`ctxtui statusline install` lets Claude Code run it"
 
 
 def build_status(client_input: JsonObject, settings: Settings, at: float | None = None) -> ClientStatus:

@@ -43,7 +43,7 @@ def split(folder: Path, run: str, env: Mapping[str, str] = os.environ) -> str:
     try:
         subprocess.run(command, check=True, capture_output=True, timeout=TMUX_TIMEOUT_S, text=True)
     except FileNotFoundError:
-        return "--split: there is no tmux here"
+        return "--split: tmux is not installed"
     except subprocess.SubprocessError as error:
         message = (getattr(error, "stderr", "") or str(error)).strip()
         return f"--split: tmux says {message}"

@@ -99,7 +99,7 @@ class ContextFiles:
             except OSError as error:
                 folder_name = str(self._folder)
                 raise CtxtuiError(
-                    f"the folder for memory cannot be made: {error.strerror}", place=folder_name
+                    f"the memory folder cannot be created: {error.strerror}", place=folder_name
                 ) from error
             count = lambda text: self.meter.text(text)  # noqa: E731 - the model may have changed by then
             self._memory_folder = MemoryFolder(Workspace(self._folder), self._settings.memory_tokens, count)

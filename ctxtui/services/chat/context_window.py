@@ -16,7 +16,7 @@ from ctxtui.services.config.window_checks import check_size, find_size, window_s
 
 ASSUMED_WINDOW: Final = 4096
 """Tokens: the assumed window of a local server that reports none (facts §5)."""
-ASSUMED_ORIGIN: Final = "assumed: the server does not tell"
+ASSUMED_ORIGIN: Final = "assumed: the server does not report it"
 REFUSAL_ORIGIN: Final = "the server's refusal"
 MIN_CONTEXT: Final = 256
 WINDOW_IN_ERROR: Final = re.compile(

@@ -268,9 +268,9 @@ class Host:
         """
         tools, runner = self.tools, self.runner
         if tools is None or runner is None:
-            raise CtxtuiError("the chat has not begun")
+            raise CtxtuiError("the chat has not started")
         if runner.state.is_running:
-            raise CtxtuiError("a turn runs: its tools stay as they are", way_out="end it with esc, or wait")
+            raise CtxtuiError("tools cannot be changed during a turn", way_out="end it with esc, or wait")
         if on:
             await tools.servers.turn_on(server)
         else:

@@ -121,7 +121,7 @@ async def _with_model(chat_model: ChatModel, model: str, env: Mapping[str, str])
         return chat_model
     if model in chat_model.models:
         return await _on_running_server(chat_model.endpoint.kind, model, env)
-    return replace(chat_model, why=f"{chat_model.why}; the project's {model} is another provider's, not taken")
+    return replace(chat_model, why=f"{chat_model.why}; the project's {model} is another provider's, not used")
 
 
 def _hosted(provider: str, model: str, env: Mapping[str, str]) -> ChatModel:
@@ -203,7 +203,7 @@ async def _choose_available(model: str, env: Mapping[str, str]) -> ChatModel:
         loaded = next((s for s in candidates if any(served.loaded for served in s.models)), candidates[0])
         return _first_of_server(loaded, model)
     if model and model != OFFLINE:
-        way_out = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a local server, or leave --model away"
+        way_out = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a local server, or remove --model"
         raise NotFound(f"no key and no local server that has {model}", way_out=way_out)
     return replace(_offline(""), why="no key, and no local server answers")
 
@@ -218,7 +218,7 @@ def providers_of(model: str) -> list[str]:
 
 def _offline(model: str) -> ChatModel:
     # The address is set when it is started.
-    return ChatModel(Endpoint(OFFLINE, ANTHROPIC, kind=OFFLINE, local=True), model or OFFLINE, why="asked for")
+    return ChatModel(Endpoint(OFFLINE, ANTHROPIC, kind=OFFLINE, local=True), model or OFFLINE, why="your choice")
 
 
 async def add_listed_details(chat_model: ChatModel, line: SdkClient, config: Config) -> ChatModel:

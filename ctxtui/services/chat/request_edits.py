@@ -76,7 +76,9 @@ class RequestEditor(Struct, eq=False):
         )
         if body.violations:
             first = body.violations[0]
-            raise RequestRefused(f"the edits leave what {model} refuses: {first.message}", place=first.path)
+            raise RequestRefused(
+                f"after the edits, {model} would refuse the request: {first.message}", place=first.path
+            )
         return body.body
 
 

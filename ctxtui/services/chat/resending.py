@@ -96,8 +96,8 @@ def resendable_calls(session: Session, thread: str) -> list[int]:
     sections = {tree[node].place.section for call in calls[-1:] for node in tree.path(call.sent_head)}
     if calls[-1].fidelity != Fidelity.WIRE and not sections & {"tools", "system"}:
         raise CtxtuiError(
-            "the recording lacks system prompt and tools: what is sent again would be another request",
-            way_out="name a recording of requests: a chat of ctxtui, a HAR file, plain bodies",
+            "the recording lacks system prompt and tools: the request cannot be sent again",
+            way_out="use a recording of requests: a chat of ctxtui, a HAR file, plain bodies",
         )
     numbers = [n for n, call in enumerate(calls, 1) if recorded_step(session, call) is not None and not call.error]
     if not numbers:
@@ -283,7 +283,7 @@ def check_budget(quote_: ResendQuote, budget: float) -> None:
     """Raise `CtxtuiError` if the cost could exceed `budget` USD or is unknown."""
     if quote_.usd is None:
         raise CtxtuiError(
-            f"no price is known for {' and '.join(quote_.unpriced) or 'the model'}: what it would cost cannot be told",
+            f"no price is known for {' and '.join(quote_.unpriced) or 'the model'}: the cost is unknown",
             way_out="name a model with a price",
         )
     if quote_.usd > budget:

@@ -23,7 +23,7 @@ from ctxtui.wire.request import ANSWER_LIMITS, Request
 
 MIN_ANSWER_LIMIT: Final = 256
 """Minimum answer limit in tokens: below that, a request is not worth its input."""
-NO_PRICE: Final = "no price is known for its model, so that no budget can be held"
+NO_PRICE: Final = "no price is known for its model, so no budget can be enforced"
 
 
 class SendPermit(NamedTuple):
@@ -55,7 +55,7 @@ class Spending:
     @property
     def summary(self) -> str:
         """Text about the amount spent."""
-        return f"{'≥ ' if self.partial else ''}${self.usd:.4f} are spent"
+        return f"{'≥ ' if self.partial else ''}${self.usd:.4f} spent"
 
     async def reserve(
         self, thread: str, chat_model: ChatModel, forecast: RequestForecast | None, draft: Draft
@@ -84,10 +84,10 @@ class Spending:
         rest = self.budget - self.usd - self._unreported - sum(self._reserved.values()) - input_usd
         affordable = int(rest / answer_usd) if answer_usd else inf
         if rest < 0 or affordable < min(requested or MIN_ANSWER_LIMIT, MIN_ANSWER_LIMIT):
-            left = f"what is left of ${self.budget:g} pays {affordable} tokens of its answer"
+            left = f"the rest of ${self.budget:g} pays for {affordable} tokens of the answer"
             shortage = f"{left}, fewer than {MIN_ANSWER_LIMIT}"
             why = shortage if rest >= 0 else f"over ${self.budget:g}"
-            return SendPermit(f"{self.summary}, the next request reads for about ${input_usd:.4f}: {why}")
+            return SendPermit(f"{self.summary}, the next request's input costs about ${input_usd:.4f}: {why}")
         granted = min(requested or inf, affordable)
         self._reserved[thread] = input_usd + min(rest, granted * answer_usd if answer_usd else 0.0)
         return SendPermit(answer=int(granted) if granted < requested else 0)

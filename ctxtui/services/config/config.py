@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.config.paths import config_file
-from ctxtui.services.config.settings import FIELDS, Settings
+from ctxtui.services.config.settings import FIELDS, THEMES, Settings
 
 PROJECT_FILE: Final = "ctxtui.toml"
 PREFIX: Final = "CTXTUI_"
@@ -125,6 +125,10 @@ def load(
             _check_key(name.strip(), place), _parse_value(name.strip(), text.strip(), place), Origin("flag", place)
         )
     config = Config(Settings(**layers.values), layers.origins, ignored)
+    theme = config.settings.theme
+    if theme not in THEMES and theme not in config.settings.themes:
+        names = ", ".join((*THEMES, *config.settings.themes))
+        raise BadConfig(f"theme must be one of {names}, not {theme!r}", place=config.origins["theme"].place)
     if config.settings.windows or config.settings.models:
         # Imported here: most runs set no window.
         from ctxtui.services.config.window_checks import check_windows
@@ -201,7 +205,7 @@ def _lay_file(layers: _Layers, kind: str, path: Path) -> None:
     except OSError as error:
         raise BadConfig(f"cannot be read: {error.strerror}", place=str(path)) from error
     except ValueError as error:
-        raise BadConfig(f"no valid TOML: {error}", place=str(path)) from error
+        raise BadConfig(f"not valid TOML: {error}", place=str(path)) from error
     for key, value in data.items():
         place = f"{path}:{_line_of(key, text)}"
         layers.set(_check_key(key, place), value, Origin(kind, place))
@@ -233,6 +237,29 @@ def _parse_value(name: str, text: str, place: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except ValueError as error:
         raise BadConfig(f"{name} must be an inline table of TOML: {error}", place=place) from error
+
+
+def settings_schema() -> dict[str, Any]:
+    """The JSON schema of ``config.toml`` and ``ctxtui.toml``, for editors that check TOML while it is written."""
+    blank = Settings()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "ctxtui's configuration",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            name: {
+                **setting.metadata["schema"],
+                "description": setting.metadata["meaning"] + _where_allowed(setting.metadata["user_only"]),
+                "default": getattr(blank, name),
+            }
+            for name, setting in FIELDS.items()
+        },
+    }
+
+
+def _where_allowed(user_only: bool) -> str:
+    return " (only in your own config.toml)" if user_only else ""
 
 
 def describe_settings() -> str:

@@ -133,7 +133,7 @@ def parse_server(name: str, value: Any, place: str = "", project: str = "") -> M
 def _transport_error(kind: str, command: bool, url: bool) -> str:
     """The reason why a server of this type cannot be reached; "" if it can."""
     if kind == "ws":
-        return f"type {kind} is not spoken"
+        return f"type {kind} is not supported"
     if command == url or kind not in ("", "stdio", *_REMOTE):
         return "it needs a command or a url"
     return f"type {kind} needs a url" if kind in _REMOTE and not url else ""
@@ -177,7 +177,7 @@ def _project_servers(cwd: Path) -> dict[str, McpServer]:
     except OSError as error:
         raise BadConfig(f"cannot be read: {error.strerror}", place=str(path)) from error
     except ValueError as error:
-        raise BadConfig(f"no valid JSON: {error}", place=str(path)) from error
+        raise BadConfig(f"not valid JSON: {error}", place=str(path)) from error
     tables = data.get("mcpServers") if isinstance(data, Mapping) else None
     if not isinstance(tables, Mapping):
         raise BadConfig("no mcpServers", place=str(path), way_out='it is {"mcpServers": {NAME: {"command": ...}}}')

@@ -5,16 +5,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from operator import and_, or_
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-Check = Callable[[Any], Any]
-"""Converts a value from TOML or text to its type; raises `ValueError` with the expected form."""
+from ctxtui.services.config.own_commands import OUTPUTS, parse_command
+
+
+class Check(NamedTuple):
+    """What a setting accepts.
+
+    `parse` converts a value from TOML or text to its type; raises `ValueError` with the expected form. `schema` is the
+    JSON schema of its value in TOML.
+    """
+
+    parse: Callable[[Any], Any]
+    schema: Mapping[str, Any]
+
 
 Tighter = Callable[[Any, Any], Any]
 """Returns the stricter of two limits: a project's file may only tighten the user's."""
+
+THEMES: Final = ("auto", "dark", "light", "mono")
+"""Names of built-in themes."""
+THEME_COLOURS: Final = (
+    *("primary", "secondary", "accent", "warning", "error", "success"),
+    *("foreground", "background", "surface", "panel"),
+)
+"""Colours of a theme of the user; those of Textual's `Theme`."""
 
 _TRUE: Final = ("true", "yes", "on", "1")
 _FALSE: Final = ("false", "no", "off", "0")
@@ -26,7 +45,7 @@ def _choice(*names: str) -> Check:
             return str(value)
         raise ValueError(f"one of {', '.join(names)}")
 
-    return check
+    return Check(check, {"enum": list(names)})
 
 
 def _flag(value: Any) -> bool:
@@ -48,17 +67,17 @@ def _between(low: float, high: float) -> Check:
             return number
         raise ValueError(f"a number from {low:g} to {high:g}")
 
-    return check
+    return Check(check, {"type": "number", "minimum": low, "maximum": high})
 
 
 def _whole(low: int, high: int) -> Check:
     def check(value: Any) -> int:
-        number = _between(low, high)(value)
+        number = _between(low, high).parse(value)
         if number != int(number):
             raise ValueError(f"a whole number from {low} to {high}")
         return int(number)
 
-    return check
+    return Check(check, {"type": "integer", "minimum": low, "maximum": high})
 
 
 def _text(value: Any) -> str:
@@ -103,7 +122,7 @@ def _prices(value: Any) -> dict[str, dict[str, float]]:
     for model, rates in value.items():
         if not isinstance(rates, Mapping) or not {"input", "output"} <= rates.keys() <= set(RATES):
             raise ValueError(expected)
-        prices[str(model)] = {name: _between(0, 1e6)(usd) for name, usd in rates.items()}
+        prices[str(model)] = {name: _between(0, 1e6).parse(usd) for name, usd in rates.items()}
     return prices
 
 
@@ -136,13 +155,74 @@ def _mcp(value: Any) -> dict[str, Any]:
     return check_servers(value)
 
 
+def _keys(value: Any) -> dict[str, tuple[str, ...]]:
+    expected = 'a table of command = key or keys, such as {"drop block" = "D"}, see docs/settings.md'
+    if not isinstance(value, Mapping):
+        raise ValueError(expected)
+    keys_by_command = {str(name): [keys] if isinstance(keys, str) else keys for name, keys in value.items()}
+    for keys in keys_by_command.values():
+        if not isinstance(keys, list) or not keys or not all(isinstance(key, str) and key.strip() for key in keys):
+            raise ValueError(expected)
+    return {name: tuple(keys) for name, keys in keys_by_command.items()}
+
+
+def _commands(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError("a table of commands by name, see docs/settings.md")
+    for name, table in value.items():
+        parse_command(str(name), table)
+    return {str(name): dict(table) for name, table in value.items()}
+
+
+def _themes(value: Any) -> dict[str, dict[str, Any]]:
+    expected = 'a table of name = {primary = "#4FD9D0", ...}, see docs/settings.md'
+    if not isinstance(value, Mapping):
+        raise ValueError(expected)
+    for name, table in value.items():
+        if not isinstance(table, Mapping) or not isinstance(table.get("primary"), str) or name in THEMES:
+            raise ValueError(expected)
+    return {str(name): dict(table) for name, table in value.items()}
+
+
+def _table_of(entry: Mapping[str, Any], names: Iterable[str] = ()) -> dict[str, Any]:
+    """The JSON schema of a table whose entries are `entry`; with `names` only these are allowed."""
+    table: dict[str, Any] = {"type": "object", "additionalProperties": entry}
+    return {**table, "propertyNames": {"enum": sorted(names)}} if names else table
+
+
+_TOKENS: Final = {"type": "integer", "minimum": 1}
+_USD: Final = {"type": "number", "minimum": 0}
+_STRING: Final = {"type": "string"}
+_OBJECT: Final = {"type": "object"}
+_KEYS: Final = {"anyOf": [_STRING, {"type": "array", "items": _STRING, "minItems": 1}]}
+_OWN_COMMAND: Final = {
+    "type": "object",
+    "properties": {"run": _STRING, "key": _STRING, "help": _STRING, "output": {"enum": list(OUTPUTS)}},
+    "required": ["run"],
+    "additionalProperties": False,
+}
+_THEME: Final = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys((*THEME_COLOURS,), _STRING),
+        "dark": {"type": "boolean"},
+        "variables": _table_of(_STRING),
+    },
+    "required": ["primary"],
+    "additionalProperties": False,
+}
+
+
 def _setting(
     default: Any, meaning: str, check: Check | None = None, *, user_only: bool = False, tighter: Tighter | None = None
 ) -> Any:
     """Make a field of `Settings`; without a `check` it is a text or a bool; `dict` is a table."""
-    check = check or (_flag if isinstance(default, bool) else _text)
+    check = check or (
+        Check(_flag, {"type": "boolean"}) if isinstance(default, bool) else Check(_text, {"type": "string"})
+    )
     metadata = {
-        "check": check,
+        "check": check.parse,
+        "schema": check.schema,
         "meaning": meaning,
         "user_only": user_only,
         "table": default is dict,
@@ -171,18 +251,21 @@ class Settings:
     with `tighter`, the stricter of the project's and the user's value applies.
     """
 
-    theme: str = _setting("auto", "colours of the screen", _choice("auto", "dark", "light", "mono"))
+    theme: str = _setting("auto", f"colours of the screen: {', '.join(THEMES)}, or one of `themes`")
     glyphs: str = _setting(
         "auto", "signs of the screen; auto: ascii where the terminal is not UTF-8", _choice("auto", "unicode", "ascii")
     )
-    usable_share: float = _setting(0.75, "share of a context window that we mean to fill", _between(0.05, 1.0))
-    horizon: int = _setting(20, "calls ahead over which what would help is ranked by what it saves", _whole(1, 10_000))
+    usable_share: float = _setting(0.75, "share of a context window to fill", _between(0.05, 1.0))
+    horizon: int = _setting(20, "number of next calls over which advice is ranked by its savings", _whole(1, 10_000))
     follow: bool = _setting(True, "whether a recording that grows is followed")
-    tips: bool = _setting(True, "whether the first session that is opened begins with six tips", user_only=True)
+    tips: bool = _setting(True, "whether the first session opened shows six tips", user_only=True)
     live_seconds: float = _setting(120.0, "a file written within so many seconds is marked live", _between(1, 86400))
     index: bool = _setting(True, "whether the full-text index is filled while the screen runs", tighter=and_)
     clients: dict[str, bool] = _setting(
-        dict, "false for each client whose sessions are not looked for, see docs/clients.md", _clients, user_only=True
+        dict,
+        "false for each client whose sessions are not looked for, see docs/clients.md",
+        Check(_clients, _table_of({"type": "boolean"})),
+        user_only=True,
     )
     pager: str = _setting("", "pager for a block's full text; empty: $PAGER, else less", user_only=True)
     data_dir: str = _setting("", "folder of the database; empty: the platform's", user_only=True)
@@ -191,14 +274,21 @@ class Settings:
         "folder where Claude Code writes its API bodies; empty: what OTEL_LOG_RAW_API_BODIES=file:DIR names",
         user_only=True,
     )
-    windows: dict[str, int] = _setting(dict, "context windows in tokens by model, over the built-in table's", _windows)
+    windows: dict[str, int] = _setting(
+        dict, "context windows in tokens by model, over the built-in table's", Check(_windows, _table_of(_TOKENS))
+    )
     models: dict[str, dict[str, int]] = _setting(
-        dict, "by model: context_size, its window, and usable_context, what of it is to be filled (tokens)", _models
+        dict,
+        "by model: context_size, its window, and usable_context, the part of it to fill (tokens)",
+        Check(_models, _table_of(_table_of(_TOKENS, SIZES))),
     )
     prices: dict[str, dict[str, float]] = _setting(
-        dict, "USD per million tokens by model, over the price table's", _prices, user_only=True
+        dict,
+        "USD per million tokens by model, over the price table's",
+        Check(_prices, _table_of({**_table_of(_USD, RATES), "required": ["input", "output"]})),
+        user_only=True,
     )
-    phases: str = _setting("", "what phases begin by: turn, epoch, call, or an expression; empty: your notes")
+    phases: str = _setting("", "what starts a phase: turn, epoch, call, or an expression; empty: your notes")
     profile: str = _setting("", "a TOML file of policies for chats; they only propose until it says armed = true")
     summary_sections: str = _setting(
         "", "sections of a summary that a model writes, with `;` between; empty: the usual ones"
@@ -219,23 +309,21 @@ class Settings:
     whole_file: int = _setting(2_000, "tokens above which a file goes in as signatures", _whole(0, 10_000_000))
     files: str = _setting(
         "named",
-        "files that go with a chat's first message: named (@path), auto (what matters for it)",
+        "files attached to a chat's first message: named (@path), auto (the relevant ones)",
         _choice("named", "auto"),
         user_only=True,
     )
-    files_share: float = _setting(
-        0.75, "share of what is free of the usable window that files may take", _between(0.05, 1.0)
-    )
-    memory: str = _setting("", "folder in which a chat's agent keeps memory; empty: it keeps none", user_only=True)
+    files_share: float = _setting(0.75, "share of the free usable window that files may take", _between(0.05, 1.0))
+    memory: str = _setting("", "folder in which a chat's agent keeps memory; empty: no memory", user_only=True)
     memory_tokens: int = _setting(32_000, "tokens that memory may take in all", _whole(100, 10_000_000), tighter=_lower)
-    memory_place: str = _setting("start", "where memory stands in a chat's context", _choice("start", "end"))
+    memory_place: str = _setting("start", "position of memory in a chat's context", _choice("start", "end"))
     memory_files: str = _setting(
-        "all", "memory that is put in: all of it, or what fits the message", _choice("all", "relevant")
+        "all", "memory that is included: all of it, or what fits the message", _choice("all", "relevant")
     )
     instructions: bool = _setting(True, "whether a chat's agent reads CLAUDE.md and AGENTS.md", tighter=and_)
     tools: str = _setting(
         "",
-        "tools that a chat's agent is offered: names or patterns with blanks between (mcp__*); empty: all",
+        "tools that a chat's agent is offered: names or patterns separated by spaces (mcp__*); empty: all",
         tighter=_fewer,
     )
     mcp_images: str = _setting(
@@ -245,11 +333,13 @@ class Settings:
     )
     mcp_servers: str = _setting(
         "",
-        "MCP servers that start with a chat: names or patterns with blanks between; empty: those that are enabled",
+        "MCP servers that start with a chat: names or patterns separated by spaces; empty: those that are enabled",
         user_only=True,
     )
     labels: dict[str, Any] = _setting(
-        dict, "rules that split blocks into labelled segments, see docs/labels.md", _labels
+        dict,
+        "rules that split blocks into labelled segments, see docs/labels.md",
+        Check(_labels, _table_of({"anyOf": [_OBJECT, {"const": False}]})),
     )
     provider: str = _setting("", "provider of a new chat; empty: by the keys and servers there are", user_only=True)
     base_url: str = _setting("", "address of a compatible server for chats", user_only=True)
@@ -263,10 +353,10 @@ class Settings:
         1.0, "share of the usable window from which a chat raises an alarm", _between(0.05, 1.5)
     )
     warn_tokens: int = _setting(
-        0, "tokens from which a context is warned of; 0: by the share alone", _whole(0, 100_000_000)
+        0, "tokens of context from which a chat warns; 0: only by the share", _whole(0, 100_000_000)
     )
     critical_tokens: int = _setting(
-        0, "tokens from which a context raises an alarm; 0: by the share alone", _whole(0, 100_000_000)
+        0, "tokens of context from which a chat raises an alarm; 0: only by the share", _whole(0, 100_000_000)
     )
     hold_over_tokens: int = _setting(
         0, "a chat's request over so many tokens is held; 0: none", _whole(0, 100_000_000), tighter=_lower
@@ -284,19 +374,38 @@ class Settings:
         tighter=_lower,
     )
     command_unconfined: bool = _setting(
-        False, "whether commands that nothing confines may have leave for a session, or without a user", user_only=True
+        False, "whether unconfined commands can be allowed for a session, or without a user", user_only=True
     )
     command_variables: str = _setting(
-        "", "further variables that commands get: names or patterns with blanks between (DATABASE_URL)", user_only=True
+        "", "further variables that commands get: names or patterns separated by spaces (DATABASE_URL)", user_only=True
     )
     command_reads: str = _setting(
-        "", "further files and folders that commands read, with blanks between (quoted as in a shell)", user_only=True
+        "", "further files and folders that commands read, separated by spaces (quoted as in a shell)", user_only=True
     )
-    mcp: dict[str, Any] = _setting(dict, "MCP servers by name: command and args, or url (docs/mcp.md)", _mcp)
+    mcp: dict[str, Any] = _setting(
+        dict, "MCP servers by name: command and args, or url (docs/mcp.md)", Check(_mcp, _table_of(_OBJECT))
+    )
     max_rounds: int = _setting(
         100, "requests of one turn after which a chat is held; 0: no limit", _whole(0, 100_000), tighter=_lower
     )
-    agents: bool = _setting(False, "whether a chat's agent may start sub-agents, each time with leave", user_only=True)
+    themes: dict[str, dict[str, Any]] = _setting(
+        dict, "your own themes by name (docs/settings.md)", Check(_themes, _table_of(_THEME)), user_only=True
+    )
+    keys: dict[str, tuple[str, ...]] = _setting(
+        dict,
+        "keys of commands, by the name in the palette, see docs/settings.md",
+        Check(_keys, _table_of(_KEYS)),
+        user_only=True,
+    )
+    commands: dict[str, Any] = _setting(
+        dict,
+        "your own commands by name: run, key, output (docs/settings.md)",
+        Check(_commands, _table_of(_OWN_COMMAND)),
+        user_only=True,
+    )
+    agents: bool = _setting(
+        False, "whether a chat's agent may start sub-agents, each with your permission", user_only=True
+    )
 
     @property
     def context_sizes(self) -> dict[str, int]:

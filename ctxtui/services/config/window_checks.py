@@ -31,7 +31,7 @@ def check_windows(settings: Settings, origins: Mapping[str, Origin]) -> None:
                 f"models.{name}.context_size = {size:,} and windows.{name} = {other_size:,} "
                 "are two windows of one model",
                 place=place,
-                way_out=f"take one of them away ({origins[f'windows.{name}'].place} has the other)",
+                way_out=f"remove one of them ({origins[f'windows.{name}'].place} has the other)",
             )
         window = size or other_size or model_table().card(name).window or 0
         check_usable(name, sizes.get("usable_context", 0), window, place)
@@ -45,7 +45,7 @@ def check_size(model: str, setting: str, tokens: int, place: str, maximum: int =
         raise BadConfig(
             f"{setting} = {tokens:,} is more than the {limit:,} tokens that {model} takes",
             place=place,
-            way_out=f"set it to {limit} or less, or take it away",
+            way_out=f"set it to {limit} or less, or remove it",
         )
 
 
@@ -55,7 +55,7 @@ def check_usable(model: str, tokens: int, window: int, place: str) -> None:
         raise BadConfig(
             f"models.{model}.usable_context = {tokens:,} is more than its window of {window:,} tokens",
             place=place,
-            way_out=f"set it to {window * 3 // 4} (75 %), at most {window}, or take it away",
+            way_out=f"set it to {window * 3 // 4} (75 %), at most {window}, or remove it",
         )
 
 

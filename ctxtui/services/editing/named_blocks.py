@@ -47,7 +47,7 @@ def find_block(context: Context, name: str) -> int:
         raise Several(f"{name!r} names {len(digests)} blocks", way_out="more letters of the digest")
     exact = next((position for position in positions if context.target(position).occurrence == nth), None)
     if exact is None:
-        raise NotFound(f"the block {digest} stands here {len(positions)} times only: no {name!r}")
+        raise NotFound(f"the block {digest} occurs here {len(positions)} times only: no {name!r}")
     return exact
 
 

@@ -43,5 +43,5 @@ def apply_due(overlay: ThreadEdits, met: Collection[str]) -> str:
     if not overlay.apply(ids):
         return ""
     why = "the cache has expired" if EXPIRY in met else "the cache would be missed anyway"
-    text = "1 edit that waited leaves" if len(ids) == 1 else f"{len(ids):,} edits that waited leave"
+    text = "1 waiting edit is sent" if len(ids) == 1 else f"{len(ids):,} waiting edits are sent"
     return f"{text} with this request: {why}"

@@ -130,7 +130,7 @@ class HeadlessRun:
         if self._logs is not None:
             self._try_log(self._logs.close)
         if not whole:
-            self._say(f"warning: the end of the run is not on record: {host.writer and host.writer.trouble}")
+            self._say(f"warning: the end of the run is not recorded: {host.writer and host.writer.trouble}")
 
     async def tell(self, message: str) -> RunResult:
         """Send a message to the agent and wait until it rests; return the result, with totals so far. The first time,
@@ -155,7 +155,7 @@ class HeadlessRun:
         host = self._host
         assert host.runner is not None
         host.own.system = parts
-        host.switch_to(with_system(host.runner.conversation, parts), "the system prompt is another one")
+        host.switch_to(with_system(host.runner.conversation, parts), "the system prompt has changed")
 
     # Before the first call
 
@@ -174,7 +174,7 @@ class HeadlessRun:
         self._say(f"{about}{why}")
         if options.budget_usd is not None and not chat_model.endpoint.local and not has_price(host):
             raise BadConfig(
-                f"no price is known for {chat_model.model}, so that no budget can be held",
+                f"no price is known for {chat_model.model}, so no budget can be enforced",
                 place="--budget-usd",
                 way_out="give its rates in the setting prices",
             )
@@ -223,7 +223,7 @@ class HeadlessRun:
             for line in report_lines(await wait_told(finding, progress, self._say)):
                 self._say(line)
         else:
-            self._say(f"warning: the window of {host.chat_model.model} is not known: nothing is held against it")
+            self._say(f"warning: the window of {host.chat_model.model} is not known: limits are not checked")
         if self._steps:
             self._say(f"policies: {', '.join(map(step_line, self._steps))}")
 
@@ -303,7 +303,7 @@ class HeadlessRun:
             try:
                 self._edits.save(self._host.writer)
             except CtxtuiError as error:
-                self._say(f"warning: edits are not on record yet: {error}")
+                self._say(f"warning: edits are not recorded yet: {error}")
 
     def _handle_news(self, news: ChatNews) -> None:
         self._host.session.fold(news.events)

@@ -180,9 +180,9 @@ def _priced_warning(
 def _missing_data(calls: Sequence[Call], priced: bool) -> list[str]:
     texts = []
     if len(calls) == 1:
-        texts.append("one call: what is carried, missed or never used shows from the second on")
+        texts.append("one call: carried, missed and unused content shows from the second call on")
     if not any(call.usage is not None for call in calls):
-        texts.append("no call was reported: nothing is told of the cache or of what was paid")
+        texts.append("no call was reported: cache and costs are not known")
     elif not priced:
         texts.append("no price is known for the model: findings are ranked by tokens")
     return texts

@@ -144,15 +144,17 @@ class SessionLibrary:
         )
 
     def in_folder(self, folder: Path) -> list[SessionSummary]:
-        """The recordings in `folder` or below, detected by content, newest first; or a single file. Raises the errors
-        of `find_in_folder`.
+        """The recordings in `folder` or below, detected by content, newest first; or a single file, of a database its
+        sessions. Raises the errors of `find_in_folder`.
         """
         # Imported here: detection by content needs all readers.
+        from ctxtui.services.recordings.databases.address import is_database
         from ctxtui.services.recordings.folder_scan import find_in_folder
 
         # Absolute paths, as on Home, so that each is cached once.
         folder = folder.absolute()
-        paths = [folder] if folder.is_file() else find_in_folder(folder, self._settings.clients)
+        is_one = folder.is_file() and not is_database(folder)
+        paths = [folder] if is_one else find_in_folder(folder, self._settings.clients)
         return self._summaries_of(self._with_counterparts(one for one in map(recording_at, paths) if one is not None))
 
     def _with_counterparts(self, found: Iterable[FoundRecording]) -> list[FoundRecording]:

@@ -165,7 +165,7 @@ def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
         ) from error
     files = data.get("files") if isinstance(data, dict) else None
     if not isinstance(files, list) or not all(isinstance(entry, dict) and "figures" in entry for entry in files):
-        raise Malformed(f"{path} holds no figures", place="$.files", way_out="ctxtui check PATH --json writes one")
+        raise Malformed(f"{path} contains no figures", place="$.files", way_out="ctxtui check PATH --json writes one")
     return {Path(str(entry.get("file", ""))).name: entry["figures"] for entry in files}
 
 
@@ -179,7 +179,7 @@ def parse_count(text: str, option: str) -> int:
     """Parse a count: ``100k``, ``1.5M``, ``10_000``. Raises `BadConfig`."""
     match = re.fullmatch(r"([\d_,]*\.?\d+)\s*([kKmM]?)", text.strip())
     if match is None:
-        raise BadConfig(f"{option}: {text!r} is no amount", way_out="write 100000 or 100k")
+        raise BadConfig(f"{option}: {text!r} is not an amount", way_out="write 100000 or 100k")
     return round(float(match[1].replace("_", "").replace(",", "")) * _UNITS[match[2].lower()])
 
 
@@ -191,5 +191,5 @@ def parse_share(text: str, option: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise BadConfig(f"{option}: {text!r} is no share", way_out="write 30% or 0.3")
+        raise BadConfig(f"{option}: {text!r} is not a share", way_out="write 30% or 0.3")
     return value

@@ -46,7 +46,7 @@ _MAX_PAGES: Final = 100
 _SSE_READ_TIMEOUT: Final = 86_400.0
 """Seconds without an event from a server over SSE."""
 _SIGN_IN_HINT: Final = (
-    "it wants a sign-in ({status}), and OAuth is not spoken: give its token in headers (Authorization = "
+    "it requires sign-in ({status}); OAuth is not supported: give its token in headers (Authorization = "
     '"Bearer ${{TOKEN}}"), or let a program sign in: command = "npx", args = ["-y", "mcp-remote", "{url}"]'
 )
 _MAX_LOG_BYTES: Final = 200_000

@@ -58,7 +58,7 @@ def read_definitions(path: Path) -> list[Json]:
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror}", place=str(path)) from None
     except ValueError as error:
-        raise Malformed(f"no valid JSON: {error}", place=str(path)) from None
+        raise Malformed(f"not valid JSON: {error}", place=str(path)) from None
     for key in ("result", "tools"):
         data = data.get(key, data) if isinstance(data, Mapping) else data
     if not isinstance(data, list):

@@ -107,13 +107,13 @@ def _convert_image(data: str, *, sees: bool) -> tuple[ResultImage | None, str]:
     try:
         raw = base64.b64decode(data, validate=True)
     except ValueError:
-        return None, "not passed on to the model: it is no base64"
+        return None, "not passed on to the model: not base64"
     file = make_file_block(raw)
     size = f"{len(raw):,} bytes"
     if file.kind != IMAGE or file.size is None:
-        return None, f"{size}: not passed on to the model: no image that models read"
+        return None, f"{size}: not passed on to the model: not an image format that models read"
     description = f"image/{file.size.format}, {file.size.width} x {file.size.height}, {size}"
-    trouble = image_fault(file) if sees else "whether this model sees is not known (the setting mcp_images)"
+    trouble = image_fault(file) if sees else "whether this model reads images is not known (setting mcp_images)"
     if trouble:
         return None, f"{description}: not passed on to the model: {trouble}"
     return ResultImage(f"image/{file.size.format}", data), description

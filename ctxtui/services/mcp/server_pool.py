@@ -54,7 +54,7 @@ class ServerPermissions:
                 os.replace(beside, self._path)
         except OSError as error:
             raise Unreadable(
-                f"leave for {server.name} cannot be kept: {error.strerror}", place=str(self._path)
+                f"the permission for {server.name} cannot be stored: {error.strerror}", place=str(self._path)
             ) from None
 
     @contextmanager

@@ -62,7 +62,7 @@ def config_window(data: object, place: str) -> int:
         lengths = [n for n in values if isinstance(n, int) and not isinstance(n, bool) and n > 0]
         if lengths:
             return lengths[0]
-    raise Unreadable("tells no window", place=place, way_out=f"it needs {_WINDOW_KEYS[0]}")
+    raise Unreadable("has no window", place=place, way_out=f"it needs {_WINDOW_KEYS[0]}")
 
 
 def gguf_window(file: BinaryIO, place: str) -> int:
@@ -72,7 +72,7 @@ def gguf_window(file: BinaryIO, place: str) -> int:
     except (struct.error, UnicodeDecodeError, KeyError) as error:
         raise Unreadable("the GGUF header is damaged or cut off", place=place) from error
     if not window:
-        raise Unreadable("the GGUF header tells no context_length", place=place)
+        raise Unreadable("the GGUF header has no context_length", place=place)
     return window
 
 

@@ -52,7 +52,7 @@ async def run_confined(
         if unconfined:
             return await run_program(limit_memory(argv, memory_mb), root, seconds, env)
         raise CtxtuiError(
-            "nothing on this machine confines programs",
+            "this machine has no sandbox for programs",
             place=argv[0],
             way_out="install bubblewrap, or let it run unconfined",
         )
@@ -96,9 +96,9 @@ async def _import_changes(
     try:
         result = await start(await asyncio.to_thread(copy.export_command), _EXPORT_SECONDS)
         if result.code or result.late:
-            return f"not taken over into the repository: {' '.join(result.text.split())[:500] or 'it cannot be read'}"
+            return f"not copied into the repository: {' '.join(result.text.split())[:500] or 'it cannot be read'}"
     except OSError as error:
-        return f"not taken over into the repository: {error}"
+        return f"not copied into the repository: {error}"
     return await asyncio.to_thread(copy.import_changes)
 
 

@@ -68,8 +68,12 @@ def move_out_created(before: GuardedFiles) -> str:
                 (before.root / path).symlink_to(before.links[path])
         except (OSError, shutil.Error):
             failed.append(path)
-    sentences = [f"refused, as other programs obey it: {_list_names(moved)}; it is now in {aside}"] if moved else []
-    sentences += [f"made although other programs obey it, and cannot be moved: {_list_names(failed)}"] if failed else []
+    sentences = (
+        [f"refused, because it controls other programs: {_list_names(moved)}; moved to {aside}"] if moved else []
+    )
+    sentences += (
+        [f"created although it controls other programs, and cannot be moved: {_list_names(failed)}"] if failed else []
+    )
     return "; ".join(sentences)
 
 

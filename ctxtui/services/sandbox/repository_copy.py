@@ -105,13 +105,13 @@ class RepositoryCopy:
         """Import the changes after `export_command` was run. Blocks. Returns the reason of a failure, or ""."""
         try:
             if (self._copy / "out").is_symlink():
-                raise ValueError("it is no repository any more")
+                raise ValueError("it is no longer a repository")
             after = self._read(self._copy / "out")
             self._import_objects(self._copy / "out" / "pack")
             self._import_references(after)
             self._import_index(after)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            return f"not taken over into the repository: {_reason(error)}"
+            return f"not copied into the repository: {_reason(error)}"
         return ""
 
     def _fill(self, own: Path) -> None:
@@ -168,7 +168,7 @@ class RepositoryCopy:
             if old.get(name) == new.get(name):
                 continue
             if not _REFERENCE.fullmatch(name) or not _HEX.fullmatch(new.get(name, "0" * 40)):
-                raise ValueError(f"{name} is no branch, tag, note or stash")
+                raise ValueError(f"{name} is not a branch, tag, note or stash")
             if name in elsewhere:
                 raise ValueError(f"{name} is checked out in another work tree")
             was = old.get(name) or "0" * len(new[name])
@@ -228,7 +228,7 @@ def copy_repository(root: Path, scratch: Path, *, mounted: bool) -> RepositoryCo
         folders = find_repository(root)
         return RepositoryCopy(root, *folders, scratch, mounted=mounted) if folders else None
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        raise CtxtuiError(f"the repository is read-only, as it cannot be copied: {_reason(error)}") from error
+        raise CtxtuiError(f"the repository is read-only, because it cannot be copied: {_reason(error)}") from error
 
 
 def find_repository(root: Path) -> tuple[Path, Path] | None:

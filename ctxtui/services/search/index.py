@@ -95,7 +95,7 @@ _MIN_PARALLEL_BYTES: Final = 3_000_000
 
 
 def _gone(request: tuple[int, str], error: ChildGone) -> SessionTexts:
-    return SessionTexts(request[0], error="reading it ended the process that did")
+    return SessionTexts(request[0], error="its reader process ended")
 
 
 def make() -> Callable[[tuple[int, str]], SessionTexts]:

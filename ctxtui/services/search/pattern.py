@@ -83,4 +83,4 @@ def _compile(text: str, regex: bool, exact: bool) -> tuple[Any, Any]:
         return engine, engine.compile(text if regex else engine.escape(text, special_only=True), flags)
     except engine.error as error:
         place = f"character {error.pos + 1}" if error.pos is not None else ""
-        raise BadPattern(f"no regular expression: {error.msg}", place=place) from error
+        raise BadPattern(f"not a regular expression: {error.msg}", place=place) from error

@@ -80,13 +80,15 @@ def _findings(loaded: Loaded, _: Named, settings: Settings, about: str) -> Findi
         )
 
 
-MISSES: Final = Report("misses", _misses, "looks for misses", "ctxtui cache says them without one")
+MISSES: Final = Report("misses", _misses, "looks for misses", "`ctxtui cache` lists them without the screen")
 """The cache misses and their causes."""
-STATEMENT: Final = Report("statement", _statement, "adds up the bill", "ctxtui cost --why says it without one")
+STATEMENT: Final = Report(
+    "statement", _statement, "adds up the bill", "`ctxtui cost --why` prints it without the screen"
+)
 """The session's bill."""
-GROWTH: Final = Report("growth", _growth, "measures growth", "ctxtui growth says it without one")
+GROWTH: Final = Report("growth", _growth, "measures growth", "`ctxtui growth` prints it without the screen")
 """The growth of a thread's context, and its forecast."""
-FINDINGS: Final = Report("findings", _findings, "looks for findings", "ctxtui findings says them without one")
+FINDINGS: Final = Report("findings", _findings, "looks for findings", "`ctxtui findings` lists them without the screen")
 """Problems found in a thread up to a call, and fixes (`findings_report` sets both)."""
 
 

@@ -105,7 +105,7 @@ def checked(named: Named, request: CheckRequest, say: Say) -> MeasuredRecording:
 def drafted_report(named: Named, request: ReportRequest, say: Say) -> ReportDraft:
     """Draft the report on the session, not masked yet. Raises what `open_named` and `draft_report` raise."""
     settings, thread, number = request
-    with open_counted(named, settings, say, "working out the report") as (loaded, counter):
+    with open_counted(named, settings, say, "computing the report") as (loaded, counter):
         return draft_report(loaded, counter, settings, thread, number)
 
 

@@ -15,10 +15,11 @@ from msgspec.structs import replace
 from ctxtui.core.call import EDITS, Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.core.session import AnswerGrew, Described, Event, Happened, Skipped, TipMoved
+from ctxtui.core.session import COMPACTING, MAIN, AnswerGrew, Described, Event, Happened, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import as_count, as_dict, as_list, as_str, as_time
+from ctxtui.transcripts.kit.http_exchange.compaction import may_compact, recognize_compaction
 from ctxtui.transcripts.kit.http_exchange.decode import detect_dialect
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION, BodiesByReference, decode_bytes
@@ -206,6 +207,7 @@ class AttachedHandler:
             sender=replace(sender, thread=as_str(request.get("thread")) or sender.thread),
         )
         self._open[name] = _Open(exchange=exchange)
+        yield from _tell_compaction(body, exchange, exchange.started)
 
     def _handle_line(self, name: str, pending: _Open, line: dict[str, Json]) -> Iterator[Event]:
         time = as_time(line.get("at"))
@@ -214,6 +216,8 @@ class AttachedHandler:
             yield from self._handle_sent(name, pending, as_dict(line.get("sent")))
         elif "held" in line:
             yield from self._handle_hold(pending, as_str(line.get("held")), time)
+        elif "passed_on" in line:
+            pending.decision = {**pending.decision, **as_dict(line.get("passed_on"))}
         elif "answered" in line:
             answered = as_dict(line.get("answered"))
             status = as_count(answered.get("status"))
@@ -221,10 +225,8 @@ class AttachedHandler:
             pending.exchange = replace(pending.exchange, status=status)
             if status == 101:
                 pending.socket = SocketExchanges(pending.exchange.url)
-        elif "frame" in line and pending.socket is not None:
-            done = pending.socket.add_frame(as_str(line.get("frame")), line.get("by") == "client", time)
-            if done is not None:
-                yield from self._finish(pending, done)
+        elif "frame" in line:
+            yield from self._handle_frame(pending, as_str(line.get("frame")), line.get("by") == "client", time)
         elif "data" in line:
             if not pending.chunks:
                 pending.exchange = replace(pending.exchange, first_byte=time)
@@ -238,6 +240,15 @@ class AttachedHandler:
                 yield from self._finish(pending, whole, as_str(line.get("error")))
             elif (rest := pending.socket.close(time)) is not None:
                 yield from self._finish(pending, rest)
+
+    def _handle_frame(self, pending: _Open, frame: str, by_client: bool, time: float | None) -> Iterator[Event]:
+        if pending.socket is None:
+            return
+        if by_client:
+            yield from _tell_compaction(frame.encode("utf-8", "replace"), pending.exchange, time)
+        done = pending.socket.add_frame(frame, by_client, time)
+        if done is not None:
+            yield from self._finish(pending, done)
 
     def _finish(self, pending: _Open, exchange: Exchange, error: str = "") -> Iterator[Event]:
         exchange = replace(exchange, line=pending.exchange.line, sender=pending.exchange.sender)
@@ -285,6 +296,14 @@ class AttachedHandler:
         except Malformed as error:
             return replace(call, error=call.error or str(error))
         return replace(call, sent_head=self._tree.extend(ROOT, request.items), skeleton=request.skeleton)
+
+
+def _tell_compaction(body: bytes, exchange: Exchange, at: float | None) -> Iterator[Event]:
+    """Report a request with which the client compacts its history, as soon as it passes."""
+    if may_compact(exchange.path, body):
+        compaction = recognize_compaction(exchange.path, parse_body(body))
+        if compaction is not None:
+            yield Happened(COMPACTING, f"{compaction.client} compacts its history", exchange.sender.thread or MAIN, at)
 
 
 def _headers(message: dict[str, Json]) -> list[tuple[str, str]]:

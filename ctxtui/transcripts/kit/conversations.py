@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.block_content import arguments_value, read
-from ctxtui.core.call import Call, Epoch, EpochStart
+from ctxtui.core.call import COMPACTS, Call, Epoch, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
@@ -144,8 +144,10 @@ class Conversations:
             conversation = self._named.get(client.name)
             if conversation is None:
                 conversation = self._named[client.name] = self._begin(items, scope, client)
-            elif not client.aside and messages[:1] != conversation.messages[:1]:
-                # The client's thread starts with another text: a summary replaced its history.
+            elif not client.aside and (
+                messages[:1] != conversation.messages[:1] or self._was_compacted(conversation, messages)
+            ):
+                # A summary replaced its history.
                 conversation.restart = conversation.restart or (EpochStart.COMPACTION, "")
         elif conversation is None:
             alike = self._by_first.setdefault((scope, messages[0] if messages else ""), [])
@@ -159,6 +161,14 @@ class Conversations:
                 alike.append(conversation)
         conversation.front, conversation.messages = front, messages
         return conversation
+
+    def _was_compacted(self, conversation: Conversation, messages: Sequence[str]) -> bool:
+        """Whether a request has another history than the client's request for a summary of it, just before."""
+        last = self.calls[conversation.calls[-1]] if conversation.calls else None
+        if last is None or COMPACTS not in last.extra:
+            return False
+        history = list(conversation.messages[:-1])
+        return messages[: len(history)] != history
 
     def _begin(self, items: Sequence[Item], scope: str, client: ClientThread | None) -> Conversation:
         own = self._scopes.setdefault(scope, [])

@@ -21,9 +21,10 @@ class EnterTalk(Command):
 
 
 class AnswerTool(EnterTalk):
-    """Answer a tool that needs your permission: you see what it would do, and are asked."""
+    """Allow or refuse a tool call that needs your permission; you see what it would do."""
 
-    name, label = "answer for the tool that waits", "answer"
+    name, label = "answer a permission request", "answer"
+    synonyms = ("answer for the tool that waits",)
     needs = key_needs = frozenset({PERMISSION})
     unless = frozenset()
 
@@ -42,7 +43,7 @@ class ReleaseHeld(Command):
     name, keys, label, short_label, group = (
         "send the held request",
         ("ctrl+o",),
-        "send what is held",
+        "send the request",
         "send held",
         "chat",
     )
@@ -126,7 +127,7 @@ class DismissAlarm(Command):
 
 
 class BranchHere(Command):
-    """Continue from the call shown: a chat with the context that the model had there. The recording is not
+    """Start a chat from the call shown, with the context that the model had there. The recording is not
     changed; in a chat of ctxtui at its end, this continues the chat itself.
     """
 

@@ -261,7 +261,7 @@ class ChatScreen(SessionScreen):
         if host.recovered:
             words.append(Span("continued where the chat ended", "dim"))
         if host.recovered.others:
-            words.append(Span("a call that another process began here is listed separately", "warn"))
+            words.append(Span("a call started by another process is listed separately", "warn"))
         if waiting := len(host.recovered.queue):
             words.append(
                 Span(f"{waiting} waiting message{'s' if waiting > 1 else ''} will be sent with your next one", "warn")

@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
-from ctxtui.tui.commands.command import Act, Command, CommandContext, Commanded, available_commands, bindings, key_text
+from ctxtui.tui.commands.command import (
+    Act,
+    Command,
+    CommandContext,
+    Commanded,
+    available_commands,
+    bindings,
+    command_id,
+    key_text,
+)
 from ctxtui.tui.commands.everywhere import EVERYWHERE
 
-__all__ = ["EVERYWHERE", "Act", "Command", "CommandContext", "Commanded", "available_commands", "bindings", "key_text"]
+__all__ = [
+    "EVERYWHERE",
+    "Act",
+    "Command",
+    "CommandContext",
+    "Commanded",
+    "available_commands",
+    "bindings",
+    "command_id",
+    "key_text",
+]

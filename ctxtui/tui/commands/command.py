@@ -12,8 +12,10 @@ from textual.keys import format_key
 
 if TYPE_CHECKING:
     from ctxtui.core.edit import Edit
+    from ctxtui.services.own_command import Target
     from ctxtui.tui.messages import Aim
     from ctxtui.views.glossary.spots import Spot
+    from ctxtui.views.text.span import Spans
 
 
 class CommandContext(Struct, frozen=True):
@@ -126,6 +128,11 @@ class Command:
         return cls.shown or " ".join(key_text(key) for key in cls.keys[:1])
 
 
+def command_id(command: type[Command]) -> str:
+    """Return the name by which ``[keys]`` names a command: its palette entry up to a colon, in lower case."""
+    return command.name.partition(":")[0].lower()
+
+
 def key_text(key: str) -> str:
     """Write a Textual key name for readers: ``[``, ``^p``, ``esc``."""
     if key.startswith("ctrl+"):
@@ -138,7 +145,12 @@ def bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
     """Return Textual bindings for the keys of `commands`; `ctrl` keys also work while typing in a line."""
     return [
         Binding(
-            key, command.binding(), command.name, show=False, priority=command.has_priority or key.startswith("ctrl+")
+            key,
+            command.binding(),
+            command.name,
+            show=False,
+            priority=command.has_priority or key.startswith("ctrl+"),
+            id=command_id(command),
         )
         for command in commands
         for key in command.keys
@@ -181,6 +193,13 @@ class Commanded:
 
     def apply_when_ready(self, edits: Sequence[Edit]) -> None:
         """Apply edits to its context, as soon as that is loaded."""
+
+    def target(self) -> Target | None:
+        """Return what the user's own commands run on; None if they do not run on this screen."""
+        return None
+
+    def tell(self, words: Spans) -> None:
+        """Show a message in the screen's own line."""
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
         """Return the arithmetic of the figures at `spot`: sentences by glossary word.

@@ -16,6 +16,7 @@ from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.session_actions import SessionActions, is_first_run, mark_welcomed
+from ctxtui.services.own_command import Target
 from ctxtui.services.worker import Worker
 from ctxtui.tui.commands import EVERYWHERE, Command, CommandContext, Commanded, available_commands, bindings
 from ctxtui.tui.commands.everywhere import Back
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from ctxtui.services.workers.search_worker import SessionsSearch
     from ctxtui.services.workers.totals_worker import LedgerMaker, StatsMaker
     from ctxtui.views.glossary.spots import Spot
+    from ctxtui.views.text.span import Spans
 else:
     held_requests = later("ctxtui.services.attach.held_requests")
 
@@ -251,6 +253,15 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         session = self.browser.rows.current
         if session is not None and any(getattr(command, "what", "") == what for command in self.commands_now()):
             self.changes.begin(what, session)
+
+    def target(self) -> Target:
+        """Return the session under the cursor, for the user's own commands."""
+        session = self.browser.rows.current
+        return Target({"CTXTUI_SESSION": session.path or session.stored} if session is not None else {})
+
+    def tell(self, words: Spans) -> None:
+        """Show a notice until the next key."""
+        self.changes.show_notice(words)
 
     def show_archived(self) -> None:
         """Show or hide archived sessions."""

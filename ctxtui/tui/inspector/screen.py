@@ -70,6 +70,7 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.live_rows import LiveRows
 
 if TYPE_CHECKING:
+    from ctxtui.services.own_command import Target
     from ctxtui.views.glossary.spots import Spot
 
 
@@ -103,6 +104,7 @@ RECORDED: Final[tuple[type[Command], ...]] = (*ATTACHED_KEYS, *PROGRAM_KEYS, *IN
 """Commands of a recorded or attached session, without those of every screen."""
 _POINT_SECONDS = 0.06
 """Seconds that the cursor must rest before map and key line are updated, which takes two thirds of a frame."""
+_NOTHING_LOADED = "Nothing of this recording is loaded yet; this key needs it."
 _HINT: Spans = (Span("g", "accent bold"), Span(" call number, event or category", "faint"))
 
 
@@ -305,6 +307,14 @@ class SessionScreen(StillScreen, Commanded):
 
     # Commands
 
+    def target(self) -> Target:
+        """Return the session, the call and the block under the cursor, for the user's own commands."""
+        return self.owner(BlocksController).target()
+
+    def tell(self, words: Spans) -> None:
+        """Show a message on the prompt line."""
+        self.line.say(words)
+
     def owners(self) -> Iterable[object]:
         """Return the controllers."""
         return self.controllers
@@ -313,7 +323,7 @@ class SessionScreen(StillScreen, Commanded):
         """Run a command; ask first if it would only change marked blocks out of view."""
         command, do = self.command(name), partial(super().action_command, name)
         if command is not None and not self._is_read_for(command):
-            self.line.refuse(NOT_LOADED)
+            self.line.refuse(NOT_LOADED if self.state.glimpse is not None else _NOTHING_LOADED)
             return
         marked = command is not None and issubclass(command, BlocksCommand) and command.on_marked
         if not marked or not self.owner(MarkController).ask_if_out_of_view(lambda: self.call_later(do)):
@@ -321,11 +331,16 @@ class SessionScreen(StillScreen, Commanded):
 
     def _is_read_for(self, command: type[Command]) -> bool:
         """Whether enough of the recording is loaded for a command."""
-        return self.state.glimpse is None or command.works_on_end or command in EVERYWHERE
+        return self._is_all_loaded or command.works_on_end or command in EVERYWHERE
+
+    @property
+    def _is_all_loaded(self) -> bool:
+        """Whether all that there is can be used: a session has more than its end."""
+        return self.state.glimpse is None
 
     def _all_read(self) -> None:
         """Clear the message that a key needs the whole session."""
-        if self.line.has_message and any(span.text == NOT_LOADED for span in self.prompt.hint):
+        if self.line.has_message and any(span.text in (NOT_LOADED, _NOTHING_LOADED) for span in self.prompt.hint):
             self.line.say(())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -400,6 +415,11 @@ class InspectorScreen(SessionScreen):
             AttachedProgramController(*every),
             LiveAnswerController(*every),
         )
+
+    @property
+    def _is_all_loaded(self) -> bool:
+        """Whether the recording is read; nothing of it is there before."""
+        return super()._is_all_loaded and self.state.study is not None
 
     def on_mount(self) -> None:
         """Subscribe to loading messages."""

@@ -293,7 +293,7 @@ class StaleScreen(HeaviestScreen):
 class ShowOther(Command):
     """Close the list and go to the block that repeats this one."""
 
-    name, keys, label, short_label, group = "show the other one", ("o",), "show the other", "other", "blocks"
+    name, keys, label, short_label, group = "go to the other copy", ("o",), "other copy", "other", "blocks"
     run = Act(lambda: RepeatsScreen, lambda screen: screen.show_other())
 
 

@@ -85,10 +85,10 @@ class TalkBefore(Command):
     """Continue in a new chat from the call before the compaction, with everything it read."""
 
     name, keys, label, short_label, group = (
-        "go on from the call before",
+        "chat from the call before",
         ("f",),
-        "go on from there",
-        "go on",
+        "chat from there",
+        "chat",
         "compactions",
     )
     run = Act(lambda: CompactionsScreen, lambda screen: screen.close_with(TALK))
@@ -99,7 +99,7 @@ class GoOnBetter(Command):
     enter starts a new chat with it.
     """
 
-    name, group = "go on with a better summary", "compactions"
+    name, group = "chat with a better summary", "compactions"
     synonyms = ("continue", "resume", "fork")
     run = Act(lambda: CompactionsScreen, lambda screen: screen.close_with(GO_ON))
 

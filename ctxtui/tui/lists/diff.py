@@ -127,7 +127,7 @@ class WholeBlocks(_OnDiff):
 class SortBySize(_OnDiff):
     """Sort by size, largest first, or back to prompt order."""
 
-    name, keys, label, short_label = "order by size or place", ("S",), "by size", "size"
+    name, keys, label, short_label = "sort by size or position", ("S",), "by size", "size"
     run = Act(lambda: DiffScreen, lambda screen: screen.pane.sort())
 
 

@@ -90,7 +90,7 @@ class SeekBest(Command):
     cross-validates over several sessions.
     """
 
-    name, keys, label, short_label, group = "seek the best", ("exclamation_mark",), "find the best", "best", "the lab"
+    name, keys, label, short_label, group = "find the best", ("exclamation_mark",), "find the best", "best", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.seek())
 
 

@@ -19,7 +19,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded, bindings, key_text
+from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded, bindings, command_id, key_text
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.lists.registry import TABS, list_class
@@ -113,7 +113,7 @@ CallAt = tuple[str, int]
 def overlay_bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
     """Bind a list's `commands`, the commands of every screen, and `esc` to close."""
     everywhere = [
-        Binding(key, "dismiss" if each is Back else f"app.{each.action}", show=False)
+        Binding(key, "dismiss" if each is Back else f"app.{each.action}", show=False, id=command_id(each))
         for each in EVERYWHERE
         for key in each.keys
     ]
@@ -200,6 +200,10 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
     def below(self) -> Iterable[Widget]:
         """Yield widgets between the page and the key line."""
         return ()
+
+    def tell(self, words: Spans) -> None:
+        """Show a message below the page."""
+        self.message_line.say(words)
 
     def commands_now(self) -> list[type[Command]]:
         """Return the commands for the palette."""

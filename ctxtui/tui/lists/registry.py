@@ -64,7 +64,7 @@ class ShowTools(ListCommand):
 
 class ShowThreads(ListCommand):
     """Show all threads as a tree: the main thread and the agents it started, with calls, peaks and costs. Enter
-    goes to one; the next time the cursor is on the one you came from.
+    goes to one; the list then opens at the thread you came from.
     """
 
     name, opens, needs = "threads", "threads.ThreadsScreen", frozenset({THREADS})

@@ -107,6 +107,11 @@ def _parsed(colours: dict[str, str]) -> dict[str, Color]:
     return {name: Color.parse(value) for name, value in colours.items()}
 
 
+def make_palette(name: str, colours: dict[str, str]) -> Palette:
+    """Make the palette of a theme with every variable of `DARK` as a CSS colour."""
+    return Palette(name, _parsed(colours))
+
+
 PALETTES: Final = {
     palette.name: palette
     for palette in (

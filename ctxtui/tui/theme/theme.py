@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct, field
 from textual.app import App
+from textual.color import Color, ColorParseError
 from textual.strip import Strip
 from textual.theme import BUILTIN_THEMES, Theme
 
-from ctxtui.tui.theme.palette import PALETTES, SIXTEEN, Palette
+from ctxtui.core.errors import BadConfig
+from ctxtui.services.config.settings import THEME_COLOURS
+from ctxtui.tui.theme.palette import PALETTES, SIXTEEN, Palette, make_palette
 from ctxtui.views.text.signs import DARK, LIGHT
 
 _ANSI_NAMES: Final = "black red green yellow blue magenta cyan white".split()
@@ -43,6 +47,46 @@ def _theme(name: str, colours: Mapping[str, str], dark: bool, ansi: bool = False
         ansi=ansi,
         variables={**_widget_variables(colours, ansi), **colours},
     )
+
+
+def own_theme(name: str, table: Mapping[str, Any]) -> Theme:
+    """Make the user's theme `name` from the members of Textual's `Theme`.
+
+    What it does not set, and the colours of categories, are those of ctxtui's dark or light theme; `variables` sets
+    any of them (`DARK` has their names). Raises `BadConfig`.
+    """
+    place = f"themes.{name}"
+    given = dict(table)
+    variables = given.pop("variables", {})
+    base = DARK if given.get("dark", True) else LIGHT
+    unknown = [key for key in given if key not in (*THEME_COLOURS, "dark")] + [
+        key for key in variables if key not in base
+    ]
+    if unknown:
+        raise BadConfig(f"a theme has no {unknown[0]!r}", place=place, way_out="docs/settings.md lists its colours")
+    mine = {ours: given[theirs] for theirs, ours in _PALETTE_NAMES.items() if theirs in given}
+    colours = {**base, **mine, **variables}
+    for colour, value in colours.items():
+        try:
+            Color.parse(value)
+        except ColorParseError:
+            raise BadConfig(f"{colour}: no colour {value!r}", place=place, way_out='write "#4FD9D0"') from None
+    return _theme(name, colours, dark=base is DARK)
+
+
+_PALETTE_NAMES: Final = {
+    "primary": "accent",
+    "secondary": "cat-result",
+    "accent": "accent",
+    "warning": "warn",
+    "error": "crit",
+    "success": "ok",
+    "foreground": "ink",
+    "background": "bg",
+    "surface": "bg",
+    "panel": "panel",
+}
+"""Our variable for each colour of Textual's `Theme`."""
 
 
 def _ansi_colours() -> dict[str, str]:
@@ -115,9 +159,18 @@ def ascii_needed(setting: str, encoding: str | None) -> bool:
     return (encoding or "ascii").lower().replace("-", "").replace("_", "") not in {"utf8", "utf16", "utf32"}
 
 
-def apply_theme(app: App[Any], env: Mapping[str, str], theme: str = "auto", glyphs: str = "auto") -> None:
-    """Register the themes with `app`, choose one, and store whether it writes ASCII only. For App.__init__."""
-    for each in THEMES:
+def apply_theme(
+    app: App[Any],
+    env: Mapping[str, str],
+    theme: str = "auto",
+    glyphs: str = "auto",
+    own: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> None:
+    """Register the themes with `app`, choose one, and store whether it writes ASCII only. For App.__init__.
+
+    `own` are the user's themes by name. Raises `BadConfig` for one that is no theme.
+    """
+    for each in (*THEMES, *(own_theme(name, table) for name, table in own.items())):
         app.register_theme(each)
     _set_first_theme(app, theme_name(theme, env, app.console.color_system))
     encoding = getattr(sys.__stdout__, "encoding", None)
@@ -144,9 +197,11 @@ _LOOKS: dict[tuple[str, bool, bool], Look] = {}
 
 
 def look_of(app: App[Any]) -> Look:
-    """Return how `app` paints now; for a foreign theme, with our dark or light palette."""
+    """Return how `app` paints now; a foreign theme paints with its own variables where it has ours."""
     key = (app.theme, *_ASCII.get(app, (False, True)))
     if key not in _LOOKS:
-        fallback = "ctxtui-dark" if app.current_theme.dark else "ctxtui-light"
-        _LOOKS[key] = Look(PALETTES.get(app.theme, PALETTES[fallback]), *key[1:])
+        theme = app.current_theme
+        base = DARK if theme.dark else LIGHT
+        own = {name: theme.variables.get(name, colour) for name, colour in base.items()}
+        _LOOKS[key] = Look(PALETTES.get(app.theme) or make_palette(app.theme, own), *key[1:])
     return _LOOKS[key]

@@ -35,9 +35,10 @@ def title(compactions: Sequence[Compaction], index: int) -> list[Span]:
     trigger = f" · {compaction.trigger}" if compaction.trigger else ""
     at = f" · {numbers.clock(datetime.fromtimestamp(compaction.at, UTC).astimezone())}" if compaction.at else ""
     index_text = f"{index + 1} of {len(compactions)} · " if len(compactions) > 1 else ""
+    place = f"held after call {compaction.number - 1:,}" if compaction.is_held else f"before call {compaction.number:,}"
     return [
         Span(f" {index_text}", "dim"),
-        Span(f"before call {compaction.number:,}", "ink bold"),
+        Span(place, "ink bold"),
         Span(f" · {format_sizes(compaction)}{trigger}{at}", "dim"),
     ]
 
@@ -122,11 +123,12 @@ def sentences(compaction: Compaction) -> Iterator[Spans]:
         if compaction.kept
         else ""
     )
+    verb = "will replace" if compaction.is_held else "replaced"
     yield [
         Span(" "),
         MARK["compaction"].span,
         Span(f" a summary of {numbers.tokens(compaction.summary_tokens)}"),
-        Span(f" replaced {numbers.many(compaction.replaced, 'block')}{kept_text}", "dim"),
+        Span(f" {verb} {numbers.many(compaction.replaced, 'block')}{kept_text}", "dim"),
     ]
     if compaction.sealed:
         warning = "the summary is encrypted: facts that count as lost may be in it"
@@ -138,6 +140,8 @@ def sentences(compaction: Compaction) -> Iterator[Spans]:
     ]
     yield [Span(" ✓ ", "ok"), Span("names "), Span(", ".join(counts) or "no facts to look for", "dim")]
     back = compaction.brought_back
+    if compaction.is_held:
+        return
     if not back:
         yield [Span(" · ", "dim"), Span("no file that the agent knew was read again", "dim")]
         return
@@ -233,20 +237,22 @@ def explain_bars(compaction: Compaction) -> dict[str, str]:
 
 TABLE: Final[Table[Fact]] = Table(
     (
-        Column("  what it said", 0, _words, "left", least=10),
+        Column("  fact", 0, _words, "left", least=10),
         Column(
-            "stood",
+            "times",
             6,
             lambda fact, _: Span(f"{fact.times:,}×", "dim"),
             from_width=70,
             sum=lambda fact: f"{fact.times:,} blocks of the context before had it.",
         ),
-        Column("came back", 22, _back, "left", gap=2, from_width=60),
+        Column("came back", 22, _back, "left", gap=2, from_width=60, wider=((100, 25),)),
         Column("tokens", 7, _tokens, sum=_sum_of_tokens),
         Column("cost since", 11, _cost, from_width=70, sum=_sum_of_cost),
     )
 )
 """One line for each fact."""
+HELD_TABLE: Final[Table[Fact]] = Table(TABLE.columns[:2])
+"""The same before the client has the summary: nothing can have come back."""
 
 
 def listed_counts(compaction: Compaction, shown: str) -> list[Span]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
@@ -187,4 +187,14 @@ def describe_sent_edits(scene: Scene) -> tuple[str, ...]:
         out.append(f"program {numbers.tokens(raw_tokens)} → sent {numbers.tokens(sent_tokens)}")
     out += [str(item) for item in record.get("done") or ()]
     out += [f"answered from the recording {record['played']}"] if record.get("played") else []
+    out += [COMPACTION_TEXTS[how]] if (how := record.get("compaction")) in COMPACTION_TEXTS else []
     return (*out, "you answered") if record.get("released") == "answer" else tuple(out)
+
+
+COMPACTION_TEXTS: Final = {
+    "release": "you released its summary",
+    "answer": "you edited its summary",
+    "refuse": "you refused its summary; the history stays",
+    "time is up": "its summary was released when its time was up",
+}
+"""Decisions on the held answer to a client's compaction."""

@@ -12,6 +12,7 @@ from ctxtui.analysis.content.compactions import (
     Compaction,
     find_compactions,
     improve_summary,
+    preview_compaction,
 )
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN, Session
@@ -24,7 +25,8 @@ SUMMARY = "The work so far: src/kept.py was changed. The tests must run under py
 
 
 def forgetful(summary: str = SUMMARY) -> Session:
-    """Three files, two wishes and a port before a compaction; one file and the port come back after it."""
+    """Three files, two wishes and a port before a compaction; one file and the port come back after it. Without a
+    `summary` it ends before."""
     story = Story()
     story.user("The tests must run under pytest with two workers. Never touch the generated migrations folder please.")
     story.call(
@@ -34,6 +36,8 @@ def forgetful(summary: str = SUMMARY) -> Session:
     )
     story.results(("a", "port = 58231\n" * 60), ("b", "ok"), ("c", "nothing here\n" * 30))
     story.call("We are going with sqlite instead of the plain files for the index.")
+    if not summary:
+        return story.session
     story.head, story.cached = ROOT, 0
     story.epoch = Epoch(2, EpochStart.COMPACTION, "1k → 0.1k")
     story.user(summary, "summary").user("go on")
@@ -133,3 +137,34 @@ def test_the_view_fits_every_width_and_says_the_figures_of_the_analysis() -> Non
     assert views.facts(one)[0].text == "src/lost.py"
     assert all(not fact.kept for fact in views.facts(one)) and all(fact.kept for fact in views.facts(one, views.KEPT))
     assert len(views.facts(one, views.ALL)) == len(one.facts)
+
+
+def test_a_held_summary_loses_what_it_will_lose() -> None:
+    """The law: before the client has it, the same facts are kept and lost as in the recording after it."""
+    for summary in (SUMMARY, "Nothing.", "src/lost.py, src/gone.py, the index is sqlite, port 58231"):
+        recorded, (one,) = found(forgetful(summary)), found(forgetful(summary))
+        held = preview_compaction(book_of(forgetful("")), MAIN, summary)
+        assert held is not None and held.is_held and recorded
+        assert [(fact.kind, fact.text, fact.kept, fact.times) for fact in held.facts if fact.kind != LITERAL] == [
+            (fact.kind, fact.text, fact.kept, fact.times) for fact in one.facts if fact.kind != LITERAL
+        ]
+        lost = [{fact.text for fact in each.facts_of(LITERAL)} for each in (held, one)]
+        assert lost[0] == lost[1] and held.literals == one.literals
+        assert (held.number, held.replaced) == (one.number, one.replaced)
+        parts = sum(held.after.categories.values()) + (held.after.not_recorded or 0)
+        assert held.after.context_tokens == parts and held.summary_tokens > 0
+        assert plain(views.title([held], 0)).startswith(" held after call 2")
+
+
+def test_what_a_summary_leaves_out_can_be_added_before_the_client_has_it() -> None:
+    session = forgetful("")
+    held = preview_compaction(book_of(session), MAIN, "Nothing.")
+    assert held is not None
+    better = improve_summary(session.tree, held, "Nothing.")
+    again = preview_compaction(book_of(session), MAIN, better)
+    assert again is not None and better.startswith("Nothing.")
+    assert again.count_lost(FILE) == again.count_lost(DECISION) == 0 < held.count_lost(FILE)
+
+
+def test_a_session_without_a_call_has_nothing_to_lose() -> None:
+    assert preview_compaction(book_of(Session()), MAIN, "Nothing.") is None

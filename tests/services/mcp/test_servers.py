@@ -140,13 +140,13 @@ async def test_images_are_passed_on_to_a_model_that_sees(tmp_path: Path) -> None
         "a picture:",
         f"[image 1: image/png, 3 x 2, {len(png(3))} bytes]",
         "and no picture:",
-        "[image, 4 bytes: not passed on to the model: no image that models read]",
+        "[image, 4 bytes: not passed on to the model: not an image format that models read]",
     ]
     wide = await pool.run(call("picture", wide=8001))
     assert not wide.images and "8001 x 2 pixels: at most 8,000 are taken" in wide.text
     pool.sees = False
     blind = await pool.run(call("picture"))
-    assert not blind.images and "whether this model sees is not known (the setting mcp_images)" in blind.text
+    assert not blind.images and "whether this model reads images is not known (setting mcp_images)" in blind.text
     await pool.close()
 
 
@@ -273,7 +273,7 @@ async def test_a_server_that_wants_a_sign_in_says_what_to_do(tmp_path: Path, kin
         pool = pool_of(tmp_path, parse_server("small", {"type": kind, "url": f"{url}/mcp"}))
         await pool.start()
         (one,) = pool.failed
-        assert "it wants a sign-in (401), and OAuth is not spoken" in one.error and "mcp-remote" in one.error
+        assert "it requires sign-in (401); OAuth is not supported" in one.error and "mcp-remote" in one.error
         assert f"{url}/mcp" in one.error
         await pool.close()
 
@@ -306,7 +306,7 @@ def test_what_is_spelled_wrongly_is_named() -> None:
     for table, why in (
         ({}, "it needs a command or a url"),
         ({"command": "a", "url": "b"}, "it needs a command or a url"),
-        ({"type": "ws", "url": "b"}, "type ws is not spoken"),
+        ({"type": "ws", "url": "b"}, "type ws is not supported"),
         ({"type": "sse", "command": "b"}, "type sse needs a url"),
         ({"command": "a", "args": "b"}, "args must be a list of texts"),
         ({"command": "a", "timeout": 0}, "timeout must be a number of seconds"),

@@ -12,6 +12,7 @@ import pytest
 from ctxtui.core.call import paid_id
 from ctxtui.core.errors import NotFound, Several
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings.databases.address import address_of, file_of, split_address
 from ctxtui.services.recordings.databases.sessions import find_session, list_sessions
 from ctxtui.services.recordings.folder_scan import expand_names, find_in_folder
@@ -64,6 +65,8 @@ def test_a_database_without_a_choice_is_its_newest_session_with_the_others_behin
     named = locate(str(path), path.parent, Settings())
     assert (named.path, named.others) == (address_of(path, "ses_9"), (address_of(path, "ses_1"),))
     assert find_in_folder(path) == find_in_folder(path.parent) == [named.path, *named.others]
+    listed = SessionLibrary(Settings(), path.parent).in_folder(path)
+    assert [summary.path for summary in listed] == [str(named.path), *map(str, named.others)]
     assert expand_names([str(path)]) == [str(address_of(path, "ses_1")), str(address_of(path, "ses_9"))]
 
 
@@ -136,6 +139,32 @@ def test_a_database_that_lacks_columns_is_listed_all_the_same(tmp_path: Path) ->
     tables: dict[str, list[dict[str, Any]]] = {"session": [{"id": "a"}], "message": [{"x": 1}], "part": [{"x": 1}]}
     assert [one.id for one in list_sessions(database(tmp_path / "o.db", tables))][:1] in (["a"], [""])
     assert list_sessions(database(tmp_path / "other.db", {"session": [{"x": 1}]})) == []
+
+
+def test_a_fork_of_opencode_has_the_paid_ids_of_its_origin_and_its_own(tmp_path: Path) -> None:
+    def talk(session: str, *extra: int) -> None:
+        for number in (1, 2, *extra):
+            tokens = {"input": 100 * number, "output": 5, "reasoning": 0, "cache": {"read": 10, "write": 0}}
+            time = {"created": 1_000 * number, "completed": 1_000 * number + 900}
+            said = {"modelID": "claude-sonnet-4-6", "providerID": "anthropic", "tokens": tokens, "finish": "stop"}
+            for role, data in (("user", {"time": time}), ("assistant", {**said, "time": time})):
+                id_ = f"msg_{session}_{number}_{role}"
+                row = {"id": id_, "session_id": session, "time_created": 1_000 * number}
+                tables["message"].append({**row, "data": {"role": role, **data}})
+                part = {"id": f"prt_{id_}", "message_id": id_, "session_id": session, "time_created": 1_000 * number}
+                tables["part"].append({**part, "data": {"type": "text", "text": f"{role} {number}"}})
+
+    tables: dict[str, list[dict[str, Any]]] = {"session": [], "message": [], "part": []}
+    for session, extra in (("ses_p", ()), ("ses_f", (3,)), ("ses_g", (4,))):
+        tables["session"].append({"id": session, "parent_id": None, "directory": "/w", "title": session})
+        talk(session, *extra)
+    path = database(tmp_path / "opencode.db", tables)
+    paid = {
+        session: [paid_id(call) for call in load(address_of(path, session)).session.calls.values()]
+        for session in ("ses_p", "ses_f", "ses_g")
+    }
+    assert paid["ses_p"] == paid["ses_f"][:2] == paid["ses_g"][:2]
+    assert len(set().union(*paid.values())) == 4
 
 
 # OpenCode 2

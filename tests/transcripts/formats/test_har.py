@@ -57,6 +57,19 @@ def test_the_beta_features_of_a_request_are_those_of_its_header() -> None:
     assert call.extra["betas"] == ["one-2026-01-01"]
 
 
+def test_two_system_prompts_are_two_conversations_whatever_their_messages_say() -> None:
+    pairs = []
+    for number in range(6):
+        url, request, status, answer = cases.anthropic()
+        system = ("Judge it.", "Translate it.")[number % 2]
+        pairs.append((url, {**request, "system": system}, status, {**answer, "id": f"msg_{number}"}))
+    lines = [as_bytes({"request": request, "response": answer}) for _, request, _, answer in pairs]
+    for data, name in ((as_bytes(har(pairs)), NAME), (b"\n".join(lines), "a.jsonl")):
+        session = read(data, name)
+        assert [len(order) for order in session.order.values()] == [3, 3]
+        assert [thread.parent for thread in session.threads.values()] == ["", ""]
+
+
 @pytest.mark.parametrize("path", corpus_params("har"))
 def test_corpus(path: Path) -> None:
     data = path.read_bytes()

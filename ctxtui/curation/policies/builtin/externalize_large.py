@@ -156,7 +156,7 @@ def _tails(text: str, start: int, stop: int, name: str, rest: int) -> Iterator[d
 
 POLICY = Policy(
     NAME,
-    "put large content outside under a name",
+    "keep large content outside, under a name",
     propose,
     {"code": 400, "size": 8_000, "rest": 0, "reasoning": 150, "error": 100, "keep_last": 0},
     {

@@ -100,9 +100,9 @@ def collect_answers(loaded: Loaded, thread: str, number: int) -> RecordedAnswers
     """
     if loaded.source != NAME or loaded.path is None:
         raise BadConfig(
-            f"{loaded.name} was not recorded through ctxtui: its answers are not on record as they went",
+            f"{loaded.name} was not recorded by ctxtui exec: its exact answers are not known",
             place="--fork",
-            way_out="`ctxtui offline --play` gives the words of any recording's answers",
+            way_out="`ctxtui offline --play` replays the answers of any recording",
         )
     session = loaded.session
     calls = session.thread_calls(thread)
@@ -113,7 +113,8 @@ def collect_answers(loaded: Loaded, thread: str, number: int) -> RecordedAnswers
     numbers = {call.id: n for n, call in enumerate(calls[:number], 1) if BY_TRANSCRIPT not in call.extra}
     if not numbers:
         raise BadConfig(
-            f"the calls up to {number} of {loaded.name} went by without ctxtui: only the client's transcript has them",
+            f"the calls up to {number} of {loaded.name} were not recorded by ctxtui exec: "
+            "only the client's transcript has them",
             place="--fork",
             way_out="fork from a later call",
         )

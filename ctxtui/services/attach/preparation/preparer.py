@@ -97,12 +97,12 @@ class Preparer:
         exchange = Exchange(request.body, url=request.url, started=request.at)
         decoded = decode(exchange)
         if decoded is None:
-            return PreparedRequest(why="it puts nothing before a model")
+            return PreparedRequest(why="no model reads it")
         recording = self._open_recording(request)
         if decoded.params.get("previous_response_id") or decoded.params.get("conversation"):
             previous = recording.session.calls.get(str(decoded.params.get("previous_response_id")))
             if previous is None:
-                return PreparedRequest(why="it goes on from what the provider keeps, which is not on record")
+                return PreparedRequest(why="it continues content stored by the provider, which is not recorded")
             previous_items = recording.session.tree.items(previous.response_head)
             decoded = with_server_items(decoded, [item for item in previous_items if item.place.section == "messages"])
         leaving = _DecodedRequest(request, decoded, recording.session.tree.extend(ROOT, decoded.items))
@@ -142,7 +142,7 @@ class Preparer:
         try:
             recording.edits.save()
         except CtxtuiError as error:
-            trouble = f"edits could not be kept: {error.message}"
+            trouble = f"edits could not be stored: {error.message}"
         return tuple(filter(None, done)), trouble
 
     def _run_policies(
@@ -196,7 +196,7 @@ def miss_reason(forecast: NextCallForecast, calls: Sequence[Call]) -> str:
     last = calls[-1].usage
     if last is None or not (last.cache_read or last.cache_write or forecast.cause) or forecast.read * 2 > last.input:
         return ""
-    return forecast.cause or "what the last call left is not read"
+    return forecast.cause or "the last call's cache is not read"
 
 
 def _as_call(exchange: Exchange, decoded: Decoded, head: int, thread: str) -> Call:

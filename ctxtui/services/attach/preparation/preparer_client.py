@@ -108,7 +108,7 @@ class PreparerClient:
             why = f"it took longer than {MAX_PREPARE_SECONDS:g} s"
         except (ChildGone, CtxtuiError) as error:
             why = str(error)
-        return PreparedRequest(why=why, trouble=f"a request was not foretold, nor put under policies: {why}")
+        return PreparedRequest(why=why, trouble=f"a request was sent without forecast and policies: {why}")
 
     def close(self) -> None:
         self._child.close()

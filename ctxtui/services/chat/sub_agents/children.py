@@ -84,7 +84,7 @@ class Children:
     async def _make_run(self, task: ChildTask) -> ChildRun:
         host = self._host
         if host.runner is None or host.chat_model is None or host.tools is None:
-            raise CtxtuiError("the chat has not begun")
+            raise CtxtuiError("the chat has not started")
         if not task.prompt.strip():
             raise CtxtuiError("the agent's task is empty", place=AGENT)
         chat_model = host.chat_model
@@ -141,8 +141,8 @@ class NoAgents:
 
     async def start(self, task: ChildTask) -> ChildResult:
         """Raise `CtxtuiError`."""
-        raise CtxtuiError("a sub-agent starts no agents of its own", place=AGENT)
+        raise CtxtuiError("a sub-agent cannot start agents", place=AGENT)
 
     async def start_all(self, tasks: Sequence[ChildTask], *, after_first: bool = False) -> list[ChildResult]:
         """Raise `CtxtuiError`."""
-        raise CtxtuiError("a sub-agent starts no agents of its own", place=AGENT)
+        raise CtxtuiError("a sub-agent cannot start agents", place=AGENT)

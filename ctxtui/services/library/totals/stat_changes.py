@@ -50,7 +50,7 @@ def parse_change(text: str) -> Change:
     try:
         when = datetime.fromisoformat(words)
     except ValueError:
-        raise CtxtuiError(f"{words!r} is no change", way_out=WORDS) from None
+        raise CtxtuiError(f"{words!r} is not a change", way_out=WORDS) from None
     return Change(words, "", "", (when if when.tzinfo else when.astimezone()).timestamp())
 
 

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec.structs import replace
 
 from ctxtui.core.block import Item
-from ctxtui.core.call import COUNTED, Call, Fidelity, Skeleton
+from ctxtui.core.call import COMPACTS, COUNTED, Call, Fidelity, Skeleton
 from ctxtui.core.canonical import Json, dumps
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import MAIN, Event, Happened, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit.conversations import ClientThread, Conversation, Conversations
 from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str
+from ctxtui.transcripts.kit.http_exchange.compaction import compaction_of
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import (
     COUNTS,
@@ -204,6 +205,8 @@ def _base_call(exchange: Exchange) -> Call:
 def _call(base: Call, decoded: Decoded, tail_only: bool) -> Call:
     response = decoded.response
     extra: dict[str, Json] = {**response.extra, **base.extra}
+    if (compaction := compaction_of(decoded.items)) is not None:
+        extra[COMPACTS] = compaction.client
     if decoded.params and decoded.dialect not in DIALECTS and decoded.skeleton is None:
         extra["params"] = decoded.params
     if tail_only:

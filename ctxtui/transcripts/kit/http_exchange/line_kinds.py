@@ -19,6 +19,7 @@ LINE_MEMBERS: Final[dict[str, frozenset[str]]] = {
         ("x", "at", "body", "applied", "asleep", "refused", "by", "released", "done", "trouble", "pinged", "played")
     ),
     "held": frozenset(("x", "at", "until")),
+    "passed_on": frozenset(("x", "at", "compaction", "pinned", "refused")),
     "answered": frozenset(("x", "at", "status", "headers")),
     "data": frozenset(("x", "at", "base64")),
     "frame": frozenset(("x", "at", "by")),

@@ -8,6 +8,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT
 from ctxtui.services.external_editor import NoPager, show_in_pager
+from ctxtui.services.own_command import Target
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
@@ -149,6 +150,20 @@ class BlocksController(Controller):
         if len(text.encode("utf-8", "replace")) > MAX_CLIPBOARD_BYTES:
             message.append(Span("; many terminals copy only 74 kB: `o` opens the pager", "warn"))
         self.say(message)
+
+    def target(self) -> Target:
+        """Return what the user's own commands run on: the place shown, and the text of the block under the cursor."""
+        state, pane = self.state, self._pane
+        variables = {
+            "CTXTUI_SESSION": str(state.loaded.path or state.loaded.name) if state.loaded is not None else "",
+            "CTXTUI_THREAD": state.thread,
+            "CTXTUI_CALL": str(state.index + 1) if state.count else "",
+        }
+        rows, node = pane.data, pane.node
+        if rows is not None and rows.scene is not None and node:
+            entry = rows.scene.session.tree[node]
+            variables |= {"CTXTUI_BLOCK": entry.block.digest, "CTXTUI_CATEGORY": CATEGORIES[entry.category]}
+        return Target(variables, self._text())
 
     def pager(self) -> None:
         """Show the block in the pager."""

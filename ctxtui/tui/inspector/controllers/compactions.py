@@ -136,7 +136,7 @@ class CompactionsController(EditController):
                 self.prompt.cancel()
                 self._continue_with(compaction, staged)
 
-        self.prompt.ask(Question(lead, answered, keys=("enter", "R", *_SCROLL), esc="leave it staged", stays=True))
+        self.prompt.ask(Question(lead, answered, keys=("enter", "R", *_SCROLL), esc="keep it staged", stays=True))
 
     def _continue_with(self, compaction: Compaction, staged: Sequence[Edit]) -> None:
         overlay, staging = self.edits.overlay, self.panels.staging

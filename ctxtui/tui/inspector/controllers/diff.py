@@ -117,7 +117,7 @@ class DiffMarked(Command):
 
 
 class DiffBefore(DiffMarked):
-    """Show what this call's context has that the previous call's had not, and what it lost."""
+    """Compare this call's context with the previous call's: blocks that entered, left or changed."""
 
     name, keys, label, short_label = "diff with the call before", ("P",), "diff", "diff"
     run = Act(DiffController, DiffController.diff_before)

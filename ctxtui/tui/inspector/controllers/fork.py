@@ -211,7 +211,7 @@ class ForkController(EditController):
             else:
                 self.access.deliver(lambda: self._report_handover(handover))
 
-        self.access.work(run, "going on")
+        self.access.work(run, "continuing")
 
     def _report_handover(self, handover: Handover) -> None:
         """Copy the command, log it, and show it with what was left out."""
@@ -239,7 +239,7 @@ class ForkController(EditController):
         if self.state.index < self.state.count - 1:
             self._talk_from(self.state.index + 1)
         elif loaded.path is None and loaded.session.about.client == CHAT:
-            self.access.work(lambda: self._talk_at_end(loaded.name), "whose it is")
+            self.access.work(lambda: self._talk_at_end(loaded.name), "finding the host")
         else:
             self._talk_from(0)
 
@@ -275,7 +275,7 @@ def _keys(*keys: tuple[str, str]) -> list[Span]:
 
 
 class TalkHere(Command):
-    """Continue from the call shown in a chat with the context that the model had there. The recording is not changed; a
+    """Start a chat from the call shown, with the context that the model had there. The recording is not changed; a
     chat of ctxtui continues itself if its end is shown and no other process hosts it. With applied edits you are
     asked where to continue: here, in the tool that recorded it, in Claude Code, in Codex (translated if they did not
     record it; the command is copied and kept in the edit log), with curl, or from a file.

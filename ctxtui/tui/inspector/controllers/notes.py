@@ -304,7 +304,8 @@ class BookmarkCall(_NoteCommand):
 class WriteNote(_NoteCommand):
     """Write a note on the block under the cursor; an empty text deletes it."""
 
-    name, needs = "jot a note on block", frozenset({BLOCK})
+    name, needs = "write a note on block", frozenset({BLOCK})
+    synonyms = ("jot a note on block",)
     run = Act(NotesController, NotesController.write_note)
     key_unless = frozenset({QUESTION})
 
@@ -312,7 +313,8 @@ class WriteNote(_NoteCommand):
 class WriteOnCall(_NoteCommand):
     """Write a note on the call shown."""
 
-    name = "jot a note on call"
+    name = "write a note on call"
+    synonyms = ("jot a note on call",)
     run = Act(NotesController, NotesController.write_on_call)
     key_unless = frozenset({QUESTION})
 

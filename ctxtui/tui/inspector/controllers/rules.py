@@ -41,7 +41,7 @@ class RulesController(Controller):
         pane.reopen()
         count = f"{len(below):,} block{'' if len(below) == 1 else 's'}"
         number = rows.scene.number
-        label = f"answer of call {number:,}" if rule.kind == "answer" else "new since then, read by the next call"
+        label = f"answer of call {number:,}" if rule.kind == "answer" else "new blocks, read by the next call"
         self.say([Span(f"{label}: {count} {'opened' if folded else 'folded'}", "dim")])
 
     def _say_breakage(self) -> None:
@@ -69,11 +69,11 @@ class RulesController(Controller):
         matches = (n for n, call in enumerate(scene.calls) if tree.holds(call.sent_head, rule.before))
         index = next(matches, None)
         if index is None:
-            self.say([Span("No call has read what follows yet.", "dim")])
+            self.say([Span("No call has read the next blocks yet.", "dim")])
             return
         if index != self.state.index:
             self.state.go(index)
-        self.say([Span(f"call {index + 1:,} is the first one after it"), *_charged(scene.calls[index])])
+        self.say([Span(f"call {index + 1:,} is the first call after it"), *_charged(scene.calls[index])])
 
 
 def _charged(call: Call) -> Spans:

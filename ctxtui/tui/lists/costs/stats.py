@@ -47,21 +47,21 @@ class NextGrouping(Command):
     quotas that providers reported, the worst misses, and changes found in sessions: Enter compares before and after.
     """
 
-    name, keys, label, group = "rows by something else", ("tab",), "by another", "lists"
+    name, keys, label, group = "next grouping", ("tab",), "group by", "lists"
     run = Act(lambda: StatsScreen, lambda screen: screen.next_view(1))
 
 
 class PreviousGrouping(Command):
     """Go back to the previous grouping."""
 
-    name, keys, group = "rows by the one before", ("shift+tab",), "lists"
+    name, keys, group = "previous grouping", ("shift+tab",), "lists"
     run = Act(lambda: StatsScreen, lambda screen: screen.next_view(-1))
 
 
 class NextAge(Command):
     """Count only calls of the last day, 7 days, 30 days or 90 days, or all again."""
 
-    name, keys, label, group = "calls since", ("w",), "since", "lists"
+    name, keys, label, group = "calls of a period", ("w",), "since", "lists"
     run = Act(lambda: StatsScreen, lambda screen: screen.next_age())
 
 

@@ -18,9 +18,9 @@ from ctxtui.views.text.table import Table
 
 
 class EveryTool(Command):
-    """List built-in tools and those without an MCP server, too, or only tools of MCP servers."""
+    """List all tools, or only tools of MCP servers."""
 
-    name, keys, label, group = "tools of MCP servers, or all tools", ("tab",), "all tools", "lists"
+    name, keys, label, group = "only MCP tools, or all tools", ("tab",), "all tools", "lists"
     run = Act(lambda: LedgerScreen, lambda screen: screen.toggle_all())
 
 

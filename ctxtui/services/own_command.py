@@ -1,0 +1,66 @@
+"""Run a command of the user (``[commands.NAME]``) on what a screen shows.
+
+The program is run by the shell. It reads the block's text on standard input and finds the place in variables
+(`VARIABLES`), so that no name or text of a recording becomes part of the command line.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.config.own_commands import OwnCommand
+
+VARIABLES: Final = {
+    "CTXTUI_SESSION": "the recording's path, or the stored session's id",
+    "CTXTUI_THREAD": "the thread's id",
+    "CTXTUI_CALL": "the call's number in its thread, from 1",
+    "CTXTUI_BLOCK": "the block's digest, as `ctxtui show --json` gives it",
+    "CTXTUI_CATEGORY": "the block's category: `tool_result`, `user`, ...",
+}
+"""Variables of a command's environment, and their meaning; a variable without a value on this screen is empty."""
+MESSAGE_SECONDS: Final = 60
+"""A command whose output is a message is stopped after these: it runs beside the screen and nothing shows it."""
+
+
+class Target(Struct, frozen=True):
+    """What a command is run on: values of `VARIABLES`, and the block's text ("" without a block)."""
+
+    variables: Mapping[str, str] = {}
+    text: str = ""
+
+
+class CommandFailed(CtxtuiError):
+    """The user's own command could not be started, or was stopped."""
+
+
+def run_command(command: OwnCommand, target: Target, env: Mapping[str, str] | None = None) -> tuple[int, str]:
+    """Run `command` and wait; return its exit code and what it printed ("" with the output ``terminal``).
+
+    Raises `CommandFailed`.
+    """
+    env = {**(os.environ if env is None else env), **dict.fromkeys(VARIABLES, ""), **target.variables}
+    shown = command.output == "terminal"
+    try:
+        done = subprocess.run(
+            command.run,
+            shell=True,
+            env=env,
+            input=None if shown else target.text.encode("utf-8", "backslashreplace"),
+            stdout=None if shown else subprocess.PIPE,
+            stderr=None if shown else subprocess.STDOUT,
+            timeout=MESSAGE_SECONDS if command.output == "message" else None,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise CommandFailed(
+            f"{command.name} was stopped after {MESSAGE_SECONDS} s", way_out='give it output = "terminal" or "pager"'
+        ) from None
+    except OSError as error:
+        raise CommandFailed(f"{command.name} cannot be started: {error.strerror}") from error
+    return done.returncode, (done.stdout or b"").decode("utf-8", "replace")

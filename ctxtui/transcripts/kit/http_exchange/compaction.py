@@ -1,0 +1,202 @@
+"""Recognize requests with which a client compacts its history; read and rewrite the summary in their answers.
+
+Only what a capture of the client shows is recognized: Claude Code's prompt, Codex's prompt, its ``compaction_trigger``
+and its ``responses/compact`` (facts §13).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from ctxtui.core import canonical
+from ctxtui.core.block import Item
+from ctxtui.core.block_content import read
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_list, as_str
+from ctxtui.transcripts.kit.http_exchange.decode import decode_response
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body
+from ctxtui.wire import sse
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
+
+_CLAUDE_CODE: Final = re.compile(
+    r"\s*(?:CRITICAL: Respond with TEXT ONLY\b.{0,900}?)?Your task is to create a detailed summary of ", re.DOTALL
+)
+_CODEX: Final = "You are performing a CONTEXT CHECKPOINT COMPACTION."
+_SUMMARY: Final = re.compile(r"<summary>\n?(.*?)\n?</summary>", re.DOTALL)
+"""The part of Claude Code's answer that becomes the summary; the rest is its analysis, which is dropped."""
+
+
+_TEXT_KINDS: Final = ("text", "input_text", "output_text")
+_COMPACT_PATH: Final = "/responses/compact"
+
+
+class CompactionRequest(Struct, frozen=True):
+    """A request to compact a conversation: the `client`, and whether only the provider can read its summary."""
+
+    client: str
+    sealed: bool = False
+
+
+_SIGNS: Final = (b"detailed summary of ", b"CONTEXT CHECKPOINT COMPACTION", b"compaction_trigger")
+"""Bytes of which every recognized body has one, so that no other body is parsed for this."""
+
+
+def may_compact(path: str, body: bytes) -> bool:
+    """Whether `recognize_compaction` must look at this request; False for nearly all others."""
+    return path.rstrip("/").endswith(_COMPACT_PATH) or any(sign in body for sign in _SIGNS)
+
+
+def recognize_compaction(path: str, body: Json) -> CompactionRequest | None:
+    """The compaction that this request is; None for every other request."""
+    request = as_dict(body)
+    if path.rstrip("/").endswith(_COMPACT_PATH):
+        return CompactionRequest("codex", sealed=True)
+    turns = as_list(request.get("messages")) or as_list(request.get("input"))
+    last = as_dict(turns[-1]) if turns else {}
+    return _recognize(as_str(last.get("type")), _last_text(last))
+
+
+def compaction_of(items: Sequence[Item]) -> CompactionRequest | None:
+    """The same for the items of a decoded request."""
+    last = items[-1] if items else None
+    if last is None:
+        return None
+    is_text = last.block.kind in _TEXT_KINDS and last.place.role == "user"
+    return _recognize(last.block.kind, read(last.block).text if is_text else "")
+
+
+def _recognize(kind: str, text: str) -> CompactionRequest | None:
+    if kind == "compaction_trigger":
+        return CompactionRequest("codex", sealed=True)
+    if text.startswith(_CODEX):
+        return CompactionRequest("codex")
+    return CompactionRequest("claude code") if _CLAUDE_CODE.match(text) else None
+
+
+def _last_text(message: dict[str, Json]) -> str:
+    """The last text of a user's message; "" for another message, or if it ends with something else."""
+    content = message.get("content")
+    if message.get("role") != "user":
+        return ""
+    if isinstance(content, list):
+        part = as_dict(content[-1]) if content else {}
+        return as_str(part.get("text")) if part.get("type") in ("text", "input_text") else ""
+    return as_str(content)
+
+
+def read_summary(dialect: str, answer: bytes) -> str:
+    """The text of a provider's complete, unpacked answer; "" if it has none that can be read."""
+    response = decode_response(dialect, Exchange(b"", answer, status=200))
+    if response.error or not response.complete:
+        return ""
+    return "".join(read(item.block).text for item in response.items if item.block.kind in _TEXT_KINDS)
+
+
+def summary_part(text: str) -> str:
+    """The part of an answer's text that becomes the summary: the inside of ``<summary>``, if there is one."""
+    match = _SUMMARY.search(text)
+    return match[1] if match else text
+
+
+def replace_summary(dialect: str, answer: bytes, summary: str) -> bytes:
+    """The answer with another summary, and everything else as the provider sent it.
+
+    Raises `CtxtuiError` if it has not exactly one text.
+    """
+    old_text = read_summary(dialect, answer)
+    match = _SUMMARY.search(old_text)
+    text = f"{old_text[: match.start(1)]}{summary}{old_text[match.end(1) :]}" if match else summary
+    places: set[Json] = set()
+    if dialect not in _REWRITE_PIECE:
+        rewritten = b""
+    elif sse.is_stream(answer[:512].decode("utf-8", "replace")):
+        rewritten = b"".join(_rewrite_events(dialect, sse.parse_stream(answer), text, places))
+    else:
+        rewritten = canonical.dumps(_rewrite_whole(dialect, as_dict(parse_body(answer)), text, places))
+    if len(places) != 1:
+        raise CtxtuiError(
+            f"the answer has {len(places)} texts, so the summary cannot be replaced", way_out="release or refuse it"
+        )
+    return rewritten
+
+
+def _rewrite_events(dialect: str, events: Sequence[sse.ServerEvent], text: str, places: set[Json]) -> Iterator[bytes]:
+    """The events with `text` in the first piece of the answer's text, and without the other pieces."""
+    for event in events:
+        value = event.value()
+        if isinstance(value, dict):
+            changed = _REWRITE_PIECE[dialect](value, "" if places else text, places, text)
+            if changed is None:
+                continue
+            if changed != value:
+                event = event._replace(data=canonical.dump_text(changed))
+        lines = [f"event: {event.name}"] if event.name else []
+        lines += [f"id: {event.id}"] if event.id else []
+        lines += [f"data: {line}" for line in event.data.split("\n")]
+        yield "\n".join([*lines, "", ""]).encode()
+
+
+def _message_piece(event: dict[str, Json], text: str, places: set[Json], whole: str) -> dict[str, Json] | None:
+    delta = as_dict(event.get("delta"))
+    if event.get("type") != "content_block_delta" or delta.get("type") != "text_delta":
+        return event
+    places.add(event.get("index"))
+    return {**event, "delta": {**delta, "text": text}} if text else None
+
+
+def _completion_piece(event: dict[str, Json], text: str, places: set[Json], whole: str) -> dict[str, Json] | None:
+    choices = as_dicts(event.get("choices"))
+    if not any(as_dict(choice.get("delta")).get("content") for choice in choices):
+        return event
+    places.update(choice.get("index") for choice in choices)
+    own = [{**choice, "delta": {**as_dict(choice.get("delta")), "content": text}} for choice in choices]
+    return {**event, "choices": own}
+
+
+def _response_piece(event: dict[str, Json], text: str, places: set[Json], whole: str) -> dict[str, Json] | None:
+    if event.get("type") == "response.output_text.delta":
+        places.add((event.get("output_index"), event.get("content_index")))
+        return {**event, "delta": text} if text else None
+    if event.get("type") == "response.output_text.done":
+        return {**event, "text": whole}
+    return as_dict(_with_output_text(event, whole))
+
+
+def _with_output_text(value: Json, text: str) -> Json:
+    """`value` with `text` in every finished text of an answer in it."""
+    if isinstance(value, list):
+        return [_with_output_text(item, text) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("type") == "output_text":
+        return {**value, "text": text} if value.get("text") else value
+    inner = ("response", "output", "item", "content", "part")
+    return {key: _with_output_text(item, text) if key in inner else item for key, item in value.items()}
+
+
+_REWRITE_PIECE: Final[dict[str, Callable[[dict[str, Json], str, set[Json], str], dict[str, Json] | None]]] = {
+    ANTHROPIC: _message_piece,
+    CHAT: _completion_piece,
+    RESPONSES: _response_piece,
+}
+
+
+def _rewrite_whole(dialect: str, body: dict[str, Json], text: str, places: set[Json]) -> dict[str, Json]:
+    """An answer that is no stream, with `text` as its text."""
+    if dialect == CHAT:
+        choices = as_dicts(body.get("choices"))
+        places.update(choice.get("index") for choice in choices)
+        own = [{**choice, "message": {**as_dict(choice.get("message")), "content": text}} for choice in choices]
+        return {**body, "choices": own}
+    if dialect == RESPONSES:
+        parts = [part for item in as_dicts(body.get("output")) for part in as_dicts(item.get("content"))]
+        places.update(n for n, part in enumerate(parts) if part.get("type") == "output_text" and part.get("text"))
+        return as_dict(_with_output_text(body, text))
+    parts = as_dicts(body.get("content"))
+    places.update(n for n, part in enumerate(parts) if part.get("type") == "text")
+    return {**body, "content": [{**part, "text": text} if part.get("type") == "text" else part for part in parts]}

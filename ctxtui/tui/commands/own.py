@@ -1,0 +1,112 @@
+"""The user's own keys for commands, and the user's own commands as `Command` classes."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Final
+
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys
+
+from ctxtui.core.errors import BadConfig
+from ctxtui.services.config.own_commands import OwnCommand
+from ctxtui.tui.commands.command import Command, command_id
+
+Screens = Mapping[str, Sequence[type[Command]]]
+
+_NAMES: Final = frozenset(each.value for each in Keys)
+
+
+def assign_keys(own: Mapping[str, Sequence[str]], screens: Screens) -> dict[str, str]:
+    """Give commands the keys of `own`, by command id, and return Textual's keymap for it.
+
+    `screens` are all commands by screen. Changes the command classes, so that help, palette and key line show these
+    keys: to be called once, before the first screen. A key that another command of the same screen had is taken from
+    it. Raises `BadConfig` for a command that does not exist.
+    """
+    by_id: dict[str, list[type[Command]]] = {}
+    for command in dict.fromkeys(each for members in screens.values() for each in members):
+        by_id.setdefault(command_id(command), []).append(command)
+    changed: dict[str, type[Command]] = {}
+    for name, keys in own.items():
+        wanted = name.lower()
+        if wanted not in by_id:
+            near = get_close_matches(wanted, by_id, n=1)
+            raise BadConfig(
+                f"there is no command {name!r}",
+                place=f"keys.{name}",
+                way_out=f"did you mean {near[0]!r}?" if near else "docs/keys.md lists them",
+            )
+        names = tuple(_key_name(key, f"keys.{name}") for key in keys)
+        for command in by_id[wanted]:
+            for other in _neighbours(command, screens):
+                if set(other.keys) & {*names, *command.keys}:
+                    # Textual forgets all bindings of a key that one command leaves.
+                    changed[command_id(other)] = other
+                other.keys = tuple(key for key in other.keys if key not in names)
+            changed[wanted] = command
+            _set_keys(command, names, by_id)
+    return {name: ",".join(command.keys) for name, command in changed.items() if command.keys}
+
+
+def _neighbours(command: type[Command], screens: Screens) -> Iterator[type[Command]]:
+    """Yield the other commands of the screens that have `command`."""
+    yield from (
+        other
+        for members in screens.values()
+        if command in members
+        for other in members
+        if command_id(other) != command_id(command)
+    )
+
+
+def _set_keys(command: type[Command], keys: tuple[str, ...], by_id: Mapping[str, Sequence[type[Command]]]) -> None:
+    command.keys = keys
+    command.shown, command.part_commands = "", ()
+    for other in (each for members in by_id.values() for each in members):
+        # A line of the help that names the keys of several commands would show the old ones.
+        if other is command or command.__name__ in other.help_partners:
+            other.help_partners, other.help_row = (), ("", "")
+
+
+def _key_name(key: str, place: str) -> str:
+    """Return Textual's name of a key that is written as one character, as ``^x``, or by its name."""
+    key = key.strip()
+    if len(key) == 2 and key.startswith("^"):
+        key = f"ctrl+{key[1].lower()}"
+    if len(key) == 1 and not key.isalnum():
+        # Textual names a sign by its name in Unicode.
+        key = unicodedata.name(key, key).lower().replace("-", "_").replace(" ", "_")
+        return KEY_NAME_REPLACEMENTS.get(key, key)
+    if len(key) != 1 and key not in _NAMES:
+        raise BadConfig(f"there is no key {key!r}", place=place, way_out='write "D", "^d", "f5" or "space"')
+    return key
+
+
+def make_commands(own: Iterable[OwnCommand], screens: Screens) -> Iterator[type[Command]]:
+    """Yield a command for every command of the user, for palette, help and its key.
+
+    Raises `BadConfig` if a session or Home uses its key: a screen's key comes before one of the app.
+    """
+    for one in own:
+        place = f"commands.{one.name}"
+        keys = (_key_name(one.key, place),) if one.key else ()
+        for command in (each for members in screens.values() for each in members):
+            if set(command.keys) & set(keys):
+                raise BadConfig(
+                    f"the key {one.key!r} is used by {command_id(command)!r}",
+                    place=place,
+                    way_out="`ctxtui help keys --free` lists free keys; [keys] gives that command another one",
+                )
+        yield type(
+            "Own",
+            (Command,),
+            {
+                "__doc__": one.help or f"Run `{one.run}`.",
+                "name": one.name,
+                "action": f"own_command({one.name!r})",
+                "keys": keys,
+                "group": "your own commands",
+            },
+        )
