@@ -6,6 +6,7 @@ no encoder, so they are written by `tests/cases/amazon_stream`.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import hashlib
 import json
 import os
@@ -25,12 +26,18 @@ from ctxtui.services.config.package_data import price_table
 from ctxtui.services.recordings.open import load
 from ctxtui.wire.event_stream import is_event_stream, parse_event_stream
 from tests.cases import amazon_stream as amazon
+from tests.clients.claude_code import CLAUDE_CODE
 from tests.clients.client import INSTALLED
+from tests.clients.lab import KEPT, PORT, SECONDS, lab, soon
+from tests.clients.namespace import ended, tail
 from tests.clients.registry import ASKED, left_out
+from tests.clients.test_attached import PROXY, recordings_of
 from tests.transcripts.test_clouds import EVENTS, MODEL
 
 ROOT = Path(__file__).parents[2]
 BOTO3 = "boto3"
+BEDROCK = 4012
+"""The port of `bedrock_front`."""
 HOST = "bedrock-runtime.eu-central-1.amazonaws.com"
 USAGE = {"inputTokens": 4, "outputTokens": 9, "totalTokens": 21, "cacheReadInputTokens": 6, "cacheWriteInputTokens": 2}
 CLAUDE_USAGE = {"input_tokens": 5, "cache_read_input_tokens": 7, "output_tokens": 3}
@@ -189,3 +196,51 @@ def test_amazons_own_parser_reads_what_is_parsed_here() -> None:
     ran = subprocess.run([amazons_python(), "-c", PARSE], input=data, capture_output=True, check=True)
     assert is_event_stream(data)
     assert [[one.name, one.data] for one in parse_event_stream(data)] == list(map(json.loads, ran.stdout.splitlines()))
+
+
+ON_BEDROCK = dataclasses.replace(
+    CLAUDE_CODE,
+    env={
+        **{name: value for name, value in CLAUDE_CODE.env.items() if not name.startswith("ANTHROPIC_")},
+        "CLAUDE_CODE_USE_BEDROCK": "1",
+        # It refuses to skip permissions as root.
+        "IS_SANDBOX": "1",
+        "AWS_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
+        "AWS_SECRET_ACCESS_KEY": "a-secret-of-mine",
+        "HTTPS_PROXY": f"http://127.0.0.1:{PROXY}",
+        "SSL_CERT_FILE": "{home}/network.pem",
+    },
+)
+
+
+def test_claude_code_on_bedrock_does_a_task_and_is_recorded_exactly(tmp_path: Path) -> None:
+    if not ASKED or left_out(CLAUDE_CODE.name):
+        pytest.skip("real clients run in make test-clients only, unless CLIENTS leaves them out")
+    with lab(ON_BEDROCK, tmp_path / "lab") as place:
+        place.open_gates()
+        certificate, log = place.home / "network.pem", place.folder / "front.txt"
+        env = os.environ | {"PYTHONPATH": str(ROOT)}
+        for module, *words in (
+            ("bedrock_front", str(BEDROCK), str(PORT)),
+            ("tls_front", str(PROXY), str(certificate), str(BEDROCK)),
+        ):
+            front = [sys.executable, "-m", f"tests.clients.{module}", *words]
+            place.space.start(front, cwd=ROOT, env=env, log=log)
+        assert soon(certificate.exists, 30), tail(log)
+        program = place.client.program("claude")
+        command = [program, "-p", "read b.txt", "--model", MODEL, "--dangerously-skip-permissions"]
+        env = place.env | {"PYTHONPATH": str(ROOT), "CTXTUI_HOME": str(place.home / "ctxtui")}
+        led = [sys.executable, "-m", "ctxtui", "exec", "--forward", "--", *command]
+        code = ended(place.space.start(led, cwd=place.work, env=env, log=place.printed), place.printed, 3 * SECONDS)
+        assert code == 0, tail(place.printed) + tail(log)
+        asked = [one for one in place.seen() if one.asks]
+        assert any(KEPT in json.dumps(one.messages) for one in asked) and all(one.accepted for one in place.seen())
+        calls = [call for path in recordings_of(place) for call in load(path).session.calls.values()]
+        assert {(call.provider, call.fidelity) for call in calls} == {("aws", Fidelity.WIRE)}
+        assert sorted((call.id, _figures(call.usage)) for call in calls) == sorted(
+            (one.answer["id"], (one.tokens.fresh, one.tokens.read, one.tokens.written, one.tokens.output))
+            for one in asked
+        )
+        table = price_table()
+        assert all(price_call(call, table).usd for call in calls)

@@ -1,7 +1,8 @@
 """Input that a model read from its provider and that no request holds.
 
-Results of server-side tools (web search, file search; facts §4), documents that a request only links to, the
-summary of the provider's own compaction (facts §3). The texts are not recorded, but the reports show them.
+It is of three kinds: results of server-side tools (web search, file search; facts §4), documents that a request only
+links to, and the summary of the provider's own compaction (facts §3). The texts are not recorded; the reports show
+their tokens.
 """
 
 from __future__ import annotations
@@ -86,10 +87,10 @@ def is_compacted(tree: Tree, call: Call) -> bool:
 
 def is_linked(tree: Tree, node: int) -> bool:
     """Whether a block is a linked document: only an address or a file id was sent."""
-    here = tree[node]
-    if here.category != _DOCUMENT:
+    node_row = tree[node]
+    if node_row.category != _DOCUMENT:
         return False
-    value = here.block.value()
+    value = node_row.block.value()
     source = value.get("source", value.get("file", value))
     return isinstance(source, dict) and not any(source.get(key) for key in _HELD)
 

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from ctxtui.analysis.call_choice import choose_call
+from ctxtui.analysis.content.guard import Guard
 from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, open_recording
 from ctxtui.cli.edit.share import emit
 from ctxtui.cli.output import note, write, write_json
@@ -25,6 +26,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
+from ctxtui.services.config.package_data import guard_rules
 from ctxtui.services.config.policy_registry import build_steps
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
@@ -73,6 +75,7 @@ ENDS_AFTER_ANSWER = (
 )
 @click.option("--edits", "edits_file", type=click.Path(path_type=Path), metavar="FILE", help="Edits to apply first.")
 @click.option("--applied", is_flag=True, help="Start with the edits applied on the screen; implies --after.")
+@click.option("--redact", is_flag=True, help="Mask keys, tokens and passwords that the findings report.")
 @click.option("--dry-run", is_flag=True, help="Print only the changes and their price, not the request.")
 @click.option("--to", "form", type=click.Choice(FORMS), help="Format to write (default: the recorded dialect).")
 @click.option("--call", "number", type=click.IntRange(min=1), metavar="N", help="The Nth call (default: the last).")
@@ -126,6 +129,7 @@ def curate(
         keep_quoted=flags["keep_quoted"],
         resumed=form in RESUMED,
         applied=applied,
+        guard=Guard(guard_rules()) if flags["redact"] else None,
     )
 
     out, output = prepare_output(curation, loaded, form or "", output, flags["dry_run"])
@@ -168,11 +172,12 @@ def curate_session(
     keep_quoted: bool = False,
     resumed: bool = False,
     applied: Sequence[Edit] = (),
+    guard: Guard | None = None,
 ) -> Curation:
     """Count a call's context and apply `edits` and `steps`.
 
     `thread_and_number`: the call. `resumed`: a client will continue the result. `applied`: the edits that are applied
-    already. Their price is left out if others are added, or if the call was sent under edits.
+    already. Their price is left out if others are added, or if the call was sent under edits. `guard` masks secrets.
     """
     chosen = choose_call(loaded.session, *thread_and_number)
     with counting(settings) as counter:
@@ -184,7 +189,8 @@ def curate_session(
             chosen,
             steps=steps,
             edits=edits,
-            under=applied if steps or len(edits) > len(applied) or chosen.call.is_edited else (),
+            guard=guard,
+            under=applied if steps or guard is not None or len(edits) > len(applied) or chosen.call.is_edited else (),
             after=after,
             resumed=resumed,
             drops_blocks=drops_blocks,

@@ -1,4 +1,4 @@
-"""Risk of an edit: how much the model can no longer read."""
+"""Risk of an edit: how much the model can no longer read after it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ctxtui.curation.context import Context
 
 
 class Risk(IntEnum):
-    """Amount of lost content, the least first."""
+    """How much content is lost, from nothing to all; a greater value is a greater risk."""
 
     NOTHING = 0
     OUTSIDE = 1
@@ -66,6 +66,7 @@ _BY_KIND: Final = {
     **dict.fromkeys((TRUNCATE, STRIP, MINIMISE), Risk.PARTS),
     SUMMARIZE: Risk.SUMMARY,
 }
+"""The risk of each kind of edit; a kind that is missing here deletes."""
 
 
 def risk_of(context: Context, edits: Iterable[Edit]) -> Risk:

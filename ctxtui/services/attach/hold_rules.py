@@ -21,10 +21,16 @@ def estimate_tokens(size: int) -> int:
 
 
 class HoldRules(Struct, frozen=True, kw_only=True):
-    """Conditions for holding a request; any one of them suffices. `each`: every request; `tokens`: more than about so
-    many (0: off); `usd`: more expensive (0: off); `miss`: forecast to miss the cache; `pattern`: found in the body;
-    `secret`: a block holds a secret that was not there before; `repeats`: the same calls got the same answers so often
-    in a row (0: off); `compaction`: the answer to a request with which the client compacts its history.
+    """Conditions for holding a request; any one of them suffices.
+
+    - `each`: every request.
+    - `tokens`: more than about so many tokens; 0: off.
+    - `usd`: more expensive than this; 0: off.
+    - `miss`: it is forecast to miss the cache.
+    - `pattern`: it is found in the body.
+    - `secret`: a block has a secret that was not there before.
+    - `repeats`: the same calls got the same answers so often in a row; 0: off.
+    - `compaction`: it is the answer to a request with which the client compacts its history.
     """
 
     each: bool = False

@@ -1,4 +1,4 @@
-"""Hold requests of other programs until the user decides or their time is up."""
+"""Holds requests of other programs until the user decides or their time is up."""
 
 from __future__ import annotations
 
@@ -117,8 +117,11 @@ class HeldRequest:
 
 @dataclass(slots=True)
 class HoldGate:
-    """Holds requests by `rules`, then lets them leave under the edits of `edits`. `tell` receives an event for each;
-    `recorded_names` returns the names of the written files. The next request of each session in `next` is held.
+    """Holds requests by `rules`, then sends them under the edits of `edits`.
+
+    - `tell`: receives an event for each request.
+    - `recorded_names`: returns the names of the written files.
+    - `next`: sessions whose next request is held.
     """
 
     edits: EditsGate
@@ -293,8 +296,9 @@ class HoldGate:
         return is_recent and conversation == (body.get("messages") or body.get("input"))
 
     async def _wait(self, held: HeldRequest, keep_alive: KeepAlive | None) -> Decision:
-        """Wait for the decision or the end of the time. If the client asked for a stream, pings are sent from shortly
-        before its time-out on, at fixed intervals.
+        """Wait for the decision or the end of the time.
+
+        If the client asked for a stream, pings are sent at fixed intervals, from shortly before its time-out on.
         """
         self.held[held.x] = held
         self.tell(exchange_events.RequestHeld(held.x, held.since, held.until, held.why))
@@ -313,8 +317,9 @@ class HoldGate:
             del self.held[held.x]
 
     def release(self, id_: str, how: str, text: str = "") -> str:
-        """Decide on a held request by the beginning of its id ("": the only one); return its id. Raises `NotFound`,
-        `Several`, `CtxtuiError`.
+        """Decide on a held request by the beginning of its id ("": the only one); return its id.
+
+        Raises `NotFound`, `Several`, `CtxtuiError`.
         """
         held = self._find_held(id_)
         if how == ANSWER and held.dialect not in ANSWERABLE_APIS:
@@ -339,8 +344,9 @@ class HoldGate:
         return matches[0]
 
     def extend(self, id_: str) -> str:
-        """Extend the time of a held request, whose client gets pings; return its id. Raises as `release` does, and if
-        its client cannot be kept waiting.
+        """Extend the time of a held request, whose client gets pings; return its id.
+
+        Raises as `release` does, and if its client cannot be kept waiting.
         """
         held = self._find_held(id_)
         if held.pings_from is None:
@@ -351,9 +357,23 @@ class HoldGate:
         return held.x
 
     def handle(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer a control request: ``{"do": "list" | "on" | "off" | "next" | "not next" | MORE | one of HOWS}``. With
-        the ``id`` of a request and the ``text`` of an answer, the ``session`` whose next request is meant, or the new
-        ``rules`` (none: each request) of the run that writes the ``file``. Raises `NotFound`, `Several`, `BadConfig`.
+        """Answer a control request: ``{"do": "list"
+
+        "on"
+
+        "off"
+
+        "next"
+
+        "not next"
+
+        MORE
+
+        one of HOWS}``.
+
+        Further members: the ``id`` of a request and the ``text`` of an answer; the ``session`` whose next request is
+        meant; or the new ``rules`` (none: each request) of the run that writes the ``file``. Raises `NotFound`,
+        `Several`, `BadConfig`.
         """
         do = request.get("do")
         if do in HOWS:

@@ -30,8 +30,10 @@ CHARS_PER_TOKEN: Final = 4
 
 
 def build_answer(dialect: str, request: dict[str, Json], text: str, input_: int, at: float) -> bytes:
-    """Build the HTTP answer in which the requested model says `text`, streamed if the request asks for it. `input_` is
-    an estimate in tokens, as is the answer's size: no model has read anything. `at` is Unix seconds.
+    """Build the HTTP answer in which the requested model says `text`.
+
+    It is streamed if the request asks for it. `input_` is an estimate in tokens, and so is the answer's size: no model
+    has read anything. `at` is Unix seconds.
     """
     build = {ANTHROPIC: _message, CHAT: _completion, RESPONSES: _response, GOOGLE: _content}[dialect]
     answer, events = build(request, text, (input_, 1 + len(text) // CHARS_PER_TOKEN), at)

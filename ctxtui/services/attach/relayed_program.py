@@ -1,4 +1,4 @@
-"""Run a program with a relay around it, on the user's terminal; ends with the program's exit code."""
+"""Runs a program with a relay around it, on the user's terminal, and ends with the program's exit code."""
 
 from __future__ import annotations
 
@@ -154,10 +154,13 @@ SIGNAL_EXIT_BASE: Final = 128
 
 @dataclass(slots=True, kw_only=True)
 class RelayedProgram:
-    """A program, and the relay that runs around it. `named_upstreams` are the upstreams that the user named, `folder`
-    receives the recordings, `database` holds the edits, `hold` decides which requests are held. With `forward` the
-    program is routed by a proxy and certificates of this run instead of base URLs. `say` prints a message once the
-    program has ended.
+    """A program, and the relay that runs around it.
+
+    - `named_upstreams`: upstreams that the user named.
+    - `folder`: receives the recordings; `database`: has the edits.
+    - `hold`: decides which requests are held.
+    - `forward`: the program is routed by a proxy and certificates of this run instead of base URLs.
+    - `say`: prints a message once the program has ended.
     """
 
     command: Sequence[str]
@@ -346,8 +349,9 @@ class _SignalForwarder:
 
 
 def _wait_for_exit(pid: int) -> int:
-    """Wait for `pid` and return its exit code, below zero for a signal. If the program is stopped at a terminal, ctxtui
-    stops too, because the shell waits for ctxtui.
+    """Wait for `pid` and return its exit code, below zero for a signal.
+
+    If the program is stopped at a terminal, ctxtui stops, too, because the shell waits for ctxtui.
     """
     flags = os.WUNTRACED if os.isatty(0) else 0
     while True:

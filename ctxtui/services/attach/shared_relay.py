@@ -59,8 +59,10 @@ class SharedRelay:
     recorder: Recorder = field(init=False)
 
     async def serve(self, ready: Callable[[dict[str, str]], None], say: Callable[[str], None]) -> None:
-        """Serve until interrupted. `ready` is called with the base URL of each upstream, `say` with each recording
-        problem as soon as it occurs. Raises `BadConfig`, `InUse`.
+        """Serve until interrupted.
+
+        `ready` is called with the base URL of each upstream, `say` with each recording problem as soon as it occurs.
+        Raises `BadConfig`, `InUse`.
         """
         upstreams = [Upstream(name, url) for name, url in self.upstreams.items()]
         invalid = next(

@@ -1,6 +1,7 @@
-"""Install ctxtui's status line in Claude Code's settings, and remove it; all other bytes of the file stay.
+"""Installs ctxtui's status line in Claude Code's settings, and removes it.
 
-The previous value is kept in a file of ctxtui's, along with whether ctxtui created the settings file.
+All other bytes of the file stay. The previous value is kept in a file of ctxtui's, along with whether ctxtui created
+the settings file.
 """
 
 from __future__ import annotations
@@ -67,8 +68,10 @@ def is_ours(value: object) -> bool:
 
 
 def install(file: Path, *, replace: bool, setting: str = "") -> StatusLineChange | None:
-    """Install the status line in `file`; None if it is installed already. `setting` is the user's ``data_dir``. Raises
-    `BadConfig` if the file is no JSON object, `CtxtuiError` if it has another status line and `replace` is false.
+    """Install the status line in `file`; None if it is installed already.
+
+    `setting` is the user's ``data_dir``. Raises `BadConfig` if the file is no JSON object, `CtxtuiError` if it has
+    another status line and `replace` is false.
     """
     target = Path(os.path.realpath(file))
     before = _read(target)

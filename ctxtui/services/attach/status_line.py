@@ -1,7 +1,7 @@
-"""Build a status line's data from Claude Code's input, the end of its transcript, and prices.
+"""Builds a status line's data from Claude Code's input, the end of its transcript, and prices.
 
-It runs after every message of the client, so it imports nothing heavy: rates are read from the price library once a day
-and model, and cached in a file.
+It runs after every message of the client, so that it imports nothing heavy: rates are read from the price library once
+a day and model, and cached in a file.
 """
 
 from __future__ import annotations
@@ -114,8 +114,10 @@ def _usable(model: str, window: int, settings: Settings) -> int:
 
 
 class _TranscriptEnd:
-    """Data from the end of a transcript. `answers`: sizes of the main thread's answers in tokens; `at`: time of the
-    last one (Unix seconds); `long`: whether its cache writes live for an hour.
+    """Data from the end of a transcript.
+
+    `answers`: sizes of the main thread's answers in tokens. `at`: time of the last one (Unix seconds). `long`: its
+    cache writes live for an hour.
     """
 
     def __init__(self, path: object) -> None:

@@ -31,8 +31,10 @@ TEXT_KINDS: Final = frozenset({"text", "output_text"})
 
 
 class SummaryPart(Struct, frozen=True):
-    """The part of a context to summarize: the blocks at `positions`, under the headings `sections`. `keep` are literals
-    to quote verbatim; `length` is in tokens (0: no limit).
+    """The part of a context to summarize.
+
+    It has the blocks at `positions`, and is summarized under the headings `sections`. `keep` are literals to quote
+    verbatim; `length` is in tokens (0: no limit).
     """
 
     context: Context
@@ -51,8 +53,9 @@ class Summary(Struct, frozen=True):
 
 
 def parse_choice(name: str) -> ModelChoice:
-    """Parse a user's choice of model: ``MODEL``, or ``PROVIDER:MODEL``. The provider is derived from the model's name
-    if possible, whatever the settings say about chats.
+    """Parse a user's choice of model: ``MODEL``, or ``PROVIDER:MODEL``.
+
+    The provider is derived from the model's name if possible, whatever the settings say about chats.
     """
     provider, colon, model = name.partition(":")
     if colon and provider in NAMES:
@@ -66,8 +69,10 @@ async def choose_summary_model(choice: ModelChoice, config: Config) -> ChatModel
 
 
 def build_request(chat_model: ChatModel, config: Config, part: SummaryPart, own: EditedContext | None = None) -> bytes:
-    """Build the request for a summary of `part`. Of the part alone, or (with `own`, the context as it would be sent) at
-    the end of the agent's own context. Raises `CtxtuiError` if the agent's context cannot be sent to this model.
+    """Build the request for a summary of `part`.
+
+    It has the part alone or, with `own` (the context as it would be sent), is at the end of the agent's own context.
+    Raises `CtxtuiError` if the agent's context cannot be sent to this model.
     """
     dialect, params = chat_model.endpoint.dialect, params_for(chat_model, config.settings)
     if own is None:

@@ -19,16 +19,26 @@ from ctxtui.services.config.config import Config, find_upwards
 _TEXTS: Final = ("command", "cwd", "url", "type")
 _TABLES: Final = ("env", "headers")
 _KEYS: Final = (*_TEXTS, *_TABLES, "args", "timeout", "enabled", "allow")
+"""All keys that a server's table may have."""
 _SSE: Final = "sse"
 _REMOTE: Final = ("http", "streamable-http", _SSE)
+"""Values of ``type`` for a server at a `url`."""
 _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+"""A variable in a configuration: ``${NAME}`` or ``${NAME:-default}``."""
 
 
 class McpServer(Struct, frozen=True, kw_only=True):
-    """An MCP server as configured. It is a `command` with `args` that speaks over stdio, or a `url` (`sse`: the
-    transport before 2025). `env` and `headers` are added; ``${NAME}`` stands for a variable. `timeout` is seconds per
-    call. Only `enabled` servers start by themselves; tools that match `allow` need no permission. `place` is the
-    configuring file. A server of a `project` (its folder; "": the user's own) must be permitted before it starts.
+    """An MCP server as configured.
+
+    - `command`, `args`, `cwd`: a program that speaks over stdio.
+    - `url`: the address of a remote server instead; `sse`: it uses the transport before 2025.
+    - `env`, `headers`: added to the program's environment or to the requests; ``${NAME}`` stands for a variable.
+    - `timeout`: seconds per call.
+    - `enabled`: it starts with a chat by itself.
+    - `allow`: names or patterns of tools that need no permission.
+    - `place`: the configuring file.
+    - `project`: the project's folder if it is a project's server ("": the user's own). Such a server must be permitted
+      before it starts.
     """
 
     name: str
@@ -64,7 +74,7 @@ class McpServer(Struct, frozen=True, kw_only=True):
 
     def expand_variables(self, env: Mapping[str, str]) -> McpServer:
         """The server with variables replaced by their values. Raises `BadConfig` for one that is not set."""
-        fill = self._filler(env)
+        fill = self._make_variable_filler(env)
         return replace(
             self,
             command=fill(self.command),
@@ -75,7 +85,7 @@ class McpServer(Struct, frozen=True, kw_only=True):
             headers={name: fill(value) for name, value in self.headers.items()},
         )
 
-    def _filler(self, env: Mapping[str, str]) -> Callable[[str], str]:
+    def _make_variable_filler(self, env: Mapping[str, str]) -> Callable[[str], str]:
         def value_of(found: re.Match[str]) -> str:
             value: str | None = env.get(found[1], found[2])
             if value is None:
@@ -163,12 +173,12 @@ def load_servers(config: Config, cwd: Path) -> list[McpServer]:
         place = origin.place if origin is not None else ""
         project = str(Path(place.rpartition(":")[0]).parent) if config.from_project(setting) else ""
         by_name[name] = parse_server(name, table, place, project)
-    for name, server in _project_servers(cwd).items():
+    for name, server in _load_project_servers(cwd).items():
         by_name.setdefault(name, server)
     return list(by_name.values())
 
 
-def _project_servers(cwd: Path) -> dict[str, McpServer]:
+def _load_project_servers(cwd: Path) -> dict[str, McpServer]:
     path, _ = find_upwards(cwd, PROJECT_FILE)
     if path is None:
         return {}

@@ -46,7 +46,10 @@ AHEAD_HOOK: Final = Hook("PreCompact", "", re.compile(r" -m ctxtui compactions "
 
 
 class PinnedBlock(Struct, frozen=True):
-    """A pinned block: role of its category, tool `name` or "", text, digest."""
+    """A pinned block.
+
+    `role` is that of its category, `name` the tool's ("": none), `text` its content.
+    """
 
     role: str
     name: str
@@ -100,11 +103,11 @@ def add_hook(settings: dict[str, Any], run: str, kind: Hook = PINS_HOOK) -> dict
     if not isinstance(entries, list):
         raise Malformed("hooks have an unknown format", place=f"$.hooks.{kind.event}")
     hook = {**({"matcher": kind.matcher} if kind.matcher else {}), "hooks": [{"type": "command", "command": run}]}
-    others = [entry for entry in entries if not _is_ours(entry, kind)]
+    others = [entry for entry in entries if not _is_own_entry(entry, kind)]
     return {**settings, "hooks": {**hooks, kind.event: [*others, hook]}}
 
 
-def _is_ours(entry: Any, kind: Hook) -> bool:
+def _is_own_entry(entry: Any, kind: Hook) -> bool:
     hooks = entry.get("hooks") if isinstance(entry, dict) else None
     return any(isinstance(hook, dict) and kind.own.search(str(hook.get("command"))) for hook in hooks or ())
 

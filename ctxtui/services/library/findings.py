@@ -40,8 +40,9 @@ from ctxtui.services.lab.marker_costs import run_marker_strategies
 def price_findings(
     account: Account, counter: Counter, chosen: ChosenCall, settings: Settings, edits: Sequence[Edit] = ()
 ) -> Findings:
-    """Find the problems up to the `chosen` call under the `edits` in force; the account must be counted. The cost of
-    the edits in force is not part of any finding.
+    """Find the problems up to the `chosen` call, with their fixes and savings.
+
+    `edits` are those in force, whose cost is not part of any finding. The account must be counted.
     """
     session, book, horizon = account.session, account.book, settings.horizon
     calls = session.thread_calls(chosen.thread)
@@ -72,14 +73,14 @@ def price_findings(
         costs=costs,
         missed=account.misses(finder).misses,
         rates=account.rates,
-        markers=_markers(account, costs.calls) if priced else NO_MARKER_RUNS,
+        markers=_run_markers(account, costs.calls) if priced else NO_MARKER_RUNS,
         policies=load_policies(),
         priced=priced,
         minimum=lambda model: book.card(model).cache_minimum or SHORTEST_CACHED,
         guard=Guard(guard_rules()),
     )
-    whole = ThreadCosts(book, chosen.thread, running, account.costs) if chosen.number < len(calls) else costs
-    thread = EditedThread(whole.ledger, calls, account.charge)
+    thread_costs = ThreadCosts(book, chosen.thread, running, account.costs) if chosen.number < len(calls) else costs
+    thread = EditedThread(thread_costs.ledger, calls, account.charge)
     results = [
         finding if isinstance(finding, NoFinding) else _price_finding(finding, inputs, base, chosen, thread, horizon)
         for finding in find_all(inputs)
@@ -102,7 +103,7 @@ def price_findings(
     return replace(result, together=None if after.refused else base.prices.tag(after))
 
 
-def _markers(account: Account, calls: Sequence[Call]) -> MarkerRuns:
+def _run_markers(account: Account, calls: Sequence[Call]) -> MarkerRuns:
     """The recording under every marker strategy; empty if the provider of `calls` takes no markers."""
     rules = cache_rules_by_call(account.book)
     if not any(rules(call).mechanism.writes_at_markers for call in calls):

@@ -41,8 +41,11 @@ MAX_START: Final = 600.0
 _LOOK: Final = 0.5
 """Seconds between two looks at what a starting server says."""
 _CLOSED: Final = -32000
+"""JSON-RPC error code of the SDK for a connection that was closed."""
 _TIMED_OUT: Final = -32001
+"""JSON-RPC error code of the SDK for a request without an answer in time."""
 _MAX_PAGES: Final = 100
+"""Maximum pages of a server's list that are read."""
 _SSE_READ_TIMEOUT: Final = 86_400.0
 """Seconds without an event from a server over SSE."""
 _SIGN_IN_HINT: Final = (
@@ -56,17 +59,17 @@ _MAX_LOG_BYTES: Final = 200_000
 class _BoundedLines(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc]
     """UTF-8 decoder that cuts overlong lines.
 
-    The SDK buffers a line until it is complete.
+    The SDK buffers a line until it is complete, so that a server could fill the memory.
     """
 
     _size = 0
 
     def decode(self, data: Any, final: bool = False) -> str:
-        line, end, rest = data.rpartition(b"\n")
+        line, end, unfinished = data.rpartition(b"\n")
         cut = self._size > MAX_MCP_MESSAGE
-        self._size = len(rest) + (0 if end else self._size)
+        self._size = len(unfinished) + (0 if end else self._size)
         if cut:
-            data = line.partition(b"\n")[2] + end + rest if end else b""
+            data = line.partition(b"\n")[2] + end + unfinished if end else b""
         elif self._size > MAX_MCP_MESSAGE:
             self.reset()
             data = b"\n"
@@ -100,8 +103,11 @@ class ServerFailed(CtxtuiError):
 class ServerConnection:
     """The connection to `server`, for one event loop.
 
-    Standard error is written to the file `log`; `changed` is called when `state` changes. Headers are sent over plain
-    http to another machine only with `key_over_http`. Cancelling a waiting call cancels it on the server too.
+    - `log`: the file for the server's standard error.
+    - `changed`: called when `state` changes.
+    - `key_over_http`: headers may be sent over plain http to another machine.
+
+    Cancelling a waiting call cancels it on the server too.
     """
 
     def __init__(
@@ -143,7 +149,7 @@ class ServerConnection:
             self._end, self._settled = asyncio.Event(), asyncio.Event()
             self._started, self.awaited = time.monotonic(), "its process"
             self._set_state(ServerState.STARTING)
-            self._task = asyncio.create_task(self._run())
+            self._task = asyncio.create_task(self._run_server())
         await self._settled.wait()
 
     @property
@@ -167,7 +173,7 @@ class ServerConnection:
 
     async def call_tool(self, tool: str, tool_input: Json) -> CallToolResult:
         """Call `tool` and return its result. Restarts a server that has ended, once. Raises `ServerFailed`."""
-        client = await self._running_client()
+        client = await self._ready_client()
         arguments = tool_input if isinstance(tool_input, dict) else {}
         request = client.call_tool(tool, arguments, read_timeout_seconds=self.server.timeout)
         result: CallToolResult = await self._await_answer(request)
@@ -175,12 +181,12 @@ class ServerConnection:
 
     async def read_resource(self, uri: str) -> str:
         """Read the text of a resource. Raises `ServerFailed`."""
-        client = await self._running_client()
+        client = await self._ready_client()
         return resource_text((await self._await_answer(client.read_resource(uri))).contents)
 
     async def read_prompt(self, name: str, arguments: dict[str, str]) -> str:
         """Read the text of a prompt with its arguments filled in. Raises `ServerFailed`."""
-        client = await self._running_client()
+        client = await self._ready_client()
         prompt = await self._await_answer(client.get_prompt(name, arguments))
         return "\n\n".join(str(getattr(message.content, "text", "")) for message in prompt.messages)
 
@@ -193,7 +199,7 @@ class ServerConnection:
         except OSError:
             return ""
 
-    async def _running_client(self) -> Client:
+    async def _ready_client(self) -> Client:
         if self._client is None:
             await self.start()
         if self._client is None:
@@ -227,7 +233,7 @@ class ServerConnection:
             self.state, self.error = state, why
             self._changed()
 
-    async def _run(self) -> None:
+    async def _run_server(self) -> None:
         """Run the server until it ends. The SDK's client must be entered and left in the same task."""
         failure, timeout = "", max(START_TIMEOUT, self.server.timeout)
         try:
@@ -249,7 +255,7 @@ class ServerConnection:
             seconds = time.monotonic() - self._started
             failure = f"{self.awaited} did not come in {seconds:.0f} seconds{self._last_log_line()}"
         except Exception as error:  # noqa: BLE001 - the boundary of a server: whatever breaks in it is its state
-            failure = self._sign_in_error or f"{_reason(error)}{self._last_log_line()}"
+            failure = self._sign_in_error or f"{_error_message(error)}{self._last_log_line()}"
         finally:
             self._client = None
             if failure and self.state != ServerState.FAILED:
@@ -344,12 +350,12 @@ class ServerConnection:
             try:
                 self.resources = convert_resources((await client.list_resources()).resources)
             except Exception as error:  # noqa: BLE001 - the boundary of a server
-                self._write_log(f"its resources cannot be listed: {_reason(error)}")
+                self._write_log(f"its resources cannot be listed: {_error_message(error)}")
         if offers.prompts is not None:
             try:
                 self.prompts = convert_prompts((await client.list_prompts()).prompts)
             except Exception as error:  # noqa: BLE001 - the boundary of a server
-                self._write_log(f"its prompts cannot be listed: {_reason(error)}")
+                self._write_log(f"its prompts cannot be listed: {_error_message(error)}")
 
     def _write_log(self, line: str) -> None:
         """Write a line of ctxtui's own into the server's log."""
@@ -362,7 +368,7 @@ class ServerConnection:
         return os.fdopen(handle, "w", encoding="utf-8", errors="replace")
 
 
-def _reason(error: BaseException) -> str:
+def _error_message(error: BaseException) -> str:
     """The message of `error`, unwrapped from exception groups."""
     if isinstance(error, FileNotFoundError):
         return f"there is no command {error.filename}"

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 MAX_TOOL_NAME: Final = 64
 """Characters of a tool's name that every provider accepts (facts §8)."""
-_ODD: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
+"""Characters that some provider does not accept in a tool's name."""
 
 
 class OfferedTool(Struct, frozen=True):
@@ -37,7 +38,10 @@ class OfferedTool(Struct, frozen=True):
 
 
 class OfferedText(Struct, frozen=True):
-    """A resource or a prompt of a server: name, description and the `arguments` it needs."""
+    """A resource or a prompt of a server.
+
+    `about` is its description, `arguments` are those it needs.
+    """
 
     name: str
     about: str
@@ -46,7 +50,7 @@ class OfferedText(Struct, frozen=True):
 
 def model_name(server: str, tool: str) -> str:
     """The name for the model (``mcp__server__tool``), in characters that every provider accepts."""
-    full = f"mcp__{_ODD.sub('_', server)}__{_ODD.sub('_', tool)}"
+    full = f"mcp__{_NOT_IN_NAMES.sub('_', server)}__{_NOT_IN_NAMES.sub('_', tool)}"
     if len(full) <= MAX_TOOL_NAME:
         return full
     return f"{full[: MAX_TOOL_NAME - 7]}_{hashlib.sha256(f'{server} {tool}'.encode()).hexdigest()[:6]}"
@@ -84,7 +88,7 @@ def convert_prompts(listed: Sequence[Prompt]) -> tuple[OfferedText, ...]:
 
 
 def convert_result(result: CallToolResult, *, sees: bool) -> tuple[str, tuple[ResultImage, ...]]:
-    """Convert a tool result to text, and to images if the model `sees`.
+    """Convert a tool result to text, and to images if the model can read them (`sees`).
 
     Parts that are left out are named in the text with their size and the reason.
     """

@@ -19,6 +19,7 @@ HUB: Final = "https://huggingface.co"
 VARIABLE: Final = "HF_ENDPOINT"
 """The environment variable for another hub, as the hub's own client reads it."""
 _NAME: Final = re.compile(r"[\w.-]+/[\w.-]+\Z", re.ASCII)
+"""A model's name on the hub: ``owner/name``."""
 _TIMEOUT: Final = 20.0
 _MAX_BYTES: Final = 1 << 20
 """Bytes read of a response."""

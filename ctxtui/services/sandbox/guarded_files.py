@@ -22,9 +22,9 @@ _MAX_NAMES: Final = 20
 
 
 class GuardedFiles(Struct, frozen=True):
-    """The guarded files and folders (topmost only) of the folder `root` before a command.
+    """The guarded files and folders of the folder `root` before a command.
 
-    `paths` are relative to `root`; `links` maps symlinks to their targets.
+    `paths` are relative to `root`, the topmost only; `links` maps symlinks to their targets.
     """
 
     root: Path
@@ -84,7 +84,10 @@ def _may_be_created(before: GuardedFiles, path: str) -> bool:
 
 
 def _path_to_move(root: Path, path: str) -> str:
-    """The path to move. Of a bare repository only HEAD is moved: the rest may be older than the command."""
+    """The path to move out, so that the file at `path` has no effect.
+
+    Of a bare repository only HEAD is moved: the rest may be older than the command.
+    """
     if not os.path.isdir(root / path) or os.path.basename(path).startswith("."):
         return path
     return next((os.path.join(path, name) for name in os.listdir(root / path) if name.casefold() == "head"), path)

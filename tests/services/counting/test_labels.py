@@ -36,9 +36,9 @@ MINE = {"mine": {"between": ["<m>", "</m>"]}}
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("CTXTUI_HOME", str(tmp_path))
     monkeypatch.setattr(plugins, "_reported", {})
-    plugins._loaded.cache_clear()
+    plugins._load_group.cache_clear()
     yield
-    plugins._loaded.cache_clear()
+    plugins._load_group.cache_clear()
 
 
 def nodes(*texts: str) -> list[Node]:
@@ -78,7 +78,7 @@ def test_weights_are_the_tokens_of_the_texts() -> None:
     (node,) = nodes(text)
     parts = Labels({}, LocalCounts())(CARD)(node)
     assert parts[0].start == 0 and parts[-1].end == len(text)
-    count = LocalCounts()._counter(CARD.encoding)
+    count = LocalCounts()._make_text_counter(CARD.encoding)
     assert [one.weight for one in parts] == [count(text[one.start : one.end]) for one in parts]
 
 

@@ -14,8 +14,9 @@ from ctxtui.transcripts.kit.http_exchange.pair import Exchange, classify_side_ca
 
 
 class ForkGate(Struct):
-    """Answers requests whose messages match the recording from `answers`; `live` decides on all others. A thread is
-    live once it has sent other messages or has passed the fork.
+    """Answers requests whose messages match the recording from `answers`.
+
+    `live` decides on all others. A thread becomes live when it sends other messages, or when it has passed the fork.
     """
 
     live: Gate

@@ -1,5 +1,7 @@
-"""Prepare requests of recorded sessions in a child process. Uses the functions of the inspector's next call for the
-forecast, applies edits that waited for this request, and runs the policies.
+"""Prepares requests of recorded sessions in a child process, before a relay sends them on.
+
+It makes the forecast with the functions of the inspector's next call, applies edits that waited for this request, and
+runs the policies. `preparer_client` asks it.
 """
 
 from __future__ import annotations
@@ -74,7 +76,10 @@ class _DecodedRequest(Struct, frozen=True):
     head: int
 
     def next(self, recording: _OpenRecording, overlay: ThreadEdits, at: float | None) -> PricedRequest | None:
-        """The request as the next call of its thread under the applied edits; None if the thread has no call yet."""
+        """The request as the next call of its thread under the applied edits.
+
+        None if the thread has no call yet.
+        """
         request = self.request
         parts = recording.replay, recording.book, recording.counter, request.settings, request.thread
         return next_call_in(*parts, overlay.applied, at, head=self.head, model=self.decoded.model)
@@ -123,7 +128,10 @@ class Preparer:
     def _apply_waiting(
         self, recording: _OpenRecording, leaving: _DecodedRequest, overlay: ThreadEdits, last: Call
     ) -> tuple[tuple[str, ...], str]:
-        """Apply edits that waited for this request and run the policies; return what was done, and a problem or ""."""
+        """Apply edits that waited for this request, and run the policies.
+
+        Returns what was done, and a problem ("": none).
+        """
         request, done = leaving.request, list[str]()
         if recording.edits.has_database_changed():
             recording.edits.add_stored(recording.edits.stored())
@@ -190,8 +198,9 @@ class Preparer:
 
 
 def miss_reason(forecast: NextCallForecast, calls: Sequence[Call]) -> str:
-    """The reason why a thread's next call will miss the cache; "" if it will hit, or nothing was cached. It misses if
-    it reads at most half of the input of the last of `calls`.
+    """Why a thread's next call will miss the cache; "" if it will hit, or nothing was cached.
+
+    It misses if it reads at most half of the input of the last of `calls`.
     """
     last = calls[-1].usage
     if last is None or not (last.cache_read or last.cache_write or forecast.cause) or forecast.read * 2 > last.input:
