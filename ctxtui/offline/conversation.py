@@ -167,7 +167,7 @@ def _parse_type(spelled: str) -> dict[str, Json]:
 
 
 _REMINDERS: Final = re.compile(
-    r"<(system-reminder|local-command-\w+|command-(?:name|message|args)|task-notification|session_context)>.*?</\1>"
+    r"<(system-reminder|local-command-\w+|command-(?:name|message|args)|task-notification|session_context|info-msg)>.*?</\1>"
     r"|\n\n# (?:\*SEARCH/REPLACE block\* Rules|File editing rules):\n.*\Z",
     re.S,
 )

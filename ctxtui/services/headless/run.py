@@ -114,7 +114,11 @@ class HeadlessRun:
         host.judge = self._judge
         try:
             price = make_call_pricer(prices_for(host.config.settings))
-            await host.begin(self._handle_news, price, self._report_trouble)
+            reporting = asyncio.create_task(self._report_starting_servers())
+            try:
+                await host.begin(self._handle_news, price, self._report_trouble)
+            finally:
+                reporting.cancel()
             self._check_options()
         except BaseException:
             await host.close()
@@ -190,6 +194,11 @@ class HeadlessRun:
         self._forecaster = make_forecaster(book, self._counter, chat_model, prices)
         id_ = host.session.about.id
         self._say(f"session {id_}: `ctxtui open {id_}` shows it, also while it runs")
+
+    async def _report_starting_servers(self) -> None:
+        while self._host.tools is None:
+            await asyncio.sleep(0.1)
+        await self._host.tools.servers.report_starting(self._say)
 
     def _report_servers(self) -> None:
         """Warn of MCP servers that are not available."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import os
+import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from enum import StrEnum
@@ -33,8 +34,12 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp.types import CallToolResult
 
-START_TIMEOUT: Final = 20.0
-"""Seconds for a server to start and list its tools, unless its own `timeout` is longer."""
+START_TIMEOUT: Final = 60.0
+"""Seconds without a word after which a starting server is given up, unless its own `timeout` is longer."""
+MAX_START: Final = 600.0
+"""Seconds after which a starting server is given up, whatever it says."""
+_LOOK: Final = 0.5
+"""Seconds between two looks at what a starting server says."""
 _CLOSED: Final = -32000
 """JSON-RPC error code of the SDK for a connection that was closed."""
 _TIMED_OUT: Final = -32001
@@ -120,6 +125,10 @@ class ServerConnection:
         self.tools: tuple[OfferedTool, ...] = ()
         self.resources: tuple[OfferedText, ...] = ()
         self.prompts: tuple[OfferedText, ...] = ()
+        self.awaited = ""
+        """What a starting server has to do next."""
+        self._started = 0.0
+        """The time of the start, by the monotonic clock."""
         self._log = log
         self._sign_in_error = ""
         self._changed = changed
@@ -138,9 +147,17 @@ class ServerConnection:
             await asyncio.gather(self._task, return_exceptions=True)
         if self._task is None or self._task.done():
             self._end, self._settled = asyncio.Event(), asyncio.Event()
+            self._started, self.awaited = time.monotonic(), "its process"
             self._set_state(ServerState.STARTING)
             self._task = asyncio.create_task(self._run_server())
         await self._settled.wait()
+
+    @property
+    def progress(self) -> str:
+        """What a starting server is waited for, for how long, and the last line that it printed; else ""."""
+        if self.state != ServerState.STARTING:
+            return ""
+        return f"{self.awaited}, {time.monotonic() - self._started:.0f} s{self._last_log_line()}"
 
     async def stop(self) -> None:
         """Stop the server and wait until it has ended."""
@@ -221,15 +238,22 @@ class ServerConnection:
         failure, timeout = "", max(START_TIMEOUT, self.server.timeout)
         try:
             async with AsyncExitStack() as stack:
-                async with asyncio.timeout(timeout):
-                    client = await stack.enter_async_context(await self._create_client(stack))
+                async with asyncio.timeout(timeout) as limit:
+                    listening = asyncio.create_task(self._extend(limit, timeout))
+                    stack.callback(listening.cancel)
+                    client = await self._create_client(stack)
+                    self.awaited = "its answer to `initialize`"
+                    client = await stack.enter_async_context(client)
+                    self.awaited = "its list of tools"
                     await self._list_offers(client)
+                    listening.cancel()
                 self._client = client
                 self._set_state(ServerState.READY)
                 self._settled.set()
                 await self._end.wait()
         except TimeoutError:
-            failure = f"it did not list its tools in {timeout:g} seconds{self._last_log_line()}"
+            seconds = time.monotonic() - self._started
+            failure = f"{self.awaited} did not come in {seconds:.0f} seconds{self._last_log_line()}"
         except Exception as error:  # noqa: BLE001 - the boundary of a server: whatever breaks in it is its state
             failure = self._sign_in_error or f"{_error_message(error)}{self._last_log_line()}"
         finally:
@@ -237,6 +261,22 @@ class ServerConnection:
             if failure and self.state != ServerState.FAILED:
                 self._set_state(ServerState.FAILED, failure)
             self._settled.set()
+
+    async def _extend(self, limit: asyncio.Timeout, timeout: float) -> None:
+        """Move the limit of a start to `timeout` seconds after the last output of the server, as long as it speaks."""
+        loop, size = asyncio.get_running_loop(), self._log_size()
+        last = loop.time() + MAX_START - timeout
+        while not limit.expired():
+            await asyncio.sleep(_LOOK)
+            if not limit.expired() and (new := self._log_size()) > size:
+                size = new
+                limit.reschedule(min(loop.time(), last) + timeout)
+
+    def _log_size(self) -> int:
+        try:
+            return self._log.stat().st_size
+        except OSError:
+            return 0
 
     async def _create_client(self, stack: AsyncExitStack) -> Client:
         """Create the SDK's client, not yet entered. The SDK is imported here: most chats use no server."""

@@ -27,6 +27,10 @@ It maps the digest of a server to its name and file. Arguments are left out: the
 """
 
 
+REPORT_PERIOD: Final = 5.0
+"""Seconds between two reports on servers that start."""
+
+
 class ServerPermissions:
     """Servers that the user allowed to start, stored in the folder `data`.
 
@@ -156,6 +160,18 @@ class ServerPool:
     def failed(self) -> list[ServerConnection]:
         """Servers that failed to start or ended."""
         return [connection for connection in self.connections.values() if connection.state == ServerState.FAILED]
+
+    async def report_starting(self, say: Callable[[str], object]) -> None:
+        """Say every few seconds what the starting servers are waited for, until it is cancelled."""
+        while True:
+            await asyncio.sleep(REPORT_PERIOD)
+            for connection in self.starting:
+                say(f"waiting for the MCP server {connection.server.name}: {connection.progress}")
+
+    @property
+    def starting(self) -> list[ServerConnection]:
+        """Servers that are waited for."""
+        return [connection for connection in self.connections.values() if connection.state == ServerState.STARTING]
 
     def definitions(self, names: Collection[str]) -> list[Json]:
         """The tool definitions of the servers `names`, in Anthropic's form."""

@@ -254,7 +254,7 @@ class AttachedHandler:
     def _finish(self, pending: _OpenExchange, exchange: Exchange, error: str = "") -> Iterator[Event]:
         exchange = replace(exchange, line=pending.exchange.line, sender=pending.exchange.sender)
         if warmed := warm_up_id(exchange):
-            self._exchanges.hold_response(warmed)
+            self._exchanges.hold_warm_up(exchange, warmed)
             return
         for event in self._exchanges.add_exchange(exchange, partial(self._with_sent_context, pending, error)):
             if not (isinstance(event, Happened) and exchange.method in ("GET", "HEAD")):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from msgspec.structs import replace
@@ -53,6 +53,8 @@ class _Agent:
         self._used: Usage | None = None
         self._said: list[Json] = []
         self._results: list[dict[str, Json]] = []
+        self._timed: set[str] = set()
+        """Calls of tools whose time is sent with the result."""
         self._deferred: list[list[Item]] = []
         """Messages received during a step, added to the context after its answer."""
 
@@ -154,9 +156,14 @@ class _Agent:
             case "content.part":
                 self._said.append(_convert_part(as_dict(event.get("part"))))
             case "tool.call":
+                name = as_str(event.get("name"))
+                if name in _TIMED_TOOLS or name.startswith("mcp__"):
+                    self._timed.add(as_str(event.get("toolCallId")))
                 self._said.append(messages.tool_use(event.get("toolCallId"), event.get("name"), event.get("args")))
             case "tool.result":
-                self._results.append(_convert_result(event.get("toolCallId"), as_dict(event.get("result"))))
+                self._results.append(
+                    _convert_result(event.get("toolCallId"), as_dict(event.get("result")), self._timed)
+                )
                 if not self._in_step:
                     self._add_results()
             case "step.end":
@@ -269,12 +276,47 @@ def _is_of_user(message: list[Item]) -> bool:
     return message[0].place == Place("messages", "user") and message[-1].block.kind != messages.RESULT
 
 
-def _convert_result(id_: Json, result: dict[str, Json]) -> dict[str, Json]:
-    """A tool's result with the client's note; both are sent."""
-    output, note = result.get("output"), as_str(result.get("note"))
-    if note:
-        output = f"{output}\n{note}" if isinstance(output, str) else [*as_list(output), messages.text(note)]
-    return messages.tool_result(id_, output, error=result.get("isError") is True)
+_FAILED: Final = "<system>ERROR: Tool execution failed.</system>"
+_EMPTY: Final = "<system>Tool output is empty.</system>"
+_FAILED_EMPTY: Final = "<system>ERROR: Tool execution failed. Tool output is empty.</system>"
+_BLANK: Final = ("", "Tool output is empty.")
+"""Outputs that the client takes for none."""
+_TIMED_TOOLS: Final = frozenset({"Agent", "AgentSwarm", "Bash", "FetchURL", "Glob", "Grep", "WebSearch"})
+"""Tools whose results begin with the time that they took, as those of MCP do."""
+
+
+def _convert_result(id_: Json, result: dict[str, Json], timed: Collection[str]) -> dict[str, Json]:
+    """A tool's result as the client sends it: with its words on status and time before it, its note after it.
+
+    `timed` are the calls whose time is sent.
+    """
+    failed, note = result.get("isError") is True, as_str(result.get("note"))
+    milliseconds = result.get("durationMs") if as_str(id_) in timed else None
+    parts = _with_status(result.get("output"), failed)
+    if isinstance(milliseconds, int | float):
+        header = f"Wall time: {milliseconds / 1000:.3f} seconds"
+        first = parts[0].get("text") if parts else None
+        parts = (
+            [messages.text(f"{header}\n{first}"), *parts[1:]] if first is not None else [messages.text(header), *parts]
+        )
+    only = parts[0].get("text") if len(parts) == 1 else None
+    if only is not None:
+        return messages.tool_result(id_, f"{only}\n{note}" if note else only, error=failed)
+    return messages.tool_result(id_, [*parts, *([messages.text(note)] if note else [])], error=failed)
+
+
+def _with_status(output: Json, failed: bool) -> list[dict[str, Json]]:
+    """The parts of an output, after the client's words if it failed or is empty."""
+    parts = as_dicts(output)
+    only = parts[0].get("text") if len(parts) == 1 else None
+    text = output if isinstance(output, str) else only
+    if isinstance(text, str):
+        if failed:
+            return [messages.text(f"{_FAILED}\n{text}" if text else _FAILED_EMPTY)]
+        return [messages.text(_EMPTY if text.strip() in _BLANK else text)]
+    if all(not as_str(part.get("text")).strip() and part.get("type") == "text" for part in parts):
+        return [messages.text(_FAILED_EMPTY if failed else _EMPTY)]
+    return [messages.text(_FAILED), *parts] if failed else parts
 
 
 def _convert_part(part: dict[str, Json]) -> Json:

@@ -97,9 +97,14 @@ class Exchanges:
             thread = self._find_thread(with_stored, self._identify_client(decoded, exchange), exchange.sender.session)
             yield TipMoved(self.threads.thread_id(thread), self._tree.extend(ROOT, with_stored.items))
 
-    def hold_response(self, id_: str) -> None:
-        """Register an empty response `id_` on the server that a request may continue from."""
-        self._held[id_] = ()
+    def hold_warm_up(self, exchange: Exchange, id_: str) -> None:
+        """Register the response `id_` to a request that no model read; a later request may continue from it."""
+        try:
+            decoded = decode(exchange)
+        except Malformed:
+            decoded = None
+        items = decoded.items if decoded is not None else ()
+        self._held[id_] = tuple(item for item in items if item.place.section == "messages")
 
     def _server_items(self, decoded: Decoded) -> tuple[tuple[Item, ...], str]:
         """Return the server-side items before a request's own, and the id that names them ("" if none)."""
