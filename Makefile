@@ -78,10 +78,11 @@ AGAINST ?= HEAD^
 test-snapshot: install
 	$(BIN)/python scripts/snapshot.py --few --against $(AGAINST)
 
-# What ctxtui needs only for a cluster and for Parquet, and DuckDB, which reads such tables: tests skip without them.
+# What ctxtui needs only for a cluster and for Parquet, DuckDB, which reads such tables, and Google's own client: tests
+# skip without them.
 extras: install
 	@[ "$(EXTRAS)" = none ] || \
-		PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -q -c constraints.txt -e ".[cluster,parquet]" duckdb
+		PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -q -c constraints.txt -e ".[cluster,parquet]" duckdb google-genai
 
 # Real MCP servers, two from npm and two from PyPI, in .venv-mcp: each by itself, then a task that is done with two of them.
 # MCP=none leaves them out of test-all.

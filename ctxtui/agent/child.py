@@ -21,11 +21,14 @@ ROUNDS: Final = 30
 class ChildTask(Struct, frozen=True, kw_only=True):
     """The task of a sub-agent.
 
-    Its context is the `system` prompt (None: the parent's) and the `prompt`, nothing of the parent's conversation. It
-    may use those of the parent's tools that match one of `tools` (names or patterns; none by default) and need no
-    permission. `label` is its name in lists, `model` another model of the same provider. It makes at most `rounds`
-    requests (0: no limit) of at most `answer_tokens` (0: as in the settings), and sends nothing that would exceed
-    `budget_usd` (None: only the parent's budget applies).
+    - `prompt`: the message that it gets, and nothing of the parent's conversation.
+    - `label`: its name in lists.
+    - `system`: the system prompt (None: the parent's).
+    - `tools`: names or patterns. It may use the parent's tools that match one and need no permission; none by default.
+    - `model`: another model of the same provider ("": the parent's).
+    - `rounds`: maximum number of requests (0: no limit).
+    - `answer_tokens`: maximum tokens of an answer (0: as in the settings).
+    - `budget_usd`: it sends nothing that would exceed this (None: only the parent's budget applies).
     """
 
     prompt: str
@@ -41,8 +44,11 @@ class ChildTask(Struct, frozen=True, kw_only=True):
 class ChildResult(Struct, frozen=True, kw_only=True):
     """The result of a sub-agent.
 
-    The text of its last answer; `why` it ended early ("": it finished); the number of answered requests, their usage
-    and their cost in USD (None: a price is unknown). `thread` is the id of its thread in the session.
+    - `text`: its last answer.
+    - `thread`: the id of its thread in the session.
+    - `why`: why it ended early ("": it finished).
+    - `rounds`: number of answered requests.
+    - `usage`, `cost_usd`: those of the requests (None: a price is unknown).
     """
 
     text: str
@@ -75,14 +81,15 @@ class Caller(Struct, frozen=True):
 
 
 Work = Callable[[Mapping[str, Json], Caller], str | Awaitable[str]]
+"""Runs a tool: takes the checked input and a `Caller`, returns the text for the model."""
 
 
 class OwnTool(Struct, frozen=True, kw_only=True):
     """A tool that a user wrote.
 
-    Its definition is as in `Tool`; `run` takes the checked input and a `Caller` and returns the text for the model. A
-    plain function runs in a thread, a coroutine in the event loop; only a coroutine can start sub-agents. An exception
-    is reported to the model. With `asks` the user is asked first.
+    Its definition is as in `Tool`. `run` takes the checked input and a `Caller` and returns the text for the model; an
+    exception is reported to the model. A plain function runs in a thread, a coroutine in the event loop; only a
+    coroutine can start sub-agents. With `asks` the user is asked first.
     """
 
     name: str
@@ -98,7 +105,7 @@ class OwnTool(Struct, frozen=True, kw_only=True):
         return Tool(self.name, self.description, self.properties, required=self.required)
 
 
-async def _start(arguments: Mapping[str, Json], caller: Caller) -> str:
+async def _start_agent(arguments: Mapping[str, Json], caller: Caller) -> str:
     task = ChildTask(prompt=str(arguments["task"]), label=str(arguments.get("label", "")), tools=("*",))
     done = await caller.agents.start(task)
     ended = f"[The agent ended before it was done: {done.why}]" if done.why else ""
@@ -112,7 +119,7 @@ START_AGENT: Final = OwnTool(
         "read its last answer. It knows nothing of this conversation and cannot ask back: say all that it needs. "
         "Several calls at once run side by side."
     ),
-    run=_start,
+    run=_start_agent,
     properties={
         "task": {"type": "string", "description": "What it is to do, and what its answer must say."},
         "label": {"type": "string", "description": "Two to five words for a list."},

@@ -43,22 +43,24 @@ def settle(items: Sequence[Item], used: set[str], *, cut: bool, names: bool = Tr
     """Make an answer fit to be sent back (facts §1, §4).
 
     Left out are empty texts, thinking that the provider has not sealed, thinking with nothing after it, and calls with
-    incomplete input; with `cut` the answer broke off, so its last part may be any of these. A call without id, or with
-    one of `used`, gets a new one; the ids of the answer are added to `used`. Without `names` (Ollama, whose calls have
-    none) the ids are returned but not written.
+    incomplete input.
+    - `used`: ids of earlier calls. A call without id, or with one of these, gets a new one; the ids of the answer are
+      added.
+    - `cut`: the answer broke off, so its last part may be incomplete.
+    - `names`: the dialect writes ids of calls; without (Ollama) they are returned but not written.
     """
     kept_parts: list[tuple[Item, TurnPart | None]] = []
     for item in items:
         part = None if item.block.kind == HEADER else to_part(item.block)
         if part is None or _is_sendable(part, cut):
             kept_parts.append((item, part))
-    _trim(kept_parts)
+    _drop_trailing(kept_parts)
     calls: list[AnswerCall] = []
     new_items: list[Item] = []
     for item, part in kept_parts:
         if part is not None and part.category == CALL:
             own_id = read(item.block).call_id
-            id_ = _own_id(own_id, used)
+            id_ = _unused_id(own_id, used)
             if id_ != own_id and names:
                 item = _with_id(item, id_)
             calls.append(
@@ -81,7 +83,7 @@ def _is_sendable(part: TurnPart, cut: bool) -> bool:
     return True
 
 
-def _trim(kept: list[tuple[Item, TurnPart | None]]) -> None:
+def _drop_trailing(kept: list[tuple[Item, TurnPart | None]]) -> None:
     """Remove trailing thinking, and headers without content."""
     while kept and ((part := kept[-1][1]) is None or part.category == THINKING):
         kept.pop()
@@ -90,7 +92,7 @@ def _trim(kept: list[tuple[Item, TurnPart | None]]) -> None:
             del kept[at]
 
 
-def _own_id(id_: str, used: set[str]) -> str:
+def _unused_id(id_: str, used: set[str]) -> str:
     number = len(used)
     while not id_ or id_ in used:
         number += 1
@@ -138,8 +140,10 @@ class Draft(Struct, frozen=True):
 class ConversationStart(NamedTuple):
     """The start of a conversation.
 
-    The dialect, top-level parameters (``model`` among them), tool definitions in Anthropic's form, the system text (or
-    its parts, which are joined if the dialect has no parts), and earlier messages (items of any dialect).
+    - `params`: top-level parameters (``model`` among them).
+    - `tools`: definitions in Anthropic's form.
+    - `system`: the system text, or its parts, which are joined if the dialect has no parts.
+    - `before`: earlier messages (items of any dialect).
     """
 
     dialect: str
@@ -150,14 +154,18 @@ class ConversationStart(NamedTuple):
 
 
 CACHED: Final[Mapping[str, Json]] = {"cache_control": {"type": "ephemeral"}}
+"""The member of a block that makes it a cache breakpoint."""
 _PROBE: Final = "\N{BULLET}"
+"""Text of a user message that is added to build a skeleton, and removed again."""
 
 
 class Conversation:
-    """One line of context.
+    """One line of context of a hosted agent.
 
-    `tree` is the session's, `head` the agent's current context; `skeleton` spells its requests. `shape` may return
-    another body for a raw context; by default the context is sent as it is.
+    - `tree`: the session's tree.
+    - `head`: the agent's current context.
+    - `skeleton`: spells its requests.
+    - `shape`: may return another body for a raw context; by default the context is sent as it is.
     """
 
     def __init__(
@@ -186,9 +194,9 @@ class Conversation:
         self._used: set[str] = set()
         self._names: dict[str, str] = {}
         for item in tree.items(head):
-            self._learn(item)
+            self._note_call_id(item)
 
-    def _learn(self, item: Item) -> None:
+    def _note_call_id(self, item: Item) -> None:
         part = to_part(item.block) if _is_talk(item) else None
         if part is not None and part.category in (CALL, RESULT):
             id_ = read(item.block).call_id
@@ -261,18 +269,20 @@ class Conversation:
         return Draft(body, self.head, self.tree.extend(ROOT, left), sent.skeleton)
 
 
-def _with_marks(sent: Sequence[Item], own: Sequence[Item]) -> list[Item]:
-    """The items as sent, with the marks of the agent's `own` items.
+def _with_marks(sent: Sequence[Item], agent_items: Sequence[Item]) -> list[Item]:
+    """The items as sent, with the marks of the agent's `agent_items` items.
 
     A header gets the mark of the block after it: all headers of one side are one block.
     """
-    marks = {item.block.digest: item.place.mark for item in own if item.place.mark and item.block.kind != HEADER}
+    marks = {
+        item.block.digest: item.place.mark for item in agent_items if item.place.mark and item.block.kind != HEADER
+    }
     marked_items: list[Item] = []
-    behind = ""
+    following_mark = ""
     for item in reversed(sent):
-        here = behind if item.block.kind == HEADER else marks.get(item.block.digest, "")
-        behind = "" if item.block.kind == HEADER else here
-        marked_items.append(item._replace(place=item.place._replace(mark=here or item.place.mark)))
+        mark = following_mark if item.block.kind == HEADER else marks.get(item.block.digest, "")
+        following_mark = "" if item.block.kind == HEADER else mark
+        marked_items.append(item._replace(place=item.place._replace(mark=mark or item.place.mark)))
     return marked_items[::-1]
 
 
@@ -293,7 +303,7 @@ def begin(tree: Tree, opening: ConversationStart, shape: Shape | None = None) ->
         tree, opening.dialect, model, skeleton_for(opening.dialect, opening.params, items), head, shape
     )
     conversation.lost = lost
-    conversation.static = _static(opening.dialect, opening.system)
+    conversation.static = _system_breakpoint(opening.dialect, opening.system)
     return conversation
 
 
@@ -337,7 +347,7 @@ def with_system(talk: Conversation, parts: Sequence[str]) -> Conversation:
     return conversation
 
 
-def _static(dialect: str, system: str | Sequence[str]) -> Mapping[str, Json] | None:
+def _system_breakpoint(dialect: str, system: str | Sequence[str]) -> Mapping[str, Json] | None:
     """The cache breakpoint of a system text in several parts.
 
     The one at the end of a request does not help a request whose last part differs.

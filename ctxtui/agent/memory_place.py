@@ -19,10 +19,12 @@ _SYSTEM: Final = frozenset({"system", "developer"})
 
 
 class MemoryPlace(Struct, frozen=True):
-    """The `texts` of memory and their position: `first` before the conversation, else after the last user message.
+    """The `texts` of memory and their position in the context.
 
-    `marker` (a member of a block) asks the provider to cache up to them; None: it does not. `binds`: thinking is bound
-    to what precedes it, and is dropped when that changes. The first `stable` texts seldom change.
+    - `first`: before the conversation; otherwise after the last user message.
+    - `marker`: a member of a block that asks the provider to cache up to them (None: it does not).
+    - `binds`: thinking is bound to what precedes it, and is dropped when that changes.
+    - `stable`: so many texts at the beginning seldom change.
     """
 
     texts: tuple[str, ...] = ()
@@ -34,8 +36,8 @@ class MemoryPlace(Struct, frozen=True):
 
 def with_memory(tree: Tree, head: int, dialect: str, said: Sequence[Item], memory: MemoryPlace) -> int:
     """Append the user message `said` to the context `head`, and replace its memory by the current one."""
-    own = tuple(Attachment(block.text(text), MARK) for text in memory.texts)
-    message = user_message(dialect, "", own) if own else ()
+    memory_blocks = tuple(Attachment(block.text(text), MARK) for text in memory.texts)
+    message = user_message(dialect, "", memory_blocks) if memory_blocks else ()
     path = tree.items(head)
     talk = [item for item in path if item.place.mark != MARK]
     start = next((n for n, item in enumerate(talk) if _is_conversation(item)), len(talk)) if memory.first else len(talk)
@@ -68,8 +70,8 @@ def _without_unbound_thinking(before: Sequence[Item], items: Sequence[Item]) -> 
 def breakpoint_positions(items: Sequence[Item], memory: MemoryPlace) -> list[int]:
     """The positions in `items` of cache breakpoints.
 
-    The last block of memory, and if memory comes first, the seldom changing part before it (`stable` texts, else the
-    system text), so that a change of memory loses no more than memory.
+    One is the last block of memory. If memory comes first, another is the end of the seldom changing part before it
+    (`stable` texts, else the system text), so that a change of memory loses no more than memory.
     """
     if memory.marker is None:
         return []

@@ -36,7 +36,7 @@ class FlightEvent(Protocol):
 class Replay:
     """Replays events into `conversation`, which ends after its last written call.
 
-    `own_id` is the id of a broken-off call if the provider gave none, `known` are the ids of existing calls.
+    `own_id` is the id of a broken-off call if the provider gave none; `known` are the ids of existing calls.
     """
 
     def __init__(self, conversation: Conversation, provider: str, known: frozenset[str], own_id: str) -> None:
@@ -56,9 +56,9 @@ class Replay:
             self.draft = data
         elif event.kind != OPENED:
             self.replayed += 1
-            self._context(event)
+            self._replay_context(event)
 
-    def _context(self, event: FlightEvent) -> None:
+    def _replay_context(self, event: FlightEvent) -> None:
         data, talk = event.data, self.conversation
         if event.kind == "said" and isinstance(data, str):
             talk.add_user_message(data)
@@ -66,12 +66,12 @@ class Replay:
         elif event.kind == "context":
             self._add_with_attachments(json.loads(data))
         elif event.kind == "results":
-            talk.add_results([_result(*one) for one in json.loads(data)])
+            talk.add_results([_decode_result(*one) for one in json.loads(data)])
         elif event.kind == "back":
             path = talk.tree.path(talk.head)
             talk.rewind_to(path[int(data) - 1] if int(data) else 0)
         elif event.kind == "sent":
-            self._begin(json.loads(data))
+            self._begin_answer(json.loads(data))
         elif event.kind == "heard" and self.exchange is not None:
             self.exchange.feed(data.encode() if isinstance(data, str) else data, event.at)
         elif event.kind == "failed":
@@ -92,7 +92,7 @@ class Replay:
         self.conversation.rewind_to(self.conversation.tree.extend(path[-1] if path else ROOT, items))
         self._remove_from_queue(about["text"])
 
-    def _begin(self, about: dict[str, object]) -> None:
+    def _begin_answer(self, about: dict[str, object]) -> None:
         talk = self.conversation
         draft = Draft(b"", talk.head, talk.head, talk.skeleton)
         reader = DIALECTS[str(about["dialect"])].stream_reader()
@@ -120,6 +120,6 @@ class Replay:
         return exchange.make_call(response, self.conversation.head, exchange.first_byte, BROKEN_OFF)
 
 
-def _result(id_: str, text: str, wrong: bool, images: Iterable[Iterable[str]] = ()) -> Result:
+def _decode_result(id_: str, text: str, wrong: bool, images: Iterable[Iterable[str]] = ()) -> Result:
     """Decode a result; older records have no images."""
     return Result(id_, "", text, wrong, tuple(ResultImage(*one) for one in images))

@@ -52,15 +52,15 @@ class Tools(Protocol):
         """Stop everything that runs."""
 
 
-async def _unrecorded(_: float) -> bool:
+async def _assume_recorded(_: float) -> bool:
     return True
 
 
-async def _nothing() -> None:
+async def _do_nothing() -> None:
     """Do nothing."""
 
 
-async def _alone(_: str) -> Sequence[Attachment]:
+async def _attach_nothing(_: str) -> Sequence[Attachment]:
     """Attach nothing to a message."""
     return ()
 
@@ -68,18 +68,22 @@ async def _alone(_: str) -> Sequence[Attachment]:
 class Surroundings(Struct, kw_only=True):
     """The functions that a runner calls.
 
-    `tell` receives events, `judge` checks a request before it is sent (the reason to hold it, or ""), `exchange` makes
-    ids for calls, `clock` is the time. `recorded` waits that many seconds for the record to catch up and returns
-    whether it has; `before` runs before each request is built; `attached` returns the attachments of a user's message.
+    - `tell`: receives events.
+    - `judge`: checks a request before it is sent; returns the reason to hold it, or "".
+    - `exchange`: makes the reader of an answer.
+    - `clock`: the time in Unix seconds.
+    - `recorded`: waits so many seconds for the record to catch up; returns whether it has.
+    - `before`: runs before each request is built.
+    - `attached`: returns the attachments of a user's message.
     """
 
     tell: Callable[[progress.ProgressEvent], None]
     judge: Callable[[Draft], Awaitable[str]]
     exchange: Callable[[Draft, int], AnswerReader]
     clock: Callable[[], float] = time.time
-    recorded: Callable[[float], Awaitable[bool]] = _unrecorded
-    before: Callable[[], Awaitable[None]] = _nothing
-    attached: Callable[[str], Awaitable[Sequence[Attachment]]] = _alone
+    recorded: Callable[[float], Awaitable[bool]] = _assume_recorded
+    before: Callable[[], Awaitable[None]] = _do_nothing
+    attached: Callable[[str], Awaitable[Sequence[Attachment]]] = _attach_nothing
 
 
 class Runner:
@@ -109,7 +113,7 @@ class Runner:
         """Handle an event and execute the resulting commands. Only in the event loop's own thread."""
         self.state, commands = step(self.state, event)
         for command in commands:
-            self._do(command)
+            self._execute(command)
 
     @property
     def waiting_messages(self) -> tuple[str, ...]:
@@ -125,7 +129,7 @@ class Runner:
         await asyncio.gather(*tasks, *self._stopped, return_exceptions=True)
         await self.tools.close()
 
-    def _do(self, command: events.Command) -> None:
+    def _execute(self, command: events.Command) -> None:
         match command:
             case events.AddUser(text):
                 self._said.append(text)
@@ -150,9 +154,9 @@ class Runner:
                 self._calls.clear()
                 self._plans.clear()
             case _:
-                self._around.tell(self._moment(command))
+                self._around.tell(self._execute_at_once(command))
 
-    def _moment(self, command: events.Command) -> progress.ProgressEvent:
+    def _execute_at_once(self, command: events.Command) -> progress.ProgressEvent:
         """Execute an immediate command; returns its progress event."""
         match command:
             case events.AddResults(results):
@@ -183,16 +187,16 @@ class Runner:
             attached = await self._around.attached(text)
             # An interrupt may have appended it without attachments meanwhile.
             if self._said and self._said[0] is text:
-                self._say(attached)
+                self._add_message(attached)
 
-    def _say(self, attached: Sequence[Attachment] = ()) -> None:
+    def _add_message(self, attached: Sequence[Attachment] = ()) -> None:
         text, before = self._said.pop(0), self.conversation.head
         self._around.tell(progress.UserMessageAdded(text, self.conversation.add_user_message(text, attached), before))
 
     def _add_without_attachments(self) -> None:
         """Append the user's waiting messages to the context without their attachments."""
         while self._said:
-            self._say()
+            self._add_message()
 
     async def _prepare(self) -> None:
         try:
@@ -253,11 +257,11 @@ class Runner:
         except asyncio.CancelledError:
             if self.state.phase != TurnPhase.CUTTING:
                 raise
-            self._ended(exchange, cut=True)
+            self._handle_end(exchange, cut=True)
         except ProviderError as error:
-            self._broke(exchange, str(error), error.retry, error.after)
+            self._handle_break(exchange, str(error), error.retry, error.after)
         else:
-            self._over(exchange)
+            self._finish_answer(exchange)
 
     async def _listen(self, exchange: AnswerReader) -> None:
         began = False
@@ -267,20 +271,20 @@ class Runner:
                 began = True
                 self._around.tell(progress.CallBegan(exchange.make_call(response, exchange.draft.raw_head)))
             self._around.tell(progress.PieceReceived(data, deltas))
-        rest = exchange.close()
-        if rest:
-            self._around.tell(progress.PieceReceived(b"", rest))
+        last_deltas = exchange.close()
+        if last_deltas:
+            self._around.tell(progress.PieceReceived(b"", last_deltas))
 
-    def _over(self, exchange: AnswerReader) -> None:
+    def _finish_answer(self, exchange: AnswerReader) -> None:
         response = exchange.response
         if response.error:
-            self._broke(exchange, response.error, _is_transient(response.error), None)
+            self._handle_break(exchange, response.error, _is_transient(response.error), None)
         elif not response.complete:
-            self._broke(exchange, "the answer broke off", True, None)
+            self._handle_break(exchange, "the answer broke off", True, None)
         else:
-            self._ended(exchange, cut=False)
+            self._handle_end(exchange, cut=False)
 
-    def _ended(self, exchange: AnswerReader, *, cut: bool) -> None:
+    def _handle_end(self, exchange: AnswerReader, *, cut: bool) -> None:
         response = exchange.response
         # An answer that reached its limit may end in the middle of a call.
         short = cut or response.stop_reason in _LIMIT_REASONS
@@ -291,7 +295,7 @@ class Runner:
         calls = tuple(events.ToolCall(c.id, c.name, c.input, self.tools.asks(c.name)) for c in settled.calls)
         self.feed(events.Answered(calls, cut, again=response.stop_reason == "pause_turn"))
 
-    def _broke(self, exchange: AnswerReader, message: str, retry: bool, after: float | None) -> None:
+    def _handle_break(self, exchange: AnswerReader, message: str, retry: bool, after: float | None) -> None:
         call = None
         if exchange.first_byte is not None:
             response = exchange.response
@@ -304,7 +308,9 @@ class Runner:
 _REPORT_WAIT_S = 1.0
 """Seconds after which a waiting tool is reported."""
 _LIMIT_REASONS = frozenset({"max_tokens", "length", "max_output_tokens", "MAX_TOKENS", "model_context_window_exceeded"})
+"""Stop reasons of an answer that reached a limit of tokens."""
 _TRANSIENT_ERRORS = ("overloaded", "api_error", "rate_limit", "server_error", "timeout", "internal")
+"""Parts of error messages after which a retry may help."""
 
 
 def _is_transient(error: str) -> bool:

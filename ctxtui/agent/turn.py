@@ -45,7 +45,10 @@ from ctxtui.agent.events import (
 MAX_ATTEMPTS: Final = 6
 """Maximum attempts of one request."""
 MAX_WAIT_S: Final = 60.0
-"""Seconds: a provider that asks for a longer pause gets no retry, and the user is told."""
+"""Maximum seconds to wait before a retry.
+
+A provider that asks for a longer pause gets no retry, and the user is told.
+"""
 STOPPED: Final = "Stopped by the user before it was done."
 REFUSED: Final = "The user did not allow this."
 NO_USER: Final = "This needs the user's leave, and no user is there to give it."
@@ -66,12 +69,14 @@ class TurnPhase(StrEnum):
 class TurnState(Struct, frozen=True, kw_only=True):
     """State of a turn.
 
-    `queue` are messages for the next request, `calls` those of the last answer, `results` their results so far,
-    `to_ask` the ids that wait for permission; for the first of them `planned` means that its write is planned, so that
-    the user is asked, and `guarded` that the permission holds only once. `hold` holds the next request, `release_next`
-    means that the one being prepared was held and must be sent now. `allowed` and `refused` are tools that the user
-    decided on for the whole session; without `attended` there is no user to ask. `rounds` counts the requests of this
-    turn; those after the first `most` are held (0: no limit).
+    - `queue`: messages for the next request.
+    - `calls`: those of the last answer; `results`: their results so far.
+    - `to_ask`: ids of calls that wait for permission. For the first of them: `planned`: its write is planned, so that
+      the user is asked; `guarded`: the permission holds only once.
+    - `hold`: the next request is held. `release_next`: the one being prepared was held and must be sent now.
+    - `allowed`, `refused`: tools that the user decided on for the whole session.
+    - `attended`: there is a user to ask.
+    - `rounds`: number of requests of this turn; those after the first `most` are held (0: no limit).
     """
 
     phase: TurnPhase = TurnPhase.REST
@@ -105,7 +110,7 @@ def step(state: TurnState, event: Event) -> Step:
     return handler(state, event) if handler else (state, [])
 
 
-def _prepare(state: TurnState) -> Step:
+def _begin_request(state: TurnState) -> Step:
     add_commands: list[Command] = [AddUser(text) for text in state.queue]
     return replace(state, phase=TurnPhase.PREPARING, queue=(), attempt=0, release_next=False), [
         *add_commands,
@@ -113,62 +118,62 @@ def _prepare(state: TurnState) -> Step:
     ]
 
 
-def _rest(state: TurnState, *before: Command) -> Step:
+def _end_turn(state: TurnState, *before: Command) -> Step:
     """End a turn; messages sent meanwhile begin the next one."""
     ended = replace(_clear_calls(state), phase=TurnPhase.REST, attempt=0, rounds=0, release_next=False)
     if ended.queue and not any(isinstance(one, Tell) for one in before):
-        again, commands = _prepare(ended)
-        return again, [*before, *commands]
+        new_turn, commands = _begin_request(ended)
+        return new_turn, [*before, *commands]
     return ended, [*before, Rest()]
 
 
-def _said(state: TurnState, event: UserSaid) -> Step:
+def _handle_message(state: TurnState, event: UserSaid) -> Step:
     queued = replace(state, queue=(*state.queue, event.text))
-    return _prepare(queued) if state.phase in (TurnPhase.REST, TurnPhase.HELD) else (queued, [])
+    return _begin_request(queued) if state.phase in (TurnPhase.REST, TurnPhase.HELD) else (queued, [])
 
 
-def _hold_next(state: TurnState, _: HoldNext) -> Step:
+def _toggle_hold(state: TurnState, _: HoldNext) -> Step:
     return replace(state, hold=not state.hold), []
 
 
-def _prepared(state: TurnState, event: Prepared) -> Step:
-    over = f"{state.rounds} rounds in this turn" if state.most and state.rounds >= state.most else ""
-    reason = "you asked for it" if state.hold else "" if state.release_next else event.reason or over
+def _handle_prepared(state: TurnState, event: Prepared) -> Step:
+    limit_reason = f"{state.rounds} rounds in this turn" if state.most and state.rounds >= state.most else ""
+    reason = "you asked for it" if state.hold else "" if state.release_next else event.reason or limit_reason
     state = replace(state, release_next=False)
     if reason:
         return replace(state, phase=TurnPhase.HELD, hold=False), [HoldRequest(reason)]
-    return _send(state)
+    return _send_request(state)
 
 
-def _send(state: TurnState) -> Step:
+def _send_request(state: TurnState) -> Step:
     sending = replace(state, phase=TurnPhase.SENDING, attempt=state.attempt + 1)
     return replace(sending, rounds=state.rounds + (sending.attempt == 1)), [Send(sending.attempt)]
 
 
-def _released(state: TurnState, _: Released) -> Step:
+def _handle_release(state: TurnState, _: Released) -> Step:
     if state.phase != TurnPhase.HELD:
-        return _prepare(state)
+        return _begin_request(state)
     # Built again: edits may have been applied while it was held.
     return replace(state, phase=TurnPhase.PREPARING, rounds=0, attempt=0, release_next=True), [Prepare()]
 
 
-def _answered(state: TurnState, event: Answered) -> Step:
+def _handle_answer(state: TurnState, event: Answered) -> Step:
     if event.cut or state.phase == TurnPhase.CUTTING:
         stopped = tuple(ToolResult(call.id, STOPPED, is_error=True) for call in event.calls)
-        rest: list[Command] = [AddResults(stopped)] if stopped else []
-        return _rest(state, *rest, Tell("interrupt", "interrupted by the user"))
+        last_commands: list[Command] = [AddResults(stopped)] if stopped else []
+        return _end_turn(state, *last_commands, Tell("interrupt", "interrupted by the user"))
     if event.again:
-        return _prepare(state)
+        return _begin_request(state)
     if not event.calls:
-        return _rest(state)
-    return _act(replace(_clear_calls(state), phase=TurnPhase.ACTING, calls=event.calls, attempt=0))
+        return _end_turn(state)
+    return _begin_calls(replace(_clear_calls(state), phase=TurnPhase.ACTING, calls=event.calls, attempt=0))
 
 
 def _clear_calls(state: TurnState) -> TurnState:
     return replace(state, calls=(), results=(), to_ask=(), planned=False, guarded=False)
 
 
-def _act(state: TurnState) -> Step:
+def _begin_calls(state: TurnState) -> Step:
     """Begin the calls of an answer.
 
     Those that need permission wait for it one after the other, and each is planned after the ones before it are done:
@@ -193,7 +198,7 @@ def _ask_next(state: TurnState, commands: list[Command]) -> Step:
     return _next_round(state, commands)
 
 
-def _planned(state: TurnState, event: Planned) -> Step:
+def _handle_plan(state: TurnState, event: Planned) -> Step:
     if not state.to_ask or event.id != state.to_ask[0] or state.planned:
         return state, []
     call = next(waiting_call for waiting_call in state.calls if waiting_call.id == event.id)
@@ -203,10 +208,10 @@ def _planned(state: TurnState, event: Planned) -> Step:
     if call.name in state.allowed and not event.guarded:
         return _ask_next(further, [RunTool(call)])
     if not state.attended:
-        alone = ToolResult(call.id, NO_USER, is_error=True)
-        what = "is asked for each time" if event.guarded else "asks first"
-        event_to_tell = Tell("refused", f"{call.name}: this {what}, and no user is there")
-        return _ask_next(replace(further, results=(*state.results, alone)), [event_to_tell])
+        no_user_result = ToolResult(call.id, NO_USER, is_error=True)
+        reason = "is asked for each time" if event.guarded else "asks first"
+        event_to_tell = Tell("refused", f"{call.name}: this {reason}, and no user is there")
+        return _ask_next(replace(further, results=(*state.results, no_user_result)), [event_to_tell])
     return replace(state, planned=True, guarded=event.guarded), [Ask(call)]
 
 
@@ -216,11 +221,11 @@ def _next_round(state: TurnState, commands: list[Command]) -> Step:
     if len(results_by_id) < len(state.calls):
         return state, commands
     results = tuple(results_by_id[call.id] for call in state.calls)
-    done, further = _prepare(_clear_calls(state))
+    done, further = _begin_request(_clear_calls(state))
     return done, [*commands, AddResults(results), *further]
 
 
-def _permitted(state: TurnState, event: Permitted) -> Step:
+def _handle_permission(state: TurnState, event: Permitted) -> Step:
     if not state.planned or event.id != state.to_ask[0]:
         return state, []
     call = next(waiting_call for waiting_call in state.calls if waiting_call.id == event.id)
@@ -237,29 +242,33 @@ def _permitted(state: TurnState, event: Permitted) -> Step:
             if waiting_call.id in state.to_ask and waiting_call.name == call.name
         ]
         refused = tuple(ToolResult(waiting_call.id, REFUSED, is_error=True) for waiting_call in refused_calls)
-        left = tuple(id_ for id_ in state.to_ask if id_ not in {waiting_call.id for waiting_call in refused_calls})
-        state = replace(state, refused=state.refused | {call.name}, results=(*state.results, *refused), to_ask=left)
+        still_to_ask = tuple(
+            id_ for id_ in state.to_ask if id_ not in {waiting_call.id for waiting_call in refused_calls}
+        )
+        state = replace(
+            state, refused=state.refused | {call.name}, results=(*state.results, *refused), to_ask=still_to_ask
+        )
         return _ask_next(state, [Tell("refused", f"{call.name} is not allowed in this session")])
     if event.leave == ToolLeave.SESSION and not state.guarded:
         state = replace(state, allowed=state.allowed | {call.name})
     return _ask_next(replace(state, to_ask=state.to_ask[1:]), [RunTool(call)])
 
 
-def _finished(state: TurnState, event: Finished) -> Step:
+def _handle_tool_end(state: TurnState, event: Finished) -> Step:
     open_ids = {call.id for call in state.calls} - {result.id for result in state.results} - set(state.to_ask)
     if event.result.id not in open_ids:
         return state, []
     return _next_round(replace(state, results=(*state.results, event.result)), [])
 
 
-def _broke(state: TurnState, event: Broke) -> Step:
+def _handle_break(state: TurnState, event: Broke) -> Step:
     if state.phase == TurnPhase.CUTTING:
-        return _rest(state, Tell("interrupt", "interrupted by the user"))
+        return _end_turn(state, Tell("interrupt", "interrupted by the user"))
     wait = event.after if event.after is not None else backoff(state.attempt)
     if not event.retry or state.attempt >= MAX_ATTEMPTS or wait > MAX_WAIT_S:
         tried = f" (tried {state.attempt} times)" if state.attempt > 1 else ""
         wait_note = f"; the provider asks to wait {wait:.0f} s" if event.retry and wait > MAX_WAIT_S else ""
-        return _rest(state, Tell("error", f"{event.message}{wait_note}{tried}"))
+        return _end_turn(state, Tell("error", f"{event.message}{wait_note}{tried}"))
     notice = Tell("retry", f"{event.message}; trying again in {wait:.1f} s")
     waiting = replace(state, phase=TurnPhase.WAITING)
     return waiting, [notice, Wait(wait, state.attempt + 1, MAX_ATTEMPTS, event.message)]
@@ -270,41 +279,43 @@ def backoff(attempt: int) -> float:
     return min(30.0, 0.5 * 2.0 ** (attempt - 1))
 
 
-def _waited(state: TurnState, _: Waited) -> Step:
-    return _send(state)
+def _handle_wait_end(state: TurnState, _: Waited) -> Step:
+    return _send_request(state)
 
 
-def _cut(state: TurnState, _: Interrupted) -> Step:
+def _cut_answer(state: TurnState, _: Interrupted) -> Step:
     return replace(state, phase=TurnPhase.CUTTING), [StopListening()]
 
 
-def _stop(state: TurnState, event: Interrupted) -> Step:
+def _interrupt(state: TurnState, event: Interrupted) -> Step:
     """Interrupt outside of an answer: calls without a result get one, so that the context stays valid."""
     commands: list[Command] = [StopWaiting()]
     if state.phase == TurnPhase.ACTING:
         results_by_id = {result.id: result for result in state.results}
         stopped = [results_by_id.get(call.id) or ToolResult(call.id, STOPPED, is_error=True) for call in state.calls]
         commands = [StopTools(), AddResults(tuple(stopped))]
-    return _rest(state, *commands, Tell("interrupt", event.reason))
+    return _end_turn(state, *commands, Tell("interrupt", event.reason))
 
 
-_ANYWHERE: Final[dict[type, Callable[..., Step]]] = {UserSaid: _said, HoldNext: _hold_next}
+_ANYWHERE: Final[dict[type, Callable[..., Step]]] = {UserSaid: _handle_message, HoldNext: _toggle_hold}
+"""Handlers of events that are handled in every phase."""
 _HANDLERS: Final[dict[tuple[TurnPhase, type], Callable[..., Step]]] = {
-    (TurnPhase.REST, Released): _released,
-    (TurnPhase.PREPARING, Prepared): _prepared,
-    (TurnPhase.PREPARING, Interrupted): _stop,
-    (TurnPhase.PREPARING, Broke): _broke,
-    (TurnPhase.HELD, Released): _released,
-    (TurnPhase.HELD, Interrupted): _stop,
-    (TurnPhase.SENDING, Answered): _answered,
-    (TurnPhase.SENDING, Broke): _broke,
-    (TurnPhase.SENDING, Interrupted): _cut,
-    (TurnPhase.CUTTING, Answered): _answered,
-    (TurnPhase.CUTTING, Broke): _broke,
-    (TurnPhase.WAITING, Waited): _waited,
-    (TurnPhase.WAITING, Interrupted): _stop,
-    (TurnPhase.ACTING, Planned): _planned,
-    (TurnPhase.ACTING, Permitted): _permitted,
-    (TurnPhase.ACTING, Finished): _finished,
-    (TurnPhase.ACTING, Interrupted): _stop,
+    (TurnPhase.REST, Released): _handle_release,
+    (TurnPhase.PREPARING, Prepared): _handle_prepared,
+    (TurnPhase.PREPARING, Interrupted): _interrupt,
+    (TurnPhase.PREPARING, Broke): _handle_break,
+    (TurnPhase.HELD, Released): _handle_release,
+    (TurnPhase.HELD, Interrupted): _interrupt,
+    (TurnPhase.SENDING, Answered): _handle_answer,
+    (TurnPhase.SENDING, Broke): _handle_break,
+    (TurnPhase.SENDING, Interrupted): _cut_answer,
+    (TurnPhase.CUTTING, Answered): _handle_answer,
+    (TurnPhase.CUTTING, Broke): _handle_break,
+    (TurnPhase.WAITING, Waited): _handle_wait_end,
+    (TurnPhase.WAITING, Interrupted): _interrupt,
+    (TurnPhase.ACTING, Planned): _handle_plan,
+    (TurnPhase.ACTING, Permitted): _handle_permission,
+    (TurnPhase.ACTING, Finished): _handle_tool_end,
+    (TurnPhase.ACTING, Interrupted): _interrupt,
 }
+"""The handler of an event in a phase; other events come too late and change nothing."""

@@ -1,4 +1,8 @@
-"""The audit: compares forecasts of each call's input, made from earlier calls, with reports (design §1)."""
+"""The audit: compares forecasts of each call's input, made from earlier calls, with reports.
+
+``ctxtui audit`` prints its rows; the inspector shows how often forecasts were right. A large error gets a cause, by the
+checks in `_CHECKS`. Source: design §1.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ _SERVER_TOOLS: Final = frozenset({"web_search_call", "file_search_call", "code_i
 
 
 class CallsBefore:
-    """Earlier calls, with the tokens that each had in the cache afterwards."""
+    """Earlier calls, to be found by the tokens that each left in the cache."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -55,18 +59,20 @@ def explain_error(forecast: Forecast, usage: Usage, past: CallsBefore) -> str:
         cause = check(forecast, usage, past, more)
         if cause:
             return cause
-    return _injected(forecast, more) if more > 0 else _not_sent(forecast, usage, past, more)
+    return _describe_injected(forecast, more) if more > 0 else _describe_not_sent(forecast, usage, past, more)
 
 
 _Check = Callable[[Forecast, Usage, CallsBefore, int], str]
 
 
-def _model(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
-    before, now = forecast.step.base.model, forecast.call.model
-    return f"model change: {before} → {now}, the context is counted anew" if before != now else ""
+def _explain_model(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+    model_before, model_now = forecast.step.base.model, forecast.call.model
+    return (
+        f"model change: {model_before} → {model_now}, the context is counted again" if model_before != model_now else ""
+    )
 
 
-def _epoch(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_epoch(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     epoch = forecast.call.epoch
     if epoch == forecast.step.base.epoch:
         return ""
@@ -77,39 +83,39 @@ def _epoch(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> st
     return f"{epoch.start.value}: the client may have put other text before the model" if more > 0 else ""
 
 
-def _parent(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_parent(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     base = forecast.step.usage
     # Providers that do not report writes read whole steps of a prefix, which identifies no call.
     earlier = past.find_by_cached(usage.cache_read) if usage.cache_read and usage.cache_write else None
     cached = base.cache_read + base.cache_write
     if earlier is None or earlier.id == forecast.step.base.id or abs(usage.cache_read - cached) <= _SAME_TOKENS:
         return ""
-    back = earlier.usage is not None and earlier.usage.input <= usage.input < base.input
-    if base.input + _SAME_TOKENS < usage.cache_read or back:
+    is_rewind = earlier.usage is not None and earlier.usage.input <= usage.input < base.input
+    if base.input + _SAME_TOKENS < usage.cache_read or is_rewind:
         return f"parent does not match usage: it read the {usage.cache_read} tokens that call {earlier.id} left"
     return ""
 
 
-def _lost(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_lost(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     if forecast.step.lost == NOTHING:
         return ""
-    return f"content left: the context parts from that of call {forecast.step.base.id}"
+    return f"content left: the context differs from that of call {forecast.step.base.id}"
 
 
-def _image(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_image(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     added = forecast.step.added
     if added.pages:
         return f"PDF: estimated at {added.pages:.0f} tokens"
     return f"image: estimated at {added.image:.0f} tokens" if added.image else ""
 
 
-def _stripped(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_stripped(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     if not forecast.stripped:
         return ""
-    return f"stripped thinking: a person spoke, so earlier thinking was taken out; that is {more:+d} tokens off"
+    return f"stripped thinking: a new user message, so earlier thinking was dropped; {more:+d} tokens off"
 
 
-def _partial(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_partial(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     step = forecast.step
     if forecast.answers or step.usage.output_final or not step.is_whole_answer:
         return ""
@@ -119,54 +125,54 @@ def _partial(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> 
         return ""
     thought = f", {step.thinking.hidden:.0f} characters of signature for its thinking" if step.thinking.hidden else ""
     return (
-        f"partial count: the answer before is recorded as {step.usage.output} output tokens, "
+        f"partial count: the previous answer is recorded as {step.usage.output} output tokens, "
         f"so it was counted by its {step.parts} blocks{thought}; {more:+d} tokens off"
     )
 
 
-def _server(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_server(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     call, base, tree = forecast.call, forecast.step.base, past.tree
     for endpoint in (base, call):
         kind = next((k for k in (tree[n].block.kind for n in answer_path(tree, endpoint)) if k in _SERVER_TOOLS), "")
         if kind:
-            return f"server tool: {kind}, whose results the provider read and the recording lacks; {more:+d} tokens"
+            return f"server tool: {kind}, with results that are not recorded; {more:+d} tokens"
     return ""
 
 
-def _missing_reminder(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_missing_reminder(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     if not forecast.added or abs(more + forecast.added) > abs(more):
         return ""
-    return f"text foretold that did not come: {forecast.added:.0f} tokens, as the client had added at earlier calls"
+    return f"forecast text was not added: {forecast.added:.0f} tokens, which the client added at earlier calls"
 
 
-def _dense(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_dense(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     step = forecast.step
     if step.added.result + step.added.text < 4 * abs(more):
         return ""
     tokens = step.added.result + step.added.text
-    return f"text of another density: {tokens:.0f} counted tokens cost {more:+d} beyond the usual"
+    return f"text of unusual density: {tokens:.0f} counted tokens are {more:+d} off"
 
 
 _CHECKS: Final[tuple[_Check, ...]] = (
-    _model,
-    _epoch,
-    _lost,
-    _parent,
-    _image,
-    _server,
-    _stripped,
-    _missing_reminder,
-    _partial,
-    _dense,
+    _explain_model,
+    _explain_epoch,
+    _explain_lost,
+    _explain_parent,
+    _explain_image,
+    _explain_server,
+    _explain_stripped,
+    _explain_missing_reminder,
+    _explain_partial,
+    _explain_dense,
 )
 
 
-def _injected(forecast: Forecast, more: int) -> str:
+def _describe_injected(forecast: Forecast, more: int) -> str:
     unsure = "" if forecast.answers or forecast.step.usage.output_final else " (the answer's own count is partial)"
     return f"text injected but not in the file: {more} tokens beyond every recorded block{unsure}"
 
 
-def _not_sent(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _describe_not_sent(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     step = forecast.step
     if usage.input < step.usage.input:
         return (
@@ -174,7 +180,7 @@ def _not_sent(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) ->
             f"while the recording added {len(step.nodes)} blocks"
         )
     if step.base.error and step.parts:
-        return f"recorded but not sent: the answer before ended in an error ({step.base.error}), {-more} tokens fewer"
+        return f"recorded but not sent: the previous answer ended in an error ({step.base.error}), {-more} tokens fewer"
     kinds = list(dict.fromkeys(CATEGORIES[past.tree[node].category].replace("_", " ") for node in step.nodes))
     if not forecast.answers and step.parts:
         kinds.insert(0, "answer")
@@ -188,11 +194,15 @@ MAX_ERROR_SHARE: Final = 0.22
 
 
 class AuditedCall(Struct, frozen=True, kw_only=True):
-    """One call's forecast and report, in tokens; `call` is its number in its thread, from 1.
+    """One call's forecast and report, in tokens.
 
-    `lo` to `hi` is the 90 % interval of `predicted`. The new figures are those beyond the report of the call whose
-    context this one extends; `new_reported` is negative if content was removed. `cause` explains an error ("" if there
-    is none), `asked` says that a person wrote before the call (otherwise it continues from tool results).
+    - `call`: its number in its thread, from 1.
+    - `predicted`: the forecast; `lo` to `hi` is its 90 % interval.
+    - `reported`: the reported input.
+    - `new_predicted`, `new_reported`: the tokens beyond the report of the call whose context this one extends;
+      `new_reported` is negative if content was removed.
+    - `cause`: explains an error; "" if there is none.
+    - `asked`: a person wrote before the call; otherwise it continues from tool results.
     """
 
     thread: str
@@ -208,10 +218,11 @@ class AuditedCall(Struct, frozen=True, kw_only=True):
 
 
 def audit_calls(book: Book, card: Callable[[str], ModelCard] | None = None) -> list[AuditedCall]:
-    """Audit every call with a report except the first of each thread, in the order of the recording.
+    """Audit every call with a report except the first of each thread, in recorded order.
 
-    Each is forecast from earlier calls only, and learnt afterwards; everything in `book` must be counted. `card`
-    gives other facts about a model than the book's (another prior), counted in the same way.
+    Each call is forecast from earlier calls only, then its report is learned. Everything in `book` must be counted.
+    `card` gives other facts about a model than the book's (None: the book's); the models must be counted in the same
+    way.
     """
     session = book.session
     forecaster = Forecaster(session, book.cumulated, card or book.card)
@@ -249,23 +260,25 @@ def _audit_call(forecast: Forecast, call: Call, number: int, past: CallsBefore) 
 
 
 def summarize(rows: Sequence[AuditedCall]) -> dict[str, Any]:
-    """Aggregate `rows`, in percent; None if there are no values.
+    """Summarize `rows` in percent; None where there are no values.
 
-    Errors of totals are relative to the report; errors of new tokens are relative to max(new_reported, `MIN_TOKENS`)
-    and leave out calls whose new_reported is negative; widths are half of hi - lo (the x of "± x %") relative to
-    max(new_predicted, `MIN_TOKENS`). Percentiles are interpolated linearly.
+    - Errors of totals are relative to the report.
+    - Errors of new tokens are relative to max(new_reported, `MIN_TOKENS`); calls with negative new_reported are left
+      out.
+    - Widths are half of hi - lo (the x of "± x %"), relative to max(new_predicted, `MIN_TOKENS`).
+    - Percentiles are interpolated linearly.
     """
     totals = [100 * abs(r.predicted - r.reported) / max(r.reported, 1) for r in rows]
     grown = [r for r in rows if r.new_reported >= 0]
     new = [100 * abs(r.new_predicted - r.new_reported) / max(r.new_reported, MIN_TOKENS) for r in grown]
     widths = [50 * (r.hi - r.lo) / max(r.new_predicted, MIN_TOKENS) for r in rows]
-    inside = [100.0 * (r.lo <= r.reported <= r.hi) for r in rows]
+    inside_flags = [100.0 * (r.lo <= r.reported <= r.hi) for r in rows]
     return {
         "median_abs_error_pct": percentile(totals, 50),
         "p95_abs_error_pct": percentile(totals, 95),
         "new_median_abs_error_pct": percentile(new, 50),
         "new_p90_abs_error_pct": percentile(new, 90),
-        "interval_coverage_pct": round(sum(inside) / len(inside), 3) if inside else None,
+        "interval_coverage_pct": round(sum(inside_flags) / len(inside_flags), 3) if inside_flags else None,
         "median_interval_width_pct": percentile(widths, 50),
     }
 
@@ -285,33 +298,34 @@ def percentile(values: Iterable[float], share: float) -> float | None:
 
 
 class ForecastRecord(Sequence[tuple[int, int]]):
-    """Running counts of (reports inside their forecast interval, forecasts), by number of calls.
+    """By number of calls: how many forecasts were made so far, and how many were right.
 
-    Two arrays, because a long session has many calls.
+    Item n is (reports inside their forecast interval, forecasts) after n calls. Two arrays, because a long session has
+    many calls.
     """
 
     def __init__(self) -> None:
-        self._right = array("i", [0])
-        self._of = array("i", [0])
+        self._right_counts = array("i", [0])
+        self._forecast_counts = array("i", [0])
 
     def add(self, right: bool | None) -> None:
         """Add a call: whether its report was inside the interval; None without a forecast or a report."""
-        self._right.append(self._right[-1] + (right or 0))
-        self._of.append(self._of[-1] + (right is not None))
+        self._right_counts.append(self._right_counts[-1] + (right or 0))
+        self._forecast_counts.append(self._forecast_counts[-1] + (right is not None))
 
     def __len__(self) -> int:
-        return len(self._of)
+        return len(self._forecast_counts)
 
     @overload
-    def __getitem__(self, at: int) -> tuple[int, int]: ...
+    def __getitem__(self, index: int) -> tuple[int, int]: ...
 
     @overload
     def __getitem__(self, at: slice) -> list[tuple[int, int]]: ...
 
     def __getitem__(self, at: int | slice) -> tuple[int, int] | list[tuple[int, int]]:
         if isinstance(at, slice):
-            return list(zip(self._right[at], self._of[at], strict=True))
-        return self._right[at], self._of[at]
+            return list(zip(self._right_counts[at], self._forecast_counts[at], strict=True))
+        return self._right_counts[at], self._forecast_counts[at]
 
 
 def build_record(book: Book, calls: Iterable[Call]) -> ForecastRecord:

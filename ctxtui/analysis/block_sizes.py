@@ -1,4 +1,7 @@
-"""Token counts of the blocks of one context, which may grow."""
+"""Token counts of the blocks of one context, which may grow.
+
+Edits, policies and prices read them by raw position.
+"""
 
 from __future__ import annotations
 
@@ -62,8 +65,8 @@ class BlockSizes:
     def stripped_tokens(self, before: int, positions: Container[int]) -> int:
         """Tokens of thinking at `positions` that the provider drops now and did not drop at `before`."""
         thinking = self._context.thinking
-        here = thinking[bisect_left(thinking, before) : bisect_left(thinking, self._asked)]
-        return sum(self._own[position] for position in here if position in positions)
+        newly_stripped = thinking[bisect_left(thinking, before) : bisect_left(thinking, self._asked)]
+        return sum(self._own[position] for position in newly_stripped if position in positions)
 
     def tokens_at(self, position: int) -> int:
         """Tokens of the block at a raw position; 0 for thinking that the provider removes."""

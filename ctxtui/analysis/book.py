@@ -1,4 +1,8 @@
-"""The book: all token counts of a session, under the weights of each call's model."""
+"""The book: all token counts of a session, under the weights of each call's model.
+
+Every figure comes from here. `tokens` counts features and learns weights; `forecast` learns from reports; this module
+combines them and keeps the results.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +39,13 @@ Labels = Callable[[ModelCard], Callable[[Node], "Sequence[Segment]"]]
 class Book:
     """The token counts behind every figure of one session.
 
-    `table` describes models, `measure` counts a block, `labels` splits blocks by the user's rules. `advance` counts,
-    and may run in a worker thread; everything else only reads. A node has figures once `is_counted` returns True.
-    Reports are learned from as soon as their contexts are counted. Weights change in steps; each step raises `version`,
-    and makes what was computed before stale.
+    - `table`: the facts about models.
+    - `measure`: counts the features of a block.
+    - `labels`: splits blocks by the user's rules; None: no rules.
+
+    `advance` counts, and may run in a worker thread; all other methods only read. A node has figures once `is_counted`
+    returns True. Reports are learned from as soon as their contexts are counted. Weights then change in steps: each
+    step raises `version`, and values computed under an older version must be computed again.
     """
 
     def __init__(self, session: Session, table: ModelTable, measure: Measure, labels: Labels | None = None) -> None:
@@ -68,8 +75,8 @@ class Book:
     @property
     def is_settled(self) -> bool:
         """Whether the whole session is counted and learnt."""
-        whole = len(self.session.tree)
-        return all(self.cumulated(model).done == whole for model in self.models) and self._learning.is_settled
+        node_count = len(self.session.tree)
+        return all(self.cumulated(model).done == node_count for model in self.models) and self._learning.is_settled
 
     def card(self, model: str) -> ModelCard:
         """Facts about `model`; an unknown one has an estimate's card."""
@@ -97,18 +104,20 @@ class Book:
             cumulated = ways.get(card.counting)
             if cumulated is None:
                 # Two threads may get here at once; setdefault gives both the same object.
-                cumulated = ways.setdefault(card.counting, self._uncounted(card, self._reported))
+                cumulated = ways.setdefault(card.counting, self._new_cumulated(card, self._reported))
             by_model[model] = cumulated
         return cumulated
 
-    def _uncounted(self, card: ModelCard, reported: ReportedThinking) -> Cumulated:
-        return Cumulated(self.session.tree, self._measure(card), self._parts(card), reported.tokens, reported.alike)
+    def _new_cumulated(self, card: ModelCard, reported: ReportedThinking) -> Cumulated:
+        return Cumulated(
+            self.session.tree, self._measure(card), self._label_splitter(card), reported.tokens, reported.alike
+        )
 
     def measure(self, model: str) -> Callable[[Block], Features]:
         """Get the function that counts one block for `model`; the block need not be in the session."""
         return self._measure(self.card(model))
 
-    def _parts(self, card: ModelCard) -> Parts | None:
+    def _label_splitter(self, card: ModelCard) -> Parts | None:
         if self._labels is None:
             return None
         split, measure = self._labels(card), self._measure(card)
@@ -141,7 +150,10 @@ class Book:
         return self.cumulated(model).is_counted(node)
 
     def count(self, limit: int) -> None:
-        """Count up to `limit` further nodes for every model without learning: no call came with them."""
+        """Count up to `limit` further nodes for every model, without learning from reports.
+
+        For nodes that belong to no call yet.
+        """
         for way in {id(way): way for way in map(self.cumulated, self.models)}.values():
             way.advance(limit)
 
@@ -157,7 +169,7 @@ class Book:
         done = min(way.advance(limit) for way in ways.values())
         self._learning.advance()
         if done == len(self.session.tree):
-            self._publish(all_there_is=False)
+            self._publish_weights(all_there_is=False)
         return done, len(self.session.tree)
 
     def settle(self) -> None:
@@ -165,9 +177,9 @@ class Book:
 
         The result does not depend on the pieces in which it was read.
         """
-        self._publish(all_there_is=True)
+        self._publish_weights(all_there_is=True)
 
-    def _publish(self, *, all_there_is: bool) -> None:
+    def _publish_weights(self, *, all_there_is: bool) -> None:
         if self._learning.publish(all_there_is=all_there_is):
             # Copy first: another thread may be adding a model.
             self._weights = {model: self._learning.weights(model) for model in list(self._weights)}
@@ -222,7 +234,10 @@ class Book:
         if start != ROOT and self.card(model).strips_thinking:
             sums[_THINKING] -= self.category_tokens(model, self.session.tree[start].parent, _THINKING)
         if absences:
-            sums = [n - less for n, less in zip(sums, self.contexts.tokens(model, head, absences), strict=True)]
+            sums = [
+                n - absent_tokens
+                for n, absent_tokens in zip(sums, self.contexts.tokens(model, head, absences), strict=True)
+            ]
         return tuple(sums)
 
     def block_tokens(self, model: str, node: int) -> int:
@@ -230,26 +245,27 @@ class Book:
 
         This is the increase of the sums of its categories. Raises `IndexError` while it is not counted.
         """
-        whole, parent = self.whole_tokens(model), self.session.tree[node].parent
+        tokens_of, parent = self.whole_tokens(model), self.session.tree[node].parent
         return sum(
             [
-                whole.category_tokens(node, c) - whole.category_tokens(parent, c)
+                tokens_of.category_tokens(node, c) - tokens_of.category_tokens(parent, c)
                 for c in self.cumulated(model).categories(node)
             ]
         )
 
     def block_tokens_by_category(self, model: str, node: int) -> dict[int, int]:
         """Whole tokens of one block by category index; they add up to `block_tokens`."""
-        whole, parent = self.whole_tokens(model), self.session.tree[node].parent
+        tokens_of, parent = self.whole_tokens(model), self.session.tree[node].parent
         return {
-            c: whole.category_tokens(node, c) - whole.category_tokens(parent, c)
+            c: tokens_of.category_tokens(node, c) - tokens_of.category_tokens(parent, c)
             for c in self.cumulated(model).categories(node)
         }
 
     def category(self, model: str, node: int) -> int:
         """Index of the category that a block is shown in: the one with most of its tokens.
 
-        It differs from the block's own only if label rules move its text; until it is counted it is its own.
+        It differs from the block's own category only if label rules move its text to another one. Before the block is
+        counted it is the block's own.
         """
         if self._labels is None or not self.is_counted(model, node):
             return self.session.tree[node].category
@@ -277,9 +293,9 @@ class Book:
 
         None if it is counted exactly.
         """
-        own = self.cumulated(model).block_features(node)
+        features = self.cumulated(model).block_features(node)
         weights = self.weights(model)
-        return None if is_exact(own, weights) else half_interval(own, weights)
+        return None if is_exact(features, weights) else half_interval(features, weights)
 
     def whole_slack(self, model: str, head: int) -> float | None:
         """Half of the 90 % interval of the context `head`, as a share of its tokens.

@@ -35,7 +35,7 @@ def choose_call(session: Session, thread: str = "", number: int = 0, *, after: b
     if after:
         next_call = unsent_call(session, name)
         if next_call is None:
-            raise NotFound(f"nothing came after the last call of thread {name!r}", way_out="leave --after out")
+            raise NotFound(f"nothing came after the last call of thread {name!r}", way_out="remove --after")
         return ChosenCall(name, 0, next_call)
     if not 0 <= number <= len(calls):
         raise NotFound(f"no call {number} in thread {name!r}", way_out=f"it has calls 1 to {len(calls)}")
@@ -51,9 +51,9 @@ def _default_thread(session: Session) -> str:
 
 
 def unsent_call(session: Session, thread: str) -> Call | None:
-    """The call still to be made in `thread`, with everything after the last answer.
+    """The call that is still to be made in `thread`, with everything after the last answer.
 
-    None if there is nothing new.
+    None if nothing is new since then.
     """
     calls, tree = session.thread_calls(thread), session.tree
     if not calls:
@@ -62,8 +62,8 @@ def unsent_call(session: Session, thread: str) -> Call | None:
     answer = last.response_head or last.sent_head
     if tip == answer or answer == ROOT or not tree.holds(tip, answer):
         return None
-    since = [tree[node] for node in tree.path(tip, answer)]
-    if all(node.block.kind == HEADER or node.place.role in ("assistant", "model") for node in since):
+    new_nodes = [tree[node] for node in tree.path(tip, answer)]
+    if all(node.block.kind == HEADER or node.place.role in ("assistant", "model") for node in new_nodes):
         return None
     return Call(
         "",

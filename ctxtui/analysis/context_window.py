@@ -1,6 +1,7 @@
-"""The window in force for a call, and its origin: the client's own limit if known, else the model's.
+"""The context window in force for a call, and its origin.
 
-Every share of a window uses one of these (facts §13: what clients record).
+It is the client's own limit if known, else the model's. Every share of a window uses one of these (facts §13: what
+clients record).
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ SEEN: Final = "larger context seen"
 MODEL: Final = "model"
 USER: Final = "setting"
 ORIGIN_TEXTS: Final = {
-    COMPACTION: "where the client compacts by itself",
-    RECORDED: "as the recording says",
+    COMPACTION: "where the client compacts",
+    RECORDED: "from the recording",
     CLIENT: "the client's default",
-    REQUESTED: "the client asked for the long one",
-    SEEN: "as large a context was taken",
+    REQUESTED: "the client requested long context",
+    SEEN: "a larger context was accepted",
     MODEL: "the model's",
     USER: "your setting",
 }
@@ -38,9 +39,9 @@ SHORT_TEXTS: Final = {
     COMPACTION: "compacts at {}",
     RECORDED: "{} as recorded",
     CLIENT: "{} by default",
-    REQUESTED: "{} as asked for",
-    SEEN: "{} was taken",
-    MODEL: "model takes {}",
+    REQUESTED: "{} as requested",
+    SEEN: "{} was accepted",
+    MODEL: "model limit {}",
     USER: "{} by setting",
 }
 """The same in few words, with the limit."""
@@ -48,11 +49,13 @@ _CLAUDE_CODE: Final = "claude code"
 
 
 class ContextWindow(Struct, frozen=True):
-    """Limits of a context in tokens, 0 where unknown.
+    """Limits of a context in tokens; 0 where unknown.
 
-    `limit` is the limit in force: the most that is sent before something happens; `usable` is the part of it that
-    we mean to fill. `origin` says how the limit is known. `window` is the window assumed by the client, `model`
-    the model's own.
+    - `limit`: the limit in force: the most that is sent before the client compacts or the provider refuses.
+    - `usable`: the part of it that should be filled at most.
+    - `origin`: how the limit is known.
+    - `window`: the window that the client assumes.
+    - `model`: the model's own window.
     """
 
     limit: int = 0
@@ -80,17 +83,21 @@ class ContextWindow(Struct, frozen=True):
         }
 
 
-def window_of_running_model(window: int, usable_share: float, origin: str = RECORDED, own: int = 0) -> ContextWindow:
+def window_of_running_model(
+    window: int, usable_share: float, origin: str = RECORDED, user_tokens: int = 0
+) -> ContextWindow:
     """Window of a running model that states its own limit (tokens).
 
-    `own` is the user's usable part (0: the share).
+    `user_tokens` is the user's usable part (0: the share).
     """
-    return ContextWindow(window, _usable_tokens(window, usable_share, own), origin if window else "", window, window)
+    return ContextWindow(
+        window, _usable_tokens(window, usable_share, user_tokens), origin if window else "", window, window
+    )
 
 
-def _usable_tokens(window: int, share: float, own: int | None) -> int:
+def _usable_tokens(window: int, share: float, user_tokens: int | None) -> int:
     """Usable part of a window: the user's own figure for the model, else the share."""
-    return min(own, window) if own else round(window * share)
+    return min(user_tokens, window) if user_tokens else round(window * share)
 
 
 def context_window(book: Book, call: Call, usable_share: float) -> ContextWindow:
@@ -98,18 +105,20 @@ def context_window(book: Book, call: Call, usable_share: float) -> ContextWindow
     model = call.model or book.session.model
     card, shown = book.card(model), book.windows.signs_of(model)
     window, origin = _client_window(book.session, call, card, shown)
-    own = max(card.window or 0, window if origin in (SEEN, REQUESTED) else 0)
+    accepted_tokens = max(card.window or 0, window if origin in (SEEN, REQUESTED) else 0)
     usable = _usable_tokens(window, usable_share, card.usable)
     compacts = shown.compacts_at
     if compacts and origin != USER and (not window or compacts <= window):
-        return ContextWindow(compacts, min(compacts, usable) or round(compacts * usable_share), COMPACTION, window, own)
-    return ContextWindow(window, usable, origin, window, own)
+        return ContextWindow(
+            compacts, min(compacts, usable) or round(compacts * usable_share), COMPACTION, window, accepted_tokens
+        )
+    return ContextWindow(window, usable, origin, window, accepted_tokens)
 
 
 def _client_window(session: Session, call: Call, card: ModelCard, shown: ShownWindow) -> tuple[int, str]:
     """Window that the client assumes for a call, and its origin; (0, "") if unknown."""
-    own = card.window or 0
-    most = max(own, card.long_window or 0)
+    model_window = card.window or 0
+    most = max(model_window, card.long_window or 0)
     recorded = call.extra.get(WINDOW)
     stated = (
         recorded
@@ -119,16 +128,16 @@ def _client_window(session: Session, call: Call, card: ModelCard, shown: ShownWi
     # Imported late: the end of a long recording is shown without a table of models.
     from ctxtui.tokens.models import SETTING
 
-    if dict(card.sources).get("window") == SETTING and not 0 < stated < own:
-        return own, USER
-    window, origin = own, MODEL if own else ""
+    if dict(card.sources).get("window") == SETTING and not 0 < stated < model_window:
+        return model_window, USER
+    window, origin = model_window, MODEL if model_window else ""
     if session.about.source == _CLAUDE_CODE:
         if stated:
             # A window recorded for one model cannot exceed another model's limit.
             window, origin = min(stated, most) if most else stated, RECORDED
         elif shown.requested_long and most:
             window, origin = most, REQUESTED
-        elif card.unasked_window and (not own or card.unasked_window < own):
+        elif card.unasked_window and (not model_window or card.unasked_window < model_window):
             window, origin = card.unasked_window, CLIENT
     elif stated:
         window, origin = stated, RECORDED

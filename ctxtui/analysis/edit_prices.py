@@ -16,10 +16,12 @@ from ctxtui.curation.price.request_count import Measure, RequestCount
 
 
 class EditPrices(Struct, frozen=True, dict=True):
-    """Everything that a price tag needs besides the edits.
+    """Prices edits of one context; it has everything that a price tag needs besides the edits.
 
-    `before` is the context without them, `question` the next request with it; `weigh` gives tokens of features in
-    that request, `measure` the features of a block, and `terms` are used to count requests.
+    - `before`: the context without them.
+    - `question`: the next request with that context.
+    - `weigh`: gives tokens of features in that request; `measure`: gives the features of a block.
+    - `terms`: terms by which requests are counted.
     """
 
     before: Applied
@@ -30,15 +32,22 @@ class EditPrices(Struct, frozen=True, dict=True):
 
     def tag(self, after: Applied, literals: Literals | None = None) -> PriceTag:
         """Price the edits in `after`; quotes are found only with the `literals` of the context."""
-        return price_tag(self.before, after, self.question, self._count, (self._without, self._under(after)), literals)
+        return price_tag(
+            self.before,
+            after,
+            self.question,
+            self._token_counter,
+            (self._count_without, self._count_request(after)),
+            literals,
+        )
 
     @cached_property
-    def _count(self) -> CountCache:
+    def _token_counter(self) -> CountCache:
         return CountCache(lambda block: round(self.weigh(self.measure(block))))
 
     @cached_property
-    def _without(self) -> RequestCount:
-        return self._under(self.before)
+    def _count_without(self) -> RequestCount:
+        return self._count_request(self.before)
 
-    def _under(self, applied: Applied) -> RequestCount:
+    def _count_request(self, applied: Applied) -> RequestCount:
         return count_under(self.terms, applied, self.measure)

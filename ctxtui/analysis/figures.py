@@ -31,14 +31,16 @@ from ctxtui.core.usage import Usage
 class CallFigures(Struct, frozen=True, kw_only=True):
     """Size of a call's context, in tokens.
 
-    `context_tokens` is the reported input if there is a report (`method` ``reported``), else the recording's
-    estimate or the forecast from an earlier report (``calibrated`` once enough reports were learned, else
-    ``guessed``), else the sum of our figures (``exact`` if every block is); `lo` and `hi` are its 90 % interval.
-    `categories` holds our figure for each non-empty category, in prompt order. `not_recorded` is the input that
-    the recording lacks (None if nothing is lacking or it cannot be inferred yet), `attached` the input that the
-    client attached again after a compaction, `residual` the context tokens minus everything else. `counted` is
-    False while some block has no count, or while the absent blocks are not determined: then only `context_tokens`
-    and `reported` may be shown.
+    - `context_tokens`: the size of the whole context; `lo` to `hi` is its 90 % interval.
+    - `method`: where the size is from: ``reported`` (the provider's report); ``calibrated`` or ``guessed`` (the
+      recording's estimate, or the forecast from an earlier report, once enough reports were learned or before);
+      ``exact`` (the sum of blocks that are all counted exactly).
+    - `categories`: tokens of each non-empty category, in prompt order.
+    - `not_recorded`: input that the recording lacks; None if nothing is lacking, or if it cannot be inferred yet.
+    - `attached`: input that the client attached again after a compaction.
+    - `residual`: the context tokens minus everything else.
+    - `counted`: False while a block has no count or absent blocks are not determined; then only `context_tokens` and
+      `reported` may be shown.
     """
 
     context_tokens: int
@@ -71,18 +73,19 @@ def uncounted_figures(call: Call) -> CallFigures:
 
 NOT_RECORDED: Final = "not_recorded"
 ATTACHED: Final = "reattached"
-REATTACHED_TEXT: Final = "what the client attached again after the compaction, not in the recording"
+REATTACHED_TEXT: Final = "files that the client attached again after the compaction, not in the recording"
 NOT_RECORDED_TEXT: Final = "system prompt and tools, not in the recording"
-SEARCHES_TEXT: Final = "system prompt and tools, and what searches brought, not in the recording"
+SEARCHES_TEXT: Final = "system prompt, tools and search results, not in the recording"
 
 
 class BlockFigure(Struct, frozen=True, kw_only=True):
-    """One block of a context: its tokens with 90 % interval, and their method.
+    """One block of a context, with its tokens.
 
-    `node` is its tree node (`ROOT` if not recorded). `method` is ``exact`` or ``guessed``; ``reported`` for
-    reasoning, ``inferred`` for unrecorded input. `read` is False for a block that the provider removes before the
-    model reads (its tokens count nowhere). `gone` gives reason and start of an absence that a report shows; the
-    block's replacement is ``inferred``.
+    - `node`: its tree node; `ROOT` if not recorded.
+    - `tokens`: with their 90 % interval `lo` to `hi`.
+    - `method`: ``exact`` or ``guessed``; ``reported`` for reasoning; ``inferred`` for unrecorded input.
+    - `read`: False for a block that the provider removes before the model reads; its tokens count nowhere.
+    - `gone`: reason and start of an absence that a report shows; the block's replacement is ``inferred``.
     """
 
     node: int
@@ -104,11 +107,11 @@ def figures(book: Book, call: Call) -> CallFigures:
         return uncounted_figures(call)
     by_category = book.read_sums(call.model, head, book.contexts.absences_at(head))
     visible = sum(by_category)
-    missing, again = not_recorded_tokens(book, call), reattached_tokens(book, call)
-    ours = visible + (missing or 0) + again
+    not_recorded, reattached = not_recorded_tokens(book, call), reattached_tokens(book, call)
+    counted_tokens = visible + (not_recorded or 0) + reattached
     named = {name: n for name, n in zip(CATEGORIES, by_category, strict=True) if n}
-    total, method, lo, hi = _total(book, call, visible, (missing or 0) + again)
-    if book.contexts.is_unexplained(call, total - ours):
+    total, method, lo, hi = _total_tokens(book, call, visible, (not_recorded or 0) + reattached)
+    if book.contexts.is_unexplained(call, total - counted_tokens):
         # The absent blocks are not determined yet: until then the parts would exceed the reported total.
         return uncounted_figures(call)
     return CallFigures(
@@ -117,48 +120,52 @@ def figures(book: Book, call: Call) -> CallFigures:
         lo=lo,
         hi=hi,
         categories=named,
-        not_recorded=missing,
-        residual=total - ours,
+        not_recorded=not_recorded,
+        residual=total - counted_tokens,
         reported=call.usage,
         counted=True,
-        attached=again,
+        attached=reattached,
     )
 
 
 def next_figures(book: Book, call: Call, head: int) -> CallFigures:
-    """Figures of the request after `call` with context `head`, without edits.
+    """Figures of the request after `call` with the context `head`, without edits.
 
-    Its total is a forecast. Same as `figures` if `head` is the call's own context.
+    The total is a forecast. If `head` is the call's own context, the result equals `figures`.
     """
-    here = figures(book, call)
-    if head == call.sent_head or not here.counted or not book.is_counted(call.model, head):
-        return here if head == call.sent_head else uncounted_figures(replace(call, usage=None))
+    call_figures = figures(book, call)
+    if head == call.sent_head or not call_figures.counted or not book.is_counted(call.model, head):
+        return call_figures if head == call.sent_head else uncounted_figures(replace(call, usage=None))
     sums = [book.read_sums(call.model, node, book.contexts.absences_at(node)) for node in (call.raw_head, head)]
     grown = {name: after - before for name, before, after in zip(CATEGORIES, *sums, strict=True)}
-    tree, sent = book.session.tree, head
+    tree, sent_node = book.session.tree, head
     if call.is_edited:
         # The edited context continues with the blocks added since, if a request was made from it.
-        sent = tree.find(call.sent_head, tree.items(head, call.raw_head)) if tree.holds(head, call.raw_head) else ROOT
-    next_call = replace(call, id="", raw_head=sent, sent_head=sent, response_head=sent, usage=None)
-    has_forecast = call.usage is not None and sent != ROOT and book.is_counted(call.model, sent)
+        sent_node = (
+            tree.find(call.sent_head, tree.items(head, call.raw_head)) if tree.holds(head, call.raw_head) else ROOT
+        )
+    next_call = replace(call, id="", raw_head=sent_node, sent_head=sent_node, response_head=sent_node, usage=None)
+    has_forecast = call.usage is not None and sent_node != ROOT and book.is_counted(call.model, sent_node)
     forecast = book.forecast(next_call) if has_forecast else None
     if forecast is not None and forecast.step.base.id == call.id:
         total, lo, hi = forecast.predicted, forecast.lo, forecast.hi
     else:
-        total, lo, hi = (max(0, n + sum(grown.values())) for n in (here.context_tokens, here.lo, here.hi))
-    named = {name: n for name in CATEGORIES if (n := here.categories.get(name, 0) + grown[name])}
-    ours = sum(named.values()) + (here.not_recorded or 0) + here.attached
+        total, lo, hi = (
+            max(0, n + sum(grown.values())) for n in (call_figures.context_tokens, call_figures.lo, call_figures.hi)
+        )
+    named = {name: n for name in CATEGORIES if (n := call_figures.categories.get(name, 0) + grown[name])}
+    counted_tokens = sum(named.values()) + (call_figures.not_recorded or 0) + call_figures.attached
     return CallFigures(
         context_tokens=total,
         method=estimate_method(book, call.model),
         lo=lo,
         hi=hi,
         categories=named,
-        not_recorded=here.not_recorded,
-        residual=total - ours,
+        not_recorded=call_figures.not_recorded,
+        residual=total - counted_tokens,
         reported=None,
         counted=True,
-        attached=here.attached,
+        attached=call_figures.attached,
     )
 
 
@@ -194,7 +201,7 @@ def context_size(book: Book, call: Call) -> int | None:
     return call_figures.context_tokens if call_figures.counted else None
 
 
-def _total(book: Book, call: Call, visible: int, missing: int) -> tuple[int, str, int, int]:
+def _total_tokens(book: Book, call: Call, visible: int, missing: int) -> tuple[int, str, int, int]:
     """Tokens of the whole context, their method, and their interval."""
     if call.is_sum:
         return 0, "exact", 0, 0
@@ -213,9 +220,9 @@ def _total(book: Book, call: Call, visible: int, missing: int) -> tuple[int, str
     forecast = book.forecast(call)
     if forecast is not None:
         return forecast.predicted, estimate, forecast.lo, forecast.hi
-    ours = visible + missing
+    counted_tokens = visible + missing
     method = "exact" if share is None and not missing else estimate
-    return ours, method, max(0, ours - slack), ours + slack
+    return counted_tokens, method, max(0, counted_tokens - slack), counted_tokens + slack
 
 
 def estimate_method(book: Book, model: str) -> str:
@@ -224,11 +231,11 @@ def estimate_method(book: Book, model: str) -> str:
 
 
 def not_recorded_tokens(book: Book, call: Call) -> int | None:
-    """Tokens that the provider read but the recording lacks (design §2), except what was attached again.
+    """Tokens that the provider read but the recording lacks (design §2).
 
-    Inferred once per epoch, from the first call of the epoch that has a report, or else from the recording's
-    estimate, and again where a server-side tool added something; None if system prompt and tools are recorded,
-    and while nothing can be inferred.
+    Those attached again are not included. They are inferred once per epoch, from the first call of the epoch that has a
+    report, or else from the recording's estimate; again if a server-side tool added something. None if system prompt
+    and tools are recorded, or while nothing can be inferred.
     """
     read = book.contexts.read_of(call)
     if call.fidelity != Fidelity.TRANSCRIPT:
@@ -254,10 +261,10 @@ def _unrecorded_front(book: Book, call: Call) -> int | None:
     if call.extra.get(FRONT_RECORDED):
         return None
     first = book.first_report(call.thread, call.epoch.number) or call
-    given = first.usage.input if first.usage is not None else first.estimated_input
-    if given is None or not book.is_counted(first.model, first.sent_head):
+    first_input = first.usage.input if first.usage is not None else first.estimated_input
+    if first_input is None or not book.is_counted(first.model, first.sent_head):
         return None
-    return max(0, given - sum(_read_tokens(book, first))) or None
+    return max(0, first_input - sum(_read_tokens(book, first))) or None
 
 
 def _read_tokens(book: Book, call: Call) -> tuple[int, ...]:
@@ -270,11 +277,11 @@ def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
     Headers have no row: their few tokens count with the first part of their message. Raises `IndexError` while a
     block is not counted.
     """
-    missing, again = not_recorded_tokens(book, call), reattached_tokens(book, call)
-    if missing:
-        yield missing_block(book, call, missing)
-    if again:
-        yield attached_block(book, call, again)
+    not_recorded, reattached = not_recorded_tokens(book, call), reattached_tokens(book, call)
+    if not_recorded:
+        yield missing_block(book, call, not_recorded)
+    if reattached:
+        yield attached_block(book, call, reattached)
     tree = book.session.tree
     for node in tree.path(call.sent_head):
         if tree[node].block.kind != HEADER:
@@ -283,8 +290,8 @@ def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
 
 def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
     """Make the block *not recorded*; its interval is that of the figure it was inferred from."""
-    what = describe_missing(book, call)
-    return _inferred(book, call, tokens, NOT_RECORDED, what)
+    description = describe_missing(book, call)
+    return _inferred_block(book, call, tokens, NOT_RECORDED, description)
 
 
 def describe_missing(book: Book, call: Call) -> str:
@@ -296,13 +303,13 @@ def describe_missing(book: Book, call: Call) -> str:
 
 def attached_block(book: Book, call: Call, tokens: int) -> BlockFigure:
     """Make the block *re-attached*: sent again by the client after a compaction, not recorded."""
-    return _inferred(book, call, tokens, ATTACHED, REATTACHED_TEXT)
+    return _inferred_block(book, call, tokens, ATTACHED, REATTACHED_TEXT)
 
 
-def _inferred(book: Book, call: Call, tokens: int, category: str, what: str) -> BlockFigure:
+def _inferred_block(book: Book, call: Call, tokens: int, category: str, description: str) -> BlockFigure:
     first = book.first_report(call.thread, call.epoch.number) or call
     slack = round(sum(_read_tokens(book, first)) * (book.whole_slack(first.model, first.sent_head) or 0.0))
-    block = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": what, "epoch": call.epoch.number})
+    block = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": description, "epoch": call.epoch.number})
     return BlockFigure(
         node=ROOT,
         block=block,
@@ -318,26 +325,26 @@ def _inferred(book: Book, call: Call, tokens: int, category: str, what: str) -> 
 def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
     """Figure of one block on the path of `call`. Raises `IndexError` while it is not counted."""
     tree: Tree = book.session.tree
-    here = tree[node]
+    node_row = tree[node]
     tokens = book.block_tokens(call.model, node)
     half = book.slack(call.model, node)
     slack = 0 if not half or not tokens else max(1, round(half))
     counted = "exact" if half is None else estimate_method(book, call.model)
     read = is_read(tree, call.sent_head, node, strips_thinking=book.card(call.model).strips_thinking)
-    gone = book.contexts.absences_at(call.sent_head).get(node) if read else None
-    if gone is not None and gone.left:
-        counted, tokens, slack = "inferred", min(gone.left, tokens), 0
+    absence = book.contexts.absences_at(call.sent_head).get(node) if read else None
+    if absence is not None and absence.left:
+        counted, tokens, slack = "inferred", min(absence.left, tokens), 0
     return BlockFigure(
         node=node,
-        block=here.block,
+        block=node_row.block,
         category=CATEGORIES[book.category(call.model, node)],
-        role=here.place.role,
+        role=node_row.place.role,
         tokens=tokens,
-        method="reported" if book.is_reported(node) and gone is None else counted,
+        method="reported" if book.is_reported(node) and absence is None else counted,
         lo=max(min(0, tokens), tokens - slack),
         hi=tokens + slack,
-        read=read and (gone is None or gone.left > 0),
-        gone=gone,
+        read=read and (absence is None or absence.left > 0),
+        gone=absence,
     )
 
 

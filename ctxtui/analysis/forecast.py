@@ -1,8 +1,10 @@
 """Forecasts a call's input from earlier calls, and learns from its report.
 
-Predicted input = the report of the call whose context this one extends + that call's answer + the blocks after
-it. The answer counts as reported if the count is final or plausible, else by its blocks; everything else is
-features x weights, which each report corrects (`tokens.calibrate`).
+Predicted input = the report of the call whose context this one extends + that call's answer + the blocks after it. The
+answer counts as reported if the count is final or plausible, else by its blocks. Everything else is features x weights,
+which each report corrects (`tokens.calibrate`).
+
+`Book` runs a `ForecastLearner` over the session; the audit and the cache forecast use `Forecaster` directly.
 """
 
 from __future__ import annotations
@@ -44,10 +46,13 @@ TYPICAL: Final = (-2.0, -1.2, -0.8, -0.5, -0.35, -0.25, -0.15, -0.1, 0.0, 0.1, 0
 class Forecast(Struct, frozen=True, kw_only=True):
     """Predicted input of a call in tokens, with its 90 % interval.
 
-    `features` are those that the weights apply to, `answers` is 1 if the answer was taken from its report,
-    `known` the tokens independent of weights (the base's report and that answer), `added` the expected unrecorded
-    additions. `stripped` says that thinking of the previous turn is assumed removed, `deviation` is the
-    forecast's own standard deviation.
+    - `step`: what changed since the call whose context it extends (the base).
+    - `features`: raw counts of blocks, to which the weights apply.
+    - `answers`: 1 if the answer was taken from its report, else 0.
+    - `known`: tokens that do not depend on weights: the base's report and that answer.
+    - `added`: expected additions that are not recorded.
+    - `stripped`: thinking of the previous turn is assumed to be removed.
+    - `deviation`: the standard deviation of the forecast.
     """
 
     call: Call
@@ -71,8 +76,8 @@ class Forecast(Struct, frozen=True, kw_only=True):
 class Forecaster:
     """Forecasts a session's calls, in order; learns from their reports per model and per thread.
 
-    `cumulated` gives the running counts of a model, `card` its facts. If those name a plain estimator, nothing is
-    learnt and answers are counted by their blocks.
+    `cumulated` gives the running counts of a model, `card` its facts. If the facts name a plain estimator (no
+    tokenizer), nothing is learned and answers are counted by their blocks.
     """
 
     def __init__(
@@ -156,8 +161,8 @@ class Forecaster:
         step = self._lineages[call.thread].step_to(call, self._cumulated(call.model))
         if step is None:
             return None
-        stripped, calibration = self._stripped(call, step), self.calibration(call.model)
-        features, answers, known = self._parts(call, step, stripped)
+        stripped, calibration = self._is_stripped(call, step), self.calibration(call.model)
+        features, answers, known = self._split_input(call, step, stripped)
         added = self._reminders[call.thread].expect((step.parts, 1))
         expected, deviation = calibration.expect(features, answers)
         new = expected + added
@@ -204,8 +209,8 @@ class Forecaster:
         features, known = forecast.features, forecast.known
         if forecast.answers:
             # Learning from the report may have changed `carried`, so recompute.
-            stripped = self._stripped(call, forecast.step)
-            features, _, known = self._parts(call, forecast.step, stripped, by_blocks=True)
+            stripped = self._is_stripped(call, forecast.step)
+            features, _, known = self._split_input(call, forecast.step, stripped, by_blocks=True)
         self._whole_calibration(call.model).learn(features, call.usage.input - known - added)
 
     def _learn_whole(self, call: Call, *, is_first: bool) -> None:
@@ -218,13 +223,13 @@ class Forecaster:
             return
         composition = self._cumulated(call.model).composition_at(call.sent_head)
         features = reduce(plus, composition, NOTHING)
-        whole, report = self._whole_calibration(call.model), call.usage.input
-        if whole.tokens(features._replace(image=0.0, pages=0.0)) * _MAX_SHARE_LEFT > report >= _MIN_TOKENS_LEFT:
+        calibration, report = self._whole_calibration(call.model), call.usage.input
+        if calibration.tokens(features._replace(image=0.0, pages=0.0)) * _MAX_SHARE_LEFT > report >= _MIN_TOKENS_LEFT:
             return  # much of it was never read, so the report has no information about weights
-        if whole.tokens(features) > report > 0:
-            whole.learn(features, report, at_most=True)
+        if calibration.tokens(features) > report > 0:
+            calibration.learn(features, report, at_most=True)
         elif is_first and features.pages and report:
-            whole.learn(features, report)
+            calibration.learn(features, report)
 
     def _learn_carried(self, call: Call, forecast: Forecast, error: float) -> None:
         step, carried = forecast.step, self.carried(call.model)
@@ -232,7 +237,7 @@ class Forecaster:
             reasoning = step.usage.reasoning
             carried.learn(reasoning, error if carried.is_carried else error - reasoning)
 
-    def _parts(
+    def _split_input(
         self, call: Call, step: LineageStep, stripped: bool, *, by_blocks: bool = False
     ) -> tuple[Features, int, float]:
         """Features for the weights, whether the answer is taken from its report, and tokens known without weights.
@@ -240,12 +245,12 @@ class Forecaster:
         `stripped` is as in `Forecast`; `by_blocks` counts every answer by its blocks.
         """
         card, carried = self._card(call.model), self.carried(call.model).is_carried
-        known = step.usage.input * self._scale(card, step)
+        known = step.usage.input * self._model_scale(card, step)
         features, answers = step.net, 0
         if not by_blocks and self._is_answer_reported(call, step, stripped):
             # Reasoning that is not in the recorded answer is not sent back.
-            gone = stripped or not step.has_thinking or not carried
-            known += step.usage.output - (step.usage.reasoning if gone else 0)
+            is_not_carried = stripped or not step.has_thinking or not carried
+            known += step.usage.output - (step.usage.reasoning if is_not_carried else 0)
             answers = 1
         else:
             features = plus(features, step.answer if stripped else plus(step.answer, step.thinking))
@@ -258,14 +263,14 @@ class Forecaster:
             features = features._replace(reported=0.0)
         return features, answers, known
 
-    def _scale(self, card: ModelCard, step: LineageStep) -> float:
+    def _model_scale(self, card: ModelCard, step: LineageStep) -> float:
         """Factor from the reported tokens of the step's base to those of the model of `card`."""
         base = self._card(step.base.model)
         if base is card or card.encoding != base.encoding or not (card.factors.text and base.factors.text):
             return 1.0
         return card.factors.text / base.factors.text
 
-    def _stripped(self, call: Call, step: LineageStep) -> bool:
+    def _is_stripped(self, call: Call, step: LineageStep) -> bool:
         if not step.person_wrote:
             return False
         if not self._card(call.model).strips_thinking or not self.carried(call.model).is_carried:
@@ -290,8 +295,8 @@ class Forecaster:
 def is_informative(forecast: Forecast, reported: int) -> bool:
     """Whether the report is informative about weights: no content was removed and the model is the same."""
     step = forecast.step
-    whole = min(step.net) >= 0 and step.base.model == forecast.call.model
-    return whole and reported >= step.usage.input and not step.added.image
+    is_unchanged = min(step.net) >= 0 and step.base.model == forecast.call.model
+    return is_unchanged and reported >= step.usage.input and not step.added.image
 
 
 _PUBLISH_FACTOR: Final = 1.2
@@ -310,10 +315,10 @@ class ForecastRange(NamedTuple):
 
 
 class ForecastLearner:
-    """Feeds the calls of `session` to a forecaster and keeps each forecast by call id.
+    """Feeds the calls of `session` to a forecaster, and keeps each forecast by call id.
 
-    The newest call of a thread waits until another follows, because a fuller record may replace it, unless the
-    request itself is recorded.
+    The newest call of a thread waits until another follows, because a fuller record may replace it. It does not wait if
+    the request itself is recorded.
     """
 
     def __init__(
@@ -341,7 +346,7 @@ class ForecastLearner:
 
     def advance(self) -> None:
         """Learn from the calls that are new and counted."""
-        while (id_ := self._next()) is not None:
+        while (id_ := self._next_call_id()) is not None:
             call = self._session.calls[id_]
             before = self._waiting.get(call.thread)
             if before is not None:
@@ -352,7 +357,7 @@ class ForecastLearner:
             self._read += 1
         self._learn_complete_calls()
 
-    def _next(self) -> str | None:
+    def _next_call_id(self) -> str | None:
         """Id of the next unprocessed call; None if there is none."""
         first, ids = self._ahead
         if not first <= self._read < first + len(ids):

@@ -37,10 +37,10 @@ def latencies(calls: Iterable[Call]) -> list[Latency]:
         if call.usage is not None and (_duration(call) is not None or _first_token(call) is not None):
             size = call.usage.input
             groups.setdefault(max(i for i, step in enumerate(SIZE_STEPS) if size >= step), []).append(call)
-    return [_row(index, groups[index]) for index in sorted(groups)]
+    return [_make_row(index, groups[index]) for index in sorted(groups)]
 
 
-def _row(index: int, calls: list[Call]) -> Latency:
+def _make_row(index: int, calls: list[Call]) -> Latency:
     took = [seconds for call in calls if (seconds := _duration(call)) is not None]
     first = [seconds for call in calls if (seconds := _first_token(call)) is not None]
     output = [call.output for call in calls if call.usage is not None]
@@ -55,12 +55,12 @@ def _row(index: int, calls: list[Call]) -> Latency:
 
 
 def _duration(call: Call) -> float | None:
-    return _positive(call.started, call.ended)
+    return _positive_difference(call.started, call.ended)
 
 
 def _first_token(call: Call) -> float | None:
-    return _positive(call.started, call.first_byte)
+    return _positive_difference(call.started, call.first_byte)
 
 
-def _positive(start: float | None, end: float | None) -> float | None:
+def _positive_difference(start: float | None, end: float | None) -> float | None:
     return end - start if start is not None and end is not None and end > start else None

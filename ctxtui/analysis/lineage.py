@@ -1,4 +1,7 @@
-"""Lineage: finds the earlier call that a call's context extends, and the difference."""
+"""Lineage: finds the earlier call that a call's context extends, and the difference.
+
+Input forecasts start from it: the report of that call, plus what was added.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +32,13 @@ _MIN_COLUMNS: Final = 5
 class LineageStep(Struct, frozen=True, kw_only=True):
     """Difference between the context of `base` and that of a later call.
 
-    `answer` and `thinking` are the parts of the base's answer that are present, thinking apart (`is_whole_answer`: all
-    of it, `parts` blocks without thinking); `added` are the blocks after it, `lost` those of the base's context that
-    are absent here, `stale` the thinking in it of turns before the base's own, which a provider that strips thinking
-    had removed. If a person wrote (`person_wrote`), such a provider removes `earlier`, the thinking before the answer,
-    of which `earlier_tokens` are known by report. `nodes` are the blocks of `added`.
+    - `usage`: the report of the base.
+    - `answer`, `thinking`: the parts of the base's answer that are present, thinking separately; `is_whole_answer`: all
+      of it is; `parts`: its blocks without thinking.
+    - `added`: the blocks after the answer (`nodes`); `lost`: blocks of the base's context that are absent here.
+    - `stale`: thinking in the base's context of turns before its own; a provider that strips thinking had removed it.
+    - `person_wrote`: a person wrote before the call. Such a provider then also removes `earlier`, the thinking before
+      the answer, of which `earlier_tokens` are known by report.
     """
 
     base: Call
@@ -86,12 +91,12 @@ class Lineage:
         last = self._make_step(self._last, call, counts)
         if self._tree.holds(call.sent_head, self._last.sent_head):
             return last
-        on_path = self._on_path(call.sent_head)
+        on_path = self._nearest_call(call.sent_head)
         if on_path is None:
             return last
         rewound = self._make_step(on_path, call, counts)
         # A rewound context extends the earlier call; one that was edited in place still has most blocks.
-        return rewound if _size(rewound.net) <= _size(last.net) else last
+        return rewound if _absolute_size(rewound.net) <= _absolute_size(last.net) else last
 
     def add(self, call: Call, step: LineageStep | None) -> None:
         """Remember `call`, which was reached by `step`; only calls with a report."""
@@ -120,17 +125,17 @@ class Lineage:
     def _sum_features(self, counts: Cumulated, start: int, nodes: list[int]) -> Features:
         """Features of the blocks `nodes`, which follow `start`."""
         if len(nodes) < _MIN_CUMULATED:
-            return _total([counts.measure(self._tree[n].block) for n in nodes])
-        return minus(_total(counts.composition_at(nodes[-1])), _total(counts.composition_at(start)))
+            return _sum_parts([counts.measure(self._tree[n].block) for n in nodes])
+        return minus(_sum_parts(counts.composition_at(nodes[-1])), _sum_parts(counts.composition_at(start)))
 
-    def _stale(self, counts: Cumulated, start: int, head: int) -> Features:
+    def _find_stale_thinking(self, counts: Cumulated, start: int, head: int) -> Features:
         """Thinking between the contexts `start` and `head` from before the turn of `head`."""
         begun = self._tree[head].turn_start
         if begun == ROOT or self._tree[begun].depth <= self._tree[start].depth:
             return NOTHING
         return minus(counts.features_at(self._tree[begun].parent, _THINKING), counts.features_at(start, _THINKING))
 
-    def _on_path(self, head: int) -> Call | None:
+    def _nearest_call(self, head: int) -> Call | None:
         while head != ROOT:
             call = self._heads.get(head)
             if call is not None:
@@ -159,14 +164,14 @@ class Lineage:
         return LineageStep(
             base=base,
             usage=usage,
-            answer=_total(answer),
-            thinking=_total(thinking),
+            answer=_sum_parts(answer),
+            thinking=_sum_parts(thinking),
             has_thinking=bool(thinking),
             is_whole_answer=bool(answer_nodes) and len(answer_nodes) == len(answer_path(tree, base)),
             parts=parts,
             added=self._sum_features(counts, start, nodes),
             lost=self._sum_features(counts, start, lost_nodes),
-            stale=self._stale(counts, start, base.sent_head),
+            stale=self._find_stale_thinking(counts, start, base.sent_head),
             person_wrote=sum(map(_is_from_person, map(tree.__getitem__, nodes)))
             > sum(map(_is_from_person, map(tree.__getitem__, lost_nodes))),
             earlier=thoughts.features,
@@ -185,11 +190,11 @@ def _is_from_person(node: Node) -> bool:
     return spoken and node.block.kind != HEADER and node.category != _RESULT
 
 
-def _total(parts: Sequence[Features]) -> Features:
+def _sum_parts(parts: Sequence[Features]) -> Features:
     if len(parts) < 2:
         return parts[0] if parts else NOTHING
     return reduce(plus, parts) if len(parts) < _MIN_COLUMNS else sum_features(parts)
 
 
-def _size(features: Features) -> float:
+def _absolute_size(features: Features) -> float:
     return sum(map(abs, features[:7]))

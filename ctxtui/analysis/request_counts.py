@@ -35,12 +35,14 @@ def count_request(book: Book, call: Call, applied: Applied, measure: Measure | N
 
 
 class CountingTerms(Struct, frozen=True, kw_only=True):
-    """Terms to count requests of one context under any edits.
+    """Terms by which requests of one context are counted, under any edits.
 
-    `counts` are the running features of its tree, with their `weights`; `strips` says that the provider removes
-    thinking of earlier turns, `is_rebuilt` that the request is built from a transcript. `client` are tokens added by
-    the client, `residual` is the same under all edits, and `gone` lists blocks that reports show to be absent:
-    position, and tokens beyond those of the replacement that was read.
+    - `counts`, `weights`: the running features of its tree, and their weights.
+    - `strips`: the provider removes thinking of earlier turns.
+    - `is_rebuilt`: the request is built from a transcript.
+    - `client`: tokens added by the client.
+    - `residual`: the same under all edits.
+    - `gone`: blocks that reports show to be absent: position, and tokens beyond those of the replacement that was read.
     """
 
     counts: Cumulated
@@ -90,8 +92,8 @@ def count_under(terms: CountingTerms, applied: Applied, measure: Measure) -> Req
         left_out=unwritten,
         joins=joins,
     )
-    back = sum(tokens for at, tokens in terms.gone if at not in applied.changes and at not in unwritten)
-    return RequestCount(sum(sums), terms.client, back, terms.residual, tuple(sums))
+    returning_tokens = sum(tokens for at, tokens in terms.gone if at not in applied.changes and at not in unwritten)
+    return RequestCount(sum(sums), terms.client, returning_tokens, terms.residual, tuple(sums))
 
 
 def omitted_positions(context: Context) -> list[int]:
@@ -132,11 +134,11 @@ class ReportedWeights(Struct, frozen=True):
 
 
 def weigh_as_reported(book: Book, model: str, head: int, request: NextRequest) -> Weigh:
-    """Weigher for blocks of `request`, whose context is `head`.
+    """Make the function that weighs blocks of `request`, whose context is `head`.
 
-    Blocks weigh what they count for in the session, so that an edit frees exactly their tokens. Reported tokens
-    beyond the blocks belong to none of them: they stay when blocks are removed. If the blocks present count more
-    than the total, all are scaled down to it.
+    A block weighs what it counts for in the session, so that an edit frees exactly these tokens. Reported tokens beyond
+    the blocks belong to none of them: they stay when blocks are removed. If the blocks present count more than the
+    total, all are scaled down to it.
     """
     tree, counts, weights, features_read = book.session.tree, book.cumulated(model), book.weights(model), NOTHING
     for features in counts.composition_at(head):
@@ -145,7 +147,7 @@ def weigh_as_reported(book: Book, model: str, head: int, request: NextRequest) -
     if book.card(model).strips_thinking and start != ROOT:
         features_read = minus(features_read, counts.features_at(tree[start].parent, INDEX["thinking"]))
     counted, reported = weigh(features_read, weights), request.prompt.total
-    gone = book.contexts.absences_at(head)
-    if gone:
-        counted -= sum(book.contexts.tokens(model, head, gone))
+    absences = book.contexts.absences_at(head)
+    if absences:
+        counted -= sum(book.contexts.tokens(model, head, absences))
     return ReportedWeights(weights, min(1.0, reported / counted) if counted > 0 and reported > 0 else 1.0)

@@ -29,9 +29,9 @@ _MAX_COMMAND_CHARACTERS: Final = 48
 """Characters of a command that are shown."""
 _CALL, _USER = INDEX["tool_call"], INDEX["user"]
 
-LIST_CAUSE: Final = "the list that was changed with it, which the client repeats as a reminder and did not record"
-USER_CAUSE: Final = "what the client put beside the user's words and did not record: changed files, memories, lists"
-ANY_CAUSE: Final = "text that the client added and did not record: reminders, changed files, lists"
+LIST_CAUSE: Final = "the changed list, which the client repeats in an unrecorded reminder"
+USER_CAUSE: Final = "unrecorded text that the client added to the user's message: changed files, memories, lists"
+ANY_CAUSE: Final = "unrecorded text that the client added: reminders, changed files, lists"
 
 
 class ResidualStep(Struct, frozen=True):
@@ -48,14 +48,14 @@ def residual_steps(book: Book, call: Call) -> tuple[ResidualStep, ...]:
     """
     reports = [
         residual
-        for earlier in _of_epoch(book, call)
+        for earlier in _calls_of_epoch(book, call)
         if earlier.usage is not None and (residual := book.contexts.residual_of(earlier)) is not None
     ]
-    moved = ((number, here - before) for (_, before), (number, here) in pairwise([(0, 0), *reports]))
-    return tuple(ResidualStep(number, tokens) for number, tokens in moved if tokens)
+    changes = ((number, residual_now - before) for (_, before), (number, residual_now) in pairwise([(0, 0), *reports]))
+    return tuple(ResidualStep(number, tokens) for number, tokens in changes if tokens)
 
 
-def _of_epoch(book: Book, call: Call) -> Iterator[Call]:
+def _calls_of_epoch(book: Book, call: Call) -> Iterator[Call]:
     for earlier in book.session.thread_calls(call.thread):
         if earlier.epoch.number == call.epoch.number:
             yield earlier
@@ -85,15 +85,15 @@ def likely_addition(book: Book, number: int, call: Call) -> str:
     if any(word in tool_call.name.lower() for tool_call in tool_calls for word in LISTS):
         return LIST_CAUSE
     command = next((words for tool_call in reversed(tool_calls) if (words := shell_command(tool_call))), "")
-    if command and _was_read(book, head):
+    if command and _is_read_file_changed(book, head):
         words = " ".join(command.split())
         shortened = words if len(words) <= _MAX_COMMAND_CHARACTERS else words[: _MAX_COMMAND_CHARACTERS - 1] + "…"
         changed = f"what `{shortened}` changed in files that were read before"
-        return f"{changed}, which the client shows again and did not record"
+        return f"{changed}, which the client repeats without recording it"
     return USER_CAUSE if any(tree[node].category == _USER for node in new) and not tool_calls else ANY_CAUSE
 
 
-def _was_read(book: Book, head: int) -> bool:
+def _is_read_file_changed(book: Book, head: int) -> bool:
     tree = book.session.tree
     for node in islice(reversed(tree.path(head)), _MAX_BLOCKS_BACK):
         if tree[node].category == _CALL and any(touch.kind == READ for touch in find_touches(read(tree[node].block))):
@@ -108,8 +108,8 @@ _MAX_CAUSES: Final = 3
 _MAX_OVERHEAD: Final = 1_200
 """Tokens beyond a complete request that may be the provider's own framing."""
 _MEDIA: Final = (INDEX["image"], INDEX["document"])
-MORE_TEXT: Final = "tokens that the report has beyond the recorded blocks and what is known to be missing"
-FEWER_TEXT: Final = "tokens by which the blocks, as they are counted, come to more than the report"
+MORE_TEXT: Final = "reported tokens beyond the recorded blocks and the known missing content"
+FEWER_TEXT: Final = "tokens by which the counted blocks exceed the report"
 
 
 class ResidualPart(Struct, frozen=True):
@@ -125,16 +125,18 @@ class ResidualPart(Struct, frozen=True):
 
     def describe(self, call: int) -> str:
         """Describe the part, as shown at `call`."""
-        one = _since(self.since, call)
-        came = one if self.steps == 1 else f"in {self.steps:,} steps, the largest {one.replace('since', 'with')}"
-        return f"{abs(self.tokens):,} {came}, likely {self.cause}"
+        one = _since_text(self.since, call)
+        first_words = one if self.steps == 1 else f"in {self.steps:,} steps, the largest {one.replace('since', 'with')}"
+        return f"{abs(self.tokens):,} {first_words}, likely {self.cause}"
 
 
 class Residual(Struct, frozen=True):
-    """Reported `tokens` that nothing explains (negative: the blocks exceed the report).
+    """Reported `tokens` that nothing explains; negative: the blocks exceed the report.
 
-    `what` describes them, `cause` is the likely cause as part of a sentence, and `since` the number of the call
-    whose report brought most of them. `parts` are the main causes, `smaller` counts the other steps.
+    - `what`: describes them.
+    - `cause`: the likely cause, as part of a sentence.
+    - `since`: the number of the call whose report brought most of them.
+    - `parts`: the main causes; `smaller`: number of other steps.
     """
 
     tokens: int
@@ -147,15 +149,15 @@ class Residual(Struct, frozen=True):
     def describe(self, call: int) -> str:
         """Describe the residual in one or two sentences, as shown at `call`."""
         if not self.parts or (len(self.parts) == 1 and self.parts[0].steps == 1):
-            return f"{_since(self.since, call)}, likely {self.cause}. These are {self.what}."
+            return f"{_since_text(self.since, call)}, likely {self.cause}. These are {self.what}."
         parts = [part.describe(call) for part in self.parts]
-        rest = self.tokens - sum(part.tokens for part in self.parts)
-        if self.smaller and rest * self.tokens > 0:
-            parts.append(f"{abs(rest):,} in {self.smaller:,} smaller step{'' if self.smaller == 1 else 's'}")
+        unexplained = self.tokens - sum(part.tokens for part in self.parts)
+        if self.smaller and unexplained * self.tokens > 0:
+            parts.append(f"{abs(unexplained):,} in {self.smaller:,} smaller step{'' if self.smaller == 1 else 's'}")
         return f"{'; '.join(parts)}. These are {self.what}."
 
 
-def _since(number: int, call: int) -> str:
+def _since_text(number: int, call: int) -> str:
     return f"since call {number:,}" if number != call else "with this call"
 
 
@@ -164,49 +166,54 @@ def explain_residual(book: Book, call: Call) -> Residual | None:
     read = book.contexts.read_of(call)
     if read is None or not read.residual or not read.reported or call.usage is None:
         return None
-    what = MORE_TEXT if read.residual > 0 else FEWER_TEXT
+    description = MORE_TEXT if read.residual > 0 else FEWER_TEXT
     sudden = read.step * read.residual > 0 and abs(read.step) >= _MAIN_SHARE * abs(read.residual)
     # The largest step may be a small share: then no single step is shown, unless several together are most of it.
     every = residual_steps(book, call)
     main_steps = largest_steps(every, read.residual)
     explained = sum(step.tokens for step in main_steps)
     if not sudden and abs(explained) < _MAIN_SHARE * abs(read.residual):
-        cause = "the model's tokenizer counts these texts otherwise than the one that stands in for it"
-        return Residual(read.residual, what, cause, read.since)
-    parts = _by_cause(book, call, main_steps)[:_MAX_CAUSES]
+        cause = "the model's tokenizer counts these texts differently from the one used here"
+        return Residual(read.residual, description, cause, read.since)
+    parts = _group_by_cause(book, call, main_steps)[:_MAX_CAUSES]
     since = parts[0].since if parts else read.since
-    cause = parts[0].cause if parts else _cause(book, call, read.residual, read.since)
-    return Residual(read.residual, what, cause, since, tuple(parts), len(every) - sum(step.steps for step in parts))
+    cause = parts[0].cause if parts else _find_cause(book, call, read.residual, read.since)
+    return Residual(
+        read.residual, description, cause, since, tuple(parts), len(every) - sum(step.steps for step in parts)
+    )
 
 
-def _by_cause(book: Book, call: Call, steps: Sequence[ResidualStep]) -> list[ResidualPart]:
+def _group_by_cause(book: Book, call: Call, steps: Sequence[ResidualStep]) -> list[ResidualPart]:
     """Group the steps, the largest first, by cause."""
     parts: dict[str, ResidualPart] = {}
     for step in steps:
-        cause = _cause(book, call, step.tokens, step.number)
+        cause = _find_cause(book, call, step.tokens, step.number)
         known = parts.get(cause, ResidualPart(step.number, 0, cause, 0))
         parts[cause] = replace(known, tokens=known.tokens + step.tokens, steps=known.steps + 1)
     return sorted(parts.values(), key=lambda part: -abs(part.tokens))
 
 
-def _cause(book: Book, call: Call, tokens: int, since: int) -> str:
+def _find_cause(book: Book, call: Call, tokens: int, since: int) -> str:
     calls = book.session.thread_calls(call.thread)
     began = calls[since - 1] if since <= len(calls) else call
     sums = book.sums(call.model, call.sent_head)
     if any(sums[category] for category in _MEDIA) and call.fidelity == Fidelity.WIRE:
         return "how the model counts images or documents is not known"
     if tokens < 0:
-        return "a block that came with that call was not sent as it is recorded, or counts for less than we take it for"
+        return "a block of that call was not sent as recorded, or has fewer tokens than counted"
     if call.fidelity == Fidelity.WIRE:
         tools = sums[INDEX["tools"]]
         if tools and tokens <= _MAX_OVERHEAD:
-            return "the provider's own instructions for tools, which no request holds"
-        return "text that the provider puts around a request, or a tokenizer that counts it otherwise"
-    if began.epoch.start in (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION) and _first(calls, began) is began:
-        return "text that the client added after it shrank the context and did not record"
+            return "the provider's own instructions for tools, which no request contains"
+        return "text that the provider adds to a request, or a different tokenizer"
+    if (
+        began.epoch.start in (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
+        and _first_call_of_epoch(calls, began) is began
+    ):
+        return "unrecorded text that the client added after it shrank the context"
     return likely_addition(book, since, call)
 
 
-def _first(calls: Sequence[Call], call: Call) -> Call:
+def _first_call_of_epoch(calls: Sequence[Call], call: Call) -> Call:
     """First call of the epoch of `call`."""
     return next(earlier for earlier in calls if earlier.epoch.number == call.epoch.number)

@@ -1,4 +1,7 @@
-"""Running totals as plain numbers: the token position of each block, without feature arithmetic."""
+"""Running totals of tokens for every prefix of a session, as plain numbers.
+
+The token position of each block is then a lookup; screens ask for thousands of them.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +42,10 @@ class _AbsentTotals:
 class RunningTotals:
     """Whole tokens of every prefix in a session's tree, as one model counts them.
 
-    `advance` follows the book (a worker thread may call it); the rest only reads, for nodes that are `is_counted`. A
-    block's tokens are those of `analysis.figures`: differences of rounded running sums, so that rows add up to
-    figures. When the book has new weights, `advance` builds new totals beside the old ones and swaps them once
-    they are as many; `version` is that of the weights of the current totals.
+    `advance` follows the book; a worker thread may call it. All other methods only read, for nodes that are
+    `is_counted`. A block's tokens are differences of rounded running sums, as in `analysis.figures`, so that rows add
+    up to figures. When the book has new weights, `advance` builds new totals beside the old ones, and swaps them once
+    they are complete. `version` is that of the weights of the current totals.
     """
 
     def __init__(self, book: Book, model: str) -> None:
@@ -75,34 +78,39 @@ class RunningTotals:
     def advance(self, limit: int | None = None) -> None:
         """Update from the book's counts and weights, at most `limit` nodes."""
         if self.version == self._book.version:
-            self._extend(self._total, self._thinking, limit)
+            self._extend_totals(self._total, self._thinking, limit)
             return
         if self._next[0] != self._book.version:
             self._next = (self._book.version, *_empty_totals())
         version, total, thinking = self._next
-        self._extend(total, thinking, limit)
+        self._extend_totals(total, thinking, limit)
         if len(thinking) >= self.done:
             self._total, self._thinking, self.version = total, thinking, version
 
-    def _extend(self, totals: array[int], thoughts: array[int], limit: int | None) -> None:
+    def _extend_totals(self, totals: array[int], thoughts: array[int], limit: int | None) -> None:
         book, model = self._book, self._model
-        ways, whole = book.cumulated(model), book.whole_tokens(model)
-        first, last = len(thoughts), ways.done
+        cumulated, whole_tokens = book.cumulated(model), book.whole_tokens(model)
+        first, last = len(thoughts), cumulated.done
         for id_ in range(first, last if limit is None else min(last, first + limit)):
             node = self._tree[id_]
-            categories, own = ways.categories(id_), 0
+            categories, block_tokens = cumulated.categories(id_), 0
             if node.block.kind != HEADER:
-                own = sum([whole.category_tokens(id_, c) - whole.category_tokens(node.parent, c) for c in categories])
+                block_tokens = sum(
+                    [
+                        whole_tokens.category_tokens(id_, c) - whole_tokens.category_tokens(node.parent, c)
+                        for c in categories
+                    ]
+                )
             if len(categories) > 1 or categories[0] != node.category:
-                self._place(id_)
-            thinking = own if node.category == _THINKING else 0
-            totals.append(totals[node.parent] + own)
+                self._note_moved_category(id_)
+            thinking = block_tokens if node.category == _THINKING else 0
+            totals.append(totals[node.parent] + block_tokens)
             thoughts.append(thoughts[node.parent] + thinking)
 
-    def _place(self, node: int) -> None:
-        most = self._book.category(self._model, node)
-        if most != self._tree[node].category:
-            self.moved_categories[node] = most
+    def _note_moved_category(self, node: int) -> None:
+        shown_category = self._book.category(self._model, node)
+        if shown_category != self._tree[node].category:
+            self.moved_categories[node] = shown_category
 
     def category(self, node: int) -> int:
         """Index of the category that the block of `node` is shown in, as in `Book.category`."""
@@ -134,7 +142,7 @@ class RunningTotals:
 
     def sent_tokens(self, head: int, node: int) -> int:
         """Like `read_tokens`, including the blocks that a report shows to be absent."""
-        return self._known_to_be_read(head)(node)
+        return self._sent_reader(head)(node)
 
     def read_tokens(self, head: int, node: int) -> int:
         """Tokens that the provider reads of the context `head` up to and including `node` on its path."""
@@ -142,13 +150,15 @@ class RunningTotals:
 
     def token_reader(self, head: int) -> Callable[[int], int]:
         """Return `read_tokens` for one context, for many nodes on its path."""
-        sent, gone = self._known_to_be_read(head), self._book.contexts.absences_at(head)
-        if not gone:
-            return sent
+        sent_until, absences = self._sent_reader(head), self._book.contexts.absences_at(head)
+        if not absences:
+            return sent_until
         start = self._tree[head].turn_start if self.strips_thinking else ROOT
-        thoughts, others = self._absent(gone)
+        thoughts, other_totals = self._totals_of_absences(absences)
         return lambda node: (
-            sent(node) - others.tokens_until(node) - (thoughts.tokens_until(node, start) if node >= start else 0)
+            sent_until(node)
+            - other_totals.tokens_until(node)
+            - (thoughts.tokens_until(node, start) if node >= start else 0)
         )
 
     def read_along(self, head: int, nodes: Sequence[int]) -> Sequence[int]:
@@ -156,12 +166,16 @@ class RunningTotals:
 
         The last result is cached: while edits are staged, every key press needs the same.
         """
-        gone, last = self._book.contexts.absences_at(head), self._along
-        if last[0] is not gone or last[1] != (head, self.version, len(nodes)):
-            last = self._along = gone, (head, self.version, len(nodes)), array("q", map(self.token_reader(head), nodes))
+        absences, last = self._book.contexts.absences_at(head), self._along
+        if last[0] is not absences or last[1] != (head, self.version, len(nodes)):
+            last = self._along = (
+                absences,
+                (head, self.version, len(nodes)),
+                array("q", map(self.token_reader(head), nodes)),
+            )
         return last[2]
 
-    def _known_to_be_read(self, head: int) -> Callable[[int], int]:
+    def _sent_reader(self, head: int) -> Callable[[int], int]:
         """Tokens up to and including a node of the context `head`, without the thinking that is removed by rule."""
         total, thinking, start = self._total, self._thinking, self._tree[head].turn_start
         if not self.strips_thinking or start == ROOT:
@@ -176,25 +190,25 @@ class RunningTotals:
         if start != ROOT:
             stale = self._thinking[node if node < start else self._tree[start].parent]
             sums = (*sums[:_THINKING], sums[_THINKING] - stale, *sums[_THINKING + 1 :])
-        gone = self._book.contexts.absences_at(head)
-        if not gone:
+        absences = self._book.contexts.absences_at(head)
+        if not absences:
             return sums
-        thoughts, others = self._absent(gone)
-        parts = [others.by_category(node), *([thoughts.by_category(node, start)] if node >= start else [])]
-        return tuple(n - sum(less) for n, *less in zip(sums, *parts, strict=True))
+        thoughts, other_totals = self._totals_of_absences(absences)
+        parts = [other_totals.by_category(node), *([thoughts.by_category(node, start)] if node >= start else [])]
+        return tuple(n - sum(absent_tokens) for n, *absent_tokens in zip(sums, *parts, strict=True))
 
-    def _absent(self, absences: Absences) -> tuple[_AbsentTotals, _AbsentTotals]:
+    def _totals_of_absences(self, absences: Absences) -> tuple[_AbsentTotals, _AbsentTotals]:
         """Totals that `absences` remove from a context: thinking, and everything else."""
-        cached, version, thoughts, others = self._gone
+        cached, version, thoughts, other_totals = self._gone
         if cached is not absences or version != self.version:
-            thoughts, others = (
+            thoughts, other_totals = (
                 self._absent_totals(
                     [n for n in absences.by_node if (self._tree[n].category == _THINKING) == thought], absences
                 )
                 for thought in (True, False)
             )
-            self._gone = (absences, self.version, thoughts, others)
-        return thoughts, others
+            self._gone = (absences, self.version, thoughts, other_totals)
+        return thoughts, other_totals
 
     def _absent_totals(self, nodes: list[int], absences: Absences) -> _AbsentTotals:
         parts = [dict(self._book.block_tokens_by_category(self._model, node)) for node in nodes]
@@ -217,11 +231,11 @@ def running_totals(book: Book) -> Callable[[str], RunningTotals]:
     """Return a function that gives the running totals of each model of a counted book, created on demand."""
     by_model: dict[str, RunningTotals] = {}
 
-    def of(model: str) -> RunningTotals:
+    def totals_of(model: str) -> RunningTotals:
         totals = by_model.get(model)
         if totals is None:
             totals = by_model[model] = RunningTotals(book, model)
             totals.advance()
         return totals
 
-    return of
+    return totals_of

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
@@ -23,9 +24,8 @@ _QUIET: Final = frozenset({ASIDE, TOOLS_CHANGED})
 class CallEvent(Struct, frozen=True):
     """An event that the user can jump to, at call `number`, from 1.
 
-    `kind` is ``turn``, ``miss``, ``jump``, ``error`` or an epoch's start (``compaction``, ``microcompaction``,
-    ``model``,
-    ``resume`` ...).
+    `kind` is ``turn``, ``miss``, ``jump``, ``loop``, ``error`` or an epoch's start (``compaction``,
+    ``microcompaction``, ``model``, ``resume`` ...).
     """
 
     number: int
@@ -33,8 +33,10 @@ class CallEvent(Struct, frozen=True):
     text: str = ""
 
 
-def list_events(session: Session, thread: str, misses: Iterable[CacheMiss] = ()) -> list[CallEvent]:
-    """List the events of one thread in order of calls; `misses` are those of the session."""
+def list_events(
+    session: Session, thread: str, misses: Iterable[CacheMiss] = (), loops: Mapping[int, str] = MappingProxyType({})
+) -> list[CallEvent]:
+    """List the events of one thread in order of calls; `misses` are those of the session, `loops` those by call."""
     calls = session.thread_calls(thread)
     by_call = {miss.number: miss for miss in misses if miss.thread == thread}
     troubles = {h.after: h.text for h in session.happenings if h.thread == thread and h.after and h.kind not in _QUIET}
@@ -48,6 +50,8 @@ def list_events(session: Session, thread: str, misses: Iterable[CacheMiss] = ())
             rows.extend(_context_events(calls[number - 2], call, number))
         if number in by_call:
             rows.append(CallEvent(number, "miss", describe_miss(by_call[number])))
+        if number in loops:
+            rows.append(CallEvent(number, "loop", f"{loops[number]}, the same answers"))
         if call.error or call.id in troubles:
             rows.append(CallEvent(number, "error", call.error or troubles[call.id]))
     return rows
@@ -82,12 +86,12 @@ _CAUSE_TEXTS: Final = {
 }
 
 
-def describe_miss(miss: CacheMiss, at: str = "") -> str:
+def describe_miss(miss: CacheMiss, place: str = "") -> str:
     """Describe a miss: ``188k rewritten after a 52-minute pause``, ``85k rewritten: thinking stripped``.
 
-    `at` is inserted text that gives its place.
+    `place` is inserted text that gives its place.
     """
-    text = f"{format_thousands(miss.tokens)} rewritten{at}"
+    text = f"{format_thousands(miss.tokens)} rewritten{place}"
     if miss.cause == TTL:
         if miss.pause is None:
             return f"{text} after a pause"
@@ -106,8 +110,8 @@ def summarize_thread(session: Session, thread: str, misses: Iterable[CacheMiss] 
     used = [c.usage for c in calls if c.usage and not c.is_sum]
     if not used:
         return "no usage recorded" if calls else "no call recorded"
-    own = (miss for miss in misses if miss.thread == thread)
-    largest = max(own, key=lambda one: (one.usd or 0.0, one.tokens), default=None)
+    thread_misses = (miss for miss in misses if miss.thread == thread)
+    largest = max(thread_misses, key=lambda one: (one.usd or 0.0, one.tokens), default=None)
     if largest and largest.tokens >= JUMP:
         return describe_miss(largest, f" at call {largest.number}")
     return _describe_growth(calls) or _describe_share(used, len(calls))
@@ -119,14 +123,14 @@ def _describe_growth(calls: Sequence[Call]) -> str:
         return f"compacted {detail} at call {folded}"
     steps = [(c.usage.input - b.usage.input, n) for n, (b, c) in enumerate(pairwise(calls), 2) if b.usage and c.usage]
     most, number = max(steps, default=(0, 0))
-    return f"call {number} brought {format_thousands(most)} at once" if most > JUMP else ""
+    return f"call {number} added {format_thousands(most)} at once" if most > JUMP else ""
 
 
 def _describe_share(used: Sequence[Usage], calls: int) -> str:
-    whole = sum(u.input for u in used)
+    total_input = sum(u.input for u in used)
     read = sum(u.cache_read for u in used)
     if calls == 1:
-        return f"one call of {format_thousands(whole)}"
-    if not any(u.has_cache for u in used) or not whole:
-        return f"{calls} calls, {format_thousands(whole)} sent in all"
-    return f"{100 * read / whole:.0f} % of {format_thousands(whole)} read from the cache over {calls} calls"
+        return f"one call of {format_thousands(total_input)}"
+    if not any(u.has_cache for u in used) or not total_input:
+        return f"{calls} calls, {format_thousands(total_input)} sent in all"
+    return f"{100 * read / total_input:.0f} % of {format_thousands(total_input)} read from the cache over {calls} calls"

@@ -76,10 +76,10 @@ class Names:
 
     def answered_call_id(self, node: Node) -> str:
         """Call id on the message header of a result: OpenAI Chat keeps it there, not on its content."""
-        up = self._tree[node.parent]
-        while up.parent > 0 and up.message == node.message and up.block.kind != "header":
-            up = self._tree[up.parent]
-        head = up.block.value() if up.block.kind == "header" else None
+        ancestor = self._tree[node.parent]
+        while ancestor.parent > 0 and ancestor.message == node.message and ancestor.block.kind != "header":
+            ancestor = self._tree[ancestor.parent]
+        head = ancestor.block.value() if ancestor.block.kind == "header" else None
         return str(head.get("tool_call_id") or "") if isinstance(head, dict) else ""
 
 
@@ -104,6 +104,7 @@ def first_words(text: str) -> str:
 _NOISE: Final = re.compile(
     r"^(?:[\w.-]+/)*(?:us\.|eu\.|apac\.|global\.)?(?:anthropic\.)?(?:claude-)?|-v\d+:\d+$|[-@]20\d{6}\b|-20\d\d-\d\d-\d\d\b|-latest$"
 )
+"""Parts of a model's id that its common name lacks: provider, region, version, date."""
 
 
 def short_model(model: str) -> str:

@@ -1,7 +1,7 @@
-"""Evidence of a client's window in its recorded calls (facts §13).
+"""Evidence of a client's context window in its recorded calls (facts §13).
 
-The largest accepted context, the sizes at which the client compacted automatically, and whether it requested the
-long context.
+There are three signs: the largest accepted context, the sizes at which the client compacted automatically, and whether
+it requested the long context. `context_window` decides by them.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ class WindowSigns:
         key = (len(calls), len(self._session.tree), id(last))
         if key != self._key:
             # Copy first: another thread may be adding calls.
-            self._key, self._shown = key, self._look(list(calls.values()))
+            self._key, self._shown = key, self._collect_signs(list(calls.values()))
         return self._shown.get(plain_id(model)) or ShownWindow()
 
-    def _look(self, calls: list[Call]) -> dict[str, ShownWindow]:
+    def _collect_signs(self, calls: list[Call]) -> dict[str, ShownWindow]:
         # A changed call is another object; the last ones still change. Two threads may run this at once.
         # List comparison checks identity first, which is fast.
         last_calls, shown_before = self._whole
@@ -76,15 +76,15 @@ class WindowSigns:
         if settled[: len(before)] != before:
             before, settled_signs = [], {}
         base = {name: replace(sign) for name, sign in settled_signs.items()}
-        _add(base, settled[len(before) :])
+        _add_signs(base, settled[len(before) :])
         self._settled = settled, base
         shown = {name: replace(sign) for name, sign in base.items()}
-        _add(shown, calls[len(settled) :])
+        _add_signs(shown, calls[len(settled) :])
         self._whole = calls, shown
         return shown
 
 
-def _add(shown: dict[str, ShownWindow], calls: Iterable[Call]) -> None:
+def _add_signs(shown: dict[str, ShownWindow], calls: Iterable[Call]) -> None:
     plain: dict[str, str] = {}
     for call in calls:
         name = plain.get(call.model)
@@ -105,8 +105,8 @@ def _has_several_passes(call: Call) -> bool:
     usage = call.extra.get("usage")
     facts = {**usage, **call.extra} if isinstance(usage, Mapping) else call.extra
     iterations, ran = facts.get("iterations"), facts.get("server_tool_use")
-    many = isinstance(iterations, list) and len(iterations) > 1
-    return many or (isinstance(ran, Mapping) and any(isinstance(n, int) and n > 0 for n in ran.values()))
+    has_several = isinstance(iterations, list) and len(iterations) > 1
+    return has_several or (isinstance(ran, Mapping) and any(isinstance(n, int) and n > 0 for n in ran.values()))
 
 
 def compaction_size(call: Call) -> int:

@@ -83,14 +83,8 @@ class ForwardProxy(Struct):
 
     def connect(self, transport: asyncio.Transport, host: str, port: int) -> None:
         """Terminate TLS for a host, or tunnel to it."""
-        upstream = next(
-            (
-                candidate
-                for candidate in self.upstreams
-                if candidate.host.lower() == host.lower() and candidate.port == port
-            ),
-            None,
-        )
+        matches = (candidate.at(host, port) for candidate in self.upstreams)
+        upstream = next((match for match in matches if match is not None), None)
         work = self._intercept(transport, upstream) if upstream is not None else self._tunnel(transport, host, port)
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -47,6 +48,12 @@ class Upstream:
         set_(self, "tls", parts.scheme == "https")
         set_(self, "port", port or (443 if self.tls else 80))
         set_(self, "path", parts.path.rstrip("/"))
+
+    def at(self, host: str, port: int) -> Upstream | None:
+        """This upstream at `host`; None if that is no host of it. A ``*`` in its name is any part of a name."""
+        if self.port != port or not re.fullmatch(re.escape(self.host).replace(r"\*", "[a-z0-9.-]*"), host.lower()):
+            return None
+        return self if "*" not in self.host else Upstream(self.name, f"https://{host.lower()}:{port}", self.paths)
 
     def correct_target(self, target: str) -> str:
         """The `target` of a request at the provider's own path."""

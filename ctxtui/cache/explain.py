@@ -1,8 +1,12 @@
-"""Finds the cause of a miss, and the first block where the two requests differ.
+"""Finds the cause of a cache miss, and the first block where the two requests differ.
 
-Causes are tried in this order: nothing could be cached (markers, minimum), no entry was live (lifetime, model,
-parameters), the prompts differ (tools, system, messages, compaction, stripped thinking), the entry was
-unreachable (not yet readable, marker moved, lookback). Anything else is not in the record.
+Causes are tried in this order:
+- Nothing could be cached: markers, minimum.
+- No entry was live: lifetime, model, parameters.
+- The prompts differ: tools, system, messages, compaction, stripped thinking.
+- The entry was unreachable: not yet readable, marker moved, lookback.
+
+Anything else is not in the record.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
 
 CONTENT: Final = "content"
+"""Causes of a miss."""
 TOOLS: Final = "tools"
 MODEL: Final = "model"
 PARAMETER: Final = "parameter"
@@ -51,7 +56,7 @@ _DIAGNOSED: Final = frozenset({"system_changed"}.union(*_DIAGNOSES.values()))
 class SentRequest(NamedTuple):
     """A sent request: its `prompt`, and the tree node `head` where its context ends.
 
-    `params` are its top-level members besides the context (``betas``: the active beta set). Times are in the
+    `params` are its top-level members besides the context (``betas``: the active beta set). Its times are in the
     outcome.
     """
 
@@ -63,12 +68,13 @@ class SentRequest(NamedTuple):
 
 
 class MissExplanation(NamedTuple):
-    """Cause of a miss. `what` names the tool, parameter or model.
+    """Cause of a miss.
 
-    `by` is an amount: seconds (`EXPIRED`, `NOT_YET`), positions (`LOOKBACK`, `MARKER_MOVED`), tokens (`MINIMUM`).
-    `before` and `now` are the tree nodes of the first blocks where the two requests differ (`ROOT`: none, or one ends
-    there), and `section` is their section. `lost` are the tokens that the previous request had cached and this one did
-    not read.
+    - `what`: names the tool, parameter or model.
+    - `by`: an amount: seconds (`EXPIRED`, `NOT_YET`), positions (`LOOKBACK`, `MARKER_MOVED`), tokens (`MINIMUM`).
+    - `before`, `now`: the tree nodes of the first blocks where the two requests differ (`ROOT`: none, or one ends
+      there); `section`: their section.
+    - `lost`: tokens that the previous request had cached and this one did not read.
     """
 
     cause: str
@@ -83,7 +89,7 @@ class MissExplanation(NamedTuple):
 def explain_miss(
     tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, outcome: CacheOutcome
 ) -> MissExplanation | None:
-    """Explain why `now` read less than `before` had left in the cache.
+    """Explain why the request `now` read less than the request `before` had left in the cache.
 
     None if it read all of that. `left` is the outcome of `before`, `outcome` that of `now`. Both contexts are in
     `tree`.
@@ -132,6 +138,11 @@ def matches_diagnosis(cause: str, section: str, diagnosis: str) -> bool | None:
 
 
 class _Case(NamedTuple):
+    """A miss to explain: two requests with their outcomes.
+
+    `parted` and `instead` are the first nodes in which they differ.
+    """
+
     tree: Tree
     before: SentRequest
     now: SentRequest

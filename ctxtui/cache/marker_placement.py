@@ -20,9 +20,9 @@ DeepestCached = Callable[[float], int]
 
 
 class KnownEnds:
-    """Last static block (before the messages) and last memory block of contexts in one tree.
+    """Results of earlier searches in one tree: the last static block, and the last memory block.
 
-    Keys are the nodes from which the search started.
+    Static blocks are those before the messages. Keys are the nodes from which the search started.
     """
 
     def __init__(self) -> None:
@@ -33,9 +33,12 @@ class KnownEnds:
 class PlacementRequest(NamedTuple):
     """A request to place markers in: the context `head` in `tree`, cached by `rules`.
 
-    `deepest_cached` gives the deepest node on its path with a live entry written for at least so many seconds (`ROOT`:
-    none); `tokens` gives the length of a context. Only strategies that depend on the cache's content need the two.
-    `known_ends` caches results of other contexts in the tree, so that successive requests take few steps.
+    - `deepest_cached`: gives the deepest node on its path with a live entry written for at least so many seconds
+      (`ROOT`: none).
+    - `tokens`: gives the length of a context.
+    - `known_ends`: results of other contexts in the tree, so that successive requests take few steps.
+
+    Only strategies that depend on the cache's content need the first two.
     """
 
     tree: Tree
@@ -52,8 +55,12 @@ Place = Callable[[PlacementRequest], Placement]
 _SHORT_LIFE: Final = "5m"
 _LONG_LIFE: Final = "1h"
 _UNMARKED: Final = frozenset({"thinking", "redacted_thinking", HEADER})
+"""Kinds of blocks that may not have a marker."""
 PAUSE_SHARE: Final = 0.03
-"""Share of calls followed by a pause between the short and the long lifetime: one in 33 of recorded ones."""
+"""Share of calls followed by a pause between the short and the long lifetime.
+
+One in 33 of recorded calls is.
+"""
 _MEMORY: Final = (INDEX["memory"], INDEX["summary"])
 
 
@@ -107,9 +114,10 @@ def mark_memory_aware(request: PlacementRequest) -> Placement:
 def mark_anchored(request: PlacementRequest) -> Placement:
     """Mark the last block for 5 minutes, and the first block after the cached prefix for an hour.
 
-    Only that one block is written for an hour, but its entry holds the whole prefix. The anchor moves when the
-    chance of a pause, times the tokens written again after it, is worth more than the block. If nothing is
-    cached, an hour would cost twice the price of everything, so there is no anchor.
+    Only that one block is written for an hour, but its entry holds the whole prefix.
+
+    The anchor moves when that is worth more than the block: the chance of a pause, times the tokens written again after
+    it. If nothing is cached there is no anchor, because an hour would cost twice the price of everything.
     """
     tree, rules, tokens = request.tree, request.rules, request.tokens
     end, last = static_end(tree, request.head, request.known_ends), markable_at(tree, request.head)

@@ -13,9 +13,10 @@ from ctxtui.cache.outcome import CacheOutcome
 class MarkerValue(Struct, kw_only=True):
     """One entry, written at call `call` (from 0) after tree node `node` for `life` seconds.
 
-    `written` are the tokens that it added to the cached prefix, `reads` counts the calls that read up to it or
-    further because of it, `read` their tokens of those written. `gain` is the saving of the reads minus the extra
-    cost of writing over plain input, in the unit of the rates.
+    - `written`: tokens that it added to the cached prefix.
+    - `reads`: number of calls that read up to it or further because of it.
+    - `read`: their tokens of those written.
+    - `gain`: the saving of the reads minus the extra cost of writing over plain input, in the unit of the rates.
     """
 
     call: int
@@ -35,7 +36,7 @@ class MarkerValue(Struct, kw_only=True):
 def evaluate_markers(outcomes: Sequence[CacheOutcome], prices: Sequence[MarkerRates]) -> list[MarkerValue]:
     """Evaluate every entry that the calls wrote, in order.
 
-    `outcomes` are the simulator's, one for each call in turn, `prices` the token rates of each.
+    `outcomes` are the simulator's, one for each call in turn; `prices` are the token rates of each.
     """
     values: list[MarkerValue] = []
     live: dict[bytes, MarkerValue] = {}

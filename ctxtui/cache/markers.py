@@ -15,12 +15,13 @@ from ctxtui.wire.request import Marker, Request
 
 _UNMARKED: Final = frozenset({"thinking", "redacted_thinking", HEADER})
 _ANSWERS: Final = frozenset({"output_text", "refusal"})
+"""Kinds of blocks of an answer, which may not have a marker."""
 
 
 class BlockMarker(NamedTuple):
     """A marker on block `item` of the request (0-based), whose entry lives for `life` seconds.
 
-    `ends`: 1 if it always applies to the end of the request.
+    `ends` is 1 if it always applies to the end of the request, else 0.
     """
 
     item: int
@@ -36,7 +37,10 @@ class MarkerRefusal(NamedTuple):
 
 
 class Markers(NamedTuple):
-    """Valid markers in prompt order, and the refused ones. `explicit`: only these are cached."""
+    """Valid markers in prompt order, and the refused ones.
+
+    `explicit`: only marked positions are cached.
+    """
 
     valid: tuple[BlockMarker, ...]
     refusals: tuple[MarkerRefusal, ...]

@@ -1,9 +1,14 @@
 """Finds the cheapest markers of a recorded session, with all its pauses known.
 
-A search over the calls in order; its state between two calls is the set of entries that are still useful. After
-the deepest hit, three kinds of positions are worth marking: the first block (an entry there holds the whole
-prefix), the end, and where a later call differs from this one. Of two states with the same entries the cheaper is
-kept. The later calls that share each call's prefixes are computed first.
+It is a search over the calls in order. Its state between two calls is the set of entries that are still useful. Of two
+states with the same entries the cheaper is kept.
+
+After the deepest hit, three kinds of positions are worth marking:
+- The first block: an entry there holds the whole prefix.
+- The end.
+- The position where a later call differs from this one.
+
+The later calls that share each call's prefixes are computed first.
 """
 
 from __future__ import annotations
@@ -35,7 +40,7 @@ def relative_rates(rules: CacheRules) -> MarkerRates:
 class MarkerPlan(NamedTuple):
     """Markers for each call and the resulting cost.
 
-    `exact`: no plan is cheaper; otherwise none costs less than `bound`.
+    `exact`: no plan is cheaper. Otherwise no plan costs less than `bound`.
     """
 
     marks: tuple[tuple[CacheMarker, ...], ...]
@@ -45,15 +50,17 @@ class MarkerPlan(NamedTuple):
 
 
 class _Path(NamedTuple):
+    """The markers of the calls so far, and their cost."""
+
     cost: float
     marks: tuple[tuple[CacheMarker, ...], ...]
 
 
 def solve(calls: Sequence[TimedPrompt], markable: Callable[[int], bool] = lambda node: True) -> MarkerPlan:
-    """Find the cheapest markers for `calls` at their own times (facts §2). Answers are assumed to begin at once.
+    """Find the cheapest markers for `calls` at their own times (facts §2).
 
-    Complete up to `MAX_EXACT_CALLS` calls; beyond that the `MAX_STATES` cheapest states are followed. `markable`
-    tests whether a node's block may have a marker.
+    Answers are assumed to begin at once. The search is complete up to `MAX_EXACT_CALLS` calls; beyond that the
+    `MAX_STATES` cheapest states are followed. `markable` tests whether a node's block may have a marker.
     """
     ahead = CallsAhead(calls, markable)
     least = list(_minimum_costs(calls))
@@ -72,8 +79,8 @@ def _search(
 ) -> _Path:
     """Find the cheapest path through `calls` that costs less than `most`.
 
-    At each call the cheapest `states` are followed (None: all). `least` is a lower bound for the calls from each
-    one on.
+    At each call the cheapest `states` are followed (None: all). `least[n]` is a lower bound of the cost of the calls
+    from `n` on.
     """
     paths: dict[State, _Path] = {frozenset(): _Path(0.0, ())}
     for n, call in enumerate(calls):
@@ -155,7 +162,7 @@ def _free_markers(
 ) -> Iterator[list[CacheMarker]]:
     """Yield the markers that can fill the remaining slots at no cost.
 
-    These are the hit, live entries before it, and positions that are written anyway.
+    They are the hit, live entries before it, and positions that are written anyway.
     """
     written_keys = {marker.position.key for marker in new}
     end = new[-1].position.number if new else 0
@@ -209,8 +216,8 @@ def simulate_cost(
 def lower_bound(calls: Sequence[TimedPrompt], least: Iterable[tuple[float, float]] | None = None) -> float:
     """Lower bound of the cost for any choice of markers.
 
-    Everything that an earlier call had within the longest lifetime is read, the rest is fresh, and everything
-    read was once written at the cheapest rate. `least` is the result of `_minimum_costs`, if already computed.
+    Everything that an earlier call had within the longest lifetime is read, and the rest is fresh. Everything read was
+    once written at the cheapest rate. `least` is the result of `_minimum_costs`, if already computed.
     """
     return sum(cost + extra for cost, extra in (_minimum_costs(calls) if least is None else least))
 
@@ -260,7 +267,7 @@ class TimedPrompt(NamedTuple):
 
 
 class CachedPrefix(NamedTuple):
-    """A cached prefix: expires at `until` (Unix seconds), `life` seconds after each use."""
+    """A cached prefix: it expires at `until` (Unix seconds), `life` seconds after each use."""
 
     key: bytes
     until: float
@@ -312,7 +319,7 @@ class CallsAhead:
     def _find_writable(self, n: int, hit: PrefixEnd | None) -> list[PrefixEnd]:
         """Positions after `hit` where an entry is worth writing at call `n`, in prompt order.
 
-        The first position, and the last one of each stretch that the same later calls share.
+        They are the first position, and the last one of each stretch that the same later calls share.
         """
         prompt = self._calls[n].prompt
         least, after = prompt.rules.minimum, hit.number if hit else 0

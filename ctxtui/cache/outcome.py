@@ -12,6 +12,7 @@ from ctxtui.cache.prompt import CachedPrompt, CacheMarker
 from ctxtui.core.usage import Usage
 
 NO_MARKER: Final = "no marker"
+"""Reasons for not reading more."""
 MINIMUM: Final = "below minimum"
 EXPIRED: Final = "expired"
 NOT_YET: Final = "not yet readable"
@@ -19,18 +20,22 @@ LOOKBACK: Final = "lookback"
 NEVER: Final = "never written"
 
 _LIVES: Final = {300.0: "write_5m", 3600.0: "write_1h", 1800.0: "write_30m", 43200.0: "write_12h"}
+"""The field of `Usage` for writes of each lifetime in seconds."""
 
 
 Entry = tuple[float, float, float]
-"""A cached prefix: (until, ready, life). It is readable from ``ready`` on and expires at ``until`` (Unix seconds),
-``life`` seconds after each use. A plain tuple, because every call makes several."""
+"""A cached prefix: (until, ready, life).
+
+It is readable from ``ready`` on and expires at ``until`` (Unix seconds), ``life`` seconds after each use. A plain
+tuple, because every call makes several.
+"""
 
 
 class Reason(NamedTuple):
     """Reason for not reading more, at `position`.
 
-    `by` is the amount lacking: seconds past the lifetime (`EXPIRED`), seconds too early (`NOT_YET`), positions
-    too far (`LOOKBACK`), tokens too few (`MINIMUM`).
+    `by` is the amount lacking: seconds past the lifetime (`EXPIRED`), seconds too early (`NOT_YET`), positions too far
+    (`LOOKBACK`), tokens too few (`MINIMUM`).
     """
 
     kind: str
@@ -39,12 +44,14 @@ class Reason(NamedTuple):
 
 
 class CacheOutcome(NamedTuple):
-    """Input of `prompt`, sent `at` (Unix seconds), split: `read` + `written` + `fresh` = its total (law 6).
+    """Input of `prompt`, sent `at` (Unix seconds), split into tokens read, written and fresh.
 
-    `writes` are (lifetime in seconds, tokens); `hit` is the position up to which was read. `entered` are the keys
-    that this request puts into the cache with their lifetimes, `renewed` those whose lifetime starts anew. `life`
-    is the lifetime of the longest cached prefix from now on (None: nothing is cached). The cache changes only
-    when the outcome is recorded.
+    `read` + `written` + `fresh` = its total (law 6). The cache changes only when the outcome is recorded.
+    - `writes`: (lifetime in seconds, tokens).
+    - `hit`: the position up to which was read.
+    - `entered`: keys that this request puts into the cache, with their lifetimes; `renewed`: those whose lifetime
+      starts anew.
+    - `life`: the lifetime of the longest cached prefix from now on (None: nothing is cached).
     """
 
     prompt: CachedPrompt
@@ -98,11 +105,11 @@ class CacheOutcome(NamedTuple):
 
 
 def split_writes(read: int, new: Sequence[tuple[CacheMarker, int]]) -> tuple[tuple[float, int], ...]:
-    """Split the writes of a request that read `read` tokens by lifetime in seconds, the longest first.
+    """Split the writes of a request that read `read` tokens by lifetime in seconds.
 
-    `new` are the markers after the hit in prompt order, each with the tokens of its prefix. Up to the last marker
-    of the longest lifetime everything is written at that lifetime's price, from there to the last one of the next
-    at that one's, and so on.
+    The longest lifetime comes first. `new` are the markers after the hit in prompt order, each with the tokens of its
+    prefix. Up to the last marker of the longest lifetime everything is written at that lifetime's price. From there to
+    the last one of the next lifetime it is that one's, and so on.
     """
     if len(new) == 1:
         return ((new[0][0].life, new[0][1] - read),) if new[0][1] > read else ()

@@ -9,7 +9,10 @@ from ctxtui.cache.prefix_key import PrefixEnd
 
 
 class Use(NamedTuple):
-    """One request: it shares its first `number` positions with the request `parent` (-1: none)."""
+    """One request: it shares its first `number` positions with the request `parent` (-1: none).
+
+    It was sent `at`, and its prefixes are readable from `ready` on (Unix seconds).
+    """
 
     parent: int
     number: int
@@ -18,7 +21,10 @@ class Use(NamedTuple):
 
 
 class PrefixHistory:
-    """Prefixes by key, each with the request that had it first. A request costs time only for its new positions."""
+    """Prefixes by key, each with the request that had it first (its owner).
+
+    For caches where each use renews the whole prefix. A request costs time only for its new positions.
+    """
 
     def __init__(self, owners: dict[bytes, tuple[int, int]] | None = None, uses: list[Use] | None = None) -> None:
         self._owners: dict[bytes, tuple[int, int]] = owners or {}

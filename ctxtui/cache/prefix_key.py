@@ -1,8 +1,11 @@
-"""Prefix keys along the tree: two requests share a cached prefix if its key is the same (design §2).
+"""Prefix keys along the tree: two requests share a cached prefix if its key is the same.
 
-Anthropic chains (section, role, block): neighbouring messages of one role merge, headers count only by their
-role. The OpenAI dialects chain headers too, so message bounds count. Markers are in no block and so in no key.
-The chain is kept per node: a call costs time only for its new blocks.
+Source: design §2.
+- Anthropic's keys chain (section, role, block). Neighbouring messages of one role merge, and headers count only by
+  their role.
+- The OpenAI dialects chain headers too, so message bounds count.
+
+Markers are in no block and so in no key. The chain is kept per node: a call costs time only for its new blocks.
 """
 
 from __future__ import annotations
@@ -21,14 +24,18 @@ from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.wire.grammar import ANTHROPIC, MESSAGE_PARTS, RESPONSES
 
 IMAGES_TOGGLE: Final = False
-"""Whether the first image of a conversation invalidates the cached messages. The table of what invalidates says so
-(facts §2); of 27 recorded first images one did."""
+"""Whether the first image of a conversation invalidates the cached messages.
+
+The table of what invalidates says so (facts §2); of 27 recorded first images one did.
+"""
 IMAGES_IN_RESULTS_COUNT: Final = True
 """Whether an image inside a tool result is an image in the request (the table says "anywhere", facts §2)."""
 BILLING_LINE_COUNTS: Final = False
-"""Whether the billing line that Claude Code puts before its system prompt is part of the cached prefix. It changes
-with the kind of request, with the first message, in some versions with every request, and all of them still hit
-(facts §13.3)."""
+"""Whether Claude Code's billing line is part of the cached prefix.
+
+The client puts the line before its system prompt. It changes with the kind of request, with the first message, in some
+versions with every request. All of them still hit (facts §13.3).
+"""
 _BILLING: Final = b'"text":"x-anthropic-billing-header:'
 _PLAIN: Final = frozenset({HEADER, "text", "thinking", "tool_use"})
 _RESULT: Final = INDEX["tool_result"]
@@ -62,7 +69,10 @@ NOTHING: Final = ContentFacts()
 
 
 class PromptFacts:
-    """Facts by node of one tree, each computed once. Only Anthropic's prompts depend on them."""
+    """Content of a prompt, by node of one tree; each computed once.
+
+    Only Anthropic's prefix keys depend on it.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -152,14 +162,19 @@ def _shows_image(node: Node) -> bool:
 THINKING_IS_POSITION: Final = True
 """Whether a thinking block counts as a position in the lookback (unverified, facts §12)."""
 UNREAD: Final = frozenset({"id", "status", "content"})
-"""Members of an OpenAI header that do not reach the prompt (assumed); `content` holds only its spelling there."""
+"""Members of an OpenAI header that do not reach the prompt (assumed).
+
+`content` holds only its spelling there.
+"""
 _USUAL: Final = frozenset({"text", "tool_use", "tool_result"})
 _SPELLINGS: Final = ("string", "list", "object")
 _THINKING: Final = INDEX["thinking"]
 _PlaceHash = tuple[Callable[[], blake2s], str, str]
-"""The parts of a block's key that come from its place: a hash of section and role to copy, the section and the role.
-They are passed as parameters of the hash, so that a key and a digest take one round of BLAKE2s; copying is faster
-than making a new hash."""
+"""The parts of a block's key that come from its place.
+
+A hash of section and role to copy, the section, the role. They are passed as parameters of the hash, so that a key and
+a digest take one round of BLAKE2s. Copying is faster than making a new hash.
+"""
 
 
 def _place_hash(section: str, role: str) -> _PlaceHash:
@@ -171,11 +186,14 @@ _NOWHERE: Final = _place_hash("", "")
 
 
 class PrefixEnd(Struct, eq=False):
-    """A position in a prompt where a prefix may end: after the block of tree node `node`, by `role`.
+    """A position in a prompt where a prefix may end.
 
-    `key` names the prefix (16 bytes), `before` is the previous position (None at the very start), `number` counts
-    positions from 1. `opens_message`: the block opens a message, so that the previous position ends one.
-    `is_server_result`: it is the result of a server-side tool.
+    After the block of tree node `node`, by `role`.
+    - `key`: names the prefix (16 bytes).
+    - `before`: the previous position (None at the very start).
+    - `number`: counts positions from 1.
+    - `opens_message`: the block opens a message, so that the previous position ends one.
+    - `is_server_result`: the block is the result of a server-side tool.
     """
 
     key: bytes
@@ -204,7 +222,10 @@ class PrefixEnd(Struct, eq=False):
 
 
 class PrefixKeys:
-    """Positions along one tree under one salt. With `strips`, thinking before a person's last message is absent."""
+    """Positions along one tree under one salt.
+
+    With `strips`, thinking before a person's last message is absent.
+    """
 
     def __init__(self, tree: Tree, salt: PrefixSalt, facts: PromptFacts, strips: bool) -> None:
         self._tree = tree
@@ -363,9 +384,9 @@ class PrefixChains:
 
 
 class RequestEnds(NamedTuple):
-    """Ends of requests that differ only in their contexts, with one `salt` in the tree of `prefixes`.
+    """Ends of requests that differ only in their contexts.
 
-    With `strips`, thinking before a person's last message is absent.
+    They have one `salt` in the tree of `prefixes`. With `strips`, thinking before a person's last message is absent.
     """
 
     prefixes: PrefixChains
@@ -379,8 +400,8 @@ class RequestEnds(NamedTuple):
     def positions_along(self, line: Sequence[Node]) -> dict[int, PrefixEnd]:
         """Positions of the request whose blocks are those of `line`, by node id.
 
-        A block without a position of its own has the nearest before it. The nodes may come from different paths
-        of the tree.
+        A block without a position of its own has the nearest before it. The nodes may come from different paths of the
+        tree.
         """
         salt = gather_facts(line).apply_to(self.salt) if self.salt.dialect == ANTHROPIC else self.salt
         last_person = next((n for n in range(len(line) - 1, 0, -1) if is_from_person(line[n])), 0) if self.strips else 0

@@ -12,14 +12,18 @@ from ctxtui.core.canonical import Json
 
 KEY_BYTES: Final = 16
 SPEED_IS_MODEL: Final = False
-"""Diagnostics report a changed `speed` as a change of model; the table of what it invalidates spares the tools, and
-is followed here (facts §2, two sources)."""
+"""Whether a changed `speed` counts as a change of model.
+
+Diagnostics report it so. The table of what it invalidates spares the tools, and is followed here (facts §2, two
+sources).
+"""
 
 
 class PrefixSalt(NamedTuple):
-    """Prefix salt: the start of the chain of keys, and the bytes mixed in where a section begins (16 each).
+    """The bytes with which the prefix keys of a request begin.
 
-    Two requests share a cached prefix up to the first section whose entry here differs.
+    `tools` starts the chain of keys; the others are mixed in where their section begins (16 bytes each). Two requests
+    share a cached prefix up to the first section whose entry here differs.
     """
 
     dialect: str
@@ -44,9 +48,10 @@ def prefix_salt(
 ) -> PrefixSalt:
     """Build the salt of a request in `dialect` with the top-level members `params`.
 
-    ``betas`` in `params` is the active beta set. `scope` is what the provider separates caches by (workspace or
-    organisation). A parameter without a rule changes nothing; one sent with its default value is the same as one
-    left out.
+    - `scope`: what the provider separates caches by (workspace or organisation).
+    - ``betas`` in `params`: the active beta set.
+
+    A parameter without a rule changes nothing; one sent with its default value is the same as one left out.
     """
     lost: dict[str, list[bytes]] = {section: [] for section in SECTIONS}
     for path, since, value in effective_parameters(rules, dialect, params or {}):

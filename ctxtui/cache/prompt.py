@@ -16,7 +16,7 @@ Tokens = Callable[[int], int]
 class CacheMarker(NamedTuple):
     """A cache marker at a position; its entry lives for `life` seconds after each use.
 
-    `ends` is its position in a request that ends elsewhere: 0 at the same block, 1 at the end, 2 at the end of
+    `ends` is where the marker goes in a request that ends elsewhere: 0 at the same block, 1 at the end, 2 at the end of
     the message before the last.
     """
 
@@ -26,10 +26,13 @@ class CacheMarker(NamedTuple):
 
 
 class CachedPrompt(NamedTuple):
-    """One request. `last` is its last position, `total` its whole input in tokens. Markers are in prompt order.
+    """One request as the cache simulator takes it.
 
-    `explicit` (OpenAI): only marked positions are cached. `answer` is the position at the end of the answer, if
-    already known: some engines keep it.
+    - `last`: its last position; `total`: its whole input in tokens.
+    - `markers`: in prompt order.
+    - `tokens`: counts its prefixes.
+    - `explicit` (OpenAI): only marked positions are cached.
+    - `answer`: the position at the end of the answer, if already known: some engines keep it.
     """
 
     rules: CacheRules
@@ -55,9 +58,11 @@ def build_prompt(
 ) -> CachedPrompt:
     """Build the request with salt `salt` whose context is `head` in the tree of `prefixes`.
 
-    `tokens` counts contexts by node, `markers` are (node, lifetime in seconds, and optionally `CacheMarker.ends`) in
-    prompt order; of several at one position the last is used. `total` is the whole input in tokens if it is more than
-    `tokens(head)`, `answer` the node at which the answer ends.
+    - `tokens`: counts contexts by node.
+    - `markers`: (node, lifetime in seconds, and optionally `CacheMarker.ends`) in prompt order; of several at one
+      position the last is used.
+    - `total`: the whole input in tokens if it is more than `tokens(head)`.
+    - `answer`: the node at which the answer ends.
     """
     chain = prefixes.chain(salt, head, rules.strips)
     last = chain.position_at(head, head)

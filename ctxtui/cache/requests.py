@@ -45,11 +45,13 @@ def prompt_from_request(
     betas: Sequence[str] = (),
     total: int | None = None,
 ) -> tuple[CachedPrompt, tuple[MarkerRefusal, ...]]:
-    """Convert `request` to a prompt, adding its blocks to the tree of `prefixes`.
+    """Convert `request` to a prompt and its refusals, adding its blocks to the tree of `prefixes`.
 
-    Also returns the refusals. `tokens` counts contexts of that tree, `betas` are the active beta set (a header),
-    `total` is the whole input in tokens if it is more than that of the blocks. A refused request must not be
-    passed to a simulator.
+    - `tokens`: counts contexts of that tree.
+    - `betas`: the active beta set (a header).
+    - `total`: the whole input in tokens if it is more than that of the blocks.
+
+    A refused request must not be passed to a simulator.
     """
     tree = prefixes.tree
     path = [ROOT]

@@ -22,6 +22,11 @@ class RuleDataError(ValueError):
 
 
 class _Rule(Struct, frozen=True):
+    """Figures for the models and providers whose names match, from one version of a client on.
+
+    `figures` are fields of `CacheRules`.
+    """
+
     models: tuple[str, ...]
     providers: tuple[str, ...]
     since: tuple[int, ...]
@@ -34,6 +39,8 @@ class _Rule(Struct, frozen=True):
 
 
 class _Default(Struct, frozen=True):
+    """The value of the parameter at `path` if a request to one of `models` leaves it out."""
+
     models: tuple[str, ...]
     path: str
     value: Json
@@ -56,8 +63,7 @@ class RuleTable:
     def for_model(self, card: ModelCard, provider: str = "", client: str = "") -> CacheRules:
         """Cache rules of the model of `card` at `provider`, as a client's version uses them.
 
-        `provider` is such as ``anthropic``, ``llama.cpp`` ("": the model's maker); `client` is a version ("":
-        unknown).
+        `provider` is such as ``anthropic``, ``llama.cpp`` ("": the model's maker). `client` is a version ("": unknown).
         """
         key = (card.id, provider, client)
         rules = self._known.get(key)
@@ -121,6 +127,7 @@ _FIGURES: Final = {
     "read": float,
     "writes": dict,
 }
+"""The figures that a rule may set, with their types."""
 
 
 def parse_rules(toml_text: str) -> RuleTable:

@@ -17,7 +17,7 @@ class Parameter(Struct, frozen=True):
     """A member of a body that reaches the prompt, at `path` (dots between keys).
 
     A change of its value invalidates the cache from the section `since` on. Leaving it out is the same as sending
-    `default`.
+    `default`. `engine` is the only engine that it matters to ("": all).
     """
 
     path: str
@@ -27,16 +27,20 @@ class Parameter(Struct, frozen=True):
 
 
 class Mechanism(Struct, frozen=True, kw_only=True):
-    """Behaviour of a kind of cache, apart from its figures. Test these flags instead of an engine's name.
+    """Behaviour of a kind of cache, apart from its figures.
 
-    `writes_at_markers`: entries exist only at markers, for the lifetime that the marker names. The reads and writes
-    that a call reports are then all that it has in the cache, and a client's markers are learnt if a recording lacks
-    them. `keeps_every_prefix`: every request is kept automatically until it is unused for `CacheRules.retention`
-    seconds; the shortfall of its reads is learnt. `holds_one`: a server holds the last prompt as it was and reports no
-    reads, so that a call reads its common prefix with it. `keeps_answers`: an answer can leave entries of its own,
-    whatever `CacheRules.answers` says. `takes_breakpoints`: breakpoints in a body of OpenAI's dialects count.
-    `minimum_by_model`: the shortest cached prefix is the model's, if its card has one. `dialect` is assumed for a
-    request whose provider is unknown ("": any).
+    Test these flags instead of an engine's name.
+    - `writes_at_markers`: entries exist only at markers, for the lifetime that the marker names. The reads and writes
+      that a call reports are then all that it has in the cache, and a client's markers are learnt if a recording lacks
+      them.
+    - `keeps_every_prefix`: every request is kept automatically until it is unused for `CacheRules.retention` seconds;
+      the shortfall of its reads is learnt.
+    - `holds_one`: a server holds the last prompt as it was and reports no reads, so that a call reads its common prefix
+      with it.
+    - `keeps_answers`: an answer can leave entries of its own, whatever `CacheRules.answers` says.
+    - `takes_breakpoints`: breakpoints in a body of OpenAI's dialects count.
+    - `minimum_by_model`: the shortest cached prefix is the model's, if its card has one.
+    - `dialect`: assumed for a request whose provider is unknown ("": any).
     """
 
     writes_at_markers: bool = False
@@ -51,13 +55,24 @@ class Mechanism(Struct, frozen=True, kw_only=True):
 class CacheRules(Struct, frozen=True, kw_only=True):
     """Caching rules of one model.
 
-    `engine` names the engine, `mechanism` describes it; `minimum` is the shortest cached prefix and `step`, `offset`,
-    `spare` count tokens; the `lives` of entries are seconds by name (``5m``), `life` is the default one; `retention` is
-    seconds without use. `lookback` counts positions or breakpoints, `markers` is the most per request, `slots` the
-    prompts held at once. `answers`: an answer is kept with its prompt. `settles`: writes sometimes become readable only
-    some calls later. `strips`: thinking of earlier turns is removed before the prompt is cached. `reports_writes`: a
-    report without a write says that nothing was written. `read` and `writes` (by lifetime) are prices as multiples of
-    fresh input. `sources` gives the source of each figure, by field name.
+    - `engine`: the name of the simulator's engine; `mechanism`: what it does.
+    - `minimum`: the shortest cached prefix in tokens.
+    - `step`, `offset`: reads are counted in whole steps of tokens; a step ends `offset` tokens before a multiple of
+      `step`.
+    - `spare`: tokens of a prompt that are always evaluated anew.
+    - `lives`: lifetimes of entries in seconds, by name (``5m``); `life`: the name of the default one.
+    - `retention`: seconds without use after which a prefix is dropped.
+    - `lookback`: positions or breakpoints that are looked up; `markers`: the most per request; `slots`: prompts held at
+      once.
+    - `answers`: an answer is kept with its prompt.
+    - `settles`: writes sometimes become readable only some calls later.
+    - `strips`: thinking of earlier turns is removed before the prompt is cached.
+    - `marked`: number of last messages that the client marks at their ends.
+    - `asks_aside`: the client sends a request of its own after each turn.
+    - `keeps_resumed`: its requests begin as before when it is started anew.
+    - `reports_writes`: a report without a write says that nothing was written.
+    - `read`, `writes` (by lifetime): prices as multiples of fresh input.
+    - `sources`: the source of each figure, by field name.
     """
 
     engine: str = "none"

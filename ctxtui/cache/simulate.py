@@ -24,7 +24,7 @@ class Engine(Protocol):
     def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         """Predict what a request reads and writes if it starts `at` (Unix seconds).
 
-        With `why` False, reasons that take long to find may be missing.
+        Unless `why`, reasons that take long to find may be missing.
         """
 
     def record(self, outcome: CacheOutcome, began: float) -> None:
@@ -71,9 +71,9 @@ ENGINES: Final[dict[str, type[Engine]]] = {
 
 
 class Simulator:
-    """Caches of all providers that requests were sent to. Prompts of one model and scope share prefixes by key.
+    """The caches of all providers that requests were sent to.
 
-    Requests must come in the order in which they started.
+    Prompts of one model and scope share prefixes by key. Requests must come in the order in which they started.
     """
 
     def __init__(self, engines: dict[str, Engine] | None = None) -> None:
@@ -82,7 +82,7 @@ class Simulator:
     def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         """Predict what `prompt` reads and writes if it starts `at` (Unix seconds); changes nothing.
 
-        With `why` False, reasons that take long to find may be missing.
+        Unless `why`, reasons that take long to find may be missing.
         """
         return self._engine(prompt).predict(prompt, at, why=why)
 

@@ -15,6 +15,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
 
 _SIGN: Final = r"[!-/:-@\[-`{-~]"
+"""A punctuation sign of ASCII."""
 _BEYOND: Final = (
     "\x80-\x84\x86-\x9f\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e\u2030-\u205e\u2060-\u2fff\u3001-\U0010ffff"
 )
@@ -22,8 +23,8 @@ _BEYOND: Final = (
 _PIECE: Final = rf"{_SIGN}?[A-Za-z{_BEYOND}]+|[0-9]+|{_SIGN}+"
 """A word with at most one sign before it, a number, or a run of signs.
 
-No known tokenizer joins two of them; most split them further. White space counts nothing, and every character beyond
-ASCII counts as a letter. Compiled on the first truncated answer: compiling takes longer than importing a module.
+No known tokenizer joins two of them; most split them further. White space counts nothing. Every character beyond ASCII
+counts as a letter. It is compiled on the first truncated answer: that takes longer than importing a module.
 """
 
 
@@ -50,19 +51,19 @@ def min_tokens(block: Block) -> int:
     content = read_value(block.kind, value)
     call_input = value.get("input") if isinstance(value, dict) else None
     # The recording respells a call's JSON: of it, the model wrote the names and values.
-    texts = [content.text, *([content.name, *_leaves(call_input)] if content.arguments else ())]
+    texts = [content.text, *([content.name, *_text_leaves(call_input)] if content.arguments else ())]
     return sum(len(re.findall(_PIECE, text)) for text in texts)
 
 
-def _leaves(value: Json) -> Iterator[str]:
+def _text_leaves(value: Json) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for key, inner in value.items():
             yield key
-            yield from _leaves(inner)
+            yield from _text_leaves(inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _leaves(inner)
+            yield from _text_leaves(inner)
     elif value is not None:
         yield "0"

@@ -12,9 +12,13 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 
 HEADER: Final = "header"
+"""Kind of the block with a message's role and other members, without its content."""
 NOT_RECORDED: Final = "not_recorded"
+"""Kind of a block that stands for content that the recording lacks."""
 UNREADABLE: Final = "unreadable"
+"""Kind of a block that stands for a record that could not be read."""
 TOOL: Final = "tool"
+"""Kind of a block with a tool's definition."""
 
 MARKER_KEYS: Final = ("cache_control", "prompt_cache_breakpoint")
 """Keys that carry a cache breakpoint; they are no content and never reach a block's body (facts §2, §4)."""
@@ -24,7 +28,7 @@ class Block(Struct, frozen=True, gc=False):
     """One part of a context, identified by `digest` (32 hex digits).
 
     `kind` is the provider's own type (``text``, ``tool_use``, ``function_call`` ...) or one of ours (``header``,
-    ``tool``, ``not_recorded``, ``unreadable``), `body` is its canonical JSON. Two blocks with one digest are the same
+    ``tool``, ``not_recorded``, ``unreadable``). `body` is its canonical JSON. Two blocks with one digest are the same
     block.
     """
 
@@ -46,11 +50,12 @@ class Block(Struct, frozen=True, gc=False):
 
 
 class Place(NamedTuple):
-    """Position of a block in a request: its section, the role of its message, and a mark from the reader.
+    """Position of a block in a request.
 
-    `section` is ``tools``, ``system`` or ``messages``. `role` is the message's role ("" outside messages). `mark` is ""
-    or what a transcript says beyond the request: ``summary`` (a compaction's text), ``memory``, ``file`` (of a
-    project), ``meta`` (added by the client, not by a person).
+    - `section`: ``tools``, ``system`` or ``messages``.
+    - `role`: the message's role ("" outside messages).
+    - `mark`: what a transcript says beyond the request ("": nothing): ``summary`` (a compaction's text), ``memory``,
+      ``file`` (of a project), ``meta`` (added by the client, not by a person).
     """
 
     section: str

@@ -28,9 +28,12 @@ class Media(Struct, frozen=True):
 class BlockContent(Struct, frozen=True, kw_only=True):
     """Content of a block, independent of the dialect.
 
-    `text` is what the model reads as text, `arguments` the JSON text of a call's input (as the provider spelled it),
-    `name` the tool's name, `call_id` pairs a call with its result. `hidden` counts characters of text that the
-    recording withholds (a thinking signature, encrypted reasoning). `media` are the images and files in it.
+    - `text`: what the model reads as text.
+    - `name`: the tool's name; `call_id`: pairs a call with its result.
+    - `arguments`: the JSON text of a call's input, as the provider spelled it.
+    - `hidden`: number of characters of text that the recording withholds (a thinking signature, encrypted reasoning).
+    - `media`: the images and files in it.
+    - `is_error`: a result says that the call failed.
     """
 
     text: str = ""
@@ -70,47 +73,47 @@ def read_value(kind: str, value: Json) -> BlockContent:
         return BlockContent(media=(Media("", value),)) if kind == "image" else BlockContent(text=value)
     if not isinstance(value, dict):
         return BlockContent(text=canonical.dump_text(value))
-    reader = _READERS.get(kind) or _by_suffix(kind)
+    reader = _READERS.get(kind) or _find_by_suffix(kind)
     return reader(value) if reader else BlockContent(text=canonical.dump_text(value))
 
 
-def _by_suffix(kind: str) -> _Reader | None:
+def _find_by_suffix(kind: str) -> _Reader | None:
     if kind.endswith(("_output", "_result")):
-        return _result
+        return _read_result
     if kind.endswith(("_use", "_call")):
-        return _call
+        return _read_call
     return None
 
 
-def _words(value: Json) -> str:
+def _as_text(value: Json) -> str:
     return value if isinstance(value, str) else "" if value is None else canonical.dump_text(value)
 
 
-def _text(value: dict[str, Json]) -> BlockContent:
+def _read_text(value: dict[str, Json]) -> BlockContent:
     for key in ("text", "refusal", "content"):
         if isinstance(value.get(key), str):
             return BlockContent(text=value[key])
     return BlockContent(text=canonical.dump_text(value))
 
 
-def _thinking(value: dict[str, Json]) -> BlockContent:
+def _read_thinking(value: dict[str, Json]) -> BlockContent:
     words = value.get("thinking") or value.get("text") or ""
     if not words:
-        parts = [*_list(value.get("summary")), *_list(value.get("content"))]
+        parts = [*_as_list(value.get("summary")), *_as_list(value.get("content"))]
         words = "\n".join(p["text"] for p in parts if isinstance(p, dict) and isinstance(p.get("text"), str))
     cipher = value.get("encrypted_content") or value.get("data") or ""
     hidden = len(cipher) if isinstance(cipher, str) else 0
     signature = value.get("signature", value.get("thoughtSignature"))
     if not words and isinstance(signature, str):
         hidden = len(signature)
-    return BlockContent(text=_words(words), hidden=hidden)
+    return BlockContent(text=_as_text(words), hidden=hidden)
 
 
-def _list(value: Json) -> list[Json]:
+def _as_list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
-def _inner(value: dict[str, Json]) -> dict[str, Json]:
+def _inner_object(value: dict[str, Json]) -> dict[str, Json]:
     # OpenAI Chat wraps a function's name and arguments once more, and so those of a custom tool.
     inner = value.get("function", value.get("custom"))
     return inner if isinstance(inner, dict) else _member(value, FUNCTION_CALL) or value
@@ -121,61 +124,61 @@ def _member(value: dict[str, Json], keys: tuple[str, ...]) -> dict[str, Json]:
     return next((inner for key in keys if isinstance(inner := value.get(key), dict)), {})
 
 
-def _call(value: dict[str, Json]) -> BlockContent:
-    inner = _inner(value)
+def _read_call(value: dict[str, Json]) -> BlockContent:
+    inner = _inner_object(value)
     arguments: Json = next((inner[k] for k in ("input", "arguments", "args", "action", "operation") if k in inner), {})
     return BlockContent(
-        name=_words(inner.get("name")) or str(value.get("type", "")).removesuffix("_call"),
-        call_id=_words(value.get("call_id") or value.get("id") or _member(value, FUNCTION_CALL).get("id")),
+        name=_as_text(inner.get("name")) or str(value.get("type", "")).removesuffix("_call"),
+        call_id=_as_text(value.get("call_id") or value.get("id") or _member(value, FUNCTION_CALL).get("id")),
         arguments=arguments if isinstance(arguments, str) else canonical.dump_text(arguments),
     )
 
 
 def response_text_key(response: Json) -> str:
     """The member of a function's response that is its text; "" where all of it is."""
-    held = response if isinstance(response, dict) else {}
-    found = [key for key in RESPONSE_TEXTS if isinstance(held.get(key), str)]
+    members = response if isinstance(response, dict) else {}
+    text_keys = [key for key in RESPONSE_TEXTS if isinstance(members.get(key), str)]
     # Some clients repeat the tool's name.
-    return found[0] if len(found) == 1 and held.keys() <= {found[0], "name"} else ""
+    return text_keys[0] if len(text_keys) == 1 and members.keys() <= {text_keys[0], "name"} else ""
 
 
-def _response(value: dict[str, Json]) -> BlockContent:
+def _read_response(value: dict[str, Json]) -> BlockContent:
     inner = _member(value, FUNCTION_RESPONSE)
-    given = inner.get("response")
-    key = response_text_key(given)
-    media = [_media(part).media for part in _list(inner.get("parts")) if isinstance(part, dict)]
+    response = inner.get("response")
+    key = response_text_key(response)
+    media = [_read_media(part).media for part in _as_list(inner.get("parts")) if isinstance(part, dict)]
     return BlockContent(
-        text=_words(given[key] if key and isinstance(given, dict) else given),
-        name=_words(inner.get("name")),
-        call_id=_words(inner.get("id") or inner.get("name")),
+        text=_as_text(response[key] if key and isinstance(response, dict) else response),
+        name=_as_text(inner.get("name")),
+        call_id=_as_text(inner.get("id") or inner.get("name")),
         media=tuple(one for some in media for one in some),
-        is_error=isinstance(given, dict) and "error" in given and "output" not in given,
+        is_error=isinstance(response, dict) and "error" in response and "output" not in response,
     )
 
 
-def _result(value: dict[str, Json]) -> BlockContent:
+def _read_result(value: dict[str, Json]) -> BlockContent:
     content = value.get("content", value.get("output"))
     texts: list[str] = []
     media: list[Media] = []
     for part in content if isinstance(content, list) else [content]:
-        inner = part if isinstance(part, dict) else {"type": "text", "text": _words(part)}
-        got = read_value(str(inner.get("type", "text")), inner)
-        texts.append(got.text)
-        media.extend(got.media)
+        inner = part if isinstance(part, dict) else {"type": "text", "text": _as_text(part)}
+        inner_content = read_value(str(inner.get("type", "text")), inner)
+        texts.append(inner_content.text)
+        media.extend(inner_content.media)
     return BlockContent(
         text="\n".join(t for t in texts if t),
-        name=_words(value.get("name")),
-        call_id=_words(value.get("tool_use_id") or value.get("tool_call_id") or value.get("call_id")),
+        name=_as_text(value.get("name")),
+        call_id=_as_text(value.get("tool_use_id") or value.get("tool_call_id") or value.get("call_id")),
         media=tuple(media),
         is_error=value.get("is_error") is True,
     )
 
 
-def _media(value: dict[str, Json]) -> BlockContent:
+def _read_media(value: dict[str, Json]) -> BlockContent:
     if held := _member(value, MEDIA_MEMBERS):
-        media_type = next((_words(held[key]) for key in MIME_TYPE if key in held), "")
-        address = _words(held.get("fileUri", held.get("file_uri")))
-        return BlockContent(media=(Media(media_type, _words(held.get("data")), address),))
+        media_type = next((_as_text(held[key]) for key in MIME_TYPE if key in held), "")
+        address = _as_text(held.get("fileUri", held.get("file_uri")))
+        return BlockContent(media=(Media(media_type, _as_text(held.get("data")), address),))
     source = value.get("source") or value.get("file") or value.get("input_audio")
     url = value.get("image_url", value.get("url"))
     if isinstance(url, dict):
@@ -183,12 +186,12 @@ def _media(value: dict[str, Json]) -> BlockContent:
     if isinstance(source, dict):
         if isinstance(source.get("data"), str) and source.get("type") == "text":
             return BlockContent(text=source["data"])
-        data = _words(source.get("data") or source.get("file_data"))
-        kind = _words(source.get("media_type") or source.get("format"))
-        url = _words(source.get("url") or source.get("file_id") or url)
+        data = _as_text(source.get("data") or source.get("file_data"))
+        kind = _as_text(source.get("media_type") or source.get("format"))
+        url = _as_text(source.get("url") or source.get("file_id") or url)
         media = _from_data_url(data) or Media(kind, data, url)
-        return BlockContent(text=_words(value.get("title")), media=(media,))
-    data, address = _words(value.get("file_data")), _words(url or value.get("file_id"))
+        return BlockContent(text=_as_text(value.get("title")), media=(media,))
+    data, address = _as_text(value.get("file_data")), _as_text(url or value.get("file_id"))
     return BlockContent(media=(_from_data_url(address) or _from_data_url(data) or Media("", data, address),))
 
 
@@ -200,10 +203,10 @@ def _from_data_url(text: str) -> Media | None:
     return Media(kind, data)
 
 
-def _tool(value: dict[str, Json]) -> BlockContent:
+def _read_tool(value: dict[str, Json]) -> BlockContent:
     value = unwrap_tool(value)
-    inner = _inner(value)
-    name = _words(inner.get("name") or inner.get("server_label") or value.get("type"))
+    inner = _inner_object(value)
+    name = _as_text(inner.get("name") or inner.get("server_label") or value.get("type"))
     return BlockContent(text=canonical.dump_text(value), name=name)
 
 
@@ -213,60 +216,61 @@ def unwrap_tool(value: Json) -> Json:
     return inner[0] if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], dict) else value
 
 
-def _header(value: dict[str, Json]) -> BlockContent:
+def _read_header(value: dict[str, Json]) -> BlockContent:
     # A header's content key only says how the content was spelled; the model reads role and name.
-    return BlockContent(text=_words(value.get("name")), name=_words(value.get("role")))
+    return BlockContent(text=_as_text(value.get("name")), name=_as_text(value.get("role")))
 
 
-def _not_recorded(value: dict[str, Json]) -> BlockContent:
-    return BlockContent(text=_words(value.get("what")))
+def _read_not_recorded(value: dict[str, Json]) -> BlockContent:
+    return BlockContent(text=_as_text(value.get("what")))
 
 
-def _unreadable(value: dict[str, Json]) -> BlockContent:
-    return BlockContent(text=f"{_words(value.get('place'))}: {_words(value.get('reason'))}")
+def _read_unreadable(value: dict[str, Json]) -> BlockContent:
+    return BlockContent(text=f"{_as_text(value.get('place'))}: {_as_text(value.get('reason'))}")
 
 
-def _encrypted(value: dict[str, Json]) -> BlockContent:
+def _read_encrypted(value: dict[str, Json]) -> BlockContent:
     # Messages between agents are encrypted for the model; text with white space is not encrypted.
-    cipher = _words(value.get("encrypted_content"))
+    cipher = _as_text(value.get("encrypted_content"))
     return BlockContent(text=cipher) if _BLANK.search(cipher) else BlockContent(hidden=len(cipher))
 
 
-def _compaction(value: dict[str, Json]) -> BlockContent:
+def _read_compaction(value: dict[str, Json]) -> BlockContent:
     cipher = value.get("encrypted_content")
-    text = _words(value.get("content"))
+    text = _as_text(value.get("content"))
     return BlockContent(text=text, hidden=len(cipher) if isinstance(cipher, str) and not text else 0)
 
 
 _READERS: Final[dict[str, _Reader]] = {
-    "text": _text,
-    "input_text": _text,
-    "output_text": _text,
-    "summary_text": _text,
-    "reasoning_text": _text,
-    "refusal": _text,
-    "thinking": _thinking,
-    "redacted_thinking": _thinking,
-    "reasoning": _thinking,
-    "tool_use": _call,
-    "function": _call,
-    "tool_call": _call,
-    "function_response": _response,
-    "image": _media,
-    "image_url": _media,
-    "input_image": _media,
-    "document": _media,
-    "file": _media,
-    "input_file": _media,
-    "input_audio": _media,
-    "tool": _tool,
-    HEADER: _header,
-    "not_recorded": _not_recorded,
-    "unreadable": _unreadable,
-    "encrypted_content": _encrypted,
-    "compaction": _compaction,
-    "compaction_summary": _compaction,
+    "text": _read_text,
+    "input_text": _read_text,
+    "output_text": _read_text,
+    "summary_text": _read_text,
+    "reasoning_text": _read_text,
+    "refusal": _read_text,
+    "thinking": _read_thinking,
+    "redacted_thinking": _read_thinking,
+    "reasoning": _read_thinking,
+    "tool_use": _read_call,
+    "function": _read_call,
+    "tool_call": _read_call,
+    "function_response": _read_response,
+    "image": _read_media,
+    "image_url": _read_media,
+    "input_image": _read_media,
+    "document": _read_media,
+    "file": _read_media,
+    "input_file": _read_media,
+    "input_audio": _read_media,
+    "tool": _read_tool,
+    HEADER: _read_header,
+    "not_recorded": _read_not_recorded,
+    "unreadable": _read_unreadable,
+    "encrypted_content": _read_encrypted,
+    "compaction": _read_compaction,
+    "compaction_summary": _read_compaction,
 }
+"""The reader of each kind; for others, see `_find_by_suffix`."""
 
 
 def arguments_value(content: BlockContent) -> Json:

@@ -22,8 +22,12 @@ WINDOW: Final = "context_window"
 COUNTED: Final = "count_tokens"
 """Stop reason of a request that only counts tokens: it costs nothing (facts §1)."""
 COMPACTED: Final = "compacted"
-"""Key in `Call.extra` of the first call after a compaction: ``{"trigger": "auto" | "manual", "tokens": n}``: who
-started it and at how many tokens, if the record says who."""
+"""Key in `Call.extra` of the first call after a compaction.
+
+Who started it, and at how many tokens. Its value is ``{"trigger": "auto"
+
+"manual", "tokens": n}``. It is missing if the record does not say who.
+"""
 
 
 TOOL_USE_INPUT: Final = "tool_use_input"
@@ -31,8 +35,11 @@ TOOL_USE_INPUT: Final = "tool_use_input"
 
 
 EDITS: Final = "edits"
-"""Key in `Call.extra` of another program's call sent through ctxtui: the ids of the edits that were ``applied``,
-``asleep`` and ``refused`` in it, and the authors of the applied ones (``by``)."""
+"""Key in `Call.extra` of another program's call sent through ctxtui.
+
+What happened to the edits. It has the ids of the edits that were ``applied``, ``asleep`` and ``refused``, and the
+authors of the applied ones (``by``).
+"""
 COMPACTS: Final = "compacts"
 """Key in `Call.extra` of a request with which the client has its history summarized: the client's name."""
 ANSWER_LEAST: Final = "answer_least"
@@ -42,24 +49,33 @@ ANSWER_LEAST: Final = "answer_least"
 IN_ALL: Final = "in_all"
 """Key in `Call.extra`, True if a recorded sum over several calls includes what this one used beyond its own report."""
 COPIED_BY: Final = "copied_by"
-"""Key in `Call.extra`: name of the program that copied the call into a session that it wrote. The call was made, and
-paid for, in the session that it comes from."""
+"""Key in `Call.extra`: name of the program that copied the call into a session that it wrote.
+
+The call was made, and paid for, in the session that it comes from.
+"""
 MAKER: Final = "ctxtui"
 """Value of `COPIED_BY` in the files that ctxtui writes for a tool to resume."""
 
 
 PAID_ID: Final = "paid_id"
-"""Key in `Call.extra`: the id shared by all copies of a call, if a client gives each copy an id of its own (forks)."""
+"""Key in `Call.extra`: the id shared by all copies of a call.
+
+It is there if a client gives each copy an id of its own (forks).
+"""
 
 
 SUM: Final = "sum"
-"""Key in `Call.extra` of a record that sums up several calls (no context ever had that size): how many of them have no
-record of their own, or True if that is not known."""
+"""Key in `Call.extra` of a record that sums up several calls.
+
+How many of them have no record of their own. No context ever had that size. True if the number is not known.
+"""
 
 
 BY_TRANSCRIPT: Final = "by_transcript"
-"""Key in `Call.extra`, True for a call known only from the client's transcript, in a session that ctxtui recorded: the
-call did not pass through ctxtui."""
+"""Key in `Call.extra`, True for a call known only from the client's transcript.
+
+It is used in a session that ctxtui recorded: the call did not pass through ctxtui.
+"""
 
 
 class Fidelity(StrEnum):
@@ -86,9 +102,10 @@ class EpochStart(StrEnum):
 
 
 class Epoch(Struct, frozen=True):
-    """A sequence of calls without restart, compaction or model change; `number` counts from 1 within its thread.
+    """A sequence of calls without restart, compaction or model change.
 
-    `detail` is a short text for the boundary's row: ``154.8k -> 22.3k``, ``opus-4 -> sonnet-4``.
+    `number` counts from 1 within its thread, `start` is why it begins. `detail` is a short text for the boundary's row:
+    ``154.8k -> 22.3k``, ``opus-4 -> sonnet-4``.
     """
 
     number: int = 1
@@ -105,9 +122,10 @@ FRONT_RECORDED: Final = "front_recorded"
 
 
 class Skeleton(Struct, frozen=True):
-    """The rest of a wire body after its blocks are taken out; `dialect` names the codec that reads it back.
+    """The rest of a wire body after its blocks are taken out.
 
-    `parts` is that codec's own JSON. With the path it rebuilds the request byte for byte (law 1).
+    `dialect` names the codec that reads it back; `parts` is that codec's own JSON. With the path of blocks it rebuilds
+    the request byte for byte (law 1).
     """
 
     dialect: str
@@ -117,10 +135,11 @@ class Skeleton(Struct, frozen=True):
 class Call(Struct, frozen=True, gc=False):
     """One request to a model.
 
-    `id` is the provider's message id, or one derived from (time, model, usage): the same call in two files has one id.
-    `raw_head` is the agent's own context, `sent_head` the one that was sent (the same without edits), `response_head`
-    the context just after the answer. Times are Unix seconds, None if not recorded. `line` is the 1-based line of the
-    source on which the call begins, `bytes_` its byte range there.
+    - `id`: the provider's message id, or one derived from (time, model, usage): the same call in two files has one id.
+    - `raw_head`: the agent's own context; `sent_head`: the one that was sent (the same without edits); `response_head`:
+      the context just after the answer.
+    - `started`, `first_byte`, `ended`: Unix seconds; None if not recorded.
+    - `line`: the 1-based line of the source on which the call begins; `bytes_`: its byte range there.
     """
 
     id: str
@@ -186,10 +205,14 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def is_partial(self) -> bool:
-        """Whether the call used more than is known of it, so that `usage` and `output` are lower bounds.
+        """Whether the call used more than is known of it.
 
-        True if the report was made before the answer was complete, if there is none for a request that was not refused,
-        or if it has no input: no request is empty. A call without an id is not sent yet.
+        `usage` and `output` are lower bounds then.
+        - The report was made before the answer was complete.
+        - There is no report for a request that was not refused.
+        - The report has no input: no request is empty.
+
+        A call without an id is not sent yet.
         """
         if not self.id or IN_ALL in self.extra or self.stop_reason == COUNTED or self.fidelity == Fidelity.TOTALS:
             return False
@@ -232,11 +255,11 @@ def paid_id(call: Call) -> str:
 
 
 def answer_start(tree: Tree, call: Call) -> int:
-    """The node after which the answer of `call` begins: the end of the sent context, or of the agent's own.
+    """The node after which the answer of `call` begins.
 
-    If the answer continues neither of them, or there is none, its own end. Edits change no history, so the answer to an
-    edited context continues the agent's own; nothing lies between the end of the sent context and the end of the answer
-    then.
+    The end of the sent context, or of the agent's own. If the answer continues neither of them, or there is none, it is
+    the answer's own end. Edits change no history, so the answer to an edited context continues the agent's own: nothing
+    is then between the end of the sent context and the end of the answer.
     """
     answer = call.response_head
     # The sent context may be a prefix of the agent's own: the longer one counts, and a parent has the smaller id. A

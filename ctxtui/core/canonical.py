@@ -52,17 +52,17 @@ LONG_INTEGER: Final = 4000
 """Digits from which an integer stays text: Python refuses to convert more than 4,300."""
 
 
-def _integer(literal: str) -> int | Number:
+def _read_integer(literal: str) -> int | Number:
     return Number(literal) if literal == "-0" or len(literal) > LONG_INTEGER else int(literal)
 
 
-def _constant(literal: str) -> Number:
+def _read_constant(literal: str) -> Number:
     return Number(literal)
 
 
 @cache
-def _decoder() -> JSONDecoder:
-    return json.JSONDecoder(parse_float=number, parse_int=_integer, parse_constant=_constant, strict=False)
+def _make_decoder() -> JSONDecoder:
+    return json.JSONDecoder(parse_float=number, parse_int=_read_integer, parse_constant=_read_constant, strict=False)
 
 
 def loads(text: str | bytes) -> Json:
@@ -72,12 +72,12 @@ def loads(text: str | bytes) -> Json:
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "surrogatepass")
-    return _decoder().decode(text)
+    return _make_decoder().decode(text)
 
 
 def raw_decode(text: str, at: int) -> tuple[Json, int]:
     """Decode the JSON value that starts at character `at` of `text`; also returns the index just after it."""
-    value, end = _decoder().raw_decode(text, at)
+    value, end = _make_decoder().raw_decode(text, at)
     return value, end
 
 
@@ -85,41 +85,43 @@ class _SpelledNumber(Exception):
     """Raised inside the fast encoder on a `Number`."""
 
 
-def _meet(value: object) -> Json:
+def _reject_number(value: object) -> Json:
     if isinstance(value, Number):
         raise _SpelledNumber
     raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
 @cache
-def _fast() -> Callable[[Json], str]:
-    return json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, default=_meet).encode
+def _fast_encoder() -> Callable[[Json], str]:
+    return json.JSONEncoder(
+        ensure_ascii=False, separators=(",", ":"), check_circular=False, default=_reject_number
+    ).encode
 
 
 @cache
-def _quote() -> Callable[[str], str]:
+def _quoting_encoder() -> Callable[[str], str]:
     return json.JSONEncoder(ensure_ascii=False).encode
 
 
-def _spelled(value: Json) -> Iterator[str]:
+def _encode_piecewise(value: Json) -> Iterator[str]:
     """Encode slowly, used only for values with a `Number` inside."""
     if isinstance(value, Number):
         yield value.text
     elif isinstance(value, dict):
         yield "{"
         for i, (key, item) in enumerate(value.items()):
-            yield f"{',' if i else ''}{_quote()(key)}:"
-            yield from _spelled(item)
+            yield f"{',' if i else ''}{_quoting_encoder()(key)}:"
+            yield from _encode_piecewise(item)
         yield "}"
     elif isinstance(value, list):
         yield "["
         for i, item in enumerate(value):
             if i:
                 yield ","
-            yield from _spelled(item)
+            yield from _encode_piecewise(item)
         yield "]"
     else:
-        yield _fast()(value)
+        yield _fast_encoder()(value)
 
 
 def _escape_surrogates(error: UnicodeError) -> tuple[str, int]:
@@ -135,9 +137,9 @@ codecs.register_error("ctxtui-json", _escape_surrogates)
 def dump_text(value: Json) -> str:
     """Encode `value` as minified JSON text; lone surrogates are still single characters in it."""
     try:
-        return _fast()(value)
+        return _fast_encoder()(value)
     except _SpelledNumber:
-        return "".join(_spelled(value))
+        return "".join(_encode_piecewise(value))
 
 
 def dumps(value: Json) -> bytes:

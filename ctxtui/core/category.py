@@ -50,6 +50,7 @@ _BY_KIND: Final = {
     "program_output": "tool_result",
     "function_response": "tool_result",
 }
+"""The category of a block by its kind, if that decides it."""
 _BY_ROLE: Final = {
     "system": "system",
     "developer": "system",
@@ -58,10 +59,12 @@ _BY_ROLE: Final = {
     "tool": "tool_result",
     "function": "tool_result",
 }
+"""The category of a text by the role of its message."""
 _BY_MARK: Final = {"summary": "summary", "memory": "memory", "file": "document"}
+"""The category of a block by its mark, which counts first."""
 
 
-def _by_suffix(kind: str) -> str | None:
+def _category_by_suffix(kind: str) -> str | None:
     # Providers add kinds (web_search_call, shell_call_output ...); the suffixes stay the same.
     if kind.endswith(("_result", "_output")):
         return "tool_result"
@@ -75,7 +78,7 @@ def category_of(block: Block, place: Place) -> str:
     if place.mark in _BY_MARK:
         return _BY_MARK[place.mark]
     if block.kind != "header":
-        category = _BY_KIND.get(block.kind) or _by_suffix(block.kind)
+        category = _BY_KIND.get(block.kind) or _category_by_suffix(block.kind)
         if category:
             return category
     if place.section == "tools":

@@ -18,8 +18,10 @@ APPLY: Final = "apply"
 WAIT: Final = "wait"
 """Kind of the entry that sets until when staged edits wait; it is no edit itself."""
 LEAVE: Final = "leave"
-"""Kind of the entry that records where the context was exported to (a command, a file); it is no edit and changes
-nothing."""
+"""Kind of the entry that records where the context was exported to (a command, a file).
+
+It is no edit and changes nothing.
+"""
 REVERT: Final = "revert"
 """Kind of the entry that reverts another one."""
 
@@ -30,10 +32,11 @@ REPAIR: Final = "repair"
 
 
 class Target(Struct, frozen=True):
-    """The block that an edit is about: its digest and which occurrence on the raw path (0-based).
+    """The block that an edit is about.
 
-    Never a position, so that the edit survives a client that resends everything. `id` is ``call ID`` or ``answer ID``
-    with the provider's id, if there is one: it finds the block again if the client rewrote the rest of it.
+    Its digest and which occurrence on the raw path (0-based). It is never a position, so that the edit survives a
+    client that resends everything. `id` is ``call ID`` or ``answer ID`` with the provider's id ("": none). It finds the
+    block again if the client rewrote the rest of it.
     """
 
     digest: str
@@ -44,9 +47,13 @@ class Target(Struct, frozen=True):
 class Edit(Struct, frozen=True):
     """One entry of the overlay.
 
-    `id` is chosen by the caller, `at` is in Unix seconds, `author` is ``user``, a policy's name, ``provider`` or
-    ``repair``. `payload` is canonical JSON whose members depend on the `kind`. Edits made by one action share `batch`.
-    A revert is an entry of kind ``revert`` that names the reverted entry in `reverts`.
+    - `id`: chosen by the caller.
+    - `kind`: one of `edit_kinds.KINDS`, or `APPLY`, `WAIT`, `LEAVE`, `REVERT`.
+    - `author`: ``user``, a policy's name, ``provider`` or ``repair``.
+    - `at`: Unix seconds.
+    - `payload`: canonical JSON whose members depend on the kind.
+    - `batch`: shared by edits made by one action.
+    - `reverts`: the id of the entry that an entry of kind ``revert`` reverts.
     """
 
     id: str
@@ -98,10 +105,12 @@ def make(
     if kind not in KINDS:
         raise ValueError(f"no edit of kind {kind!r}")
     chosen, text = tuple(targets), payload(params or {})
-    return Edit(id or _name(kind, chosen, author, text), kind, chosen, author=author, at=at, payload=text, batch=batch)
+    return Edit(
+        id or _name_by_effect(kind, chosen, author, text), kind, chosen, author=author, at=at, payload=text, batch=batch
+    )
 
 
-def _name(kind: str, targets: tuple[Target, ...], author: str, text: str) -> str:
+def _name_by_effect(kind: str, targets: tuple[Target, ...], author: str, text: str) -> str:
     content = canonical.dumps([kind, author, text, [[t.digest, t.occurrence] for t in targets]])
     return blake2b(content, digest_size=8).hexdigest()
 

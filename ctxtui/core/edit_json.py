@@ -1,4 +1,4 @@
-"""Edits as JSON: the format that `--edits FILE` reads and the edit log is exported in."""
+"""Edits as JSON: the format that `--edits FILE` reads and in which the edit log is exported."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from ctxtui.core.errors import Malformed
 
 
 def to_json(edit: Edit) -> dict[str, Json]:
-    """One entry: ``{"id", "kind", "targets": [{"digest", "occurrence"}], "author", "at", "payload"}``, and ``batch``
-    and ``reverts`` if not empty."""
+    """Encode one entry.
+
+    Its members are ``id``, ``kind``, ``targets`` (each with ``digest`` and ``occurrence``), ``author``, ``at``,
+    ``payload``, and ``batch`` and ``reverts`` if not empty.
+    """
     entry: dict[str, Json] = {
         "id": edit.id,
         "kind": edit.kind,
@@ -41,22 +44,22 @@ def loads(data: bytes, place: str = "") -> list[Edit]:
     Only ``kind`` and ``targets`` are required. A target is an object or its digest as a string, ``digest#1`` for the
     second occurrence. Raises `Malformed` with the entry's place.
     """
-    values = _values(data, place)
+    values = _list_entries(data, place)
     return [from_json(value, f"{place}$[{n}]") for n, value in enumerate(values)]
 
 
-def _values(data: bytes, place: str) -> list[Json]:
+def _list_entries(data: bytes, place: str) -> list[Json]:
     text = data.decode("utf-8", "replace").strip()
     try:
-        whole = canonical.loads(text)
+        document = canonical.loads(text)
     except ValueError:
-        return [_line(line, f"{place}:{n}") for n, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if isinstance(whole, dict) and isinstance(whole.get("edits"), list):
-        whole = whole["edits"]
-    return whole if isinstance(whole, list) else [whole]
+        return [_parse_line(line, f"{place}:{n}") for n, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if isinstance(document, dict) and isinstance(document.get("edits"), list):
+        document = document["edits"]
+    return document if isinstance(document, list) else [document]
 
 
-def _line(line: str, place: str) -> Json:
+def _parse_line(line: str, place: str) -> Json:
     try:
         return canonical.loads(line)
     except (json.JSONDecodeError, RecursionError, ValueError) as error:
@@ -72,11 +75,11 @@ def from_json(value: Json, place: str = "$") -> Edit:
     kind = value.get("kind")
     if kind not in (*KINDS, APPLY, WAIT, LEAVE, REVERT):
         raise Malformed(f"no edit of kind {kind!r}", place=f"{place}.kind", way_out=f"kinds: {', '.join(KINDS)}")
-    params = _typed(value, "payload", dict, place) or {}
-    listed = _typed(value, "targets", list, place) or []
-    targets = tuple(_target(target, f"{place}.targets[{n}]") for n, target in enumerate(listed))
-    texts = {key: _typed(value, key, str, place) or "" for key in ("id", "author", "batch", "reverts")}
-    at = _typed(value, "at", (int, float), place) or 0.0
+    params = _typed_member(value, "payload", dict, place) or {}
+    listed = _typed_member(value, "targets", list, place) or []
+    targets = tuple(_parse_target(target, f"{place}.targets[{n}]") for n, target in enumerate(listed))
+    texts = {key: _typed_member(value, key, str, place) or "" for key in ("id", "author", "batch", "reverts")}
+    at = _typed_member(value, "at", (int, float), place) or 0.0
     author = texts["author"] or USER
     if kind in (APPLY, WAIT, LEAVE, REVERT):
         return Edit(
@@ -94,14 +97,14 @@ def from_json(value: Json, place: str = "$") -> Edit:
     return make(kind, targets, params, author=author, at=at, id=texts["id"], batch=texts["batch"])
 
 
-def _typed(value: dict[str, Json], key: str, kind: type | tuple[type, ...], place: str) -> Json:
+def _typed_member(value: dict[str, Json], key: str, kind: type | tuple[type, ...], place: str) -> Json:
     member = value.get(key)
     if member is not None and (not isinstance(member, kind) or isinstance(member, bool)):
         raise Malformed(f"{key} has the wrong type", place=f"{place}.{key}")
     return member
 
 
-def _target(value: Json, place: str) -> Target:
+def _parse_target(value: Json, place: str) -> Target:
     if isinstance(value, str):
         digest, _, number = value.partition("#")
         value = {"digest": digest, "occurrence": int(number) if number.isdecimal() else 0}

@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 PIN: Final = "pin"
+"""Names of kinds."""
 DROP: Final = "drop"
 SUMMARIZE: Final = "summarize"
 TRUNCATE: Final = "truncate"
@@ -32,11 +33,16 @@ ANNOTATE: Final = "annotate"
 class EditKind(Struct, frozen=True, kw_only=True):
     """One kind of edit.
 
-    `payload` names the members that its payload may have (their meaning is in `docs/json.md`). `display_name` is its
-    name on screen ("": `name`), `done` the state of its blocks afterwards ("": `name`), `mark` the name of the sign on
-    a changed block, `lead` the word in front of inserted text. A kind may have several effects: `rewrites` a block in
-    place, `removes` blocks, `moves` them elsewhere, `adds` a new block (which replaces the blocks that it removes or
-    moves), `pins` them, `marks_cache` after them. `needs_text`: it has no effect until its payload has a text.
+    - `payload`: the members that its payload may have (their meaning is in `docs/json.md`).
+    - `display_name`: its name on screen ("": `name`); `done`: the state of its blocks afterwards ("": `name`).
+    - `mark`: the name of the sign on a changed block; `lead`: the word before inserted text.
+    - `needs_text`: it has no effect until its payload has a text.
+
+    A kind may have several effects:
+    - `rewrites`: changes a block in place.
+    - `removes`: blocks; `moves`: blocks to another place.
+    - `adds`: a new block, which replaces the blocks that it removes or moves.
+    - `pins`: blocks; `marks_cache`: after blocks.
     """
 
     name: str

@@ -1,8 +1,12 @@
-"""The log of an overlay: what is staged, what is applied, and undo and redo, all derived from its entries.
+"""The log of an overlay; its entries tell what is staged, applied, undone and redone.
 
-The log only grows. An edit is staged from its entry on, applied once an active ``apply`` entry names it, and gone while
-an active ``revert`` names it. A staged edit may wait: the last ``wait`` entry that names it says until when. Undo and
-redo are reverts marked as such, so that they continue after a restart; everything applied at once is one action.
+The log only grows.
+- An edit is staged from its entry on.
+- It is applied once an active ``apply`` entry names it.
+- It is gone while an active ``revert`` names it.
+- A staged edit may wait: the last ``wait`` entry that names it says until when.
+- Undo and redo are reverts marked as such, so that they continue after a restart. Everything applied at once is one
+  action.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.edit import APPLY, LEAVE, REVERT, USER, WAIT, Edit, active_edits, payload
 
 UNDO: Final = "undo"
+"""Reasons of reverts, with `REDO` and `DISCARD`; "" for single reverts."""
 REDO: Final = "redo"
 DISCARD: Final = "discard"
 """Reasons of reverts; "" for single reverts."""
@@ -49,12 +54,14 @@ def edits_in_force(log: Iterable[Edit]) -> EditsInForce:
 
 def waiting_until(log: Iterable[Edit]) -> dict[str, str]:
     """The staged edits that wait, by id: until `EXPIRY` or `MISS`."""
-    entries, until = list(log), dict[str, str]()
+    entries, condition_by_id = list(log), dict[str, str]()
     for entry in entries:
         if entry.kind == WAIT:
-            until.update(dict.fromkeys(map(str, entry.params.get("ids", ())), str(entry.params.get("until") or "")))
+            condition_by_id.update(
+                dict.fromkeys(map(str, entry.params.get("ids", ())), str(entry.params.get("until") or ""))
+            )
     staged = edits_in_force(entries).staged
-    return {edit.id: until[edit.id] for edit in staged if until.get(edit.id) in (EXPIRY, MISS)}
+    return {edit.id: condition_by_id[edit.id] for edit in staged if condition_by_id.get(edit.id) in (EXPIRY, MISS)}
 
 
 class Stamp(Struct, frozen=True):
@@ -135,13 +142,13 @@ def discard_staged(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
 
 def last_action(log: Sequence[Edit]) -> Sequence[Edit]:
     """The entries of the action that undo would revert; empty if there is none."""
-    done, _ = _actions(log)
+    done, _ = _find_actions(log)
     return done[-1] if done else ()
 
 
 def last_undone_action(log: Sequence[Edit]) -> Sequence[Edit]:
     """The entries of the action that redo would restore; empty if there is none, or after a newer action."""
-    _, undone = _actions(log)
+    _, undone = _find_actions(log)
     return undone[-1][0] if undone else ()
 
 
@@ -152,18 +159,18 @@ def undo_last(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
 
 def redo_last(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
     """Make the entries that restore the last undone action; empty if there is none, or after a newer action."""
-    _, undone = _actions(log)
+    _, undone = _find_actions(log)
     return revert_entries(log, [e.id for e in undone[-1][1]], stamp, REDO) if undone else []
 
 
 _Action = list[Edit]
 
 
-def _actions(log: Sequence[Edit]) -> tuple[list[_Action], list[tuple[_Action, _Action]]]:
+def _find_actions(log: Sequence[Edit]) -> tuple[list[_Action], list[tuple[_Action, _Action]]]:
     """Actions in force, oldest first, and undone ones, each with the reverts that undid it."""
     done: list[_Action] = []
     undone: list[tuple[_Action, _Action]] = []
-    for entries in _batches(log):
+    for entries in _group_batches(log):
         why = entries[0].params.get("as")
         if why == UNDO and done:
             undone.append((done.pop(_undone_index(done, entries)), entries))
@@ -181,7 +188,7 @@ def _undone_index(done: Sequence[_Action], entries: _Action) -> int:
     return next((at for at in range(len(done) - 1, -1, -1) if any(edit.id in ids for edit in done[at])), -1)
 
 
-def _batches(log: Sequence[Edit]) -> list[_Action]:
+def _group_batches(log: Sequence[Edit]) -> list[_Action]:
     batches: list[_Action] = []
     for entry in log:
         if entry.kind in (WAIT, LEAVE):

@@ -6,8 +6,10 @@ from __future__ import annotations
 class CtxtuiError(Exception):
     """Base of every error that ctxtui raises on purpose.
 
-    `place` is the location (a JSON path such as ``$.messages[3].content[0]``, or ``file:line``), `way_out` what the
-    user can do. Shown as ``message @ place; way out``.
+    - `place`: the location (a JSON path such as ``$.messages[3].content[0]``, or ``file:line``).
+    - `way_out`: what the user can do.
+
+    Shown as ``message @ place; way out``.
     """
 
     def __init__(self, message: str, *, place: str = "", way_out: str = "") -> None:
@@ -71,8 +73,9 @@ class BadPattern(CtxtuiError):
 class ProviderError(CtxtuiError):
     """A provider refused a request or could not be reached.
 
-    `status` is the HTTP status (0: no answer at all), `retry` whether trying again may help, `after` the seconds that
-    it asked to wait (None: not given).
+    - `status`: the HTTP status (0: no answer at all).
+    - `retry`: trying again may help.
+    - `after`: the seconds that it asked to wait (None: not given).
     """
 
     def __init__(

@@ -1,4 +1,7 @@
-"""The files that a tool call reads or changes, recognized from its name and input in the spellings of many clients."""
+"""The files that a tool call reads or changes.
+
+They are recognized from its name and input, in the spellings of many clients.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,22 @@ WHOLE: Final = (1, 1 << 60)
 """The line range of a whole file."""
 
 _PATHS: Final = ("file_path", "path", "filePath", "absolute_path", "notebook_path", "filename", "file", "target_file")
+"""Names of the argument with a file's path."""
 _READS: Final = frozenset("read view read_file readfile open_file view_file cat get_file_contents notebookread".split())
+"""Names of tools that read a file, in lower case."""
 _CHANGES: Final = frozenset(
     "write edit multiedit multi_edit write_file create_file edit_file str_replace str_replace_editor insert replace"
     " notebookedit create apply_patch search_replace str_replace_based_edit_tool create_or_update_file".split()
 )
+"""Names of tools that change a file, in lower case."""
 _VIEWS: Final = frozenset({"view", "cat"})
 """Commands of an editor tool that only read."""
 _COMMANDS: Final = ("command", "cmd", "script")
+"""Names of the argument with a shell command."""
 _SHOWN: Final = re.compile(r"\s*(?:cat|bat|nl)(?:\s+-[a-zA-Z]+)*\s+(?P<path>[^\s|;&<>$`*?\"']+)\s*")
+"""A command that prints one whole file."""
 _CUT: Final = re.compile(r"\s*sed\s+-n\s+['\"]?(?P<first>\d+),(?P<last>\d+)p['\"]?\s+(?P<path>[^\s|;&<>$`*?\"']+)\s*")
+"""A command that prints some lines of a file."""
 _WRITTEN: Final = re.compile(
     r"(?:^|[;&|\n])[ \t]*(?=(?:cat|tee)\b[^\n]{0,400}<<)(?:cat[^\n]{0,400}?>>?|tee(?:[ \t]+-a)?)[ \t]*"
     r"(?P<path>[^\s|;&<>$`*?\"']+)"
@@ -31,6 +40,7 @@ _WRITTEN: Final = re.compile(
 )
 """Files that a shell's here-document or `sed -i` writes."""
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
+"""The line of a patch that names a file."""
 _MAX_PATCH_CHARS: Final = 1 << 18
 """Characters of a patch that are searched."""
 
@@ -60,14 +70,14 @@ def find_touches(call: BlockContent, cwd: str = "") -> Iterator[Touch]:
     path = next((arguments[key] for key in _PATHS if isinstance(arguments.get(key), str)), "")
     looks = str(arguments.get("command", "")) in _VIEWS
     if path and (name in _READS or (looks and name in _CHANGES)):
-        yield Touch(_relative_path(str(path), cwd), READ, *_lines(arguments))
+        yield Touch(_relative_path(str(path), cwd), READ, *_line_range(arguments))
     elif path and name in _CHANGES:
         yield Touch(_relative_path(str(path), cwd), CHANGE)
     else:
         yield from _find_in_shell(arguments, cwd)
 
 
-def _lines(arguments: Mapping[str, Json]) -> tuple[int, int]:
+def _line_range(arguments: Mapping[str, Json]) -> tuple[int, int]:
     span = arguments.get("view_range")
     if isinstance(span, list) and len(span) == 2 and all(isinstance(n, int) for n in span):
         return max(1, span[0]), span[1] if span[1] > 0 else WHOLE[1]
@@ -79,10 +89,10 @@ def _lines(arguments: Mapping[str, Json]) -> tuple[int, int]:
 def shell_command(call: BlockContent) -> str:
     """The shell command that a call runs; "" if it runs none."""
     arguments = arguments_value(call) if call.arguments else {}
-    return next(_commands(arguments), "") if isinstance(arguments, Mapping) else ""
+    return next(_list_commands(arguments), "") if isinstance(arguments, Mapping) else ""
 
 
-def _commands(arguments: Mapping[str, Json]) -> Iterator[str]:
+def _list_commands(arguments: Mapping[str, Json]) -> Iterator[str]:
     for key in _COMMANDS:
         command = arguments.get(key)
         if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
@@ -94,7 +104,7 @@ def _commands(arguments: Mapping[str, Json]) -> Iterator[str]:
 
 def _find_in_shell(arguments: Mapping[str, Json], cwd: str) -> Iterator[Touch]:
     """The files that a shell command prints, and those that a patch in it changes."""
-    for command in _commands(arguments):
+    for command in _list_commands(arguments):
         yield from _find_in_patch(command, cwd)
         for written in _WRITTEN.finditer(command[:_MAX_PATCH_CHARS]):
             yield Touch(_relative_path(written["path"] or written["other"], cwd), CHANGE)

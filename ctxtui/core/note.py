@@ -9,10 +9,13 @@ from ctxtui.core.edit import Target
 
 
 class Note(Struct, frozen=True):
-    """A note or bookmark in `session` (the recording's own name), on the call with id `call` or on the block `target`.
+    """A note or bookmark in `session`, on the call with id `call` or on the block `target`.
 
-    `text` is "" for a bookmark alone, `at` in Unix seconds; `about` is the beginning of the subject's text, `path` the
-    recording's path ("" if it was no file).
+    - `session`: the recording's own name.
+    - `text`: "" for a bookmark alone.
+    - `at`: Unix seconds.
+    - `about`: the beginning of the subject's text.
+    - `path`: the recording's path ("" if it was no file).
     """
 
     session: str

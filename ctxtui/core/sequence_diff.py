@@ -1,6 +1,6 @@
 """Alignment of two sequences, in near-linear time.
 
-Equal ends are taken off, then items that occur once on both sides are anchors (patience diff); only short stretches
+Equal ends are taken off. Then items that occur once on both sides are anchors (patience diff). Only short stretches
 between them are searched for the longest match, which is quadratic.
 """
 
@@ -20,68 +20,74 @@ Range = tuple[int, int]
 
 
 def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator[tuple[Range, Range]]:
-    """Yield ranges of `a` and `b` in order that cover both: each pair is equal, or has no common items that were found.
+    """Yield ranges of `a` and `b` in order that cover both.
 
-    Time is near linear in the length of both.
+    Each pair of ranges is equal, or has no common items that were found. Time is near linear in the length of both.
     """
     todo = [((0, len(a)), (0, len(b)))]
     while todo:
         (start, end), (first, last) = todo.pop()
-        head = _equal(a, b, start, first, min(end - start, last - first))
+        head = _count_equal(a, b, start, first, min(end - start, last - first))
         if head:
             yield (start, start + head), (first, first + head)
             start, first = start + head, first + head
-        tail = _equal_back(a, b, end, last, min(end - start, last - first))
+        tail = _count_equal_back(a, b, end, last, min(end - start, last - first))
         if tail:
             todo.append(((end - tail, end), (last - tail, last)))
             end, last = end - tail, last - tail
         if start == end and first == last:
             continue
-        cuts = _cuts(a, b, (start, end), (first, last))
+        cuts = _find_cuts(a, b, (start, end), (first, last))
         if not cuts:
             yield (start, end), (first, last)
             continue
-        todo += reversed(_between(cuts, (start, end), (first, last)))
+        todo += reversed(_ranges_between(cuts, (start, end), (first, last)))
 
 
-def _equal(a: Sequence[Hashable], b: Sequence[Hashable], i: int, j: int, most: int) -> int:
+def _count_equal(a: Sequence[Hashable], b: Sequence[Hashable], i: int, j: int, most: int) -> int:
     count = 0
     while count < most and a[i + count] == b[j + count]:
         count += 1
     return count
 
 
-def _equal_back(a: Sequence[Hashable], b: Sequence[Hashable], i: int, j: int, most: int) -> int:
+def _count_equal_back(a: Sequence[Hashable], b: Sequence[Hashable], i: int, j: int, most: int) -> int:
     count = 0
     while count < most and a[i - count - 1] == b[j - count - 1]:
         count += 1
     return count
 
 
-def _between(cuts: Sequence[tuple[int, int]], range_a: Range, range_b: Range) -> list[tuple[Range, Range]]:
+def _ranges_between(cuts: Sequence[tuple[int, int]], range_a: Range, range_b: Range) -> list[tuple[Range, Range]]:
     """The ranges that begin at each cut, and the one before the first."""
     starts = [(range_a[0], range_b[0]), *cuts] if cuts[0] != (range_a[0], range_b[0]) else list(cuts)
     ends = [*starts[1:], (range_a[1], range_b[1])]
     return [((i, end), (j, last)) for (i, j), (end, last) in zip(starts, ends, strict=True)]
 
 
-def _cuts(a: Sequence[Hashable], b: Sequence[Hashable], range_a: Range, range_b: Range) -> list[tuple[int, int]]:
-    """Positions of equal items, rising on both sides: those that occur once, else the longest match of a short
-    stretch."""
+def _find_cuts(a: Sequence[Hashable], b: Sequence[Hashable], range_a: Range, range_b: Range) -> list[tuple[int, int]]:
+    """Positions of equal items, rising on both sides.
+
+    They are the items that occur once, or else the longest match of a short stretch.
+    """
     (start, end), (first, last) = range_a, range_b
-    here, there = Counter(a[start:end]), Counter(b[first:last])
-    at = {item: j for j, item in enumerate(b[first:last], first) if there[item] == 1}
-    pairs = [(i, at[item]) for i, item in enumerate(a[start:end], start) if here[item] == 1 and item in at]
+    counts_a, counts_b = Counter(a[start:end]), Counter(b[first:last])
+    index_in_b = {item: j for j, item in enumerate(b[first:last], first) if counts_b[item] == 1}
+    pairs = [
+        (i, index_in_b[item])
+        for i, item in enumerate(a[start:end], start)
+        if counts_a[item] == 1 and item in index_in_b
+    ]
     if pairs:
-        return _rising(pairs)
-    if (end - start) * (last - first) > _MAX_SEARCHED_PAIRS or here.keys().isdisjoint(there):
+        return _longest_rising(pairs)
+    if (end - start) * (last - first) > _MAX_SEARCHED_PAIRS or counts_a.keys().isdisjoint(counts_b):
         return []
 
     match = SequenceMatcher(None, a[start:end], b[first:last], autojunk=False).find_longest_match()
     return [(start + match.a, first + match.b)] if match.size else []
 
 
-def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The longest part of `pairs` (rising in the first member) that rises in the second one too."""
     tops: list[int] = []
     ends: list[int] = []
@@ -94,8 +100,8 @@ def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
             ends.append(number)
         else:
             tops[rank], ends[rank] = j, number
-    chain, at = [], ends[-1]
-    while at >= 0:
-        chain.append(pairs[at])
-        at = before[at]
+    chain, last = [], ends[-1]
+    while last >= 0:
+        chain.append(pairs[last])
+        last = before[last]
     return chain[::-1]

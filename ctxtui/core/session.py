@@ -15,9 +15,12 @@ from ctxtui.core.usage import QuotaReport, newest_quotas
 MAIN: Final = "main"
 """The id of a session's main thread."""
 ASIDE: Final = "asked aside"
-"""Kind of `Happened`: the client called the model by itself and recorded no call; not an error."""
+"""Kind of `Happened`: the client called the model by itself and recorded no call.
+
+It is no error.
+"""
 TOOLS_CHANGED: Final = "tools"
-"""Kind of `Happened`: the user changed the offered tools; not an error."""
+"""Kind of `Happened`: the user changed the offered tools. It is no error."""
 
 
 class Described(Struct, frozen=True):
@@ -71,7 +74,10 @@ COMPACTING: Final = "compacting"
 
 
 class Happened(Struct, frozen=True):
-    """An event worth showing that is no call: an API error, an interrupt. `after` is the id of the call before it."""
+    """An event worth showing that is no call: an API error, an interrupt.
+
+    `kind` names it, `text` is shown. `after` is the id of the call before it ("": none).
+    """
 
     kind: str
     text: str
@@ -81,9 +87,9 @@ class Happened(Struct, frozen=True):
 
 
 class AnswerGrew(Struct, frozen=True):
-    """Progress of an answer in `thread`: its blocks so far, each by kind and text; empty when no answer is arriving.
+    """Progress of an answer in `thread`: its blocks so far, each by kind and text.
 
-    For the screen only: the session stores nothing of it.
+    `blocks` is empty when no answer is arriving. It is for the screen only: the session stores nothing of it.
     """
 
     thread: str
@@ -119,7 +125,11 @@ class Thread(Struct, frozen=True):
 
 
 class Session(Struct):
-    """The state that events fold into. `tree` is shared with the reader that makes the nodes."""
+    """The state that events fold into.
+
+    `tree` is shared with the reader that makes the nodes. `about` is the session's metadata; calls and threads are by
+    id.
+    """
 
     tree: Tree = field(default_factory=Tree)
     about: Described = Described()
@@ -137,17 +147,17 @@ class Session(Struct):
         """Apply one event. Seeing a call twice leaves one call (law 3)."""
         # Most events are of the first two kinds, and a match statement takes five times as long as `isinstance`.
         if isinstance(event, CallSeen):
-            self._call(event.call)
+            self._add_call(event.call)
             return
         if isinstance(event, TipMoved):
-            old = self._thread(event.thread)
+            old = self._find_thread(event.thread)
             self.threads[event.thread] = Thread(old.id, old.label, old.parent, event.head)
             return
         match event:
             case Described():
                 self._describe(event)
             case ThreadSeen():
-                old = self._thread(event.id)
+                old = self._find_thread(event.id)
                 self.threads[event.id] = replace(old, label=event.label or old.label, parent=event.parent or old.parent)
             case Skipped():
                 self.skipped.append(event)
@@ -166,10 +176,10 @@ class Session(Struct):
             self.apply(event)
         return self
 
-    def _thread(self, id_: str) -> Thread:
+    def _find_thread(self, id_: str) -> Thread:
         return self.threads.get(id_) or Thread(id_)
 
-    def _call(self, call: Call) -> None:
+    def _add_call(self, call: Call) -> None:
         old = self.calls.get(call.id)
         # First, so that another thread that reads an order finds each of its calls.
         self.calls[call.id] = call
@@ -177,13 +187,13 @@ class Session(Struct):
             self.order.setdefault(call.thread, []).append(call.id)
             self.threads.setdefault(call.thread, Thread(call.thread))
         if old is not None and old.thread != call.thread:
-            self._leave(old)
+            self._remove_from_old_thread(old)
 
-    def _leave(self, call: Call) -> None:
+    def _remove_from_old_thread(self, call: Call) -> None:
         """Remove `call` from its old thread after a reader moved it; a thread without calls is removed too."""
-        rest = self.order[call.thread]
-        rest.remove(call.id)
-        if not rest:
+        remaining = self.order[call.thread]
+        remaining.remove(call.id)
+        if not remaining:
             del self.order[call.thread]
             del self.threads[call.thread]
 

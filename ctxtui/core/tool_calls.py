@@ -1,5 +1,7 @@
-"""Text of tool calls and results across clients: the most informative argument, the output without the client's
-wrapping, and whether it failed."""
+"""Text of tool calls and results across clients.
+
+It finds the most informative argument of a call, an output without the client's wrapping, and whether the call failed.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,24 @@ _PREAMBLE: Final = (
     r"Total output lines|Session ID|Duration|Command|Status)\b[^\n]*\n)+(?:Output:[ \t]*\n?)?"
     r"(?:Total output lines: \d+\n\n?)?"
 )
+"""Lines that a client adds before an output."""
 _EXIT: Final = r"(?:Process exited with code|Exit code:?) *(-?\d+)"
+"""The exit status in such a line."""
 _ENDED: Final = (
     r"(?mi)^\W?(?:returncode>|[\w ]{0,30}\b(?:exit|with|with exit) (?:code|status):? *)(-?\d+)"
     r"(?=\W{0,2}(?:$|</returncode))"
 )
-"""A separate line in which other clients give a command's exit status, before or after its output."""
+"""A separate line in which other clients give a command's exit status.
+
+It is before or after the output.
+"""
 _EXIT_SEARCH_CHARS: Final = 240
 """Characters at both ends of an output that are searched for that line."""
 _WRAPPED: Final = r'\A\{"output":'
+"""The beginning of an output that is wrapped in JSON."""
 
 _PATCHED: Final = r"(?m)^\*\*\* (?:Update|Add|Delete) File: (.+)$"
+"""The line of a patch that names a file."""
 
 
 def short_path(path: str, cwd: str) -> str:
@@ -55,7 +64,7 @@ def main_argument(content: BlockContent, cwd: str = "") -> str:
     for key in _ARGUMENTS_BY_RANK:
         value = arguments.get(key)
         if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
-            return _shell(value)
+            return _script_of(value)
         if isinstance(value, str) and value:
             patched = re.findall(_PATCHED, value[:100_000]) if "*** " in value[:4096] else []
             return ", ".join(patched) if patched else short_path(value, cwd)
@@ -72,7 +81,7 @@ def _first_of_many(arguments: Mapping[str, Json]) -> str:
     return dump_text(arguments)
 
 
-def _shell(words: list[str]) -> str:
+def _script_of(words: list[str]) -> str:
     # ["bash", "-lc", "script"]: only the script is of interest.
     return words[2] if len(words) == 3 and words[1].startswith("-") and "c" in words[1] else " ".join(words)
 

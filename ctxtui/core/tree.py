@@ -19,12 +19,13 @@ ROOT: Final = 0
 class Node(Struct, frozen=True, gc=False):
     """One more block after the context `parent`.
 
-    `id` is its index in the tree (a parent's is always smaller), `depth` the number of blocks up to and including it,
-    `message` the number of messages so far, `turn` the number of user turns so far (0 before the first), `turn_start`
-    the node whose block opened the current turn (`ROOT` before the first), `category` an index into
-    `category.CATEGORIES`. `turn_state` says whether a user turn has begun and the assistant has not answered yet
-    (`_OPEN`), and whether the current message holds a tool result (`_RESULTS`): one member for both, as there is a node
-    for each block.
+    - `id`: its index in the tree (a parent's is always smaller).
+    - `depth`: number of blocks up to and including it.
+    - `message`: number of messages so far; `turn`: number of user turns so far (0 before the first).
+    - `turn_start`: the node whose block opened the current turn (`ROOT` before the first).
+    - `category`: an index into `category.CATEGORIES`.
+    - `turn_state`: whether a user turn has begun and the assistant has not answered yet (`_OPEN`), and whether the
+      current message holds a tool result (`_RESULTS`). It is one member for both, as there is a node for each block.
     """
 
     id: int
@@ -52,7 +53,9 @@ class Node(Struct, frozen=True, gc=False):
 _EMPTY: Final = Node(ROOT, -1, Block("", "root", b"null"), Place(""), 0, 0, 0, 0, ROOT, 0)
 _OPEN, _RESULTS = 1, 2
 _ASSISTANT: Final = frozenset({"assistant", "model"})
+"""Roles of the assistant."""
 _ASKING: Final = frozenset({"user", "image", "document"})
+"""Categories of blocks with which a user opens a turn."""
 _MIN_BISECT_NODES: Final = 64
 """Number of nodes from which a binary search for the first of them is cheaper than walking them."""
 _HOLDS_CACHE_SIZE: Final = 64
@@ -64,7 +67,7 @@ _NOTHING, _ANSWERS, _RESULT, _ASKS, _HEADER, _ANSWER_HEADER = range(6)
 _EFFECTS: Final[dict[tuple[str, Place], tuple[int, int]]] = {}
 
 
-def _effect(block: Block, place: Place) -> tuple[int, int]:
+def _effect_on_turn(block: Block, place: Place) -> tuple[int, int]:
     """The category index of a block and its effect on the turn; both depend on its kind and place alone."""
     category, turn_effect = category_of(block, place), _NOTHING
     if block.kind == HEADER:
@@ -113,8 +116,8 @@ class Tree:
 
     def kind_and_category(self, node: int) -> tuple[str, int]:
         """The kind and category of a node's block, in one lookup for loops over very many nodes."""
-        here = self._nodes[node]
-        return here.kind, here.category
+        found_node = self._nodes[node]
+        return found_node.kind, found_node.category
 
     @property
     def blocks(self) -> Mapping[str, Block]:
@@ -129,9 +132,9 @@ class Tree:
                 return node
         guard = self.guard
         if guard is None:
-            return self._make(parent, block, place)
+            return self._make_node(parent, block, place)
         with guard:
-            return self._find_child(parent, block.digest, place) or self._make(parent, block, place)
+            return self._find_child(parent, block.digest, place) or self._make_node(parent, block, place)
 
     def _find_child(self, parent: int, digest: str, place: Place) -> int:
         """The child of `parent` with this block at this place; `ROOT` if it has none."""
@@ -157,11 +160,16 @@ class Tree:
             head = self.child(head, block, place)
         return head
 
-    def _make(self, parent: int, block: Block, place: Place) -> int:
-        up, new = self._nodes[parent], len(self._nodes)
+    def _make_node(self, parent: int, block: Block, place: Place) -> int:
+        parent_node, new = self._nodes[parent], len(self._nodes)
         block = self._blocks.setdefault(block.digest, block)
-        category, turn_effect = _EFFECTS.get((block.kind, place)) or _effect(block, place)
-        message, turn, start, state = up.message, up.turn, up.turn_start, up.turn_state
+        category, turn_effect = _EFFECTS.get((block.kind, place)) or _effect_on_turn(block, place)
+        message, turn, start, state = (
+            parent_node.message,
+            parent_node.turn,
+            parent_node.turn_start,
+            parent_node.turn_state,
+        )
         if turn_effect == _ANSWERS:
             state &= _RESULTS
         elif turn_effect == _RESULT:
@@ -172,8 +180,8 @@ class Tree:
         elif turn_effect == _ASKS and not state:
             turn, start, state = turn + 1, new, _OPEN
         # In a tree without branches a node's depth equals its number: sharing one integer saves memory.
-        depth = new if up.depth + 1 == new else up.depth + 1
-        node = Node(new, up.id, block, place, category, depth, message, turn, start, state)
+        depth = new if parent_node.depth + 1 == new else parent_node.depth + 1
+        node = Node(new, parent_node.id, block, place, category, depth, message, turn, start, state)
         self._nodes.append(node)
         self._first.append(ROOT)
         # Last, so that a concurrent reader finds a child only after the node exists.
@@ -228,10 +236,10 @@ class Tree:
     def holds(self, head: int, node: int) -> bool:
         """Whether `node` is on the path to `head`."""
         # For a growing context the same node is queried again and again: walk only from the last result on.
-        nodes, reached, at = self._nodes, self._held.get(node, node), head
-        while at != reached and at > node:
-            at = nodes[at].parent
-        holds = at in (node, reached)
+        nodes, reached, position = self._nodes, self._held.get(node, node), head
+        while position != reached and position > node:
+            position = nodes[position].parent
+        holds = position in (node, reached)
         if holds and head != node:
             if len(self._held) >= _HOLDS_CACHE_SIZE:
                 self._held.clear()

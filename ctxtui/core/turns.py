@@ -17,9 +17,11 @@ class Turns:
     """The turns of one thread, numbered from 1 in the order in which its calls bring them.
 
     `Node.turn` counts the turns of its own context, which starts over when a compaction replaces the history with a
-    summary. Here a turn keeps its number as long as its first block is in the next context, also at another position;
-    later user messages get the next numbers. `count` is the number of turns so far. Edits begin and end no turn: an
-    edited context has the turns of the agent's own.
+    summary. Here a turn keeps its number as long as its first block is in the next context, also at another position.
+    Later user messages get the next numbers.
+
+    `count` is the number of turns so far. Edits begin and end no turn: an edited context has the turns of the agent's
+    own.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -36,7 +38,7 @@ class Turns:
     def extend(self, calls: Sequence[Call]) -> None:
         """Add the calls that are new; `calls` are all calls of the thread."""
         for call in calls[len(self._calls) :]:
-            start = self._number(call.raw_head or call.sent_head)
+            start = self._number_context(call.raw_head or call.sent_head)
             if call.sent_head != call.raw_head:
                 self._number_edited(call.sent_head)
             self._calls.append(self._numbers.get(start) or (self._calls[-1] if self._calls else 0))
@@ -60,7 +62,7 @@ class Turns:
             new, start = new + 1, self._tree[self._tree[start].parent].turn_start
         return self.count + new if new else self._numbers.get(start, 0)
 
-    def _number(self, head: int) -> int:
+    def _number_context(self, head: int) -> int:
         """Number the new turns of the context `head`; returns the node that begins its last turn."""
         tree, last = self._tree, self._tree[head].turn_start
         new: list[int] = []
@@ -70,7 +72,7 @@ class Turns:
             at = tree[tree[at].parent].turn_start
         if new:
             # Turns of the previous context after the last shared one may be here at another position.
-            shared = self._until(at)
+            shared = self._turns_until(at)
             rest = self._before[len(shared) :]
             for start in reversed(new):
                 same = next(
@@ -83,12 +85,12 @@ class Turns:
                     self._numbers[start] = self._numbers[rest[same]]
                     del rest[: same + 1]
         if not self._before or self._before[-1] != last:
-            shared = self._until(at)
+            shared = self._turns_until(at)
             # One more turn of a long context: the known ones are neither walked nor copied.
             if shared is self._before:
                 self._before.extend(reversed(new))
             else:
-                self._before = [*shared, *reversed(new)] if shared or at == ROOT else self._starts(last)
+                self._before = [*shared, *reversed(new)] if shared or at == ROOT else self._turn_starts(last)
         return last
 
     def _number_edited(self, head: int) -> None:
@@ -118,14 +120,14 @@ class Turns:
                 number = numbers[start] = numbers[rest[same]]
                 del rest[: same + 1]
 
-    def _until(self, start: int) -> list[int]:
+    def _turns_until(self, start: int) -> list[int]:
         """The turns of the previous context up to and including the one that begins with `start`; empty if missing."""
         before = self._before
         if before and before[-1] == start:
             return before
         return before[: before.index(start) + 1] if start in before else []
 
-    def _starts(self, start: int) -> list[int]:
+    def _turn_starts(self, start: int) -> list[int]:
         starts: list[int] = []
         while start != ROOT:
             starts.append(start)

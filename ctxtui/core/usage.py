@@ -15,11 +15,14 @@ COUNTS: Final = (FRESH, "cache_read", *WRITES, "output", "reasoning")
 
 
 class Usage(Struct, frozen=True, gc=False):
-    """Tokens of one call, disjoint on the input side: `fresh` + `cache_read` + writes = the call's input.
+    """Tokens of one call, disjoint on the input side.
 
-    `fresh` was neither read from nor written to the cache; writes are split by the entry's lifetime, an unsplit report
-    counts as the dialect's default. `output` includes `reasoning`. `output_final` is False if a transcript shows only a
-    partial count. `cost` is the recording's own figure in USD, if it has one.
+    `fresh` + `cache_read` + writes = the call's input.
+    - `fresh`: neither read from nor written to the cache.
+    - `write_5m` and so on: written, by the entry's lifetime; an unsplit report counts as the dialect's default.
+    - `output`: includes `reasoning`.
+    - `output_final`: False if a transcript shows only a partial count.
+    - `cost`: the recording's own figure in USD, if it has one.
     """
 
     fresh: int = 0
@@ -65,16 +68,18 @@ class Usage(Struct, frozen=True, gc=False):
 
 def subtract(total: Usage, part: Usage) -> Usage:
     """Subtract `part` from `total` by kind of token, at least 0 each; the cost of the rest is unknown."""
-    rest = {name: max(0, getattr(total, name) - getattr(part, name)) for name in COUNTS}
-    return Usage(**rest, output_final=total.output_final, has_cache=total.has_cache)
+    remaining = {name: max(0, getattr(total, name) - getattr(part, name)) for name in COUNTS}
+    return Usage(**remaining, output_final=total.output_final, has_cache=total.has_cache)
 
 
 class QuotaReport(NamedTuple):
     """One report on one quota window.
 
-    `limit` names the owner (``codex``, ``claude`` ...), `minutes` is the length of the window, `used` the used share (0
-    to 1, above if exceeded). `resets` and `at` (time of the report) are Unix seconds (0: unknown). `raw` is the JSON
-    text of the report, verbatim.
+    - `limit`: names the owner (``codex``, ``claude`` ...).
+    - `minutes`: the length of the window.
+    - `used`: the used share (0 to 1, above if exceeded).
+    - `resets`, `at` (time of the report): Unix seconds (0: unknown).
+    - `raw`: the JSON text of the report, verbatim.
     """
 
     limit: str

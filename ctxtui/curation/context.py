@@ -1,7 +1,7 @@
-"""A context indexed for curation: positions, messages, and blocks that belong together.
+"""A context indexed for curation: positions, messages, and calls with their answers.
 
-A *position* is the 0-based index of a block on the raw path. A context is indexed once (a few milliseconds per thousand
-blocks) and grows; edits are then arithmetic on a few positions.
+Edits, policies and prices read contexts through `Context`. A *position* is the 0-based index of a block on the raw
+path. Indexing takes a few milliseconds per thousand blocks and happens once; the index then grows with the context.
 """
 
 from __future__ import annotations
@@ -28,12 +28,17 @@ OPAQUE: Final = frozenset({*THINKING, "compaction", "compaction_summary"})
 """Kinds that their provider signs or encrypts: they may be left out, never changed."""
 
 CALL: Final = "call"
+"""Prefix of the keys by which calls are found by id."""
 ANSWER: Final = "answer"
 
 _CALLS: Final = ("_use", "_call")
+"""Endings of the kinds of calls."""
 _RESULTS: Final = ("_result", "_output")
+"""Endings of the kinds of results."""
 _ODD_CALLS: Final = frozenset({"function_call", "tool_call", "program", "mcp_approval_request"})
+"""Kinds of calls without such an ending, or with the ending of another kind."""
 _ODD_RESULTS: Final = frozenset({"program_output", "mcp_approval_response", "function_response"})
+"""The same for results."""
 _ALONE: Final = frozenset({"mcp_call", "web_search_call", "file_search_call", "image_generation_call"})
 """Calls that hold their own answer."""
 
@@ -91,8 +96,14 @@ def is_result(kind: str) -> bool:
 
 
 class CallFacts(NamedTuple):
-    """Content of a call: the `key` shared by calls for the same thing, its `label`, the paths that it changed and read,
-    the messages of its commits, and its to-do list (None: it has none)."""
+    """The effects of a call, read from its input.
+
+    - `key`: equal for calls for the same thing.
+    - `label`: a short name for people.
+    - `changed`, `read`: paths of files.
+    - `commits`: messages of commits.
+    - `todos`: the to-do list as (id, text, is open); None if the call has none.
+    """
 
     key: tuple[str, ...]
     label: str
@@ -103,11 +114,11 @@ class CallFacts(NamedTuple):
 
 
 class DerivedValues:
-    """Cache of values derived from blocks.
+    """Cache of values derived from blocks, shared by contexts that grow from each other.
 
-    By digest: their content, the facts of calls, a result's lines on tests and errors, its numbers of passed and failed
-    tests with the names of the failed ones, and whether thinking is signed. `texts` counts each text in the first
-    `counted` blocks of the context. `summaries` are by name, length and positions of the stretch.
+    Most are by digest: content, facts of calls, lines about tests and errors, test results, whether thinking is signed.
+    `texts` counts each text in the first `counted` blocks of the context. `summaries` are by name, length and positions
+    of the summarized blocks.
     """
 
     def __init__(self) -> None:
@@ -128,10 +139,11 @@ class DerivedValues:
 
 
 class Context:
-    """The context `head` of `tree`.
+    """The context that ends at the node `head` of `tree`.
 
-    `dialect` is the spelling of its blocks ("": guess), `params` are the other members of its request and `markers` the
-    lifetimes of its cache breakpoints by position, if known.
+    - `dialect`: the spelling of its blocks; "": guess it.
+    - `params`: the other members of its request.
+    - `markers`: the lifetimes of its cache breakpoints by position, if known.
     """
 
     def __init__(
@@ -237,7 +249,7 @@ class Context:
         if target is None:
             block = self.items[position].block
             side = CALL if is_call(block.kind) else ANSWER if is_result(block.kind) else ""
-            id_ = f"{side} {self._id(block)}" if side else ""
+            id_ = f"{side} {self._pair_id(block)}" if side else ""
             target = self._targets[position] = Target(block.digest, self._occurrence[position], id_)
         return target
 
@@ -274,81 +286,81 @@ class Context:
 
     def is_alike(self, position: int, other: Item) -> bool:
         """Whether `other` may be the block at `position` with another text: it has the same kind, role and id."""
-        own = self.items[position]
-        same = own.block.kind == other.block.kind and own.place.role == other.place.role
-        return same and self._id(own.block) == self._id(other.block)
+        item_here = self.items[position]
+        same = item_here.block.kind == other.block.kind and item_here.place.role == other.place.role
+        return same and self._pair_id(item_here.block) == self._pair_id(other.block)
 
-    def _id(self, block: Block) -> str:
+    def _pair_id(self, block: Block) -> str:
         # Not cached: the content of most blocks is never needed.
         content = self.derived.readings.get(block.digest) or read(block)
         return content.call_id or (content.name if block.kind == "function_call" else "")
 
     def _extend(self, path: Iterable[int]) -> None:
         for node in path:
-            here = self.tree[node]
-            self._add(node, Item(here.block, here.place))
+            node_here = self.tree[node]
+            self._add(node, Item(node_here.block, node_here.place))
 
     def _add(self, node: int, item: Item) -> None:
-        at, kind = len(self.nodes), item.block.kind
+        position, kind = len(self.nodes), item.block.kind
         self.nodes.append(node)
         self.items.append(item)
         alike = self._places.setdefault(item.block.digest, [])
         self._occurrence.append(len(alike))
-        alike.append(at)
+        alike.append(position)
         self.message_of.append(-1)
         if kind == TOOL:
-            self.tools.append(at)
+            self.tools.append(position)
         if kind in IMAGES or (is_result(kind) and b'"type":"image"' in item.block.body):
-            self.images.append(at)
+            self.images.append(position)
         if item.place.section != "messages":
             return
-        self._enter(at, kind, item)
+        self._add_to_message(position, kind, item)
         if item.place.role == "user" and not item.place.mark and kind != HEADER and not is_result(kind):
-            self.user_texts.append(at)
-        if at - 1 in self.successor and self.successor[at - 1] < 0:
-            self.successor[at - 1] = at if kind not in THINKING else -1
+            self.user_texts.append(position)
+        if position - 1 in self.successor and self.successor[position - 1] < 0:
+            self.successor[position - 1] = position if kind not in THINKING else -1
         if kind in THINKING:
-            self.thinking.append(at)
+            self.thinking.append(position)
             if kind == "reasoning" and self.dialect == RESPONSES:
-                self.successor[at] = -1
+                self.successor[position] = -1
         if is_call(kind):
-            self._asks(at, self._id(item.block))
+            self._add_call(position, self._pair_id(item.block))
         elif is_result(kind):
-            self._answers(at, self._id(item.block), by_name=kind == "function_response")
+            self._add_answer(position, self._pair_id(item.block), by_name=kind == "function_response")
         elif kind == HEADER and item.place.role in ("tool", "function"):
             head = item.block.value()
-            self._answers(at, str(head.get("tool_call_id") or head.get("name") or ""))
+            self._add_answer(position, str(head.get("tool_call_id") or head.get("name") or ""))
 
-    def _enter(self, at: int, kind: str, item: Item) -> None:
-        own = kind == HEADER or (self.dialect == RESPONSES and kind not in MESSAGE_PARTS)
-        if own or not self.messages:
+    def _add_to_message(self, position: int, kind: str, item: Item) -> None:
+        starts_message = kind == HEADER or (self.dialect == RESPONSES and kind not in MESSAGE_PARTS)
+        if starts_message or not self.messages:
             self.open_before.append(0)
             if item.place.role == "system":
                 self.systems.append(len(self.messages))
-            self.messages.append(Message(at, at + 1, item.place.role))
+            self.messages.append(Message(position, position + 1, item.place.role))
         else:
             last = self.messages[-1]
-            self.messages[-1] = Message(last.start, at + 1, last.role)
-        self.message_of[at] = len(self.messages) - 1
+            self.messages[-1] = Message(last.start, position + 1, last.role)
+        self.message_of[position] = len(self.messages) - 1
 
-    def _asks(self, at: int, id_: str) -> None:
-        held = self._open.get(id_, [])
-        self._open[id_] = [*(p for p in held if self.message_of[p] == self.message_of[at]), at]
-        self._ids.setdefault(f"{CALL} {id_}", []).append(at)
+    def _add_call(self, position: int, id_: str) -> None:
+        open_calls = self._open.get(id_, [])
+        self._open[id_] = [*(p for p in open_calls if self.message_of[p] == self.message_of[position]), position]
+        self._ids.setdefault(f"{CALL} {id_}", []).append(position)
 
-    def _answers(self, at: int, id_: str, *, by_name: bool = False) -> None:
+    def _add_answer(self, at: int, id_: str, *, by_name: bool = False) -> None:
         """Pair an answer with its call; `by_name` if the answer may name the tool instead of the call."""
         if by_name and id_ not in self._open:
             calls = (position for positions in self._open.values() for position in positions)
             call = next((p for p in calls if self.reading(p).name == id_), None)
-            id_ = id_ if call is None else self._id(self.items[call].block)
+            id_ = id_ if call is None else self._pair_id(self.items[call].block)
         self._ids.setdefault(f"{ANSWER} {id_}", []).append(at)
-        held = self._open.pop(id_, [])
-        if not held:
+        open_calls = self._open.pop(id_, [])
+        if not open_calls:
             return
-        call, *rest = held
-        if rest:
-            self._open[id_] = rest
+        call, *other_calls = open_calls
+        if other_calls:
+            self._open[id_] = other_calls
         self.partners[call] = (at,)
         self.partners[at] = (call,)
         for index in range(self.message_of[call] + 1, self.message_of[at] + 1):

@@ -1,4 +1,7 @@
-"""Makes the edits that a key stages for the selected blocks."""
+"""Makes the edits that a key stages for the selected blocks.
+
+The inspector and ``ctxtui curate`` call it with positions; nothing is staged here.
+"""
 
 from __future__ import annotations
 
@@ -35,64 +38,78 @@ MAX_LINE_CHARS: Final = 120
 """Characters of the line that describes externalized content."""
 
 Keep = Callable[[str, bytes], None]
-"""Stores an artifact under a name."""
+"""Stores an artifact (the text that is externalized) under a name."""
 
 
 def blocks_between(context: Context, first: int, last: int) -> list[int]:
     """The blocks between two positions in either order, both included; headers of messages are left out."""
-    return [at for at in range(min(first, last), max(first, last) + 1) if context.items[at].block.kind != HEADER]
+    return [
+        position
+        for position in range(min(first, last), max(first, last) + 1)
+        if context.items[position].block.kind != HEADER
+    ]
 
 
-def widen_selection(context: Context, at: int, chosen: frozenset[int]) -> tuple[list[int], str]:
-    """The next wider selection around position `at` after `chosen`, and its name.
+def widen_selection(context: Context, position: int, chosen: frozenset[int]) -> tuple[list[int], str]:
+    """The next wider selection around position `position` after `chosen`, and its name.
 
     In order: the block, its message, its turn, the results of its tool, its category; then the block alone again.
     """
-    circles: dict[frozenset[int], str] = {frozenset([at]): "this block"}
-    for name, wider in _circles(context, at):
+    circles: dict[frozenset[int], str] = {frozenset([position]): "this block"}
+    for name, wider in _wider_selections(context, position):
         circles.setdefault(frozenset(wider), name)
     order = list(circles)
     after = order[(order.index(chosen) + 1) % len(order)] if chosen in circles else order[0]
     return sorted(after), circles[after]
 
 
-def _circles(context: Context, at: int) -> Iterable[tuple[str, list[int]]]:
-    message = context.message_at(at)
+def _wider_selections(context: Context, position: int) -> Iterable[tuple[str, list[int]]]:
+    message = context.message_at(position)
     if message is not None:
         yield "this message", blocks_between(context, message.start, message.stop - 1)
-    turn = context.tree[context.nodes[at]].turn
-    yield f"turn {turn}", [p for p in _blocks(context) if context.tree[context.nodes[p]].turn == turn]
-    name = context.reading(at).name or _tool(context, at)
-    if name and is_result(context.items[at].block.kind):
-        results = [p for p in _blocks(context) if is_result(context.items[p].block.kind) and _tool(context, p) == name]
+    turn = context.tree[context.nodes[position]].turn
+    yield f"turn {turn}", [p for p in _blocks_without_headers(context) if context.tree[context.nodes[p]].turn == turn]
+    name = context.reading(position).name or _tool_name(context, position)
+    if name and is_result(context.items[position].block.kind):
+        results = [
+            p
+            for p in _blocks_without_headers(context)
+            if is_result(context.items[p].block.kind) and _tool_name(context, p) == name
+        ]
         yield f"all results of {name}", results
-    category = context.tree[context.nodes[at]].category
-    yield "all of its category", [p for p in _blocks(context) if context.tree[context.nodes[p]].category == category]
+    category = context.tree[context.nodes[position]].category
+    yield (
+        "all of its category",
+        [p for p in _blocks_without_headers(context) if context.tree[context.nodes[p]].category == category],
+    )
 
 
-def _blocks(context: Context) -> Iterable[int]:
+def _blocks_without_headers(context: Context) -> Iterable[int]:
     return (p for p, item in enumerate(context.items) if item.block.kind != HEADER)
 
 
-def _tool(context: Context, at: int) -> str:
-    partners = context.partners.get(at, ())
-    return context.reading(partners[0]).name if partners and is_result(context.items[at].block.kind) else ""
+def _tool_name(context: Context, position: int) -> str:
+    partners = context.partners.get(position, ())
+    return context.reading(partners[0]).name if partners and is_result(context.items[position].block.kind) else ""
 
 
 def covering_edits(context: Context, in_force: Sequence[Edit], kind: str, positions: Sequence[int]) -> list[Edit]:
-    """The user's edits of `kind` that already cover all of `positions`: the key reverts them."""
+    """The user's edits of `kind` that already cover all of `positions`.
+
+    The key then reverts them instead of making new ones.
+    """
     edit_at: dict[int, Edit] = {}
     wanted_positions = set(positions)
-    targets = [context.target(at) for at in wanted_positions]
+    targets = [context.target(position) for position in wanted_positions]
     # Edits of other blocks are skipped without a lookup.
     digests, ids = {target.digest for target in targets}, {target.id for target in targets if target.id}
     for edit in in_force:
         if edit.kind == kind and edit.author == USER:
             for target in edit.targets:
                 if target.digest in digests or target.id in ids:
-                    at = context.find(target)
-                    if at in wanted_positions:
-                        edit_at[at] = edit
+                    position = context.find(target)
+                    if position in wanted_positions:
+                        edit_at[position] = edit
     if set(edit_at) != wanted_positions:
         return []
     return list({edit.id: edit for edit in edit_at.values()}.values())
@@ -105,31 +122,39 @@ def make_edits(context: Context, kind: str, positions: Sequence[int], keep: Keep
     """
     match kind:
         case "externalize":
-            return [edit for at in positions if (edit := _externalize(context, at, keep)) is not None]
+            return [edit for position in positions if (edit := _externalize_block(context, position, keep)) is not None]
         case "truncate":
             params = {"head": HEAD_CHARS, "tail": TAIL_CHARS}
-            return [make(TRUNCATE, [context.target(at)], params) for at in positions if _is_long(context, at)]
+            return [
+                make(TRUNCATE, [context.target(position)], params)
+                for position in positions
+                if _is_long(context, position)
+            ]
     if kind == STRIP or (kind in KINDS and not KINDS[kind].payload):
-        return [make(kind, [context.target(at)]) for at in positions]
+        return [make(kind, [context.target(position)]) for position in positions]
     raise ValueError(f"no key stages {kind!r}")
 
 
 def runs(context: Context, positions: Sequence[int]) -> list[list[int]]:
-    """Split `positions` where a block between them is not selected; headers of messages do not count."""
+    """Split `positions` into runs without a gap.
+
+    A block between two positions that is not selected is a gap; a header of a message is none.
+    """
     result: list[list[int]] = [[positions[0]]] if positions else []
-    for before, at in pairwise(positions):
-        gap = any(context.items[p].block.kind != HEADER for p in range(before + 1, at))
+    for previous, position in pairwise(positions):
+        gap = any(context.items[p].block.kind != HEADER for p in range(previous + 1, position))
         if gap:
             result.append([])
-        result[-1].append(at)
+        result[-1].append(position)
     return result
 
 
 class SummaryTerms(NamedTuple):
-    """Terms of a summary without a model.
+    """Terms of a summary that is made without a model.
 
-    `length` is its limit in tokens as `count` counts them (0: by the size of the blocks), `keep` gives texts of the
-    blocks at some positions that it should include.
+    - `count`: gives the tokens of a block.
+    - `length`: the limit in tokens; 0: by the size of the summarized blocks.
+    - `keep`: gives the texts, from the blocks at some positions, that the summary should include.
     """
 
     count: Callable[[Block], int] = lambda block: len(block.body) // 4
@@ -139,68 +164,72 @@ class SummaryTerms(NamedTuple):
 
 def summarize_run(context: Context, run: Sequence[int], terms: SummaryTerms) -> Edit | None:
     """Summarize a run of blocks, shorter than they are; None if there is nothing to say."""
-    turns = [context.tree[context.nodes[at]].turn for at in run]
-    whole = range(run[0], run[-1] + 1)
-    size = sum(terms.count(context.items[at].block) for at in whole if context.items[at].block.kind != HEADER)
-    what = format_range("turn", min(turns), max(turns)) if min(turns) else ""
-    text = summarize(context, whole, length_for(size, terms.length), terms.count, what, terms.keep(whole))
-    return make(SUMMARIZE, context.targets(whole), {"text": text}) if text else None
+    turns = [context.tree[context.nodes[position]].turn for position in run]
+    stretch = range(run[0], run[-1] + 1)
+    size = sum(
+        terms.count(context.items[position].block)
+        for position in stretch
+        if context.items[position].block.kind != HEADER
+    )
+    stretch_name = format_range("turn", min(turns), max(turns)) if min(turns) else ""
+    text = summarize(context, stretch, length_for(size, terms.length), terms.count, stretch_name, terms.keep(stretch))
+    return make(SUMMARIZE, context.targets(stretch), {"text": text}) if text else None
 
 
-def _externalize(context: Context, at: int, keep: Keep) -> Edit | None:
-    block = context.items[at].block
+def _externalize_block(context: Context, position: int, keep: Keep) -> Edit | None:
+    block = context.items[position].block
     text = block_text(block)
     if not is_changeable(block) or not text.strip():
         return None
-    got = context.reading(at)
-    name = safe_name(
-        f"{got.name or _tool(context, at) or category_of(block, context.items[at].place)}_{block.digest[:8]}"
-    )
+    content = context.reading(position)
+    subject = content.name or _tool_name(context, position) or category_of(block, context.items[position].place)
+    name = safe_name(f"{subject}_{block.digest[:8]}")
     line = " ".join(text[: MAX_LINE_CHARS * 4].split())[:MAX_LINE_CHARS]
     keep(name, text.encode("utf-8", "replace"))
-    return make(EXTERNALIZE, [context.target(at)], {"name": name, "line": line})
+    return make(EXTERNALIZE, [context.target(position)], {"name": name, "line": line})
 
 
-def _is_long(context: Context, at: int) -> bool:
-    got = context.reading(at)
-    return len(got.text) + len(got.arguments) > HEAD_CHARS + TAIL_CHARS
+def _is_long(context: Context, position: int) -> bool:
+    content = context.reading(position)
+    return len(content.text) + len(content.arguments) > HEAD_CHARS + TAIL_CHARS
 
 
-def breakpoint_steps(context: Context, in_force: Sequence[Edit], at: int) -> list[Edit]:
-    """The next states of the breakpoint after position `at`; the first possible one is used.
+def breakpoint_steps(context: Context, in_force: Sequence[Edit], position: int) -> list[Edit]:
+    """The next states of the breakpoint after position `position`; the first possible one is used.
 
     The lifetimes that the provider offers, the shortest first, then none.
     """
     lives, now = LIFETIMES.get(context.dialect, LIFETIMES[RESPONSES])[1:], ""
     for edit in in_force:
-        if edit.kind == BREAKPOINT and any(context.find(target) == at for target in edit.targets):
+        if edit.kind == BREAKPOINT and any(context.find(target) == position for target in edit.targets):
             now = str(edit.params.get("ttl") or lives[0]) if edit.params.get("on", True) else ""
     longer = lives[lives.index(now) + 1 :] if now in lives else () if now else lives[:1]
     states: list[dict[str, Json]] = [{"on": True, "ttl": ttl} for ttl in longer] + ([{"on": False}] if now else [])
-    return [make(BREAKPOINT, [context.target(at)], params) for params in states]
+    return [make(BREAKPOINT, [context.target(position)], params) for params in states]
 
 
-def text_at(context: Context, in_force: Sequence[Edit], at: int) -> tuple[int | None, str, str]:
-    """The editable text at position `at`: its position, the text to be sent, and the kind of edit that changes it.
+def text_at(context: Context, in_force: Sequence[Edit], position: int) -> tuple[int | None, str, str]:
+    """Find the text that an edit at `position` would change.
 
-    (None, "", "") if there is none.
+    Returns the position of the block, its text as sent, and the kind of edit that changes it; (None, "", "") if nothing
+    there is editable.
     """
     for edit in reversed(in_force):
-        if edit.kind == SUMMARIZE and any(context.find(target) == at for target in edit.targets):
-            return at, str(edit.params.get("text") or ""), SUMMARIZE
-        if edit.kind == REPLACE and any(context.find(target) == at for target in edit.targets):
-            return at, str(edit.params.get("text") or ""), REPLACE
-    block = context.items[at].block
+        if edit.kind == SUMMARIZE and any(context.find(target) == position for target in edit.targets):
+            return position, str(edit.params.get("text") or ""), SUMMARIZE
+        if edit.kind == REPLACE and any(context.find(target) == position for target in edit.targets):
+            return position, str(edit.params.get("text") or ""), REPLACE
+    block = context.items[position].block
     words = block_text(block)
-    return (at, words, REPLACE) if is_changeable(block) and has_editable_text(block) and words else (None, "", "")
+    return (position, words, REPLACE) if is_changeable(block) and has_editable_text(block) and words else (None, "", "")
 
 
-def rewrite_text(context: Context, in_force: Sequence[Edit], at: int, text: str) -> Edit:
-    """Make the edit that puts `text` at position `at`: in place of the summary there, else of the block."""
+def rewrite_text(context: Context, in_force: Sequence[Edit], position: int, text: str) -> Edit:
+    """Make the edit that puts `text` at position `position`: in place of the summary there, else of the block."""
     for edit in reversed(in_force):
-        if edit.kind == SUMMARIZE and any(context.find(target) == at for target in edit.targets):
+        if edit.kind == SUMMARIZE and any(context.find(target) == position for target in edit.targets):
             return make(SUMMARIZE, edit.targets, {**edit.params, "text": text})
-    return make(REPLACE, [context.target(at)], {"text": text})
+    return make(REPLACE, [context.target(position)], {"text": text})
 
 
 def reword_insertion(edit: Edit, text: str) -> Edit | None:
@@ -219,31 +248,36 @@ def edits_of_insertion(in_force: Sequence[Edit], edit: Edit) -> list[Edit]:
     ]
 
 
-def make_note(context: Context, at: int, text: str) -> Edit:
-    """Make the edit that inserts a note after position `at`."""
-    return make(NOTE, [context.target(at)], {"text": text, "where": "after"})
+def make_note(context: Context, position: int, text: str) -> Edit:
+    """Make the edit that inserts a note after position `position`."""
+    return make(NOTE, [context.target(position)], {"text": text, "where": "after"})
 
 
 def keep_literal(context: Context, in_force: Sequence[Edit], literal: str) -> Edit | None:
-    """Add `literal` verbatim to the summary that lost it; None if no summary did."""
+    """Add `literal` verbatim to the summary that lost it; None if no summary did.
+
+    That is the summary whose original blocks contain the literal.
+    """
     for edit in reversed(in_force):
         if edit.kind != SUMMARIZE or literal in str(edit.params.get("text") or ""):
             continue
         covered = (context.find(target) for target in edit.targets)
-        if any(at is not None and literal in _said(context, at) for at in covered):
+        if any(position is not None and literal in _text_and_arguments(context, position) for position in covered):
             text = str(edit.params.get("text") or "").rstrip("\n")
             return make(SUMMARIZE, edit.targets, {**edit.params, "text": f"{text}\n- kept: {literal}"})
     return None
 
 
-def _said(context: Context, at: int) -> str:
-    got = context.reading(at)
-    return f"{got.text}\n{got.arguments}"
+def _text_and_arguments(context: Context, position: int) -> str:
+    content = context.reading(position)
+    return f"{content.text}\n{content.arguments}"
 
 
-def annotate_summary(context: Context, in_force: Sequence[Edit], at: int, rating: str, text: str = "") -> Edit | None:
-    """Rate or remark on the summary at position `at`; None if there is none."""
+def annotate_summary(
+    context: Context, in_force: Sequence[Edit], position: int, rating: str, text: str = ""
+) -> Edit | None:
+    """Rate or remark on the summary at position `position`; None if there is none."""
     for edit in reversed(in_force):
-        if edit.kind == SUMMARIZE and any(context.find(target) == at for target in edit.targets):
+        if edit.kind == SUMMARIZE and any(context.find(target) == position for target in edit.targets):
             return make(ANNOTATE, edit.targets, {"rating": rating, "text": text, "of": edit.id})
     return None

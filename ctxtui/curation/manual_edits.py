@@ -1,4 +1,7 @@
-"""Edits that a user requests; made only if they change something, else with the reason."""
+"""Makes edits that a user requests by a key or a command.
+
+An edit is made only if it changes something; otherwise the reason is returned.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ def deduplicate(applied: Applied, positions: Sequence[int]) -> ManualEdits:
     """Replace results by references if another result says the same or a later one makes them outdated."""
     context = applied.context
     policy_context = PolicyContext(
-        context=context, log=(), tokens=lambda p: len(context.items[p].block.body), count=_size, known=applied
+        context=context, log=(), tokens=lambda p: len(context.items[p].block.body), count=_byte_size, known=applied
     )
     all_results = frozenset(results(policy_context))
     chosen = [p for p in positions if p in all_results]
@@ -74,24 +77,24 @@ def deduplicate(applied: Applied, positions: Sequence[int]) -> ManualEdits:
 
 def compact_blocks(applied: Applied, positions: Sequence[int], rules: Mapping[str, Json]) -> ManualEdits:
     """Compact JSON by `rules` (`COMPACTING`)."""
-    positions_with_json = _with_json(applied, positions)
+    positions_with_json = _positions_with_json(applied, positions)
     if not positions_with_json:
         return ManualEdits(why=NO_JSON)
     params = {**COMPACTING.defaults, **rules}
     edits = [make(COMPACT_JSON, [applied.context.target(p)], params) for p in positions_with_json]
-    return _smaller(applied, edits, "these rules make nothing of it smaller")
+    return _keep_smaller(applied, edits, "these rules make nothing in it smaller")
 
 
 def why_no_json(applied: Applied, positions: Sequence[int]) -> str:
     """Why there is nothing to compact at `positions`; "" if there is something."""
-    return "" if _with_json(applied, positions) else NO_JSON
+    return "" if _positions_with_json(applied, positions) else NO_JSON
 
 
-def _with_json(applied: Applied, positions: Sequence[int]) -> list[int]:
-    return [p for p in positions if (block := current_block(applied, p)) is not None and _json_in(block)]
+def _positions_with_json(applied: Applied, positions: Sequence[int]) -> list[int]:
+    return [p for p in positions if (block := current_block(applied, p)) is not None and _has_json(block)]
 
 
-def _json_in(block: Block) -> bool:
+def _has_json(block: Block) -> bool:
     return has_editable_text(block) and next(values(block_text(block)), None) is not None
 
 
@@ -103,17 +106,17 @@ def minimise_tools(applied: Applied, positions: Sequence[int]) -> ManualEdits:
         return ManualEdits(why="only definitions of tools are minimised")
     params = minimise_schemas.POLICY.defaults
     edits = [make(MINIMISE, [context.target(p)], params) for p in tools]
-    return _smaller(applied, edits, "it is as small as it gets")
+    return _keep_smaller(applied, edits, "it is as small as it gets")
 
 
-def _smaller(applied: Applied, edits: Iterable[Edit], why: str) -> ManualEdits:
+def _keep_smaller(applied: Applied, edits: Iterable[Edit], why: str) -> ManualEdits:
     """Keep those of `edits`, each of one block, that make it smaller."""
     smaller = []
     for edit in edits:
-        at = applied.context.find(edit.targets[0])
-        before = current_block(applied, at) if at is not None else None
+        position = applied.context.find(edit.targets[0])
+        before = current_block(applied, position) if position is not None else None
         after = rewrite(before, edit) if before is not None else None
-        if before is not None and after is not None and _size(after) < _size(before):
+        if before is not None and after is not None and _byte_size(after) < _byte_size(before):
             smaller.append(edit)
     return ManualEdits(smaller, "" if smaller else why)
 
@@ -124,8 +127,8 @@ def hoistable_texts(applied: Applied, positions: Sequence[int]) -> list[str]:
     texts = []
     for position in positions:
         block, place = current_block(applied, position), applied.context.items[position].place
-        own = place.section == "messages" and place.role not in ASSISTANT
-        if block is None or not own or not has_editable_text(block) or not block_text(block).strip():
+        is_movable = place.section == "messages" and place.role not in ASSISTANT
+        if block is None or not is_movable or not has_editable_text(block) or not block_text(block).strip():
             return []
         texts.append(block_text(block))
     return texts
@@ -134,13 +137,13 @@ def hoistable_texts(applied: Applied, positions: Sequence[int]) -> list[str]:
 def hoist(applied: Applied, positions: Sequence[int], part: str) -> ManualEdits:
     """Move `part` out of all the blocks to the front, once.
 
-    To the end of the system prompt, or before the first message if it is from a result, which must not be in the system
-    prompt.
+    It goes to the end of the system prompt. If it is from a tool result, it goes before the first message instead, as
+    content of tools must not be in the system prompt.
     """
     texts = hoistable_texts(applied, positions)
     part = with_line_ends(part, texts) if part and texts else part
     if not texts or not part.strip() or any(part not in text for text in texts):
-        return ManualEdits(why="this text does not stand in the block: cut, do not rewrite")
+        return ManualEdits(why="this text is not in the block: shorten it, do not rewrite it")
     if not all(text.replace(part, "", 1).strip() for text in texts):
         return ManualEdits(why="that is the whole text: cut it down, or move the block")
     context = applied.context
@@ -162,9 +165,11 @@ def existing_moves(context: Context, in_force: Sequence[Edit], positions: Sequen
     wanted_positions = frozenset(positions)
     for edit in in_force:
         if edit.kind == MOVE and edit.author == USER:
-            here = [at for target in edit.targets if (at := context.find(target)) in wanted_positions]
-            moves.update((at, edit) for at in here if at is not None)
-    all_moved = all(at in moves and moves[at].params.get("to", "system") == to for at in positions)
+            moved_positions = [
+                position for target in edit.targets if (position := context.find(target)) in wanted_positions
+            ]
+            moves.update((position, edit) for position in moved_positions if position is not None)
+    all_moved = all(position in moves and moves[position].params.get("to", "system") == to for position in positions)
     return list({edit.id: edit for edit in moves.values()}.values()) if all_moved else []
 
 
@@ -174,24 +179,27 @@ def current_block(applied: Applied, position: int) -> Block | None:
     return applied.context.items[position].block if change is None else change.after
 
 
-def _size(block: Block) -> int:
+def _byte_size(block: Block) -> int:
     return len(block.body)
 
 
 OUT: Final = "it is out of the context already"
 SIGNED: Final = "its provider signed it: it can be left out (d), not changed"
 SHORT: Final = "already short"
-NO_TEXT: Final = "it has no text that could stand outside"
+NO_TEXT: Final = "it has no text to externalize"
 NOTHING_TO_STRIP: Final = "no thinking and no image in it"
-NOTHING_TO_DRAW: Final = "nothing in it to draw a summary from"
-LONGER: Final = "what would stand for it is longer"
+NOTHING_TO_DRAW: Final = "it has nothing to summarize"
+LONGER: Final = "its replacement would be longer"
 
 
 _TERMS: Final = SummaryTerms()
 
 
 class SelectionEdits(NamedTuple):
-    """The edits to stage together; `left` blocks stay unchanged, because of `why`."""
+    """The edits to stage together.
+
+    `left` is the number of blocks that stay unchanged, because of `why`.
+    """
 
     edits: Sequence[Edit] = ()
     why: str = ""
@@ -203,46 +211,46 @@ def edits_for_key(
 ) -> SelectionEdits:
     """Make the edits that the key of `kind` stages on the blocks at `positions` (in order).
 
-    `keep` stores externalized content, `terms` are those of a summary. Blocks that would not get smaller are `left`
-    unchanged. Raises `ValueError` for a kind that needs more than the blocks.
+    `keep` stores externalized content, `terms` are those of a summary. Blocks that would not get smaller stay unchanged
+    and are counted (`SelectionEdits.left`). Raises `ValueError` for a kind that needs more than the blocks.
     """
     if kind == SUMMARIZE:
-        return _summaries(applied, positions, terms)
+        return _summarize_selection(applied, positions, terms)
     artifacts: dict[str, bytes] = {}
-    edits, why, left = list[Edit](), "", 0
-    for at in positions:
-        reason = _objection(applied, kind, at)
+    edits, why, unchanged_count = list[Edit](), "", 0
+    for position in positions:
+        reason = _find_objection(applied, kind, position)
         new_edits = (
-            [] if reason else edits_from_selection.make_edits(applied.context, kind, [at], artifacts.__setitem__)
+            [] if reason else edits_from_selection.make_edits(applied.context, kind, [position], artifacts.__setitem__)
         )
-        reason = reason or _why_no_gain(applied, kind, at, new_edits)
+        reason = reason or _why_no_gain(applied, kind, position, new_edits)
         if reason:
-            why, left = why or reason, left + 1
+            why, unchanged_count = why or reason, unchanged_count + 1
         else:
             edits += new_edits
     for edit in edits:
         name = str(edit.params.get("name") or "")
         if name in artifacts:
             keep(name, artifacts[name])
-    return SelectionEdits(edits, why, left)
+    return SelectionEdits(edits, why, unchanged_count)
 
 
-def _objection(applied: Applied, kind: str, at: int) -> str:
+def _find_objection(applied: Applied, kind: str, position: int) -> str:
     """Why an edit of `kind` is impossible at a position; "" if it is possible."""
-    block = current_block(applied, at)
+    block = current_block(applied, position)
     if block is None:
         return OUT
     if kind in (TRUNCATE, EXTERNALIZE) and not is_changeable(block):
-        return "it holds no text of its own" if block.kind == HEADER else SIGNED
+        return "it has no text" if block.kind == HEADER else SIGNED
     return ""
 
 
-def _why_no_gain(applied: Applied, kind: str, at: int, edits: Sequence[Edit]) -> str:
+def _why_no_gain(applied: Applied, kind: str, position: int, edits: Sequence[Edit]) -> str:
     """Why the `edits` for a position gain nothing there; "" if they do, or need not."""
     if kind in (PIN, DROP):
         return ""
     reasons = {TRUNCATE: SHORT, EXTERNALIZE: NO_TEXT, STRIP: NOTHING_TO_STRIP}
-    before = current_block(applied, at)
+    before = current_block(applied, position)
     after: Block | None = before
     for edit in edits:
         after = rewrite(after, edit) if after is not None else None
@@ -251,15 +259,15 @@ def _why_no_gain(applied: Applied, kind: str, at: int, edits: Sequence[Edit]) ->
     return LONGER if after is not None and len(block_text(after)) > len(block_text(before)) else ""
 
 
-def _summaries(applied: Applied, positions: Sequence[int], terms: SummaryTerms) -> SelectionEdits:
-    context, edits, why, left = applied.context, list[Edit](), "", 0
+def _summarize_selection(applied: Applied, positions: Sequence[int], terms: SummaryTerms) -> SelectionEdits:
+    context, edits, why, unchanged_count = applied.context, list[Edit](), "", 0
     for run in runs(context, positions):
-        whole = range(run[0], run[-1] + 1)
-        reason = "" if any(current_block(applied, at) is not None for at in whole) else OUT
+        stretch = range(run[0], run[-1] + 1)
+        reason = "" if any(current_block(applied, position) is not None for position in stretch) else OUT
         edit = None if reason else summarize_run(context, run, terms)
         if edit is not None:
             edits.append(edit)
         else:
-            reason = reason or (NOTHING_TO_DRAW if is_empty(context, whole) else LONGER)
-            why, left = why or reason, left + len(run)
-    return SelectionEdits(edits, why, left)
+            reason = reason or (NOTHING_TO_DRAW if is_empty(context, stretch) else LONGER)
+            why, unchanged_count = why or reason, unchanged_count + len(run)
+    return SelectionEdits(edits, why, unchanged_count)

@@ -1,4 +1,7 @@
-"""Masking rules as rows of a table: patterns, secret members of objects, and structure of records."""
+"""Masking rules as rows of a table: patterns, secret members of objects, structure of records.
+
+`parse_masks` reads the table (``data/masks``), `masking` applies it.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,17 @@ from ctxtui.core.canonical import Json
 PLAIN_PART: Final = re.compile(r"[A-Z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+|v?\d+(?:[a-z]\d*)?")
 """A part of a name, a number or a version, as people write them."""
 _PARTS: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
+"""Borders between the parts of a name."""
 NO_VALUE: Final = (
     "null|none|true|false|string|text|number|integer|required|optional|password|secret|unknown|example|test"
 )
+"""Words in the place of a secret that are no secret."""
 PLACEHOLDER: Final = re.compile(rf"(?i)[$<{{*⟨/]|your|xxx|redacted|\S*\.\.\.|(?:{NO_VALUE})$|\S*[\s(]")
 """Values that only stand for a secret: empty names, variables, sentences."""
 _HEX: Final = re.compile(r"[0-9a-fA-F-]+=*|0[xX][0-9a-fA-F]+")
+"""Hexadecimal digits alone: mostly digests, which are no secrets."""
 _MIN_BITS_PER_CHAR: Final = 4.0
+"""Minimum entropy of a random text; words of a language have less."""
 _MIN_CHANGES_PER_CHAR: Final = 0.4
 """Minimum changes between small letters, capitals and digits per character of a random text."""
 
@@ -44,10 +51,14 @@ LEVELS: Final = tuple(Level)
 
 
 class MaskingRule(Struct, frozen=True, kw_only=True):
-    """A pattern and the name of what it matches; the pattern's group number `keep` (0: none) is kept before the mask.
+    """A pattern for texts to mask, and the name of what it matches.
 
-    `holds` are texts of which every match contains one ((): unknown), in lower case if `fold` says that the pattern
-    ignores case; `check` names a test for matches ("": none), `source` documents the format.
+    - `level`: the masking level from which the rule applies.
+    - `keep`: the group of the pattern that stays before the mask; 0: none.
+    - `holds`: texts of which every match contains one, for a fast search; (): unknown.
+    - `fold`: whether the pattern ignores case; then `holds` are in lower case.
+    - `check`: the name of a further test of matches (`CHECKS`); "" for none.
+    - `source`: where the format is documented.
     """
 
     name: str
@@ -67,9 +78,10 @@ class MaskingRule(Struct, frozen=True, kw_only=True):
 
 
 class SecretMembers(Struct, frozen=True, kw_only=True):
-    """Members of JSON objects whose values are masked: `names` in lower case, with ``_`` between words.
+    """Members of JSON objects whose values are masked.
 
-    With `long`, only long texts with a digit.
+    `names` are in lower case, with ``_`` between words. With `long`, only long values with a digit are masked: short
+    values of these members are words.
     """
 
     name: str
@@ -101,7 +113,7 @@ def parse_masks(text: str, structure: str = "") -> MaskingRules:
     Raises `KeyError` on an unknown check.
     """
     data = tomllib.loads(text)
-    rules = (*map(_key_rule, data.get("keys", ())), *map(_rule, data["mask"]))
+    rules = (*map(_make_key_rule, data.get("keys", ())), *map(_make_rule, data["mask"]))
     members = (
         SecretMembers(
             name=row["name"],
@@ -125,7 +137,7 @@ def parse_masks(text: str, structure: str = "") -> MaskingRules:
 BOUNDARY: Final = "(?<![A-Za-z0-9])"
 
 
-def _key_rule(row: dict[str, Json]) -> MaskingRule:
+def _make_key_rule(row: dict[str, Json]) -> MaskingRule:
     chars = row.get("chars", "A-Za-z0-9_-")
     starts = "|".join(map(re.escape, row["starts"]))
     pattern = rf"{BOUNDARY}(?:{starts})(?=[{chars}]{{0,200}}?[0-9A-Z])[{chars}]{{{row['least']},}}"
@@ -141,7 +153,7 @@ def _key_rule(row: dict[str, Json]) -> MaskingRule:
     )
 
 
-def _rule(row: dict[str, Json]) -> MaskingRule:
+def _make_rule(row: dict[str, Json]) -> MaskingRule:
     if (check := str(row.get("check", ""))) and check not in CHECKS:
         raise KeyError(check)
     return MaskingRule(
@@ -158,12 +170,12 @@ def _rule(row: dict[str, Json]) -> MaskingRule:
     )
 
 
-def _luhn(text: str) -> bool:
+def _is_luhn(text: str) -> bool:
     digits = [int(c) for c in text if c.isdigit()][::-1]
     return sum(digits[::2]) % 10 == -sum(sum(divmod(2 * d, 10)) for d in digits[1::2]) % 10
 
 
-def _iban(text: str) -> bool:
+def _is_iban(text: str) -> bool:
     code = text.replace(" ", "")
     return int("".join(str(int(c, 36)) for c in code[4:] + code[:4])) % 97 == 1
 
@@ -175,27 +187,27 @@ def is_random(text: str) -> bool:
     return not words and not PLACEHOLDER.match(text)
 
 
-def _bits(text: str) -> float:
+def _entropy_bits(text: str) -> float:
     """Shannon entropy of the characters of `text`, in bits per character."""
     return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values())
 
 
-def _class(letter: str) -> int:
+def _character_class(letter: str) -> int:
     return 0 if letter.isdigit() else 1 if letter.islower() else 2 if letter.isupper() else 3
 
 
 def is_dense(text: str) -> bool:
     """Whether `text` looks random: all three kinds of characters, frequent changes, and high entropy."""
-    classes = [_class(c) for c in text.rstrip("=")]
+    classes = [_character_class(c) for c in text.rstrip("=")]
     if not {0, 1, 2} <= set(classes) or classes.count(3) > len(classes) / 12:
         return False
     changes = sum(a != b for a, b in pairwise(classes))
     return (
         changes >= _MIN_CHANGES_PER_CHAR * len(classes)
-        and _bits(text) >= _MIN_BITS_PER_CHAR
+        and _entropy_bits(text) >= _MIN_BITS_PER_CHAR
         and not _HEX.fullmatch(text)
     )
 
 
-CHECKS: Final[dict[str, Callable[[str], bool]]] = {"luhn": _luhn, "iban": _iban, "random": is_random}
+CHECKS: Final[dict[str, Callable[[str], bool]]] = {"luhn": _is_luhn, "iban": _is_iban, "random": is_random}
 """Check digits of cards (ISO/IEC 7812) and of bank accounts (ISO 13616); texts that are no words."""

@@ -1,8 +1,11 @@
-"""Masks secrets and personal data in a copy of a recording.
+"""Masks secrets and personal data in a copy of a recording, so that it can be shared.
 
-Each mask names what it replaces, equal secrets get equal masks, and masks are counted. Structure stays: JSON stays
-JSON, and ids still pair calls with their results. Whether a member of a record is structure depends on its path
-(`MaskingRules.structure`); everything else is content.
+``ctxtui scrub``, exports and reports use `Masker`. Each mask names what it replaces (``⟨api key 1⟩``), and equal
+secrets get equal masks. Structure stays: JSON stays JSON, and ids still pair calls with their results. Whether a member
+of a record is structure depends on its path (`MaskingRules.structure`); everything else is content.
+
+A *find* is a match of a rule in a text. A *piece* is the part of a secret in one text, if the secret spans adjacent
+texts.
 """
 
 from __future__ import annotations
@@ -46,14 +49,19 @@ _HIDDEN: Final = re.compile(
 )
 """Invisible text between two characters of a key: colours, links, invisible characters."""
 _HALF_HIDDEN: Final = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-9;:?]*|\][^\x07\x1b]*)?$")
-"""The beginning of such text at the end of a truncated one."""
+"""The beginning of such invisible text, at the end of a truncated text."""
 _BREAK: Final = re.compile(r"(?:(?<![ \t])[ \t]{1,200})?\\?\r?\n[ \t]*(?:\d{1,6}(?:→|\t|[ \t]?\|)[ \t]*)?")
 """A line end, with the next line's number if lines are numbered."""
 _BLANK: Final = re.compile(" ")
+"""The separator removed when a line is compared with text that had line ends."""
 _AFTER: Final = re.compile(r"[\s\"'`,;)\]}>]|$")
+"""Characters that may follow a whole secret."""
 _SEPARATOR: Final = re.compile(r"[\W_]+")
+"""Borders between words of a name."""
 _ENCODED: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,}+={0,2}")
+"""A word long enough to be base64 of a secret."""
 _LAST_ENCODED: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}$")
+"""Base64 at the end of a truncated text."""
 _DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w-]+=[\w.-]+)*;base64,([A-Za-z0-9+/_%-]+={0,2})")
 _NO_BASE64: Final = re.compile(r"[^A-Za-z0-9+/=_\s-]")
 _URL_SAFE: Final = str.maketrans("-_", "+/")
@@ -79,6 +87,7 @@ _LARGEST_CHUNK: Final = 1 << 20
 _BARE_RANDOM: Final = re.compile(
     r"(?<![\w+/.=@%&?#:~$-])(?=[^\s]{0,200}\d)[A-Za-z0-9_+/-]{24,160}={0,2}(?![\w+/.@%&?#(\[:~-])"
 )
+"""A separate long word with a digit that is no part of a URL, path or expression."""
 MIN_KEY_CHARS: Final = 16
 """Minimum characters of a word that may be a key."""
 _MIN_SECRET_CHARS: Final = 6
@@ -91,6 +100,7 @@ _FLAG: Final = re.compile(r"--?[A-Za-z][\w-]{1,40}")
 _IDENTIFIER: Final = re.compile(r"(?=.{1,80}$)[\w.:/@+-]+(?: [\w.:/@+-]+)?")
 """A word of the protocol or a client's name, which may be two words: ``claude code``."""
 _LETTER: Final = re.compile(r"[^\W\d_]")
+"""A letter, which level `text` replaces by ``x``."""
 _WORDS: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _DIGIT: Final = re.compile(r"\d")
 _WINDOW, _KEY_WINDOW = 200, 4000
@@ -103,13 +113,16 @@ _MIN_PIECE_CHARS: Final = 6
 _PIECE_RANK, _ENCODED_RANK, _RANDOM_RANK = -1, 1 << 15, 1 << 16
 """Ranks before and after those of the rules."""
 _CONTINUATIONS: Final = ("aB4" * 40, ("aB4" * 5 + ".") * 3, "AB4" * 40, "a4f" * 40, *("a4" * n for n in range(1, 20)))
-"""Texts with which a truncated one is continued to test for a secret."""
+"""Texts appended to a truncated text, to see whether a rule then finds a secret at its end.
+
+Lengths and alphabets are those of known kinds of keys.
+"""
 
 
-class _Find(NamedTuple):
-    """Characters `start` to `end` of a text match the rule `name`; equal `secret` gets an equal mask.
+class _Match(NamedTuple):
+    """Characters `start` to `end` of a text, which match the rule `name`.
 
-    Of overlapping finds, the least `rank` gives the name.
+    Equal `secret` texts get equal masks. If matches overlap, the one with the least `rank` gives the name.
     """
 
     start: int
@@ -118,7 +131,7 @@ class _Find(NamedTuple):
     name: str
     secret: str
 
-    def mapped_back(self, back: Callable[[int], int]) -> _Find:
+    def mapped_back(self, back: Callable[[int], int]) -> _Match:
         """The same in the original text, to whose positions `back` maps."""
         return self._replace(start=back(self.start), end=back(self.end - 1) + 1)
 
@@ -135,7 +148,8 @@ class _Piece(NamedTuple):
 class Pieces(NamedTuple):
     """Pieces of secrets that span adjacent texts.
 
-    `long` ones are masked anywhere; those at the beginning (`heads`) and end (`tails`) of a text only in that text.
+    - `long`: pieces that are masked wherever they occur.
+    - `heads`, `tails`: short pieces, masked only at the beginning or the end of the text that they were found in.
     """
 
     long: dict[str, _Piece]
@@ -148,8 +162,8 @@ class Pieces(NamedTuple):
 class Masker:
     """Masks texts, JSON values and blocks at one level, and counts the masks.
 
-    Use one masker for a whole copy, so that the same secret has the same mask throughout. Pass texts to `follow` first,
-    in order, so that secrets that span two or three adjacent texts are known.
+    Use one masker for a whole copy, so that the same secret has the same mask throughout. Pass the blocks to `follow`
+    first, in order: it learns the secrets that span two or three adjacent texts.
     """
 
     def __init__(self, rules: MaskingRules, level: Level) -> None:
@@ -180,7 +194,7 @@ class Masker:
 
         Returns the tail for the block after it.
         """
-        return self._follow(tail, block_.value(), _kind(block_))
+        return self._follow_value(tail, block_.value(), _kind_of_block(block_))
 
     def follow_all(self, tree: Tree) -> None:
         """Call `follow` along every path of `tree`."""
@@ -190,36 +204,36 @@ class Masker:
 
     def learn(self, pieces: Pieces) -> None:
         """Add the pieces that another masker found."""
-        for mine, other in zip(self.pieces[:3], pieces[:3], strict=True):
-            mine.update((text, piece) for text, piece in other.items() if piece.rank in self._ranks)
+        for own_pieces, other in zip(self.pieces[:3], pieces[:3], strict=True):
+            own_pieces.update((text, piece) for text, piece in other.items() if piece.rank in self._ranks)
         self.pieces.begins.update(pieces.begins)
 
-    def _follow(self, tail: tuple[str, ...], value: Json, kind: str) -> tuple[str, ...]:
-        for words in self._texts(value, kind):
+    def _follow_value(self, tail: tuple[str, ...], value: Json, kind: str) -> tuple[str, ...]:
+        for words in self._iter_texts(value, kind):
             if words:
                 if self.level != Level.TEXT:
                     for count in range(1, len(tail) + 1):
-                        self._join((*tail[-count:], words[:_KEY_WINDOW]))
+                        self._learn_spanning((*tail[-count:], words[:_KEY_WINDOW]))
                     if len(self.pieces.begins) < _MAX_TITLE_TEXTS:
                         self.pieces.begins[_one_line(words[:_KEY_WINDOW])] = None
                 tail = (*tail, words[-_KEY_WINDOW:])[-2:]
         return tail
 
-    def _texts(self, value: Json, kind: str) -> Iterator[str]:
+    def _iter_texts(self, value: Json, kind: str) -> Iterator[str]:
         """The texts of content in `value`, in order; collects ids."""
         if isinstance(value, str):
             if kind == "id":
                 self._ids.add(value)
             elif kind in (_CONTENT, "json") or kind in self._structure:
-                inner = _json_of(value)
-                yield from (value,) if inner is None else self._texts(inner, _CONTENT)
+                inner = _parse_json(value)
+                yield from (value,) if inner is None else self._iter_texts(inner, _CONTENT)
         elif isinstance(value, list):
             for item in value:
-                yield from self._texts(item, kind)
+                yield from self._iter_texts(item, kind)
         elif isinstance(value, dict):
             for key, item in value.items():
                 if not (kind == HEADER and item in _FORMS):
-                    yield from self._texts(item, self._kind_of(key, kind))
+                    yield from self._iter_texts(item, self._kind_of(key, kind))
 
     def _kind_of(self, key: str, kind: str) -> str:
         """The kind of member `key` in an object of `kind`."""
@@ -228,7 +242,7 @@ class Masker:
         members = self._structure.get(kind)
         return kind if kind == "figures" else _CONTENT if members is None else members.get(key, _CONTENT)
 
-    def _join(self, texts: tuple[str, ...]) -> None:
+    def _learn_spanning(self, texts: tuple[str, ...]) -> None:
         """Learn the secrets that cross a border of these adjacent texts."""
         if texts[-1][0].isspace() and texts[-2][-1].isspace():
             return
@@ -241,16 +255,16 @@ class Masker:
         edges = [0]
         for text in shown:
             edges.append(edges[-1] + len(text))
-        finds = list(self._finds(joined, lines=False))
+        finds = list(self._find_rules(joined, lines=False))
         if not finds:
             return
-        alone = {
+        single_texts = {
             (find.start + edge, find.end + edge)
             for text, edge in zip(shown, edges, strict=False)
-            for find in self._finds(text, lines=False)
+            for find in self._find_rules(text, lines=False)
         }
         for find in finds:
-            if (find.start, find.end) in alone:
+            if (find.start, find.end) in single_texts:
                 continue
             cuts = [find.start, *(edge for edge in edges if find.start < edge < find.end), find.end]
             # "The password:" at the end of one text says little about the beginning of the next; `password="` does.
@@ -259,20 +273,20 @@ class Masker:
                 or any(_NO_SECRET.match(joined[a:b]) for a, b in pairwise(cuts))
             ):
                 continue
-            for whole, start, end in zip(texts, edges, edges[1:], strict=False):
+            for text_part, start, end in zip(texts, edges, edges[1:], strict=False):
                 first, last = max(start, find.start), min(end, find.end)
                 if first < last:
-                    self._share(find, joined[first:last], whole, begins=first == start)
+                    self._learn_piece(find, joined[first:last], text_part, begins=first == start)
 
-    def _share(self, find: _Find, text: str, whole: str, *, begins: bool) -> None:
-        """Learn `text`, a piece of `find` with which `whole` begins or ends."""
+    def _learn_piece(self, find: _Match, text: str, full_text: str, *, begins: bool) -> None:
+        """Learn `text`, a piece of `find` with which `full_text` begins or ends."""
         piece = _Piece(text, find.name, find.secret, find.rank)
         if len(text.strip()) >= _MIN_PIECE_CHARS:
             for shown in (text.strip(), _one_line(text)):
                 previous = self.pieces.long.get(shown, piece)
                 self.pieces.long[shown] = min(previous, piece, key=lambda one: one.rank)
             return
-        for shown in (whole, _one_line(whole)):
+        for shown in (full_text, _one_line(full_text)):
             if begins and shown.startswith(text):
                 self.pieces.heads[shown] = piece
             elif shown.endswith(text):
@@ -282,58 +296,61 @@ class Masker:
 
     def mask_value(self, value: Json, kind: str = "part") -> Json:
         """Mask every text in the JSON `value`; `kind` is the kind of the object (``part``, ``body`` ...)."""
-        self._follow((), value, kind)
-        return self._masked(value, kind)
+        self._follow_value((), value, kind)
+        return self._mask_member(value, kind)
 
     def mask_block(self, block_: Block) -> Block:
         """Mask a block; returns the same block if nothing was found."""
         value = block_.value()
-        masked = self._masked(value, _kind(block_))
+        masked = self._mask_member(value, _kind_of_block(block_))
         kind = self.mask_word(block_.kind)
         return block_ if masked == value and kind == block_.kind else block.make(kind, masked)
 
     def mask_word(self, words: str) -> str:
         """Mask a word of the protocol, such as a model's name: unchanged unless it contains a secret or is no word."""
-        words = self._without_finds(words, bare=False)
-        return words if self.level != Level.TEXT or _IDENTIFIER.fullmatch(words) else self._blurred(words)
+        words = self._mask_matches(words, bare=False)
+        return words if self.level != Level.TEXT or _IDENTIFIER.fullmatch(words) else self._blur(words)
 
     def mask_id(self, words: str) -> str:
         """Mask an id or a name: unchanged unless it contains a secret; at level `text` a replacement, the same
         throughout."""
         if self.level != Level.TEXT or not words:
-            return self._without_finds(words, bare=False)
+            return self._mask_matches(words, bare=False)
         if words not in self._aliases:
             number = str(len(self._aliases) + 1)
             self._aliases[words] = "x" * (len(words) - len(number)) + number
         return self._aliases[words]
 
-    def _masked(self, value: Json, kind: str, key: str = "") -> Json:
+    def _mask_member(self, value: Json, kind: str, key: str = "") -> Json:
         """Mask `value`, which is a `kind` under the member `key` of content ("": none)."""
         if isinstance(value, str):
-            return self._string(value, kind, key)
+            return self._mask_string(value, kind, key)
         if kind in ("word", "id", "name", "opaque", "media", "json", "keys") and not isinstance(value, list):
             kind = _CONTENT
         if isinstance(value, list):
             if kind == _CONTENT:
-                return [self._masked(item, kind, above) for item, above in zip(value, _flags(value, key), strict=True)]
-            return [self._masked(item, kind) for item in value]
+                return [
+                    self._mask_member(item, kind, item_key)
+                    for item, item_key in zip(value, _iter_keys(value, key), strict=True)
+                ]
+            return [self._mask_member(item, kind) for item in value]
         if isinstance(value, dict):
-            return self._object(value, kind, key)
+            return self._mask_object(value, kind, key)
         if isinstance(value, int | float | Number) and not isinstance(value, bool) and kind != "figures":
-            return self._number(value, key)
+            return self._mask_number(value, key)
         return value
 
-    def _object(self, value: dict[str, Json], kind: str, key: str) -> Json:
+    def _mask_object(self, value: dict[str, Json], kind: str, key: str) -> Json:
         members: dict[str, Json] = {}
         content = kind == _CONTENT
         name_of_value = value.get("name", value.get("key")) if content and "value" in value else None
         for name, item in value.items():
             # A header or a variable as an object: its name describes its value.
             named = not content and (kind == "figures" or name in self._structure.get(kind, {}))
-            above = name_of_value if name == "value" and isinstance(name_of_value, str) else "" if named else name
+            item_key = name_of_value if name == "value" and isinstance(name_of_value, str) else "" if named else name
             form = kind == HEADER and item in _FORMS
-            new = item if form else self._masked(item, self._kind_of(name, kind), above)
-            members[self.mask_word(name) if named else self._key(name)] = new
+            new = item if form else self._mask_member(item, self._kind_of(name, kind), item_key)
+            members[self.mask_word(name) if named else self._mask_key(name)] = new
         data = value.get("data")
         if (
             kind == "source"
@@ -344,51 +361,51 @@ class Masker:
             members["media_type"] = "image/png"
         return members
 
-    def _string(self, words: str, kind: str, key: str) -> str:
+    def _mask_string(self, words: str, kind: str, key: str) -> str:
         match kind:
             case "word" | "figures":
                 return self.mask_word(words)
             case "id" | "name":
                 return self.mask_id(words)
             case "keys":
-                return self._key(words)
+                return self._mask_key(words)
             case "opaque":
                 if self.level == Level.SECRETS or not words:
-                    return self._without_finds(words, bare=False)
-                self._count("opaque part")
+                    return self._mask_matches(words, bare=False)
+                self._count_mask("opaque part")
                 return "⟨opaque⟩"
             case "media" if words.startswith(_MEDIA) or _is_media(words):
-                return self._media(words)
+                return self._mask_media(words)
             case "json":
-                return self._json(words, self.mask_text)
-        if (name := self._member(key, words)) and not PLACEHOLDER.match(words):
-            return self._mask(name, words) if self.level != Level.TEXT else self._blurred(words)
+                return self._mask_json(words, self.mask_text)
+        if (name := self._secret_name(key, words)) and not PLACEHOLDER.match(words):
+            return self._make_mask(name, words) if self.level != Level.TEXT else self._blur(words)
         if words.startswith(_MEDIA) and len(words) >= _SHORTEST_MEDIA and _is_media(words):
-            return self._media(words)
+            return self._mask_media(words)
         if words.startswith("data:") and _DATA_URL.fullmatch(words):
-            return _DATA_URL.sub(self._data_url, words)
+            return _DATA_URL.sub(self._mask_data_url, words)
         if self.level != Level.TEXT:
-            words = self._json(words, lambda same: same)
+            words = self._mask_json(words, lambda same: same)
         return self.mask_text(words)
 
-    def _json(self, words: str, other: Callable[[str], str]) -> str:
+    def _mask_json(self, words: str, other: Callable[[str], str]) -> str:
         """Mask the JSON in `words`, or return `other(words)` if it is no JSON."""
-        inner = _json_of(words)
+        inner = _parse_json(words)
         if inner is None:
             return other(words)
-        masked = self._masked(inner, _CONTENT)
+        masked = self._mask_member(inner, _CONTENT)
         return words if masked == inner else canonical.dump_text(masked)
 
-    def _number(self, value: float | Number, key: str) -> Json:
+    def _mask_number(self, value: float | Number, key: str) -> Json:
         words = value.text if isinstance(value, Number) else str(value)
         if self.level == Level.TEXT:
             return canonical.loads(_DIGIT.sub("1", words)) if words[-1:].isdigit() else value
-        if name := self._member(key, words):
-            return self._mask(name, words)
-        masked = self._without_finds(words) if len(words) >= 7 else words
+        if name := self._secret_name(key, words):
+            return self._make_mask(name, words)
+        masked = self._mask_matches(words) if len(words) >= 7 else words
         return value if masked == words else masked
 
-    def _member(self, key: str, words: str) -> str:
+    def _secret_name(self, key: str, words: str) -> str:
         """Name of the secret in a value under the member `key`; "" if the key suggests none."""
         if not key or not words:
             return ""
@@ -403,96 +420,106 @@ class Masker:
                     return row.name
         return ""
 
-    def _key(self, name: str) -> str:
-        return self.mask_id(name) if self.level == Level.TEXT else self._without_finds(name)
+    def _mask_key(self, name: str) -> str:
+        return self.mask_id(name) if self.level == Level.TEXT else self._mask_matches(name)
 
-    def _media(self, words: str) -> str:
+    def _mask_media(self, words: str) -> str:
         """Mask an image or a file in base64; unchanged at level `SECRETS` if it contains none."""
-        if self.level == Level.SECRETS and not any(self._holds(text) for text in (words, *_texts_in(words))):
+        if self.level == Level.SECRETS and not any(
+            self._holds_secret(text) for text in (words, *_embedded_texts(words))
+        ):
             return words
-        self._count("image or file")
+        self._count_mask("image or file")
         return PIXEL
 
     # Texts.
 
     def mask_text(self, words: str) -> str:
         """Replace what is found in `words` by masks such as ``⟨api key 1⟩``."""
-        return self._blurred(words) if self.level == Level.TEXT else self._without_finds(words)
+        return self._blur(words) if self.level == Level.TEXT else self._mask_matches(words)
 
     def mask_line(self, words: str) -> str:
-        """Like `text`, for one line taken from a text.
+        """Like `mask_text`, for one line that was taken from a text, such as a title.
 
-        Masks the beginning of a truncated secret too, and one that spanned line ends.
+        A secret may be truncated at its end, or may have had line ends in the original text; both are masked.
         """
         if self.level == Level.TEXT or not words:
             return self.mask_text(words)
         words = _HIDDEN.sub("", words)
         bare = _HALF_HIDDEN.sub("", words.rstrip("…")).rstrip()
-        whole = next((text for text in self.pieces.begins if bare and text.startswith(bare)), bare)
-        joined, back, blanks = _without(_BLANK, whole)
-        finds = [*self._all_finds(whole), *(find.mapped_back(back) for find in self._broken(joined, blanks))]
-        if whole == bare:
-            finds += [find for find in self._cut_off(bare) if find.start < len(bare) < find.end]
+        full_line = next((text for text in self.pieces.begins if bare and text.startswith(bare)), bare)
+        joined, back, blanks = _remove_matches(_BLANK, full_line)
+        finds = [
+            *self._find_all(full_line),
+            *(find.mapped_back(back) for find in self._match_across_lines(joined, blanks)),
+        ]
+        if full_line == bare:
+            finds += [find for find in self._find_truncated(bare) if find.start < len(bare) < find.end]
             last = _LAST_ENCODED.search(bare)
             if (
                 last
-                and (decoded := _readable(last.group()))
-                and any(f.end > len(decoded) for f in self._cut_off(decoded))
+                and (decoded := _decode_text(last.group()))
+                and any(f.end > len(decoded) for f in self._find_truncated(decoded))
             ):
-                finds.append(_Find(last.start(), len(bare), _ENCODED_RANK, "encoded secret", last.group()))
+                finds.append(_Match(last.start(), len(bare), _ENCODED_RANK, "encoded secret", last.group()))
         cut = [f._replace(end=min(f.end, len(bare))) for f in finds if f.start < len(bare)]
-        return self._with_masks(bare, cut) + words[len(bare) :]
+        return self._insert_masks(bare, cut) + words[len(bare) :]
 
     def secrets_in(self, text: str) -> list[tuple[str, str]]:
         """The kind and the value of each secret in `text`, in order."""
-        finds = sorted(self._matches(text))
-        return [(find.name, find.secret) for find in _merged(finds, text)] if finds else []
+        finds = sorted(self._match_rules(text))
+        return [(find.name, find.secret) for find in _merge_overlaps(finds, text)] if finds else []
 
-    def _cut_off(self, words: str) -> Iterator[_Find]:
-        """Secrets in `words` if it was continued in possible ways."""
-        for rest in _CONTINUATIONS:
-            yield from self._matches(words + rest, secret=True)
+    def _find_truncated(self, words: str) -> Iterator[_Match]:
+        """Secrets at the end of `words` that a rule finds only if the text is continued."""
+        for continuation in _CONTINUATIONS:
+            yield from self._match_rules(words + continuation, secret=True)
 
-    def _without_finds(self, words: str, *, bare: bool = True) -> str:
+    def _mask_matches(self, words: str, *, bare: bool = True) -> str:
         """Mask `words`; `bare`: also separate texts that look random."""
         if not words:
             return words
         if "base64," in words:
-            words = _DATA_URL.sub(self._data_url, words)
-        return self._with_masks(words, self._all_finds(words, bare=bare))
+            words = _DATA_URL.sub(self._mask_data_url, words)
+        return self._insert_masks(words, self._find_all(words, bare=bare))
 
-    def _all_finds(self, words: str, *, bare: bool = True) -> list[_Find]:
+    def _find_all(self, words: str, *, bare: bool = True) -> list[_Match]:
         if len(words) < _MIN_SECRET_CHARS:
-            return [*self._pieces(words)]
-        return [*self._finds(words), *self._pieces(words), *(self._random(words) if bare else ())]
+            return [*self._match_pieces(words)]
+        return [*self._find_rules(words), *self._match_pieces(words), *(self._match_random(words) if bare else ())]
 
-    def _with_masks(self, words: str, finds: list[_Find]) -> str:
+    def _insert_masks(self, words: str, finds: list[_Match]) -> str:
         if not finds:
             return words
-        pieces, at = [], 0
-        for find in _merged(sorted(finds), words):
-            pieces += [words[at : find.start], self._mask(find.name, find.secret)]
-            at = find.end
-        return "".join([*pieces, words[at:]])
+        pieces, offset = [], 0
+        for find in _merge_overlaps(sorted(finds), words):
+            pieces += [words[offset : find.start], self._make_mask(find.name, find.secret)]
+            offset = find.end
+        return "".join([*pieces, words[offset:]])
 
-    def _finds(self, words: str, *, lines: bool = True) -> Iterator[_Find]:
-        """Matches of the rules in `words`: plain, in base64, without hidden text, and, with `lines`, across line
-        ends."""
-        yield from self._matches(words)
-        yield from self._encoded(words)
+    def _find_rules(self, words: str, *, lines: bool = True) -> Iterator[_Match]:
+        """Matches of the rules in `words`.
+
+        The text is searched as it is, decoded from base64, without invisible text, and, with `lines`, across line ends.
+        """
+        yield from self._match_rules(words)
+        yield from self._match_encoded(words)
         shown, back = words, lambda at: at
         if _HIDDEN.search(words):
-            shown, back, _ = _without(_HIDDEN, words)
-            yield from (find.mapped_back(back) for find in self._matches(shown))
+            shown, back, _ = _remove_matches(_HIDDEN, words)
+            yield from (find.mapped_back(back) for find in self._match_rules(shown))
         if lines and "\n" in shown:
-            joined, before, breaks = _without(_BREAK, shown)
-            finds = [*self._broken(joined, breaks), *(f for f in self._encoded(joined) if _goes_over(breaks, f))]
+            joined, before, breaks = _remove_matches(_BREAK, shown)
+            finds = [
+                *self._match_across_lines(joined, breaks),
+                *(f for f in self._match_encoded(joined) if _spans_break(breaks, f)),
+            ]
             yield from (find.mapped_back(before).mapped_back(back) for find in finds)
 
-    def _matches(self, words: str, *, secret: bool = False, breaks: list[int] | None = None) -> Iterator[_Find]:
-        """Matches of the rules (`secret`: those for secrets) in `words`.
+    def _match_rules(self, words: str, *, secret: bool = False, breaks: list[int] | None = None) -> Iterator[_Match]:
+        """Matches of the rules in `words`; with `secret` only rules for secrets.
 
-        At one of `breaks`, where a line end was removed, a key may begin after a letter.
+        `breaks` are positions at which a line end was removed: a key may begin there after a letter.
         """
         lower = words.lower()
         long = " ".join(word for word in words.split() if len(word) >= MIN_KEY_CHARS)
@@ -511,47 +538,55 @@ class Masker:
             if rule.word and not pattern.search(long):
                 continue
             for match in pattern.finditer(words):
-                at = match.start()
-                if pattern is not rule.pattern and at and words[at - 1].isalnum() and at not in (breaks or ()):
+                offset = match.start()
+                if (
+                    pattern is not rule.pattern
+                    and offset
+                    and words[offset - 1].isalnum()
+                    and offset not in (breaks or ())
+                ):
                     continue
                 start = match.end(rule.keep) if rule.keep else match.start()
                 secret_text = words[start : match.end()]
                 if secret_text and (passes is None or passes(secret_text)):
-                    yield _Find(start, match.end(), rank, rule.name, secret_text)
+                    yield _Match(start, match.end(), rank, rule.name, secret_text)
 
-    def _broken(self, joined: str, breaks: list[int]) -> Iterator[_Find]:
-        """Secrets that span line ends; `joined` is the text without those, which were at `breaks`."""
-        for find in self._matches(joined, secret=True, breaks=breaks):
+    def _match_across_lines(self, joined: str, breaks: list[int]) -> Iterator[_Match]:
+        """Secrets that span line ends.
+
+        `joined` is the text without the line ends, which were at `breaks`.
+        """
+        for find in self._match_rules(joined, secret=True, breaks=breaks):
             first = bisect_right(breaks, find.start)
-            inside = [at for at in breaks[first : bisect_right(breaks, find.end - 1)] if at > find.start]
+            inside = [offset for offset in breaks[first : bisect_right(breaks, find.end - 1)] if offset > find.start]
             if not inside:
                 continue
             end = find.end
-            for at, until in zip(inside, [*inside[1:], find.end], strict=True):
-                ends = until in breaks or _AFTER.match(joined, until)
-                rest = at == inside[0] and self._needs_rest(find, joined[find.start : at])
-                if not ends or (_is_plain(joined[at:until]) and not rest):
-                    end = at
+            for offset, next_offset in zip(inside, [*inside[1:], find.end], strict=True):
+                ends = next_offset in breaks or _AFTER.match(joined, next_offset)
+                is_continued = offset == inside[0] and self._needs_rest(find, joined[find.start : offset])
+                if not ends or (_is_plain(joined[offset:next_offset]) and not is_continued):
+                    end = offset
                     break
             if end > inside[0]:
                 yield find._replace(end=end, secret=joined[find.start : end])
 
-    def _needs_rest(self, find: _Find, first: str) -> bool:
+    def _needs_rest(self, find: _Match, first: str) -> bool:
         """Whether `first`, the beginning of `find`, begins a key but is none by itself."""
         key = any(find.rank == rank for rank, _ in self._keys) and not _is_plain(first)
-        return key and all(one.rank != find.rank for one in self._matches(first, secret=True))
+        return key and all(one.rank != find.rank for one in self._match_rules(first, secret=True))
 
-    def _encoded(self, words: str) -> Iterator[_Find]:
+    def _match_encoded(self, words: str) -> Iterator[_Match]:
         """Texts in base64 that contain a secret."""
         for match in _ENCODED.finditer(words):
             text = match.group()
-            if len(text) <= _LONGEST_ENCODED and _readable(text[:64]) and self._holds(_readable(text)):
-                yield _Find(match.start(), match.end(), _ENCODED_RANK, "encoded secret", text)
+            if len(text) <= _LONGEST_ENCODED and _decode_text(text[:64]) and self._holds_secret(_decode_text(text)):
+                yield _Match(match.start(), match.end(), _ENCODED_RANK, "encoded secret", text)
 
-    def _holds(self, words: str) -> bool:
-        return any(True for _ in self._matches(words))
+    def _holds_secret(self, words: str) -> bool:
+        return any(True for _ in self._match_rules(words))
 
-    def _random(self, words: str) -> Iterator[_Find]:
+    def _match_random(self, words: str) -> Iterator[_Match]:
         """Long separate texts that look random and are no ids."""
         if len(words) < 24:
             return
@@ -559,48 +594,48 @@ class Masker:
             text = match.group()
             if text in self._ids or text.startswith(self._id_starts):
                 continue
-            if is_dense(text) and not _readable(text):
-                yield _Find(match.start(), match.end(), _RANDOM_RANK, "random text", text)
+            if is_dense(text) and not _decode_text(text):
+                yield _Match(match.start(), match.end(), _RANDOM_RANK, "random text", text)
 
-    def _pieces(self, words: str) -> Iterator[_Find]:
+    def _match_pieces(self, words: str) -> Iterator[_Match]:
         """Pieces of secrets that span other texts."""
         for text, piece in self.pieces.long.items():
-            at = words.find(text)
-            while at >= 0:
-                yield _Find(at, at + len(text), _PIECE_RANK, piece.name, piece.secret)
-                at = words.find(text, at + len(text))
+            offset = words.find(text)
+            while offset >= 0:
+                yield _Match(offset, offset + len(text), _PIECE_RANK, piece.name, piece.secret)
+                offset = words.find(text, offset + len(text))
         if head := self.pieces.heads.get(words[:_KEY_WINDOW]):
-            yield _Find(0, len(head.text), _PIECE_RANK, head.name, head.secret)
+            yield _Match(0, len(head.text), _PIECE_RANK, head.name, head.secret)
         if tail := self.pieces.tails.get(words[-_KEY_WINDOW:]):
-            yield _Find(len(words) - len(tail.text), len(words), _PIECE_RANK, tail.name, tail.secret)
+            yield _Match(len(words) - len(tail.text), len(words), _PIECE_RANK, tail.name, tail.secret)
 
-    def _data_url(self, match: re.Match[str]) -> str:
+    def _mask_data_url(self, match: re.Match[str]) -> str:
         data = match.group(2)
-        new = self._media(data)
+        new = self._mask_media(data)
         return match.group() if new == data else f"data:image/png;base64,{new}"
 
-    def _mask(self, name: str, secret: str) -> str:
-        numbers = self._known.setdefault(name, {})
+    def _make_mask(self, kind: str, secret: str) -> str:
+        numbers = self._known.setdefault(kind, {})
         number = numbers.setdefault(secret, len(numbers) + 1)
-        self._count(name)
-        return f"⟨{name} {number}⟩"
+        self._count_mask(kind)
+        return f"⟨{kind} {number}⟩"
 
-    def _blurred(self, words: str) -> str:
+    def _blur(self, words: str) -> str:
         if words:
-            self._count("text")
+            self._count_mask("text")
         return _DIGIT.sub("0", _LETTER.sub("x", words))
 
-    def _count(self, what: str) -> None:
+    def _count_mask(self, what: str) -> None:
         self.report[what] = self.report.get(what, 0) + 1
 
 
-def _kind(block_: Block) -> str:
+def _kind_of_block(block_: Block) -> str:
     return (
         HEADER if block_.kind == HEADER else "media" if block_.kind == "image" and block_.body[:1] == b'"' else "part"
     )
 
 
-def _merged(finds: list[_Find], words: str) -> Iterator[_Find]:
+def _merge_overlaps(finds: list[_Match], words: str) -> Iterator[_Match]:
     """Merge overlapping `finds`, which are in order."""
     open_ = finds[0]
     for find in finds[1:]:
@@ -610,8 +645,10 @@ def _merged(finds: list[_Find], words: str) -> Iterator[_Find]:
             continue
         best = min(open_, find, key=lambda one: (one.rank, one.start - one.end))
         end = max(open_.end, find.end)
-        whole = (open_.start, end) != (best.start, best.end)
-        open_ = best._replace(start=open_.start, end=end, secret=words[open_.start : end] if whole else best.secret)
+        is_extended = (open_.start, end) != (best.start, best.end)
+        open_ = best._replace(
+            start=open_.start, end=end, secret=words[open_.start : end] if is_extended else best.secret
+        )
     yield open_
 
 
@@ -628,7 +665,7 @@ def _one_line(words: str) -> str:
     return " ".join(_HIDDEN.sub("", words).split())
 
 
-def _json_of(words: str) -> Json:
+def _parse_json(words: str) -> Json:
     """Decode `words` as a JSON object or list; None if it is none."""
     if words[:1] not in ("{", "[") and words.lstrip()[:1] not in ("{", "["):
         return None
@@ -638,26 +675,26 @@ def _json_of(words: str) -> Json:
         return None
 
 
-def _without(pattern: re.Pattern[str], words: str) -> tuple[str, Callable[[int], int], list[int]]:
+def _remove_matches(pattern: re.Pattern[str], words: str) -> tuple[str, Callable[[int], int], list[int]]:
     """Remove the matches of `pattern` from `words`; also returns a map back to positions in it, and the cut
     positions."""
     pieces: list[str] = []
-    starts, shifts, at, length = [0], [0], 0, 0
+    starts, shifts, offset, length = [0], [0], 0, 0
     for match in pattern.finditer(words):
-        pieces.append(words[at : match.start()])
-        length += match.start() - at
-        at = match.end()
+        pieces.append(words[offset : match.start()])
+        length += match.start() - offset
+        offset = match.end()
         starts.append(length)
-        shifts.append(at - length)
-    pieces.append(words[at:])
+        shifts.append(offset - length)
+    pieces.append(words[offset:])
     return "".join(pieces), lambda n: n + shifts[bisect_right(starts, n) - 1], starts[1:]
 
 
-def _goes_over(breaks: list[int], find: _Find) -> bool:
+def _spans_break(breaks: list[int], find: _Match) -> bool:
     return bisect_right(breaks, find.start) < bisect_right(breaks, find.end - 1)
 
 
-def _flags(items: list[Json], key: str) -> Iterator[str]:
+def _iter_keys(items: list[Json], key: str) -> Iterator[str]:
     """The key of each of `items`, which are under `key`: an option before it, such as ``--token``, replaces the key."""
     before = ""
     for item in items:
@@ -669,10 +706,10 @@ def _is_media(words: str) -> bool:
     """Whether `words` are base64 of binary data."""
     if len(words) < _SHORTEST_MEDIA or _NO_BASE64.search(words):
         return False
-    return words.startswith(_MEDIA) or not _readable(words[:_SHORTEST_MEDIA])
+    return words.startswith(_MEDIA) or not _decode_text(words[:_SHORTEST_MEDIA])
 
 
-def _bytes_of(encoded: str) -> bytes:
+def _decode_bytes(encoded: str) -> bytes:
     """Decode base64; empty if invalid."""
     bare = "".join(encoded.split()).rstrip("=").translate(_URL_SAFE)
     bare = bare[: len(bare) - len(bare) % 4] if len(bare) % 4 == 1 else bare
@@ -682,9 +719,9 @@ def _bytes_of(encoded: str) -> bytes:
         return b""
 
 
-def _readable(encoded: str) -> str:
+def _decode_text(encoded: str) -> str:
     """Decode base64 to plain text; "" if it is none."""
-    data = _bytes_of(encoded)
+    data = _decode_bytes(encoded)
     try:
         words = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -695,21 +732,23 @@ def _readable(encoded: str) -> str:
     return words if all(c.isprintable() or c in "\t\r\n\x1b" for c in words) else ""
 
 
-def _texts_in(encoded: str) -> Iterator[str]:
-    """Texts in the bytes of an image or file in base64: as they are, without zeros (UTF-16), and a PNG's compressed
-    texts."""
-    data = _bytes_of(encoded)
+def _embedded_texts(encoded: str) -> Iterator[str]:
+    """Texts in the bytes of an image or a file in base64.
+
+    The bytes are read as they are, and without zeros (UTF-16). The compressed texts of a PNG are unpacked.
+    """
+    data = _decode_bytes(encoded)
     yield data.decode("latin-1")
     yield data.replace(b"\0", b"").decode("latin-1")
-    at = 8 if data.startswith(b"\x89PNG") else len(data)
-    while at + 8 <= len(data):
-        length, kind = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
-        chunk = data[at + 8 : at + 8 + length]
+    offset = 8 if data.startswith(b"\x89PNG") else len(data)
+    while offset + 8 <= len(data):
+        length, kind = int.from_bytes(data[offset : offset + 4], "big"), data[offset + 4 : offset + 8]
+        chunk = data[offset + 8 : offset + 8 + length]
         begin = chunk.find(b"\x78") if kind in (b"zTXt", b"iTXt", b"iCCP") else -1
         if begin >= 0:
             with suppress(zlib.error):
                 yield zlib.decompressobj().decompress(chunk[begin:], _LARGEST_CHUNK).decode("latin-1")
-        at += 12 + length
+        offset += 12 + length
 
 
 def describe_report(report: dict[str, int]) -> list[str]:

@@ -1,4 +1,7 @@
-"""Rules of a provider beyond the shape of a request's JSON, by dialect and model."""
+"""Rules of a provider that the JSON of a request does not show, by dialect and model.
+
+`rules_for` gives them to `apply`, which adds repairs so that they hold.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,12 @@ BINDING_BETA: Final = "thinking-binding-controls-2026-08-01"
 class ProviderRules(Struct, frozen=True):
     """Rules for the messages of a request.
 
-    `starts_with_user`: the first message must be the user's. `ends_with_user`: the last must not be the assistant's.
-    `binds_thinking`: each thinking block is bound to everything before it, so that an earlier change costs all later
-    thinking: it is stripped, or with `drops_blocks` left for the provider to drop (the request says so, and needs the
-    beta `BINDING_BETA`). `keeps_last_thinking`: thinking in the latest assistant message must not change.
+    - `starts_with_user`: the first message must be the user's.
+    - `ends_with_user`: the last message must not be the assistant's.
+    - `binds_thinking`: each thinking block is bound to everything before it: after an earlier change it is invalid, and
+      is stripped.
+    - `drops_blocks`: the provider drops invalid thinking itself, if the request asks for it (beta `BINDING_BETA`).
+    - `keeps_last_thinking`: thinking in the latest assistant message must not change.
     """
 
     dialect: str = ANTHROPIC
@@ -34,8 +39,8 @@ class ProviderRules(Struct, frozen=True):
 
 def rules_for(dialect: str, card: ModelCard | None = None, *, drops_blocks: bool = False) -> ProviderRules:
     """The rules of `dialect` for the model of `card`; without a card, those of a model that binds nothing."""
-    ours = dialect == ANTHROPIC
-    binds = ours and card is not None and card.binds_thinking
+    is_anthropic = dialect == ANTHROPIC
+    binds = is_anthropic and card is not None and card.binds_thinking
     # Google refuses a conversation that begins with a call.
     starts_with_user = dialect in (ANTHROPIC, GOOGLE)
-    return ProviderRules(dialect, starts_with_user, ours, binds, ours, drops_blocks and binds)
+    return ProviderRules(dialect, starts_with_user, is_anthropic, binds, is_anthropic, drops_blocks and binds)

@@ -1,6 +1,8 @@
-"""Summaries without a model: requests, changed and read files, decisions, failures and open items, verbatim.
+"""Summarizes blocks without a model: verbatim lines, chosen by rule.
 
-The most informative items come first if the length does not allow all.
+A summary has requests, changed and read files, decisions, failures and open items. If the length does not allow all,
+the most informative come first. `collect_facts` reads the blocks, `summarize` writes the text; the key for a summary
+and several policies use it.
 """
 
 from __future__ import annotations
@@ -44,13 +46,18 @@ _CLIENTS: Final = re.compile(
 )
 """Text that clients add to a user's message."""
 _IDENTIFIER: Final = re.compile(r"[\d_]|.[/:@]")
+"""Signs by which a word is an identifier or a path."""
 QUOTED: Final = "Quoted later"
 _TAG: Final = re.compile(r"</?(?:command|user)[-_]\w+>")
+"""Tags around a command in a client's message."""
 _CODE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|<think>.*?(?:</think>|\Z)", re.MULTILINE | re.DOTALL)
+"""Fenced code, or thinking written as text: no prose."""
 _BULLET: Final = re.compile(r"\s*(?:(?:[-*+•>#]+|\d{1,3}[.)])\s+)*")
+"""The beginning of a line in a list, a quote or a heading."""
 _SENTENCE: Final = re.compile(
     r"\S.*?(?:[.!?…]{1,3}[\"'”’)\]*_`]{0,4}(?=\s+[^\sa-z]|\s*$)|[。！？]{1,3}[”’」』）*]{0,4}|$)"
 )
+"""A sentence; a period inside a word or before a small letter does not end it."""
 DECISION_WORDS: Final = re.compile(
     r"\b(?:decid\w+|chose|choosing|going with|instead of|rather than|root cause|the (?:fix|cause|problem|reason|issue) "
     r"(?:is|was)|must not|must never|should not|agreed)\b",
@@ -60,17 +67,22 @@ DECISION_WORDS: Final = re.compile(
 _PLAIN: Final = re.compile(r"(?<!\S)[\"'“‘(*]*[^\W\d_]+(?:['’-][^\W\d_]+)*[\"'”’)*.,:;!?]*(?!\S)")
 """A word of prose: no identifier, path or number."""
 _TELLING: Final = re.compile(r"[`/\d]|\w\.\w|\w_\w")
+"""Signs that a sentence names code, a path or a number."""
 _FAILED_TESTS: Final = re.compile(r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAIL", re.MULTILINE)
+"""Test results with failures."""
 _RAISED: Final = re.compile(
     r"^(?:E +)?(?:[\w.]*(?:Error|Exception)|error(?:\[\w+\])?|fatal|panic)\b ?: ?\S", re.MULTILINE
 )
+"""A line that begins with an error or exception."""
 _PROMPT: Final = re.compile(r"\n\S{0,40}[$#]\s*\Z")
 """A shell prompt at the end of an output."""
 _WRAP: Final = re.compile(r"^\s*<[\w-]+>|</[\w-]+>\s*$")
+"""A tag that wraps a whole output."""
 _COMPLAINS: Final = re.compile(
     r"\berr(?:or)?s?\b|fail|not found|cannot|can't|unable|denied|no such|invalid|missing|unexpected|[✗✖×]",
     re.IGNORECASE,
 )
+"""Words by which a line reports an error."""
 _HIT: Final = re.compile(r"\S+:\d+:")
 """The beginning of a search result."""
 _TEST_LINE: Final = re.compile(
@@ -78,23 +90,29 @@ _TEST_LINE: Final = re.compile(
     r"|^test result: .{0,80}$|^(?:ok|FAIL)\s+\S+.{0,40}$",
     re.MULTILINE,
 )
+"""A line with numbers of tests."""
 _ERROR_LINE: Final = re.compile(
     r"^.{0,80}(?:\b(?:(?:[A-Z]\w*)?(?:Error|Exception)|error(?:\[\w+\])?|fatal|panic)\b ?[:(!]|Traceback).{0,160}$",
     re.MULTILINE,
 )
+"""A line that names an error."""
 _OF_TESTS: Final = ("passed", "passing", "failed", "failing", "failure", "test result: ", "\nok", "\nFAIL")
 _OF_ERRORS: Final = ("Error", "Exception", "error", "fatal", "panic", "Traceback")
 """Each line that the expressions match contains one of these, or begins with the last two of the tests."""
 _BORDER: Final = re.compile(r"^[=\-\s]+|[=\-\s]+$")
+"""Rules (``====``) around a line."""
 MAX_ERROR_LINES: Final = 5
 """Maximum error lines taken from one result."""
 _COMMIT: Final = re.compile(r"git commit\b[^\n]{0,200}?-a?m\s+(?:\"([^\"\n]{1,200})|'([^'\n]{1,200}))")
+"""The message of a ``git commit`` command."""
 _LEAD: Final = re.compile(r"^(?:cd \S+ *(?:&&|;) *|\w+=\S+ +)+")
 """Text before the program in a command."""
 
 _DONE: Final = frozenset("completed complete done finished cancelled canceled skipped deleted closed".split())
+"""States of a finished item in a to-do list."""
 _STATUS, _ITEM = ("status", "state"), ("content", "step", "title", "subject", "description", "text", "task", "name")
 _BOX: Final = re.compile(r"^[ \t]*(?:[-*+][ \t]*)?\[(.)\][ \t]+(\S.*)$", re.MULTILINE)
+"""An item with a check box in Markdown."""
 LISTS: Final = ("todo", "plan", "task")
 """Parts of the names of tools that keep a list."""
 
@@ -124,11 +142,17 @@ class Failure(Struct):
 
 
 class Facts(Struct, kw_only=True):
-    """Facts of a stretch.
+    """Facts of a stretch of blocks.
 
-    `statements` are the assistant's sentences with their weights, `todos` the open items of the last list, `calls` the
-    calls not about files; `answer` is the assistant's last text, and `answered` means that it is at the end. `earlier`
-    are the lines of summaries in the stretch.
+    - `asked`: the user's requests.
+    - `changed`, `read`: files, with their number of calls.
+    - `statements`: sentences of the assistant with their weights.
+    - `tests`: the last line with test results.
+    - `failures`: the last failure of each call, by the key of the call.
+    - `todos`: open items of the last to-do list.
+    - `calls`: calls that are not about files.
+    - `earlier`: lines of summaries in the stretch.
+    - `answer`: the assistant's last text; `answered`: nothing follows it.
     """
 
     asked: Distinct = field(default_factory=Distinct)
@@ -147,35 +171,37 @@ class Facts(Struct, kw_only=True):
 
 def collect_facts(context: Context, positions: Iterable[int]) -> Facts:
     """Collect the facts in the blocks at `positions`."""
-    result, inside, failed = Facts(), [*positions], False
-    position_set = frozenset(inside)
-    for at in inside:
-        item = context.items[at]
+    result, stretch, failed = Facts(), [*positions], False
+    position_set = frozenset(stretch)
+    for position in stretch:
+        item = context.items[position]
         kind, role = item.block.kind, item.place.role
         if kind == HEADER or kind in THINKING or item.place.section != "messages":
             continue
         if is_call(kind):
-            failed, result.answered = _add_call(context, at, position_set, result), False
+            failed, result.answered = _add_call(context, position, position_set, result), False
         elif is_result(kind) or role == "tool":
             result.answered = False
-            if not any(partner in position_set for partner in context.partners.get(_head_of(context, at), ())):
-                failed = _add_result(context, at, result, (), "")
-        elif context.tree[context.nodes[at]].category == INDEX["summary"]:
-            for line in context.reading(at).text.splitlines():
+            if not any(
+                partner in position_set for partner in context.partners.get(_pairing_position(context, position), ())
+            ):
+                failed = _add_result(context, position, result, (), "")
+        elif context.tree[context.nodes[position]].category == INDEX["summary"]:
+            for line in context.reading(position).text.splitlines():
                 text_line = line.strip().removeprefix("- ")
                 result.earlier.add("" if text_line.endswith((":", "```")) else text_line)
         elif role in ASSISTANT:
-            text = context.reading(at).text
+            text = context.reading(position).text
             if text.strip():
-                closing = _closes(context, at)
+                closing = _ends_turn(context, position)
                 _add_statements(result, text[:_MAX_SEARCHED_CHARS], closing=closing, mends=failed)
                 result.answer, result.answered, failed = text, closing, False
         elif not item.place.mark and role not in ("system", "developer"):
-            text = context.reading(at).text
+            text = context.reading(position).text
             envelope = is_envelope(text.lstrip()[:80].partition("\n")[0]) or _PROMPT.search(text[-80:])
             if result.answer and envelope:
                 # Agents without tool calls get the output of their commands as a user message.
-                failed, result.answered = _add_result(context, at, result, (), ""), False
+                failed, result.answered = _add_result(context, position, result, (), ""), False
                 continue
             words = user_text(text)
             result.asked.add("" if re.fullmatch(r"/\S*", words) else words)
@@ -188,19 +214,19 @@ def user_text(text: str) -> str:
     return " ".join(_TAG.sub(" ", _CLIENTS.sub(" ", text[:_MAX_SEARCHED_CHARS])).split())
 
 
-def _head_of(context: Context, at: int) -> int:
+def _pairing_position(context: Context, position: int) -> int:
     """The position by which a result is paired with its call: in Chat that of its message."""
-    message = context.message_at(at)
-    return at if is_result(context.items[at].block.kind) or message is None else message.start
+    message = context.message_at(position)
+    return position if is_result(context.items[position].block.kind) or message is None else message.start
 
 
-def _add_call(context: Context, at: int, position_set: frozenset[int], result: Facts) -> bool:
+def _add_call(context: Context, position: int, position_set: frozenset[int], result: Facts) -> bool:
     """Add the facts of a call; returns whether it failed."""
-    item = context.items[at].block
+    item = context.items[position].block
     call_facts = context.derived.calls.get(item.digest)
     if call_facts is None:
-        call_facts = context.derived.calls[item.digest] = _read_call(context.reading(at))
-    answer = next(iter(context.partners.get(at, ())), -1)
+        call_facts = context.derived.calls[item.digest] = _read_call(context.reading(position))
+    answer = next(iter(context.partners.get(position, ())), -1)
     if answer >= 0 and context.items[answer].block.kind == HEADER:
         answer += 1
     text = context.reading(answer).text if answer in position_set else ""
@@ -215,7 +241,7 @@ def _add_call(context: Context, at: int, position_set: frozenset[int], result: F
     if not call_facts.changed and not call_facts.read and call_facts.todos is None:
         result.calls[call_facts.label] = result.calls.pop(call_facts.label, 0) + 1
     if call_facts.todos is not None:
-        _list(result.todos, call_facts.todos, text)
+        _update_todos(result.todos, call_facts.todos, text)
     return False
 
 
@@ -223,28 +249,28 @@ def _read_call(content: BlockContent) -> CallFacts:
     files, value = list(find_touches(content)), arguments_value(content) if content.arguments else {}
     changed = tuple(one.path for one in files if one.kind == CHANGE)
     read = tuple(one.path for one in files if one.kind == READ)
-    command, words = shell_command(content), "\n".join(_strings(value))
+    command, words = shell_command(content), "\n".join(_iter_strings(value))
     commits = [(match[1] or match[2]).strip() for match in _COMMIT.finditer(words)]
     if "commit" in content.name.lower() and isinstance(value, Mapping) and isinstance(value.get("message"), str):
         commits.append(str(value["message"]).strip().partition("\n")[0][:200])
     program = _LEAD.sub("", command).split()[:2]
     key = (READ, *read) if read else (CHANGE, *changed) if changed and not command else (content.name, *program)
     label = short(main_argument(content) if command else f"{content.name} {main_argument(content)}", _LINE_CELLS)
-    return CallFacts(key, label, changed, read, tuple(commits), _todos(content.name, value))
+    return CallFacts(key, label, changed, read, tuple(commits), _read_todos(content.name, value))
 
 
-def _strings(value: Json) -> Iterator[str]:
+def _iter_strings(value: Json) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | dict):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _strings(item)
+            yield from _iter_strings(item)
 
 
 # To-do lists
 
 
-def _todos(name: str, value: Json) -> tuple[tuple[str, str, bool], ...] | None:
+def _read_todos(name: str, value: Json) -> tuple[tuple[str, str, bool], ...] | None:
     """(id, text, is open) of the items that a call's input lists, or of the one that it adds or completes.
 
     The id is then ``+`` or starts with ``=``. None if the input has no list.
@@ -252,27 +278,31 @@ def _todos(name: str, value: Json) -> tuple[tuple[str, str, bool], ...] | None:
     if not isinstance(value, Mapping) or not any(word in name.lower() for word in LISTS):
         return None
     for items in value.values():
-        if isinstance(items, list) and items and all(isinstance(entry, dict) and _status(entry) for entry in items):
-            return tuple((str(n), _item(entry), _status(entry) not in _DONE) for n, entry in enumerate(items))
+        if (
+            isinstance(items, list)
+            and items
+            and all(isinstance(entry, dict) and _item_status(entry) for entry in items)
+        ):
+            return tuple((str(n), _item_text(entry), _item_status(entry) not in _DONE) for n, entry in enumerate(items))
     for text in value.values():
         boxes = _BOX.findall(text) if isinstance(text, str) else ()
         if len(boxes) > 1:
             return tuple((str(n), words, box not in "xX") for n, (box, words) in enumerate(boxes))
     id_ = next((str(value[key]) for key in ("taskId", "task_id", "id") if value.get(key)), "")
-    if id_ and _status(value):
-        return ((f"={id_}", "", _status(value) not in _DONE),)
+    if id_ and _item_status(value):
+        return ((f"={id_}", "", _item_status(value) not in _DONE),)
     return (("+", str(value["subject"]), True),) if isinstance(value.get("subject"), str) else None
 
 
-def _status(entry: Mapping[str, Json]) -> str:
+def _item_status(entry: Mapping[str, Json]) -> str:
     return next((str(entry[key]).lower() for key in _STATUS if isinstance(entry.get(key), str)), "")
 
 
-def _item(entry: Mapping[str, Json]) -> str:
+def _item_text(entry: Mapping[str, Json]) -> str:
     return next((str(entry[key]) for key in _ITEM if isinstance(entry.get(key), str)), "")
 
 
-def _list(todos: dict[str, str], entries: tuple[tuple[str, str, bool], ...], result: str) -> None:
+def _update_todos(todos: dict[str, str], entries: tuple[tuple[str, str, bool], ...], result: str) -> None:
     if not entries or entries[0][0][0] not in "+=":
         todos.clear()
     for id_, words, is_open in entries:
@@ -287,12 +317,12 @@ def _list(todos: dict[str, str], entries: tuple[tuple[str, str, bool], ...], res
 # Failures and test results
 
 
-def outcome_lines(context: Context, at: int) -> tuple[list[str], list[str]]:
+def outcome_lines(context: Context, position: int) -> tuple[list[str], list[str]]:
     """Lines about tests and errors in the result at a position; cached."""
-    digest = context.items[at].block.digest
+    digest = context.items[position].block.digest
     lines = context.derived.outcomes.get(digest)
     if lines is None:
-        text = context.reading(at).text
+        text = context.reading(position).text
         lines = context.derived.outcomes[digest] = lines_about_tests(text[-20_000:]), error_lines(text[:200_000])
     return lines
 
@@ -312,9 +342,9 @@ def error_lines(text: str) -> list[str]:
     return [match[0].strip()[:160] for match in islice(_ERROR_LINE.finditer(text), MAX_ERROR_LINES)]
 
 
-def _add_result(context: Context, at: int, result_facts: Facts, key: tuple[str, ...], label: str) -> bool:
+def _add_result(context: Context, position: int, result_facts: Facts, key: tuple[str, ...], label: str) -> bool:
     """Add a result's test outcome and failure; returns whether it is a failure."""
-    content, (tests, errors) = context.reading(at), outcome_lines(context, at)
+    content, (tests, errors) = context.reading(position), outcome_lines(context, position)
     text, failed = split_output(content.text)
     looks = key[:1] in ((READ,), (CHANGE,))
     if tests and not looks:
@@ -341,7 +371,7 @@ def _add_result(context: Context, at: int, result_facts: Facts, key: tuple[str, 
 # Statements of the assistant
 
 
-def _closes(context: Context, at: int) -> bool:
+def _ends_turn(context: Context, at: int) -> bool:
     """Whether the assistant's text at a position ends its turn: no call follows it."""
     for position in range(at + 1, len(context)):
         item = context.items[position]
@@ -413,8 +443,11 @@ def short(text: str, cells: int) -> str:
 class _Section(NamedTuple):
     """A section of a summary.
 
-    `items` are in display order, `order` has their indexes, the most informative first; `step` is how fast their rank
-    falls relative to other sections. `joined` items are put on one line.
+    - `items`: in display order.
+    - `order`: their indexes, the most informative first.
+    - `step`: how much the rank falls from one item to the next, relative to other sections.
+    - `joined`: items are put on one line.
+    - `more`: the words for omitted items.
     """
 
     title: str
@@ -437,24 +470,24 @@ def summarize(
     positions: Sequence[int],
     limit: int,
     count: Callable[[Block], int],
-    what: str = "",
+    stretch_name: str = "",
     keep: Sequence[str] = (),
 ) -> str:
-    """Summarise the blocks at `positions` in at most `limit` tokens, as `count` counts them; "" if there is nothing to
-    say.
+    """Summarise the blocks at `positions` in at most `limit` tokens.
 
-    `what` names the stretch (``turns 3-6``), `keep` are texts that later blocks quote.
+    "" if there is nothing to say. `count` gives the tokens of a block. `stretch_name` names the blocks in the head line
+    (``turns 3-6``). `keep` are texts that later blocks quote: they come first.
     """
 
     def tokens(text: str) -> int:
         return count(block.text(text))
 
     result = collect_facts(context, positions)
-    base = _base([*result.changed, *result.read])
-    head = f"[Summary of {what or 'earlier messages'}, drawn from the record]" + (
+    base = _common_directory([*result.changed, *result.read])
+    head = f"[Summary of {stretch_name or 'earlier messages'}, drawn from the record]" + (
         f"\nPaths are below {base}" if base else ""
     )
-    sections = list(_sections(result, base, keep))
+    sections = list(_make_sections(result, base, keep))
     ranked = sorted(
         ((n + 1) * section.step, s, item) for s, section in enumerate(sections) for n, item in enumerate(section.order)
     )
@@ -475,7 +508,7 @@ def summarize(
             opened.add(s)
             chosen[s, item] = None
     while any(sections[s].title != QUOTED for s, _ in chosen):
-        text = _write(head, sections, chosen)
+        text = _write_sections(head, sections, chosen)
         if tokens(text) <= limit:
             return text
         chosen.popitem()
@@ -484,17 +517,19 @@ def summarize(
 
 def is_empty(context: Context, positions: Sequence[int]) -> bool:
     """Whether a summary of these blocks would have its head line only, whatever its length."""
-    return not any(one.items for one in _sections(collect_facts(context, positions), "", ()))
+    return not any(one.items for one in _make_sections(collect_facts(context, positions), "", ()))
 
 
-def _write(head: str, sections: Sequence[_Section], chosen: Mapping[tuple[int, int], None]) -> str:
+def _write_sections(head: str, sections: Sequence[_Section], chosen: Mapping[tuple[int, int], None]) -> str:
     lines = [head]
     for s, section in enumerate(sections):
         lines_of_section = [item for n, item in enumerate(section.items) if (s, n) in chosen]
         if not lines_of_section:
             continue
-        left = len(section.items) - len(lines_of_section)
-        lines_of_section += [f"({left:,} more {section.more if left > 1 else section.more[:-1]})"] if left else []
+        omitted = len(section.items) - len(lines_of_section)
+        lines_of_section += (
+            [f"({omitted:,} more {section.more if omitted > 1 else section.more[:-1]})"] if omitted else []
+        )
         lines += [
             f"## {section.title}",
             *([f"- {', '.join(lines_of_section)}"] if section.joined else (f"- {item}" for item in lines_of_section)),
@@ -502,18 +537,24 @@ def _write(head: str, sections: Sequence[_Section], chosen: Mapping[tuple[int, i
     return "\n".join(lines)
 
 
-def _sections(result: Facts, base: str, keep: Sequence[str]) -> Iterator[_Section]:
+def _make_sections(result: Facts, base: str, keep: Sequence[str]) -> Iterator[_Section]:
     requests = [short(one, _REQUEST_CELLS) for one in result.asked]
-    back = list(range(len(requests)))[::-1]
-    yield _Section("Asked", "requests", requests, [*back[:1], *back[-1:][: len(back) - 1], *back[1:-1]], 0.7)
+    newest_first = list(range(len(requests)))[::-1]
+    yield _Section(
+        "Asked",
+        "requests",
+        requests,
+        [*newest_first[:1], *newest_first[-1:][: len(newest_first) - 1], *newest_first[1:-1]],
+        0.7,
+    )
     earlier = [short(one, _SENTENCE_CELLS) for one in result.earlier]
     # A summary's end describes the state, its beginning the subject.
     ends = sorted(range(len(earlier)), key=lambda n: (min(n, len(earlier) - 1 - n), -n))
     yield _Section("From the summary before", "lines", earlier, ends, 0.7)
-    changed = _counted(result.changed, base)
-    yield _in_order("Files changed", "files", changed, 1)
+    changed = _by_frequency(result.changed, base)
+    yield _ordered_section("Files changed", "files", changed, 1)
     read = Counter({path: n for path, n in result.read.items() if path not in result.changed})
-    yield _in_order("Files read", "files", _counted(read, base), 1.5, joined=True)
+    yield _ordered_section("Files read", "files", _by_frequency(read, base), 1.5, joined=True)
     weights = {one: weight for one, weight in result.statements.items() if weight >= 0 or one in result.answer}
     statements = list(weights)
     order = sorted(
@@ -524,25 +565,27 @@ def _sections(result: Facts, base: str, keep: Sequence[str]) -> Iterator[_Sectio
         "Decisions and results", "sentences", [f"“{short(one, _SENTENCE_CELLS)}”" for one in statements], order, 1
     )
     results = [f"tests: {result.tests}"] if result.tests else []
-    yield _in_order("Tests and commits", "commits", [*results, *(f"committed: {one}" for one in result.commits)], 1.5)
+    yield _ordered_section(
+        "Tests and commits", "commits", [*results, *(f"committed: {one}" for one in result.commits)], 1.5
+    )
     solved = [_describe_failure(one, base) for one in reversed(result.failures.values()) if one.solved]
-    yield _in_order("Errors since solved", "errors", solved, 3)
-    left = [_describe_failure(one, base) for one in reversed(result.failures.values()) if not one.solved]
+    yield _ordered_section("Errors since solved", "errors", solved, 3)
+    unsolved = [_describe_failure(one, base) for one in reversed(result.failures.values()) if not one.solved]
     unanswered = ["the last request has no answer yet"] if result.asked and not result.answered else []
     question = next((one for one, _ in reversed([*sentences(result.answer[-2000:])]) if result.answered), "")
     unanswered += [f"asked the user: “{short(question, _SENTENCE_CELLS)}”"] if question.endswith(("?", "？")) else []
     todos = [f"to do: {short(one, _LINE_CELLS)}" for one in result.todos.values()]
-    yield _in_order("Still open", "others", [*unanswered, *todos, *left], 0.8)
+    yield _ordered_section("Still open", "others", [*unanswered, *todos, *unsolved], 0.8)
     calls = [
         f"{one.replace(base, '') if base else one}{f' ({n}x)' if n > 1 else ''}" for one, n in result.calls.items()
     ]
     yield _Section("Other calls", "calls", calls, range(len(calls))[::-1][:_MAX_MINOR_ITEMS], 3)
-    yield _in_order(
+    yield _ordered_section(
         QUOTED, "names", [one for one in keep if _IDENTIFIER.search(one)][:_MAX_MINOR_ITEMS], 3, joined=True
     )
 
 
-def _in_order(title: str, more: str, items: Sequence[str], step: float, *, joined: bool = False) -> _Section:
+def _ordered_section(title: str, more: str, items: Sequence[str], step: float, *, joined: bool = False) -> _Section:
     return _Section(title, more, items, range(len(items)), step, joined)
 
 
@@ -554,7 +597,7 @@ def _describe_failure(failure: Failure, base: str) -> str:
     )
 
 
-def _counted(paths: Counter[str], base: str) -> list[str]:
+def _by_frequency(paths: Counter[str], base: str) -> list[str]:
     """The paths, the most frequent first, the latest first of equally frequent ones."""
     latest = {path: n for n, path in enumerate(paths)}
     order = sorted(paths, key=lambda path: (-paths[path], -latest[path]))
@@ -562,7 +605,7 @@ def _counted(paths: Counter[str], base: str) -> list[str]:
     return [f"{name} ({n}x)" if n > 1 else name for name, n in names]
 
 
-def _base(paths: Sequence[str]) -> str:
+def _common_directory(paths: Sequence[str]) -> str:
     """The common directory of most absolute paths, to be printed once."""
     saved = Counter[str]()
     for path in paths:

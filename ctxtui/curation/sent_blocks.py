@@ -1,7 +1,7 @@
 """Maps the blocks that a call sent under edits to blocks of the edited context.
 
-Edits change no history: the sent blocks are a separate path in the tree, while further edits are about blocks of the
-agent's own context.
+Edits do not change history: the sent blocks are a separate path in the tree, while further edits are about blocks of
+the agent's own context. The transcript shows what was sent, and needs the block that a key should edit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from ctxtui.curation.apply.applied import Applied
 
 
 class _Place(NamedTuple):
-    """The raw `position` of a sent block; `own`: it is the block there, not one inserted before it."""
+    """The raw `position` of a sent block.
+
+    `own`: it is the block at that position; otherwise it was inserted before it.
+    """
 
     position: int
     own: bool
@@ -31,10 +34,11 @@ def _is_repair(applied: Applied, place: _Place) -> bool:
 
 
 class SentBlocks:
-    """The sent blocks of `call` in `applied.context`, which continues the agent's own context at it.
+    """The sent blocks of `call`, matched with the blocks of `applied.context`.
 
-    The call may have been sent under other edits than the current ones: `log` are all edits ever made, `earlier` the
-    context under the formerly applied ones, the latest first.
+    That context continues the agent's own context at the call. The call may have been sent under other edits than the
+    current ones: `log` are all edits ever made, and `earlier` are the contexts under formerly applied edits, the latest
+    first.
     """
 
     def __init__(self, call: Call, applied: Applied, log: Iterable[Edit] = (), earlier: Iterable[Applied] = ()) -> None:
@@ -50,7 +54,7 @@ class SentBlocks:
         places: list[_Place] = []
         if self._nodes:
             states = [applied, *earlier]
-            places = self._match_exactly(states) or self._match_states(states) or [*self._guess(applied, log)]
+            places = self._match_exactly(states) or self._match_states(states) or [*self._guess_places(applied, log)]
         self._order = [block_place.position for block_place in places]
         self._place = dict(zip(self._nodes, self._order, strict=True))
         new = {item.block.digest: insert.edit for insert in applied.inserts for item in insert.items}
@@ -63,11 +67,11 @@ class SentBlocks:
         """The place of each node under the first of `states` that sends exactly these blocks; None without one."""
         digests = [self._context.tree[node].block.digest for node in self._nodes]
         for state in states:
-            there = [applied_item for applied_item in state.items if applied_item.position <= self._end][
+            expected_items = [applied_item for applied_item in state.items if applied_item.position <= self._end][
                 -len(digests) :
             ]
-            if [applied_item.item.block.digest for applied_item in there] == digests:
-                return [_Place(applied_item.position, applied_item.node >= 0) for applied_item in there]
+            if [applied_item.item.block.digest for applied_item in expected_items] == digests:
+                return [_Place(applied_item.position, applied_item.node >= 0) for applied_item in expected_items]
         return None
 
     def _match_states(self, states: Iterable[Applied]) -> list[_Place] | None:
@@ -77,59 +81,63 @@ class SentBlocks:
         """
         digests = [self._context.tree[node].block.digest for node in self._nodes]
         for state in states:
-            there = [*self._expected(state)]
-            state_digests, places = [digest for _, digest in there], list[_Place]()
+            expected = [*self._iter_expected(state)]
+            state_digests, places = [digest for _, digest in expected], list[_Place]()
             for (first, last), (begin, end) in align(state_digests, digests):
-                here = [place for place, _ in there[first:last]]
+                places_here = [place for place, _ in expected[first:last]]
                 if state_digests[first:last] != digests[begin:end]:
-                    here = [place for place in here if not _is_repair(state, place)]
-                if len(here) != end - begin:
+                    places_here = [place for place in places_here if not _is_repair(state, place)]
+                if len(places_here) != end - begin:
                     break
                 # An equal number are the same blocks, spelled differently by the provider's dialect.
-                places += here
+                places += places_here
             else:
                 return places
         return None
 
-    def _guess(self, applied: Applied, log: Iterable[Edit]) -> Iterator[_Place]:
+    def _guess_places(self, applied: Applied, log: Iterable[Edit]) -> Iterator[_Place]:
         """The place of each node, guessed from its content."""
         tree = self._context.tree
         sent = [Item(tree[node].block, tree[node].place) for node in self._nodes]
         digests = [item.block.digest for item in sent]
         texts = [str(edit.params.get("text") or "") for edit in log if edit.spec.adds]
-        there = [*self._expected(applied, dropped=True)]
-        state_digests = [digest for _, digest in there]
-        stretches, at = align(state_digests, digests), self._start
+        expected = [*self._iter_expected(applied, dropped=True)]
+        state_digests = [digest for _, digest in expected]
+        stretches, position = align(state_digests, digests), self._start
         for (first, last), (begin, end) in stretches:
             if state_digests[first:last] == digests[begin:end]:
-                places = [place for place, _ in there[first:last]]
+                places = [place for place, _ in expected[first:last]]
             else:
-                stop = there[last][0].position if last < len(there) else self._end
-                places = [*self._match_similar(sent[begin:end], at, stop, texts)]
+                stop = expected[last][0].position if last < len(expected) else self._end
+                places = [*self._match_similar(sent[begin:end], position, stop, texts)]
             yield from places
-            at = max(at, places[-1].position + places[-1].own) if places else at
+            position = max(position, places[-1].position + places[-1].own) if places else position
 
-    def _expected(self, applied: Applied, *, dropped: bool = False) -> Iterator[tuple[_Place, str]]:
+    def _iter_expected(self, applied: Applied, *, dropped: bool = False) -> Iterator[tuple[_Place, str]]:
         """The blocks that would be sent under `applied`, with those removed by repairs, and with `dropped` the dropped
         ones."""
         inserts = [insert for insert in applied.inserts if self._start <= insert.position <= self._end]
-        for at in range(self._start, self._end + 1):
-            while inserts and inserts[0].position == at:
-                yield from ((_Place(at, False), item.block.digest) for item in inserts.pop(0).items)
-            change = applied.changes.get(at)
-            if at == self._end or (change is not None and change.after is None and not (change.is_repair or dropped)):
+        for position in range(self._start, self._end + 1):
+            while inserts and inserts[0].position == position:
+                yield from ((_Place(position, False), item.block.digest) for item in inserts.pop(0).items)
+            change = applied.changes.get(position)
+            if position == self._end or (
+                change is not None and change.after is None and not (change.is_repair or dropped)
+            ):
                 continue
             after = change.after if change is not None else None
-            yield _Place(at, True), (after or self._context.items[at].block).digest
+            yield _Place(position, True), (after or self._context.items[position].block).digest
 
-    def _match_similar(self, sent: Iterable[Item], at: int, stop: int, texts: Iterable[str]) -> Iterator[_Place]:
-        """The places of blocks with other content than the current ones from position `at` to `stop`."""
+    def _match_similar(self, sent: Iterable[Item], position: int, stop: int, texts: Iterable[str]) -> Iterator[_Place]:
+        """The places of blocks with other content than the current ones from position `position` to `stop`."""
         for item in sent:
             text = read(item.block).text
             put_in = any(inserted_text and inserted_text in text for inserted_text in texts)
-            match = None if put_in else next((n for n in range(at, stop) if self._context.is_alike(n, item)), None)
-            yield _Place(at, False) if match is None else _Place(match, True)
-            at = at if match is None else match + 1
+            match = (
+                None if put_in else next((n for n in range(position, stop) if self._context.is_alike(n, item)), None)
+            )
+            yield _Place(position, False) if match is None else _Place(match, True)
+            position = position if match is None else match + 1
 
     def position(self, node: int) -> int | None:
         """The raw position of the block that `node` shows; None if it is not one of the context's."""
@@ -141,13 +149,13 @@ class SentBlocks:
 
     def block(self, node: int) -> int:
         """The node of the context that `node` shows; itself if there is none."""
-        at = self.position(node)
-        return node if at is None else self._context.nodes[at]
+        position = self.position(node)
+        return node if position is None else self._context.nodes[position]
 
     def shown(self, node: int) -> int:
         """The sent node that shows the same block as `node`; itself if there is none."""
-        at = self.position(node)
-        return node if at is None else self._shown.get(at, node)
+        position = self.position(node)
+        return node if position is None else self._shown.get(position, node)
 
     def place(self, node: int) -> int:
         """The raw position of `node`, or the one before which it is inserted."""

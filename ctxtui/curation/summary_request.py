@@ -1,5 +1,8 @@
-"""The request to a model to summarize a part of a conversation: section template, literals to keep, and the part as
-text."""
+"""Writes the request to a model to summarize a part of a conversation.
+
+It has the section template, the literals to keep, and the part as text. A chat's own model gets `request_in_context`,
+another model `external_request`.
+"""
 
 from __future__ import annotations
 
@@ -57,18 +60,18 @@ def request_in_context(
     """The request to the agent itself, after its whole context."""
     words = [_first_words(context, at) for at in positions if context.items[at].block.kind != HEADER]
     first, last = (words[0], words[-1]) if words else ("", "")
-    where = f"from “{first}” up to “{last}”" if first != last else f"“{first}”"
-    instruction = f"Summarize the part of our conversation {where}, both included. {SYSTEM.split('. ', 1)[1]}"
+    description = f"from “{first}” up to “{last}”" if first != last else f"“{first}”"
+    instruction = f"Summarize the part of our conversation {description}, both included. {SYSTEM.split('. ', 1)[1]}"
     return f"{instruction} Answer in words and call no tool.\n\n{template(sections, keep, length)}"
 
 
 def block_texts(context: Context, positions: Iterable[int]) -> Iterator[str]:
     """The blocks at `positions` as text, in order, without thinking."""
-    for at in positions:
-        block, place = context.items[at].block, context.items[at].place
+    for position in positions:
+        block, place = context.items[position].block, context.items[position].place
         if block.kind == HEADER or block.kind in THINKING:
             continue
-        content = context.reading(at)
+        content = context.reading(position)
         if is_call(block.kind):
             yield f"[calls {content.name or block.kind}] {content.arguments}"
         elif is_result(block.kind):
@@ -78,7 +81,7 @@ def block_texts(context: Context, positions: Iterable[int]) -> Iterator[str]:
             yield f"[{speaker}]\n{content.text or f'({block.kind})'}"
 
 
-def _first_words(context: Context, at: int) -> str:
-    content = context.reading(at)
+def _first_words(context: Context, position: int) -> str:
+    content = context.reading(position)
     text = " ".join((content.text or f"{content.name} {content.arguments}").split())
     return text if len(text) <= _QUOTE_CHARS else f"{text[:_QUOTE_CHARS]}…"

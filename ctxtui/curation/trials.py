@@ -1,7 +1,8 @@
 """Parses the trials that a message of an evolutionary search lists, in the spellings of many loops.
 
-Each has a program, score, validity, reasoning and error: with or without fences, as headings or as a list, metrics as
-JSON or as printed by Python.
+A *trial* is one program that the search tried, with score, validity, reasoning and error. Messages list them with or
+without fences, as headings or as a list, with metrics as JSON or as printed by Python. Three policies use it
+(`externalize_large`, `generation_window`, `tabulate_trials`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 _KINDS: Final = "trial|candidate|individual|child|program|solution|variant|attempt"
+"""Words that name a trial in a heading."""
 HEADING: Final = re.compile(
     rf"^(?P<lead>[ \t]*(?:#{{1,6}}[ \t]+|[-*+][ \t]+|\d{{1,3}}[.)][ \t]+)?)(?P<bold>\*\*|`)?"
     rf"(?P<id>(?P<kind>{_KINDS})[ _#:-]{{0,2}}(?P<number>\d+(?:[_.-]\d+)*))(?:\*\*|`)?(?P<rest>[^\n]*)$",
@@ -36,6 +38,7 @@ _FIELD: Final = re.compile(
     r"(?:\*\*|__)?[ \t]*:(?:\*\*|__)?[ \t]*",
     re.IGNORECASE | re.MULTILINE,
 )
+"""The name of a field, with its colon, at the start of a line."""
 _FENCE: Final = re.compile(
     r"^(?:[ \t]*(?:[-*+][ \t]+)?[*_]{0,2}[A-Za-z][\w ]{0,20}[*_]{0,2}:[*_]{0,2})?[ \t]*(```+)[^\n`]*\n"
     r"(?P<code>(?:(?![^\n]*```\w)[^\n]*\n)*?)[ \t]*\1[ \t]*$\n?",
@@ -43,15 +46,20 @@ _FENCE: Final = re.compile(
 )
 """A fenced program. If another fence begins before the end, the first one was never closed."""
 _OPENS: Final = re.compile(r"```+[\w+-]*[ \t]*\n")
+"""The opening line of a fence."""
 _STATEMENT: Final = re.compile(r"(?:(?:from|import|def|class|async def) \w|@\w)[^\n]*\n")
 """The beginning of a program without a fence."""
 _CLOSES: Final = re.compile(r"^[ \t]*```+[ \t]*$", re.MULTILINE)
+"""The closing line of a fence."""
 _PAIR: Final = re.compile(
     r"""(?P<name>[A-Za-z_]\w*)["']?[ \t]*[:=][ \t]*"""
     r"""(?:"(?P<double>[^"\n]*)"|'(?P<single>[^'\n]*)'|(?P<bare>-?[\w.+-]+))"""
 )
+"""A name and a value in JSON, or as Python prints them."""
 _SCORES: Final = ("score", "sum_radii", "combined_score", "fitness", "objective", "reward", "value", "performance")
+"""Metrics that may be the score; the first present one counts."""
 _VALID: Final = ("valid", "is_valid", "success", "ok", "feasible")
+"""Metrics that say whether the trial is valid."""
 _VALIDITY_WORDS: Final = re.compile(r"\b(invalid|failed|failure|valid|passed|ok)\b|([✓✔])|([✗✘❌])", re.IGNORECASE)
 _SEARCH_STEP_CHARS: Final = 1 << 17
 """Characters searched in one step."""
@@ -73,8 +81,9 @@ class TextRange(NamedTuple):
 class Trial(Struct, frozen=True, kw_only=True):
     """One trial of a message: characters `start` to `stop`.
 
-    It has the line `heading` and its program `code` without the fence (None: no program). `score` and `valid` are None
-    if unknown.
+    - `heading`: its first line.
+    - `code`: the program without the fence; None: no program.
+    - `score`, `valid`: None if unknown.
     """
 
     start: int
@@ -123,19 +132,24 @@ def parse_trials(text: str) -> list[Trial]:
 def _headings(text: str) -> Iterator[re.Match[str]]:
     """The lines of `text` that open a trial.
 
-    Ten megabytes are searched in steps, so that other threads can run; of a very long line only its beginning counts.
+    Long texts are searched in steps, so that other threads can run meanwhile. Of a very long line only its beginning is
+    searched.
     """
-    at = 0
-    while at < len(text):
-        end = text.rfind("\n", at, at + _SEARCH_STEP_CHARS) if len(text) - at > _SEARCH_STEP_CHARS else len(text)
+    offset = 0
+    while offset < len(text):
+        end = (
+            text.rfind("\n", offset, offset + _SEARCH_STEP_CHARS)
+            if len(text) - offset > _SEARCH_STEP_CHARS
+            else len(text)
+        )
         if end < 0:
-            end = text.find("\n", at)
+            end = text.find("\n", offset)
             end = len(text) if end < 0 else end
-            match = HEADING.match(text, at, end)
+            match = HEADING.match(text, offset, end)
             yield from (match,) if match else ()
         else:
-            yield from HEADING.finditer(text, at, end)
-        at = end + 1
+            yield from HEADING.finditer(text, offset, end)
+        offset = end + 1
 
 
 def _parse_list(text: str, heads: list[re.Match[str]]) -> list[Trial]:
@@ -150,10 +164,10 @@ def _parse_list(text: str, heads: list[re.Match[str]]) -> list[Trial]:
 
 def _parse_trial(text: str, head: re.Match[str], stop: int, is_last: bool) -> Trial | None:
     fence = _FENCE.search(text, head.end(), stop)
-    fields = _fields(text, head.end(), stop, fence)
+    fields = _find_fields(text, head.end(), stop, fence)
     if fence and not _is_program(text, head.end(), fence, fields):
         fence = None
-    inline = dict(_pairs(head["rest"]))
+    inline = dict(_iter_pairs(head["rest"]))
     if not fields and not fence and not inline and not _VALIDITY_WORDS.search(head["rest"]):
         return None
     code, values = TextRange(*fence.span("code")) if fence else None, dict[str, str]()
@@ -178,16 +192,16 @@ def _parse_trial(text: str, head: re.Match[str], stop: int, is_last: bool) -> Tr
         values.setdefault(field.name, text[field.value : end].strip())
     if hidden is not None and (code is None or code.start == code.stop):
         code = hidden
-    metrics = inline | dict(_pairs(values.get("metrics", "")))
-    error = values.get("error") or _error_in(metrics)
+    metrics = inline | dict(_iter_pairs(values.get("metrics", "")))
+    error = values.get("error") or _find_error(metrics)
     return Trial(
         start=head.start(),
         stop=stop,
         heading=TextRange(*head.span()),
         code=code,
         id=head["id"],
-        score=_score(values.get("score", ""), metrics),
-        valid=_valid(" ".join((head["rest"], values.get("valid", ""))), metrics, error),
+        score=_find_score(values.get("score", ""), metrics),
+        valid=_find_validity(" ".join((head["rest"], values.get("valid", ""))), metrics, error),
         reasoning=values.get("reasoning", ""),
         error=error,
     )
@@ -205,8 +219,8 @@ def _program_in_prose(text: str, field: _Field, end: int) -> TextRange | None:
         return None
     start = fence.end() if fence else start
     closed = _CLOSES.search(text, start, end) if fence else None
-    whole = text[start : closed.start() if closed else end].rstrip()
-    return TextRange(start, start + len(whole)) if whole else None
+    program_text = text[start : closed.start() if closed else end].rstrip()
+    return TextRange(start, start + len(program_text)) if program_text else None
 
 
 def _trial_end(text: str, program: TextRange, stop: int) -> int:
@@ -232,7 +246,7 @@ def _is_program(text: str, start: int, fence: re.Match[str], fields: Sequence[_F
     return text.count("\n", start, fence.start()) <= 3
 
 
-def _fields(text: str, start: int, stop: int, fence: re.Match[str] | None) -> list[_Field]:
+def _find_fields(text: str, start: int, stop: int, fence: re.Match[str] | None) -> list[_Field]:
     """The fields of a trial, all indented and spelled like the first one, which excludes lines of programs."""
     fields: list[_Field] = []
     for match in _FIELD.finditer(text, start, stop):
@@ -259,28 +273,28 @@ _RESULTS: Final = re.compile(
 )
 
 
-def _pairs(text: str) -> Iterator[tuple[str, str]]:
+def _iter_pairs(text: str) -> Iterator[tuple[str, str]]:
     for match in _PAIR.finditer(text):
         value = match["double"] if match["double"] is not None else match["single"]
         yield match["name"].lower(), match["bare"] if value is None else value
 
 
-def _score(text: str, metrics: dict[str, str]) -> float | None:
+def _find_score(text: str, metrics: dict[str, str]) -> float | None:
     first = re.match(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", text)
     if first:
         return float(first[0])
     named = [metrics[name] for name in _SCORES if name in metrics]
-    return next((number for value in [*named, *metrics.values()] if (number := _number(value)) is not None), None)
+    return next((number for value in [*named, *metrics.values()] if (number := _parse_number(value)) is not None), None)
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     try:
         return float(text) if text[-1:].isdigit() else None
     except ValueError:
         return None
 
 
-def _valid(text: str, metrics: dict[str, str], error: str) -> bool | None:
+def _find_validity(text: str, metrics: dict[str, str], error: str) -> bool | None:
     for name in _VALID:
         if metrics.get(name, "").lower() in ("true", "false", "1", "0", "1.0", "0.0"):
             return metrics[name].lower() in ("true", "1", "1.0")
@@ -290,6 +304,6 @@ def _valid(text: str, metrics: dict[str, str], error: str) -> bool | None:
     return False if error else None
 
 
-def _error_in(metrics: dict[str, str]) -> str:
+def _find_error(metrics: dict[str, str]) -> str:
     error = next((metrics[name] for name in _KEYS["error"] if name in metrics), "")
     return "" if error.lower() in ("none", "null", "false") else error

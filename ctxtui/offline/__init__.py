@@ -27,7 +27,10 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """The public names, imported when first used: the validators need no web server."""
+    """Import a public name when it is first used.
+
+    The validators can thus be used without a web server.
+    """
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -1,4 +1,7 @@
-"""The offline model's answer, independent of the dialect, and its limits by the request."""
+"""The offline model's answer, before it is written in a dialect.
+
+`model` makes it, the four APIs encode it. `limit_answer` applies stop sequences and the maximum length.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,8 @@ class Words(Struct, frozen=True):
 class AnsweredCall(Struct, frozen=True):
     """A call of the client's tool `name`.
 
-    `arguments` is the JSON value of its input, or text for a tool with free text; `namespace` is the tool's.
+    `arguments` is the JSON value of its input, or text for a tool that takes free text. `namespace` is the tool's
+    (Responses API; "" for none).
     """
 
     name: str
@@ -46,7 +50,10 @@ STOP = "stop"
 
 
 class ModelAnswer(Struct, frozen=True):
-    """An answer: its parts in order, why it ended (`END`, `CALLS`, `LENGTH`, `STOP`), and the stop sequence if any."""
+    """An answer: its parts in order, and why it `ended` (`END`, `CALLS`, `LENGTH`, `STOP`).
+
+    `stop` is the stop sequence that ended it; "" for none.
+    """
 
     parts: tuple[Part, ...]
     ended: str = END
@@ -84,24 +91,24 @@ def _cut_at_stops(answer: ModelAnswer, stops: Sequence[str]) -> ModelAnswer:
 
 
 def _cut_at_tokens(answer: ModelAnswer, max_tokens: int, count: Callable[[str], int]) -> ModelAnswer:
-    left = max_tokens
+    remaining = max_tokens
     parts: list[Part] = []
     for part in answer.parts:
         text = part.arguments_text if isinstance(part, AnsweredCall) else part.text
         needed = count(text)
-        if needed <= left:
+        if needed <= remaining:
             parts.append(part)
-            left -= needed
+            remaining -= needed
             continue
-        if isinstance(part, Words) and left:
-            parts.append(Words(_prefix(text, left, count)))
-        elif isinstance(part, Thought) and left:
-            parts.append(Thought(_prefix(text, left, count)))
+        if isinstance(part, Words) and remaining:
+            parts.append(Words(_longest_prefix(text, remaining, count)))
+        elif isinstance(part, Thought) and remaining:
+            parts.append(Thought(_longest_prefix(text, remaining, count)))
         return ModelAnswer(tuple(parts), LENGTH)
     return answer
 
 
-def _prefix(text: str, max_tokens: int, count: Callable[[str], int]) -> str:
+def _longest_prefix(text: str, max_tokens: int, count: Callable[[str], int]) -> str:
     """The longest prefix of `text` with at most `max_tokens`, by bisection."""
     low, high = 0, len(text)
     while low < high:

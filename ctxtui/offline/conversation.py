@@ -1,4 +1,7 @@
-"""A request as the offline model reads it, in any dialect: the task, the results, the tools."""
+"""A request as the offline model reads it, in any dialect: the task, the results, the tools.
+
+`read_task` makes a `ScriptTask` of a decoded request; `model` answers it.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +32,18 @@ _OWN_SCHEMAS: Final[dict[str, dict[str, Json]]] = {
 
 
 _SCRIPT: Final = re.compile(r"const r = await tools\.(\w+)\((.*)\);$", re.M)
+"""The script that `ToolOffer.call` writes for a tool called in JavaScript."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOffer(Definition):
     """A tool and the way to call it.
 
-    In which `namespace`, with `free` text instead of an object, or in JavaScript through the tool `code` ("":
-    directly). `image`: it returns a picture. `named_only` tools are called only if named in the task.
+    - `namespace`: the namespace of the tool; "" for none.
+    - `free`: it takes free text instead of an object.
+    - `code`: the tool that runs a JavaScript call of this one; "": it is called directly.
+    - `image`: it returns a picture.
+    - `named_only`: it is called only if the task names it.
     """
 
     namespace: str = ""
@@ -92,15 +99,18 @@ def tools_in(values: Iterable[Json], namespace: str = "") -> Iterator[Definition
 
 
 def _custom_tools(name: str, description: str, namespace: str) -> Iterator[Definition]:
-    inside = list(_declared_tools(description, name, namespace))
-    yield from inside
-    yield ToolOffer(name, description, {}, namespace=namespace, free=True, named_only=bool(inside))
+    declared = list(_declared_tools(description, name, namespace))
+    yield from declared
+    yield ToolOffer(name, description, {}, namespace=namespace, free=True, named_only=bool(declared))
 
 
 _BLOCK: Final = re.compile(r"^```ts\n(.*?)^```", re.S | re.M)
 _HEAD: Final = re.compile(r"declare const tools: \{ (\w+)\(\w+: (string\)|\{)")
+"""The start of a tool's TypeScript declaration: its name, and whether it takes text."""
 _MEMBER: Final = re.compile(r"\"?([\w$-]+)\"?(\?)?: (.+?);?$")
+"""A member of a TypeScript object type: name, optional or not, type."""
 _LITERAL: Final = re.compile(r'"([^"]*)"')
+"""A literal of a TypeScript union of texts."""
 _PLAIN: Final = ("string", "number", "boolean")
 _MAX_DECLARATIONS: Final = 500
 """Maximum declarations read from one description."""
@@ -108,26 +118,26 @@ _MAX_DECLARATIONS: Final = 500
 
 def _declared_tools(description: str, code: str, namespace: str) -> Iterator[ToolOffer]:
     """The tools that scripts for tool `code` can call, from the TypeScript in its `description` (facts §13.2)."""
-    at = 0
+    offset = 0
     for n, block in enumerate(_BLOCK.finditer(description)):
         head = _HEAD.match(block[1])
-        heading, at = description[at : block.start()], block.end()
+        heading, offset = description[offset : block.start()], block.end()
         if head is None or n >= _MAX_DECLARATIONS:
             continue
         free = head[2] != "{"
         inner, _, result_type = block[1][head.end() :].partition("}): Promise<")
         image = "image_url: string" in result_type and "output: string" not in result_type
-        schema = {} if free else _schema(inner)
-        yield ToolOffer(head[1], _description(heading), schema, None, namespace, free, code, image)
+        schema = {} if free else _parse_object_type(inner)
+        yield ToolOffer(head[1], _trim_description(heading), schema, None, namespace, free, code, image)
 
 
-def _description(text: str) -> str:
+def _trim_description(text: str) -> str:
     """The text of a tool between its heading and its declaration."""
     lines = text.rpartition("### ")[2].splitlines()[1:]
     return "\n".join(line for line in lines if not line.endswith("declaration:")).strip()
 
 
-def _schema(inner: str) -> Json:
+def _parse_object_type(inner: str) -> Json:
     """The members of a TypeScript object type as a JSON schema, for plain types."""
     properties: dict[str, tuple[dict[str, Json], bool]] = {}
     depth = 0
@@ -135,7 +145,7 @@ def _schema(inner: str) -> Json:
         code = line.partition("//")[0].strip()
         match = _MEMBER.match(code) if not depth else None
         if match is not None:
-            properties[match[1]] = _type(match[3]), not match[2]
+            properties[match[1]] = _parse_type(match[3]), not match[2]
         depth = max(0, depth + code.count("{") - code.count("}"))
     return {
         "type": "object",
@@ -144,12 +154,12 @@ def _schema(inner: str) -> Json:
     }
 
 
-def _type(spelled: str) -> dict[str, Json]:
+def _parse_type(spelled: str) -> dict[str, Json]:
     if spelled in _PLAIN:
         return {"type": spelled}
     if spelled.startswith("Array<") or spelled.endswith("[]"):
         inner = spelled.removesuffix("[]").removeprefix("Array<").removesuffix(">")
-        return {"type": "array", "items": _type(inner)}
+        return {"type": "array", "items": _parse_type(inner)}
     literals = _LITERAL.findall(spelled)
     if literals and not _LITERAL.sub("", spelled).strip(" |"):
         return {"enum": literals}
@@ -157,17 +167,20 @@ def _type(spelled: str) -> dict[str, Json]:
 
 
 _REMINDERS: Final = re.compile(
-    r"<(system-reminder|local-command-\w+|command-(?:name|message|args)|task-notification|session_context)>.*?</\1>"
+    r"<(system-reminder|local-command-\w+|command-(?:name|message|args)|task-notification|session_context|info-msg)>.*?</\1>"
     r"|\n\n# (?:\*SEARCH/REPLACE block\* Rules|File editing rules):\n.*\Z",
     re.S,
 )
+"""Text that clients add to the user's message."""
 _REPORTED: Final = re.compile(r"\A(?:Script |Chunk ID: )(?:[^\n]*\n){1,5}?Output:\n+")
 """Codex's report of a run before its output."""
 
 _AGENT_MESSAGE_PARTS: Final = ("input_text", "input_image", "encrypted_content")
 """Types of parts in messages between agents."""
 _PAYLOAD: Final = re.compile(r"\A(?:[\w ]+: .*\n)+?Payload:\n+")
+"""The headers of a message between agents, up to its content."""
 _FINAL: Final = re.compile(r"^Message Type: FINAL_ANSWER$", re.M)
+"""The header of the last message of a sub-agent."""
 
 
 class ToolOutcome(Struct, frozen=True):
@@ -180,10 +193,11 @@ class ToolOutcome(Struct, frozen=True):
 
 
 class ScriptTask(Struct, frozen=True):
-    """The conversation: `task` is the last user message, `outcomes` and `call_count` are the results and the number
-    of calls since then.
+    """The conversation as the offline model needs it.
 
-    `earlier_texts` are all texts before it: (source, text).
+    - `task`: the last user message.
+    - `outcomes`: the results since then; `call_count`: the number of calls since then.
+    - `earlier_texts`: all texts before the task, as (source, text).
     """
 
     tools: tuple[Definition, ...]
@@ -197,7 +211,7 @@ def read_task(request: Request) -> ScriptTask:
     """Read the conversation in `request`."""
     items = request.items
     tools = tuple(tools_in(item.block.value() for item in items if item.block.kind == TOOL))
-    talk = _turns([item for item in items if item.place.section == "messages"])
+    talk = _split_turns([item for item in items if item.place.section == "messages"])
     task_index = max((n for n, turn in enumerate(talk) if _user_text(turn)), default=-1)
     names = {part.id: part.reading for turn in talk for part in turn.parts if part.category == CALL}
     outcomes: list[ToolOutcome] = []
@@ -224,7 +238,7 @@ def strip_reminders(text: str) -> str:
     return _REMINDERS.sub("", text).strip()
 
 
-def _turns(items: Sequence[Item]) -> list[Turn]:
+def _split_turns(items: Sequence[Item]) -> list[Turn]:
     """The turns, with messages between agents and compactions as separate turns."""
     turns: list[Turn] = []
     plain: list[Item] = []
@@ -247,9 +261,9 @@ def _turns(items: Sequence[Item]) -> list[Turn]:
 
 
 def _agent_message_turn(head: dict[str, Json], items: Sequence[Item]) -> Turn:
-    """A message from another agent: a task or a result.
+    """The turn of a message from another agent: a task or a result.
 
-    Encrypted parts are in plain text here, as this provider never encrypts.
+    Parts called encrypted are plain text here, as this provider never encrypts.
     """
     values = [members(item.block.value()) for item in items]
     texts = [value.get("text") or value.get("encrypted_content") for value in values]

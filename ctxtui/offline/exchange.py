@@ -1,4 +1,7 @@
-"""One request and its reply, independent of HTTP, and refusals."""
+"""Types of a request and its reply that all simulated APIs share, independent of HTTP.
+
+A handler takes an `ApiRequest` and returns a `Reply` or a `Refusal`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from msgspec import Struct, field
 from ctxtui.core.canonical import Json
 
 _LONE: Final = re.compile("[\ud800-\udfff]")
+"""A surrogate without its other half."""
 
 
 class NotJson(ValueError):
@@ -30,27 +34,27 @@ def parse(body: bytes) -> dict[str, Json]:
     except UnicodeDecodeError as error:
         raise NotJson(f"invalid UTF-8 at byte {error.start}") from None
     try:
-        value = json.loads(text, parse_constant=_constant)
+        value = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise NotJson(f"{error.msg}: line {error.lineno} column {error.colno} (char {error.pos})") from None
     except (RecursionError, ValueError) as error:
         raise NotJson(str(error) or "nested too deeply") from None
     # Python accepts an escaped lone surrogate.
     if "\\ud" in text or "\\uD" in text:
-        _refuse_halves(value, text)
+        _refuse_surrogates(value, text)
     if not isinstance(value, dict):
         raise NotJson("the body is not an object")
     return value
 
 
-def _constant(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON value")
 
 
-def _refuse_halves(value: Json, text: str) -> None:
+def _refuse_surrogates(value: Json, text: str) -> None:
     if _LONE.search(json.dumps(value, ensure_ascii=False)):
-        at = max(text.find("\\ud"), text.find("\\uD"))
-        raise NotJson(f"no low surrogate in string: line 1 column {at + 1} (char {at})")
+        position = max(text.find("\\ud"), text.find("\\uD"))
+        raise NotJson(f"no low surrogate in string: line 1 column {position + 1} (char {position})")
 
 
 class StoredResponse(Struct):
@@ -63,7 +67,10 @@ class StoredResponse(Struct):
 
 
 class CachedContent(Struct):
-    """Contents kept for `model` until `expires` (Unix seconds), of so many `tokens`."""
+    """Contents that Google's API keeps for `model` until `expires`, to be used in later requests.
+
+    Times are in Unix seconds; `held` are the contents as sent, `tokens` their length.
+    """
 
     name: str
     model: str
@@ -80,22 +87,22 @@ class CachedContent(Struct):
         return {
             "name": self.name,
             "model": f"models/{self.model}",
-            "createTime": _stamp(self.created),
-            "updateTime": _stamp(self.updated),
-            "expireTime": _stamp(self.expires),
+            "createTime": _format_time(self.created),
+            "updateTime": _format_time(self.updated),
+            "expireTime": _format_time(self.expires),
             **title,
             "usageMetadata": {"totalTokenCount": self.tokens},
         }
 
 
-def _stamp(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def _format_time(time: float) -> str:
+    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 class ApiRequest(Struct, frozen=True):
-    """A request: its body's bytes and JSON value, and its headers by lower-case name.
+    """A request: its body as bytes and as JSON, and its headers by lower-case name.
 
-    `socket_responses` are those stored for its WebSocket (None: it came by HTTP).
+    `socket_responses` are the responses stored for its WebSocket; None: it came by HTTP.
     """
 
     raw: bytes
@@ -121,9 +128,10 @@ def _nothing() -> None:
 class Reply(Struct, frozen=True, kw_only=True):
     """An answer or an error.
 
-    `events` are the chunks of a stream of media type `kind` (None: no stream, only `body`). `begin` is called when the
-    first byte is sent: cache writes can be read from then on. `broken` is the dialect's chunk for a failure in the
-    middle. `output` is the answer in tokens.
+    - `events`: the chunks of a stream of media type `kind`; None: no stream, only `body`.
+    - `begin`: called when the first byte is sent; cache writes can be read from then on.
+    - `broken`: the dialect's chunk for a failure in the middle of a stream.
+    - `output`: tokens of the answer.
     """
 
     status: int = 200
@@ -160,6 +168,7 @@ def named_events(values: Iterable[dict[str, Json]]) -> tuple[bytes, ...]:
 
 
 _PIECE: Final = re.compile(r"\s*\S{1,10}|\s+")
+"""A piece of an answer in a stream."""
 
 
 def pieces(text: str) -> list[str]:
@@ -173,9 +182,11 @@ INVALID: Final = "invalid_request_error"
 class Refusal(Struct, frozen=True):
     """One reason to refuse a request.
 
-    `message` is in the provider's own words if known, `status` the HTTP status, `type` the provider's class of error.
-    `param` and `code` are OpenAI's fields; `code` is also Anthropic's ``details.error_code``. `rule` names the violated
-    rule in a word or two, the same everywhere.
+    - `message`: in the provider's own words if known.
+    - `status`: the HTTP status.
+    - `type`: the provider's class of error.
+    - `param`, `code`: OpenAI's fields; `code` is also Anthropic's ``details.error_code``.
+    - `rule`: the violated rule in a word or two, the same in all APIs.
     """
 
     message: str

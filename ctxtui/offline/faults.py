@@ -1,4 +1,7 @@
-"""Simulated faults: kind, time and frequency; reproducible by seed."""
+"""Simulated faults of a provider: overload, slow answers, broken connections.
+
+Tests of clients use them. A fault has a kind, a probability and a number of times. Faults are reproducible by seed.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +40,11 @@ MAX_ARMED: Final = 1000
 class Fault(Struct, frozen=True):
     """One simulated fault.
 
-    `kind` is one of `KINDS`. `share` is its probability per request (0 to 1), `times` the number of times in all (None:
-    unlimited). `after` is the number of stream chunks before it (stream-error, disconnect, garbage). `seconds` is the
-    delay before the answer (slow), or the value of ``retry-after`` (429).
+    - `kind`: one of `KINDS`.
+    - `share`: probability per request (0 to 1).
+    - `times`: number of times in all; None: unlimited.
+    - `after`: number of stream chunks before it (stream-error, disconnect, garbage).
+    - `seconds`: delay before the answer (slow), or the value of ``retry-after`` (429).
     """
 
     kind: str
@@ -62,13 +67,13 @@ def parse(spelled: Json) -> Fault:
     if kind not in KINDS:
         raise BadConfig(f"no fault {kind!r}", way_out=f"there are {', '.join(KINDS)}")
     try:
-        numbers = {name: _number(name, value) for name, value in options_by_name.items()}
+        numbers = {name: _parse_number(name, value) for name, value in options_by_name.items()}
         return replace(Fault(kind), **numbers)
     except (TypeError, ValueError, OverflowError) as error:
         raise BadConfig(f"fault {kind}: {error}", way_out="its options are share, times, after, seconds") from None
 
 
-def _number(name: str, value: Json) -> float | int:
+def _parse_number(name: str, value: Json) -> float | int:
     if name not in _MOST:
         raise ValueError(f"no option {name!r}")
     number = float(value) if name in ("share", "seconds") else int(value)

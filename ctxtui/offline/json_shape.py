@@ -1,4 +1,7 @@
-"""Checks that a JSON object has its required fields, no others, and correct types."""
+"""Checks the shape of JSON objects: required fields, no others, correct types.
+
+The validators of all APIs write their tables of fields in the notation of `fields`.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,10 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 class ShapeField(Struct, frozen=True):
     """Constraints of one member.
 
-    Any of `types` (none: anything), also null unless `null` is False, and one of `choices` if there are any. `at_least`
-    and `at_most` bound a number.
+    - `types`: allowed JSON types; empty: any.
+    - `null`: whether null is allowed, too.
+    - `choices`: allowed values; empty: any.
+    - `at_least`, `at_most`: bounds of a number.
     """
 
     types: tuple[str, ...] = ()
@@ -57,9 +62,10 @@ class ShapeFault(NamedTuple):
 
 
 def fields(spec: str) -> dict[str, ShapeField]:
-    """Parse members by name: ``model! string, input string|array, effort =low|high, top_p number >=0 <=1, other``.
+    """Parse a table of members.
 
-    Those marked ``!`` are required and not null.
+    Example: ``model! string, input string|array, effort =low|high, top_p number >=0 <=1, other``. A member with ``!``
+    is required and not null. ``|`` separates alternatives, ``=`` begins allowed values.
     """
     shapes: dict[str, ShapeField] = {}
     for member in spec.split(","):

@@ -1,4 +1,8 @@
-"""The offline provider as a local server: Ollama, LM Studio, llama.cpp or vLLM (facts §5)."""
+"""The offline provider as a local server: Ollama, LM Studio, llama.cpp or vLLM (facts §5).
+
+Such servers answer Chat requests, describe their models at paths of their own, and some drop the oldest messages of a
+long prompt. `local_routes` gives their paths.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,11 @@ _TRUNCATING: Final = (OLLAMA, LM_STUDIO)
 
 
 class LocalModel(Struct, frozen=True):
-    """A model of a local server: its running `window` and its `maximum`, in tokens. Not `loaded`: no window yet."""
+    """A model of a local server.
+
+    `window` is the window that it runs with, `maximum` its largest possible one, in tokens. A model that is not
+    `loaded` has no window yet.
+    """
 
     name: str = "offline"
     window: int = 4096
@@ -127,10 +135,10 @@ def fit_window(request: ApiRequest, window: int, weigh: Callable[[bytes], Weighe
 
     Every system message and the last message always stay.
     """
-    whole = weigh(request.raw)
+    weighed = weigh(request.raw)
     messages = rows(request.body.get("messages"))
-    if whole.tokens <= window or not messages:
-        return whole
+    if weighed.tokens <= window or not messages:
+        return weighed
     low, high = 1, len(messages) - 1
     while low < high:
         middle = (low + high) // 2
@@ -152,27 +160,27 @@ _WHEN: Final = "2026-11-01T00:00:00Z"
 _DETAILS: Final = {"format": "gguf", "family": "offline", "parameter_size": "0B", "quantization_level": "none"}
 
 
-def _models(key: str, row: Callable[[LocalModel], dict[str, Json]], *, loaded: bool = False) -> Listing:
+def _model_listing(key: str, row: Callable[[LocalModel], dict[str, Json]], *, loaded: bool = False) -> Listing:
     return lambda local, _: {key: [row(model) for model in local.models if model.loaded or not loaded]}
 
 
-def _openai(owner: str, more: Callable[[LocalModel], dict[str, Json]] = lambda _: {}) -> Listing:
+def _openai_listing(owner: str, more: Callable[[LocalModel], dict[str, Json]] = lambda _: {}) -> Listing:
     def row(model: LocalModel) -> dict[str, Json]:
         return {"id": model.name, "object": "model", "created": 0, "owned_by": owner, **more(model)}
 
     return lambda local, _: {"object": "list", "data": [row(model) for model in local.models]}
 
 
-def _tag(model: LocalModel) -> dict[str, Json]:
+def _tag_row(model: LocalModel) -> dict[str, Json]:
     named = {"name": model.name, "model": model.name, "size": 4_000_000_000, "digest": "0" * 64}
     return {**named, "details": _DETAILS, "modified_at": _WHEN}
 
 
-def _running(model: LocalModel) -> dict[str, Json]:
-    return {**_tag(model), "expires_at": _WHEN, "size_vram": 0, "context_length": model.window}
+def _running_row(model: LocalModel) -> dict[str, Json]:
+    return {**_tag_row(model), "expires_at": _WHEN, "size_vram": 0, "context_length": model.window}
 
 
-def _show(local: Local, body: dict[str, Json]) -> Json:
+def _show_model(local: Local, body: dict[str, Json]) -> Json:
     model = local.model(str(body.get("model") or body.get("name")))
     if model is None:
         return None
@@ -187,19 +195,19 @@ def _show(local: Local, body: dict[str, Json]) -> Json:
     }
 
 
-def _studio_v0(model: LocalModel) -> dict[str, Json]:
+def _studio_v0_row(model: LocalModel) -> dict[str, Json]:
     row = {"id": model.name, "object": "model", "type": "llm", "max_context_length": model.maximum}
     loaded = {"state": "loaded", "loaded_context_length": model.window}
     return row | (loaded if model.loaded else {"state": "not-loaded"})
 
 
-def _studio_v1(model: LocalModel) -> dict[str, Json]:
+def _studio_v1_row(model: LocalModel) -> dict[str, Json]:
     instance = {"id": model.name, "config": {"context_length": model.window}}
     row = {"key": model.name, "type": "llm", "display_name": model.name, "max_context_length": model.maximum}
     return row | {"loaded_instances": [instance] if model.loaded else []}
 
 
-def _props(local: Local, _: dict[str, Json]) -> Json:
+def _server_properties(local: Local, _: dict[str, Json]) -> Json:
     model = local.models[0]
     return {
         "default_generation_settings": {"id": 0, "n_ctx": model.window, "is_processing": False},
@@ -209,39 +217,39 @@ def _props(local: Local, _: dict[str, Json]) -> Json:
     }
 
 
-def _tokens(local: Local, text: str) -> list[int]:
+def _tokenize(local: Local, text: str) -> list[int]:
     ids: list[int] = encoding(card(local.models[0].name).encoding).encode_ordinary(text)
     return ids
 
 
 def _vllm_tokenize(local: Local, body: dict[str, Json]) -> Json:
-    ids = _tokens(local, str(body["prompt"]) if "prompt" in body else render_prompt(body))
+    ids = _tokenize(local, str(body["prompt"]) if "prompt" in body else render_prompt(body))
     return {"count": len(ids), "max_model_len": local.models[0].window, "tokens": ids, "token_strs": None}
 
 
 LISTINGS: Final[dict[str, dict[str, Listing]]] = {
     OLLAMA: {
-        "GET /api/tags": _models("models", _tag),
-        "GET /api/ps": _models("models", _running, loaded=True),
+        "GET /api/tags": _model_listing("models", _tag_row),
+        "GET /api/ps": _model_listing("models", _running_row, loaded=True),
         "GET /api/version": lambda *_: {"version": "0.0.0-ctxtui-offline"},
-        "GET /v1/models": _openai("library"),
-        "POST /api/show": _show,
+        "GET /v1/models": _openai_listing("library"),
+        "POST /api/show": _show_model,
     },
     LM_STUDIO: {
-        "GET /api/v0/models": lambda local, _: {"object": "list", "data": [*map(_studio_v0, local.models)]},
-        "GET /api/v1/models": _models("models", _studio_v1),
-        "GET /v1/models": _openai("organization_owner"),
+        "GET /api/v0/models": lambda local, _: {"object": "list", "data": [*map(_studio_v0_row, local.models)]},
+        "GET /api/v1/models": _model_listing("models", _studio_v1_row),
+        "GET /v1/models": _openai_listing("organization_owner"),
     },
     LLAMA_CPP: {
-        "GET /props": _props,
+        "GET /props": _server_properties,
         "GET /slots": lambda local, _: [{"id": 0, "n_ctx": local.models[0].window, "is_processing": False}],
         "GET /health": lambda *_: {"status": "ok"},
-        "GET /v1/models": _openai("llamacpp", lambda model: {"meta": {"n_ctx_train": model.maximum}}),
-        "POST /tokenize": lambda local, body: {"tokens": _tokens(local, str(body.get("content", "")))},
+        "GET /v1/models": _openai_listing("llamacpp", lambda model: {"meta": {"n_ctx_train": model.maximum}}),
+        "POST /tokenize": lambda local, body: {"tokens": _tokenize(local, str(body.get("content", "")))},
         "POST /apply-template": lambda _, body: {"prompt": render_prompt(body)},
     },
     VLLM: {
-        "GET /v1/models": _openai("vllm", lambda model: {"max_model_len": model.window}),
+        "GET /v1/models": _openai_listing("vllm", lambda model: {"max_model_len": model.window}),
         "POST /tokenize": _vllm_tokenize,
     },
 }
@@ -275,7 +283,7 @@ def completions(local: Local, provider: Provider, request: ApiRequest) -> Reply 
 
     weighed = fit_window(request, model.window, weigh) if local.truncates else weigh(request.raw)
     if weighed.tokens > model.window and not local.truncates:
-        return _too_long(local, weighed.tokens, model.window)
+        return _refuse_too_long(local, weighed.tokens, model.window)
     reply = complete(provider, request, weighed, rules(model, max(model.window, weighed.tokens)), local.kind)
     body = _with_own_usage(local, reply.body)
     with_usage = members(request.body.get("stream_options")).get("include_usage") is True
@@ -289,7 +297,7 @@ def input_tokens(local: Local, provider: Provider, request: ApiRequest) -> Reply
     return Reply(body={"input_tokens": weighed.tokens})
 
 
-def _too_long(local: Local, tokens: int, window: int) -> Refusal:
+def _refuse_too_long(local: Local, tokens: int, window: int) -> Refusal:
     if local.kind == LLAMA_CPP:
         message = "the request exceeds the available context size, try increasing it"
         return Refusal(message, 400, "exceed_context_size_error", rule="context window")
@@ -344,9 +352,9 @@ def chat(local: Local, provider: Provider, request: ApiRequest) -> Reply | Refus
         return Reply(body=_reply_shell(provider, request) | {"_debug_info": {"rendered_template": text}})
     outcome = provider.ledger.predict(weighed, request.model, provider.now(), provider=local.kind)
     answer = _make_answer(provider, request, weighed, options)
-    message = _message(provider, answer)
+    message = _make_message(provider, answer)
     output = _count_output(request, answer, message)
-    whole = _reply_shell(provider, request) | {
+    reply_body = _reply_shell(provider, request) | {
         "message": message,
         "done": True,
         "done_reason": "length" if answer.ended == LENGTH else "stop",
@@ -360,8 +368,8 @@ def chat(local: Local, provider: Provider, request: ApiRequest) -> Reply | Refus
     }
     streams = request.body.get("stream") is not False
     return Reply(
-        body=whole,
-        events=tuple(_lines(whole)) if streams else None,
+        body=reply_body,
+        events=tuple(_stream_lines(reply_body)) if streams else None,
         begin=lambda: provider.ledger.record(outcome, provider.now()),
         broken=compact({"error": "an error was encountered while running the model"}) + b"\n",
         kind=_LINES,
@@ -389,7 +397,7 @@ def _make_answer(
     return limit_answer(answer, stops, room, text_counter(request.model))
 
 
-def _message(provider: Provider, answer: ModelAnswer) -> dict[str, Json]:
+def _make_message(provider: Provider, answer: ModelAnswer) -> dict[str, Json]:
     message: dict[str, Json] = {"role": "assistant", "content": answer.text}
     thoughts = "".join(part.text for part in answer.parts if isinstance(part, Thought))
     if thoughts:
@@ -410,7 +418,7 @@ def _count_output(request: ApiRequest, answer: ModelAnswer, message: dict[str, J
     return thought + output_tokens(request.model, blocks)
 
 
-def _lines(whole: dict[str, Json]) -> Iterator[bytes]:
+def _stream_lines(whole: dict[str, Json]) -> Iterator[bytes]:
     shell = {key: whole[key] for key in ("model", "created_at")}
     message = whole["message"]
 

@@ -1,6 +1,7 @@
-"""Rules that answer instead of a model: the request's intents, the matching tools, the answer's text.
+"""Rules that answer in place of a model.
 
-Arguments are taken from the context; no other knowledge exists.
+The request's intents, the matching tools, the answer's text. `answer` is the entry. Arguments of calls are taken from
+the conversation; nothing else is known. An *intent* is one thing that the user's text asks for, such as reading a file.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ SKILLS: Final = "read, find, list, run, remember, write, and `call TOOL name=val
 class AnswerOptions(Struct, frozen=True):
     """Requirements of the request on its answer.
 
-    `forced_tool` is a tool's name, "*" for any tool, "" for none. `may_call`: tools may be called at all, `parallel`:
-    several at once. `thinks`: with thinking. `schema` is the JSON schema of the text. `simulated_model` is the model
-    whose rules apply.
+    - `forced_tool`: the name of a tool that must be called; "*": any tool; "": none.
+    - `may_call`: tools may be called at all; `parallel`: several at once.
+    - `thinks`: the answer begins with thinking.
+    - `schema`: the JSON schema of the text; None: any text.
+    - `simulated_model`: the model whose rules apply.
     """
 
     forced_tool: str = ""
@@ -42,10 +45,13 @@ class AnswerOptions(Struct, frozen=True):
 
 
 class Intent(Struct, frozen=True):
-    """One thing to do: `verb` (read, find in texts, files by name ...), the original `word`, `subject` and `place`.
+    """One thing to do.
 
-    Intents of one `step` (from 0) can be done at once; `has_reference`: an argument is the subject or result of an
-    earlier step.
+    - `verb`: read, find (in texts), files (by name), list, run, remember, write.
+    - `word`: the user's word for it.
+    - `subject`, `place`: what to read or find, and in which folder or file.
+    - `step`: intents of one step (from 0) can be done at once.
+    - `has_reference`: an argument is the subject or the result of an earlier step.
     """
 
     verb: str
@@ -70,30 +76,42 @@ _VERBS: Final = {word: verb for verb, words in _VERB_WORDS.items() for word in w
 _MAX_SENTENCE_CHARS: Final = 1000
 """Maximum characters of a sentence, without quotations: a longer one is no plain sentence, and is not parsed."""
 _STEPS: Final = re.compile(r"\b(?:and )?(?:then|after that|afterwards|finally)\b|[.!?;](?=\s|$)|\n", re.I)
+"""Words and punctuation that separate steps."""
 _CLAUSES: Final = re.compile(r",|\s+and\s+|\s*&\s*", re.I)
+"""Words and punctuation that separate intents of one step."""
 _VERB: Final = re.compile(rf"\b({'|'.join(sorted(_VERBS, key=len, reverse=True))})\b", re.I)
 _QUOTED: Final = re.compile(r"`([^`]+)`|\"([^\"]+)\"|'([^'\s][^']*)'")
+"""A quotation: its content is taken as it is."""
 _WHOLE: Final = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*\Z', re.S)
+"""Quotes around the whole text."""
 _PLACEHOLDER: Final = re.compile("\x00(\\d+)\x00")
+"""The mark that replaces a quotation while the sentence is parsed."""
 _LEAD: Final = re.compile(
     r"^(?:(?:me|us|the|a|an|all|any|both|each|every|for|at|up|out|that|to|down|files?|folders?|director(?:y|ies)|"
     r"contents?|of|in|under|named|called|commands?|tools?|text|lines?|with|containing|matching|everything)\s+)+",
     re.I,
 )
+"""Words before the subject that carry no meaning here."""
 _WHERE: Final = re.compile(r"^(.*?)\s+(?:in|under|within|inside|to|into|with|from)\s+(.+)$", re.I | re.S)
+"""A subject, and the place to look in."""
 _PRONOUN: Final = re.compile(
     r"^(?:it|them|that|this|those|these|what you find|the (?:first|result|hit|file)\b.*)$", re.I
 )
+"""A reference to an earlier subject or result."""
 _PARALLEL: Final = re.compile(r"\b(?:in parallel|at once|at the same time|please|now|also)\b", re.I)
+"""Words that say how to do something, not what."""
 _FILE: Final = re.compile(r"(?<![\w/.@:])[\w./-]*\w\.[A-Za-z][A-Za-z0-9]{0,7}\b(?!\()")
+"""The name of a file in running text."""
 _FILES: Final = re.compile(r"\b(?:\w+\s+)?files?\s", re.I)
 _GLOB: Final = re.compile(r"[*?]|^[\w./-]*\w\.[A-Za-z]\w{0,7}$")
+"""A subject that names files rather than text."""
 _PLAIN_PATH: Final = re.compile(r"^[\w./*~\x00-]+$")
 _INTRODUCTIONS: Final = {
     "remember": r"^that\s+",
     "run": r"^(?:the )?(?:command|tests?:)\s+",
     "say": r"^(?:the )?(?:command|tests?:)\s+",
 }
+"""Words between the verb and the subject, by verb."""
 
 
 def parse_intents(text: str) -> list[Intent]:
@@ -120,7 +138,7 @@ def parse_intents(text: str) -> list[Intent]:
     intents: list[Intent] = []
     step = 0
     for sentence in _STEPS.split(_QUOTED.sub(stash, text)):
-        sentence_intents = list(_sentence(_PARALLEL.sub(" ", sentence.strip()[:_MAX_SENTENCE_CHARS]).strip()))
+        sentence_intents = list(_parse_sentence(_PARALLEL.sub(" ", sentence.strip()[:_MAX_SENTENCE_CHARS]).strip()))
         for intent in sentence_intents:
             step += intent.has_reference and any(w.step == step for w in intents)
             intents.append(replace(intent, step=step, subject=restore(intent.subject), place=restore(intent.place)))
@@ -131,11 +149,11 @@ def parse_intents(text: str) -> list[Intent]:
 
 def strip_quotes(text: str) -> str:
     """Remove quotes around the whole `text`, as clients add them to a command-line argument (facts §13.3)."""
-    whole = _WHOLE.match(text)
-    return re.sub(r'\\(["\\])', r"\1", whole[1]) if whole else text
+    match = _WHOLE.match(text)
+    return re.sub(r'\\(["\\])', r"\1", match[1]) if match else text
 
 
-def _sentence(text: str) -> Iterator[Intent]:
+def _parse_sentence(text: str) -> Iterator[Intent]:
     first = _VERB.search(text)
     if first is None:
         return
@@ -154,22 +172,22 @@ def _sentence(text: str) -> Iterator[Intent]:
             yield last
 
 
-def _parse_intent(verb: str, word: str, rest: str) -> Intent:
-    rest = rest.strip(" :")
+def _parse_intent(verb: str, word: str, arguments: str) -> Intent:
+    arguments = arguments.strip(" :")
     if verb in _INTRODUCTIONS:
-        return Intent(verb, word, re.sub(_INTRODUCTIONS[verb], "", rest))
+        return Intent(verb, word, re.sub(_INTRODUCTIONS[verb], "", arguments))
     if verb == "call":
-        name, _, more = re.sub(r"^the\s+(?:tool\s+)?", "", rest).partition(" ")
+        name, _, more = re.sub(r"^the\s+(?:tool\s+)?", "", arguments).partition(" ")
         return Intent(verb, word, name, re.sub(r"^(?:tool\s+)?(?:with|for|on)?\s*", "", more))
-    parted = _WHERE.match(rest) if verb in ("find", "write", "list") else None
-    what, where = (parted[1], parted[2]) if parted else (rest, "")
-    by_name = bool(_FILES.match(what))
-    what, where = (_LEAD.sub("", text.strip() + " ").strip() for text in (what, where))
+    parted = _WHERE.match(arguments) if verb in ("find", "write", "list") else None
+    subject, place = (parted[1], parted[2]) if parted else (arguments, "")
+    by_name = bool(_FILES.match(subject))
+    subject, place = (_LEAD.sub("", text.strip() + " ").strip() for text in (subject, place))
     if verb == "list":
-        what, where = where or what, ""
-    elif verb == "find" and (by_name or _GLOB.search(what)):
+        subject, place = place or subject, ""
+    elif verb == "find" and (by_name or _GLOB.search(subject)):
         verb = "files"
-    return Intent(verb, word, what, where, has_reference=bool(_PRONOUN.match(what) or _PRONOUN.match(where)))
+    return Intent(verb, word, subject, place, has_reference=bool(_PRONOUN.match(subject) or _PRONOUN.match(place)))
 
 
 _TOOLS: Final = {
@@ -190,10 +208,12 @@ _MAIN: Final = {verb: arguments.split() for verb, (_, arguments) in _TOOLS.items
 _EXPLANATIONS: Final = "description explanation reason title summary thought intent".split()
 """Arguments for an explanation, with any value."""
 _PLACE: Final = "path dir directory folder root file_path filename file".split()
+"""Names of arguments for the folder or file to look in."""
 _MEMORY: Final = "/memories/notes.md"
 _IMAGE: Final = re.compile(r"image|picture|screenshot", re.I)
 _PICTURE: Final = re.compile(r"\.(?:png|jpe?g|gif|webp|bmp|svg|pdf)$", re.I)
 _PAIR: Final = re.compile(r"\b(\w+)\s*[=:]\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+?)(?=,?\s|,?$))")
+"""An explicit argument: ``name=value``."""
 _FINAL_TOOL_NAME: Final = re.compile(
     r"(?:final_(?:result|answer|output)(?:_\w+)?|submit(?:_answer|_result)?|structured_?output|return_result)$", re.I
 )
@@ -205,22 +225,22 @@ def find_call(intent: Intent, tools: Sequence[Definition]) -> AnsweredCall | Non
     tool = _best_tool(intent, tools)
     if tool is None or _is_unsuitable(intent, tool) or not _has_main_argument(intent, tool):
         # A shell does what no specific tool does.
-        in_shell = Intent("run", "run", _command(intent))
+        in_shell = Intent("run", "run", _shell_command(intent))
         shell = _best_tool(in_shell, tools) if in_shell.subject else None
         if shell is not None and _main_argument("run", shell) in ("command", "cmd"):
             intent, tool = in_shell, shell
-    return make_call(tool, _arguments(intent, tool)) if tool is not None else None
+    return make_call(tool, _make_arguments(intent, tool)) if tool is not None else None
 
 
-def _command(intent: Intent) -> str:
+def _shell_command(intent: Intent) -> str:
     """The shell command for an intent; "" if there is none."""
-    what, where = shlex.quote(intent.subject), shlex.quote(intent.place or ".")
+    quoted_subject, quoted_place = shlex.quote(intent.subject), shlex.quote(intent.place or ".")
     spelled = {
-        "read": f"cat {what}" if intent.subject else "",
-        "list": f"ls {what if intent.subject else where}",
-        "find": f"grep -rn -e {what} {where}" if intent.subject else "",
-        "files": f"find {where} -name {what}" if intent.subject else "",
-        "write": f"printf '%s\\n' {what} > {where}" if intent.place else "",
+        "read": f"cat {quoted_subject}" if intent.subject else "",
+        "list": f"ls {quoted_subject if intent.subject else quoted_place}",
+        "find": f"grep -rn -e {quoted_subject} {quoted_place}" if intent.subject else "",
+        "files": f"find {quoted_place} -name {quoted_subject}" if intent.subject else "",
+        "write": f"printf '%s\\n' {quoted_subject} > {quoted_place}" if intent.place else "",
     }
     return spelled.get(intent.verb, "")
 
@@ -229,7 +249,7 @@ def _best_tool(intent: Intent, tools: Sequence[Definition]) -> Definition | None
     """The tool that fits `intent` best, by its name, its description and the names of its arguments."""
     if intent.verb == "call":
         return next((tool for tool in tools if tool.name == intent.subject.strip("`'\"()")), None)
-    scored = [(score, -n, tool) for n, tool in enumerate(tools) if (score := _score(intent, tool)) > 0]
+    scored = [(score, -n, tool) for n, tool in enumerate(tools) if (score := _score_tool(intent, tool)) > 0]
     best = max(
         scored,
         default=None,
@@ -238,7 +258,7 @@ def _best_tool(intent: Intent, tools: Sequence[Definition]) -> Definition | None
     return best[2] if best is not None else None
 
 
-def _score(intent: Intent, tool: Definition) -> int:
+def _score_tool(intent: Intent, tool: Definition) -> int:
     names = _NAMES.get(intent.verb)
     if names is None or (isinstance(tool, ToolOffer) and tool.named_only):
         return 0
@@ -252,7 +272,7 @@ def _score(intent: Intent, tool: Definition) -> int:
 
 def _is_unsuitable(intent: Intent, tool: Definition) -> bool:
     """Whether `tool` does not fit: no argument for the subject, unknown required arguments, or unrequested pictures."""
-    if intent.verb == "call" or _is_free(tool):
+    if intent.verb == "call" or _takes_free_text(tool):
         return False
     image = _IMAGE.search(tool.name) or (isinstance(tool, ToolOffer) and tool.image)
     if (intent.subject and _main_argument(intent.verb, tool) is None) or (
@@ -268,10 +288,10 @@ def _is_unsuitable(intent: Intent, tool: Definition) -> bool:
 
 def _has_main_argument(intent: Intent, tool: Definition) -> bool:
     """Whether `tool` has an argument with the usual name for the subject, or takes text."""
-    return _is_free(tool) or _find_name(_MAIN.get(intent.verb, ()), _properties(tool)) is not None
+    return _takes_free_text(tool) or _find_name(_MAIN.get(intent.verb, ()), _properties(tool)) is not None
 
 
-def _is_free(tool: Definition) -> bool:
+def _takes_free_text(tool: Definition) -> bool:
     return isinstance(tool, ToolOffer) and tool.free
 
 
@@ -302,16 +322,16 @@ def _ends_task(tool: Definition) -> bool:
     return bool(_FINAL_TOOL_NAME.match(tool.name) or _DESCRIBED_AS_FINAL.search(tool.description))
 
 
-def _arguments(intent: Intent, tool: Definition) -> Json:
+def _make_arguments(intent: Intent, tool: Definition) -> Json:
     """The arguments with which `tool` fulfils `intent`."""
-    if intent.verb == "call" or _is_free(tool):
+    if intent.verb == "call" or _takes_free_text(tool):
         return _explicit_arguments(intent.place if intent.verb == "call" else intent.subject, tool)
     properties = _properties(tool)
     arguments: dict[str, Json] = {}
     main = _main_argument(intent.verb, tool)
     if main is not None:
-        what = intent.subject or ("." if intent.verb == "list" else "")
-        arguments[main] = [what] if type_name(members(properties[main])) == "array" else what
+        subject = intent.subject or ("." if intent.verb == "list" else "")
+        arguments[main] = [subject] if type_name(members(properties[main])) == "array" else subject
     place = _find_name(_PLACE, [name for name in properties if name != main])
     if place is not None and (intent.place or place in required(tool.schema)):
         arguments[place] = intent.place or (_MEMORY if intent.verb == "remember" else ".")
@@ -331,7 +351,7 @@ def _explicit_arguments(text: str, tool: Definition) -> Json:
         arguments: Any = json.loads(text)
     except ValueError:
         arguments = None
-    if _is_free(tool):
+    if _takes_free_text(tool):
         values = [*arguments.values()] if isinstance(arguments, dict) else []
         return values[0] if len(values) == 1 and isinstance(values[0], str) else text
     properties = _properties(tool)
@@ -361,6 +381,7 @@ _FORMATS: Final = {
     "uri": "https://example.org",
     "uuid": "00000000-0000-0000-0000-000000000000",
 }
+"""A valid text for each string format."""
 _PLAIN: Final[dict[str, Json]] = {"boolean": False, "null": None}
 _MAX_DEPTH: Final = 32
 _MAX_ITEMS: Final = 100
@@ -375,41 +396,47 @@ def make_instance(schema: Json, text: str) -> Json:
     Supports the providers' structured outputs: types, enum, const, default, anyOf, oneOf, allOf, $ref into the same
     schema, lengths and bounds. Values nested too deeply are null.
     """
-    return _Maker(schema, text).make(schema, 0)
+    return _InstanceMaker(schema, text).make(schema, 0)
 
 
-class _Maker:
+class _InstanceMaker:
     def __init__(self, root: Json, text: str) -> None:
         self._root = root
         self._text = text
-        self._left = _MAX_INSTANCE_SIZE
+        self._remaining_size = _MAX_INSTANCE_SIZE
 
     def make(self, schema: Json, depth: int) -> Json:
-        here = members(schema)
-        self._left -= 1
-        if depth > _MAX_DEPTH or self._left < 0:
+        schema_members = members(schema)
+        self._remaining_size -= 1
+        if depth > _MAX_DEPTH or self._remaining_size < 0:
             return None
-        if isinstance(here.get("$ref"), str):
-            return self.make(_resolve_reference(here["$ref"], self._root), depth + 1)
-        for value in (*(here[key] for key in ("const", "default") if key in here), *rows(here.get("enum"))):
+        if isinstance(schema_members.get("$ref"), str):
+            return self.make(_resolve_reference(schema_members["$ref"], self._root), depth + 1)
+        for value in (
+            *(schema_members[key] for key in ("const", "default") if key in schema_members),
+            *rows(schema_members.get("enum")),
+        ):
             return self._spend(value)
         for several in ("anyOf", "oneOf", "allOf"):
-            if rows(here.get(several)):
-                return self.make(here[several][0], depth + 1)
-        kind = type_name(here)
+            if rows(schema_members.get(several)):
+                return self.make(schema_members[several][0], depth + 1)
+        kind = type_name(schema_members)
         if kind == "object":
-            inner = members(here.get("properties"))
-            return {name: self.make(inner.get(name, {}), depth + 1) for name in required(here)}
+            inner = members(schema_members.get("properties"))
+            return {name: self.make(inner.get(name, {}), depth + 1) for name in required(schema_members)}
         if kind == "array":
-            first = [self.make(item_schema, depth + 1) for item_schema in rows(here.get("prefixItems"))[:_MAX_ITEMS]]
-            count = _clamp_length(here.get("minItems"), _MAX_ITEMS)
-            return first + [self.make(here.get("items", {}), depth + 1) for _ in range(count - len(first))]
+            first = [
+                self.make(item_schema, depth + 1)
+                for item_schema in rows(schema_members.get("prefixItems"))[:_MAX_ITEMS]
+            ]
+            count = _clamp_length(schema_members.get("minItems"), _MAX_ITEMS)
+            return first + [self.make(schema_members.get("items", {}), depth + 1) for _ in range(count - len(first))]
         if kind in ("integer", "number"):
-            return _nearest_number(here)
-        return _PLAIN[kind] if kind in _PLAIN else self._spend(_string(here, self._text))
+            return _nearest_number(schema_members)
+        return _PLAIN[kind] if kind in _PLAIN else self._spend(_make_string(schema_members, self._text))
 
     def _spend(self, value: Json) -> Json:
-        self._left -= len(dump_text(value)) if isinstance(value, str | list | dict) else 0
+        self._remaining_size -= len(dump_text(value)) if isinstance(value, str | list | dict) else 0
         return value
 
 
@@ -451,7 +478,7 @@ def _nearest_number(schema: Mapping[str, Json]) -> Json:
     return value if not step or step < 0 else -(-value // step) * step
 
 
-def _string(schema: Mapping[str, Json], text: str) -> str:
+def _make_string(schema: Mapping[str, Json], text: str) -> str:
     value = _FORMATS.get(str(schema.get("format")), text)
     value = value.ljust(_clamp_length(schema.get("minLength"), _MAX_STRING_CHARS), "-")
     most = schema.get("maxLength")
@@ -464,6 +491,7 @@ _STOP: Final = frozenset(
     "can could would should will tell say says said show give read find list run file files then now have has had "
     "remember asked about as so if than into".split()
 )
+"""Words that are ignored when lines are compared with the task."""
 _WORD: Final = re.compile(r"[a-z0-9_]+")
 _MAX_WORDS: Final = 200
 _MAX_LINE_CHARS: Final = 200
@@ -474,10 +502,12 @@ _SUMMARY_ASKED: Final = re.compile(
     r"summarize (?:the|our|this) conversation|prompt for continuing our conversation",
     re.I,
 )
+"""Requests of clients for a summary, to compact the conversation."""
 _TEXT_ONLY: Final = re.compile(r"do not call any tools?\b|respond with text only", re.I)
 _MAX_SUMMARY_LINES: Final = 200
 """Maximum lines of a summary."""
 _FILLER: Final = ("offline", "text", "that", "no", "model", "wrote", "and", "nobody", "needs", "to", "read")
+"""Words that fill a text up to its required length."""
 
 
 def answer(task: ScriptTask, options: AnswerOptions) -> ModelAnswer:
@@ -488,7 +518,7 @@ def answer(task: ScriptTask, options: AnswerOptions) -> ModelAnswer:
         calls_text = ", ".join(" ".join(unwrap_script(call.name, call.arguments_text)) for call in calls)
         parts: list[Part] = [Words(f"I call {calls_text}.")] if not options.forced_tool else []
         return ModelAnswer(
-            (*_thought(f"To do: {shorten(task.task)!r}. {calls_text} fits.", options), *parts, *calls), CALLS
+            (*_make_thought(f"To do: {shorten(task.task)!r}. {calls_text} fits.", options), *parts, *calls), CALLS
         )
     if _SUMMARY_ASKED.search(task.task):
         text = f"{SELF}. So far:\n{summarize(task, task=False)}"
@@ -497,10 +527,12 @@ def answer(task: ScriptTask, options: AnswerOptions) -> ModelAnswer:
         text = dump_text(make_instance(options.schema, shorten(task.task) or "offline"))
     else:
         text = _answer_text(task, options, intents)
-    return ModelAnswer((*_thought(f"Nothing left to call for {shorten(task.task)!r}; I quote.", options), Words(text)))
+    return ModelAnswer(
+        (*_make_thought(f"Nothing left to call for {shorten(task.task)!r}; I quote.", options), Words(text))
+    )
 
 
-def _thought(text: str, options: AnswerOptions) -> tuple[Thought, ...]:
+def _make_thought(text: str, options: AnswerOptions) -> tuple[Thought, ...]:
     return (Thought(f"{SELF}. {text}"),) if options.thinks else ()
 
 
@@ -516,15 +548,17 @@ def _next_calls(task: ScriptTask, options: AnswerOptions, intents: Sequence[Inte
         or (isinstance(tool, ToolOffer) and tool.code == options.forced_tool)
     ]
     fitting = [
-        (intent, made) for intent in intents for made in (find_call(_resolve(intent, task), tools),) if made is not None
+        (intent, call) for intent in intents for call in (find_call(_resolve(intent, task), tools),) if call is not None
     ]
     remaining = fitting[task.call_count :]
-    step = [made for intent, made in remaining if intent.step == remaining[0][0].step]
+    step = [call for intent, call in remaining if intent.step == remaining[0][0].step]
     last = _last_tool(task, options, tools) if not step else None
     if last is not None:
         # The answer if it takes one text, else the simplest value of its schema.
-        alone = len(_properties(last)) == 1 and _ends_task(last)
-        text = _answer_text(task, options, intents) if alone else shorten(strip_quotes(task.task)) or "offline"
+        is_only_argument = len(_properties(last)) == 1 and _ends_task(last)
+        text = (
+            _answer_text(task, options, intents) if is_only_argument else shorten(strip_quotes(task.task)) or "offline"
+        )
         step = [make_call(last, make_instance(last.schema, text))]
     return step if options.parallel else step[:1]
 
@@ -612,9 +646,9 @@ def shorten(line: str) -> str:
 
 
 def summarize(talk: ScriptTask, *, task: bool) -> str:
-    """The first lines of all texts and results, the newest if too many; `task`: including the task.
+    """The first lines of all texts and results; if they are too many, the newest.
 
-    Text that clients resend after a compaction is left out.
+    `task`: whether the task is included. Text that clients send again after a compaction is left out.
     """
     task_text = [("user", talk.task)] if task else []
     results = [(results.name, results.text) for results in talk.outcomes]

@@ -1,4 +1,4 @@
-"""Replays the answers of a recorded session."""
+"""Replays the answers of a recorded session, in place of the offline model."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ MessageContents = tuple[tuple[str, str, str], ...]
 
 
 class Playback:
-    """Answers by the context, else by the number of answers.
+    """Gives recorded answers.
 
-    A request with the same messages as a recorded context gets that call's answer; another one gets the answer with the
-    same number. After the last one there is none.
+    A request with the same messages as a recorded context gets that call's answer. Another request with n answers in it
+    gets the answer after the n-th. After the last recorded answer there is none.
     """
 
     def __init__(self, calls: Sequence[Recorded]) -> None:
-        self._answers = [_answer(answered, stopped) for _, answered, stopped in calls]
+        self._answers = [_make_answer(answered, stopped) for _, answered, stopped in calls]
         self._by_context = {message_contents(context): n for n, (context, _, _) in enumerate(calls)}
 
     def answer(self, request: Request) -> ModelAnswer | None:
         """The recorded answer to `request`; None after the last."""
         exact = self._by_context.get(message_contents(request.items))
-        number = _answers_in(request.items) if exact is None else exact
+        number = _count_answers(request.items) if exact is None else exact
         return self._answers[number] if number < len(self._answers) else None
 
 
@@ -48,13 +48,13 @@ def message_contents(items: Sequence[Item]) -> MessageContents:
     return tuple(contents)
 
 
-def _answers_in(items: Sequence[Item]) -> int:
+def _count_answers(items: Sequence[Item]) -> int:
     """The number of answers so far: runs of the assistant's blocks."""
     roles = [place.role for _, place in items if place.section == "messages"]
     return sum(role == "assistant" and before != "assistant" for before, role in zip(["", *roles], roles, strict=False))
 
 
-def _answer(items: Sequence[Item], stopped: str) -> ModelAnswer:
+def _make_answer(items: Sequence[Item], stopped: str) -> ModelAnswer:
     parts: list[Part] = []
     for block, _ in items:
         part = to_part(block)

@@ -1,4 +1,7 @@
-"""The offline provider's state between requests. Ids are reproducible by seed."""
+"""The offline provider's state between requests: cache, limits, stored responses, ids.
+
+Ids are reproducible by seed.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,10 @@ MINUTE: Final = 60.0
 
 
 class RateLimits(Struct):
-    """Requests and tokens per minute. Cache reads do not count as input (facts §1).
+    """Requests and tokens per minute.
 
-    `enforced`: excess requests are refused; otherwise only the headers report it.
+    Cache reads do not count as input (facts §1). `enforced`: requests above the limits are refused; otherwise the
+    limits are only reported in the headers.
     """
 
     requests: int = 4000
@@ -41,28 +45,28 @@ class RateLimits(Struct):
 
     def wait(self, now: float) -> float | None:
         """Seconds until the next request is accepted; None if it is now."""
-        self._forget(now)
+        self._drop_old(now)
         if not self.enforced or not self._recent:
             return None
-        count, input_tokens, output_tokens = self._used()
+        count, input_tokens, output_tokens = self._sum_recent()
         if count < self.requests and input_tokens < self.input_tokens and output_tokens < self.output_tokens:
             return None
         return max(1.0, self._recent[0][0] + MINUTE - now)
 
     def count_request(self, now: float, fresh: int, output: int) -> None:
         """Count a served request: its input without cache reads, its output, in tokens."""
-        self._forget(now)
+        self._drop_old(now)
         self._recent.append((now, fresh, output))
 
-    def _forget(self, now: float) -> None:
+    def _drop_old(self, now: float) -> None:
         self._recent = [use for use in self._recent if use[0] > now - MINUTE]
 
-    def _used(self) -> tuple[int, int, int]:
+    def _sum_recent(self) -> tuple[int, int, int]:
         return len(self._recent), sum(use[1] for use in self._recent), sum(use[2] for use in self._recent)
 
     def anthropic_headers(self, now: float) -> dict[str, str]:
         """The headers of the Messages API; tokens are rounded to thousands."""
-        count, input_tokens, output_tokens = self._used()
+        count, input_tokens, output_tokens = self._sum_recent()
         reset = datetime.datetime.fromtimestamp(now + MINUTE, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         rows = {
             "requests": (self.requests, self.requests - count),
@@ -85,7 +89,7 @@ class RateLimits(Struct):
 
     def openai_headers(self, now: float) -> dict[str, str]:
         """The headers of OpenAI's APIs."""
-        count, input_tokens, output_tokens = self._used()
+        count, input_tokens, output_tokens = self._sum_recent()
         return {
             "x-ratelimit-limit-requests": str(self.requests),
             "x-ratelimit-remaining-requests": str(max(0, self.requests - count)),
@@ -137,9 +141,15 @@ class SetClock:
 class Provider:
     """The state of one offline provider.
 
-    `clock` gives Unix seconds, and `clock_shift` are seconds added to it; `playback` has recorded or scripted answers,
-    `limits` the rate limits. Unless `strict_models`, any model and any output limit are accepted: an unknown model has
-    the rules of ``offline``.
+    - `clock`: gives Unix seconds; `clock_shift`: seconds added to it.
+    - `playback`: recorded or scripted answers; None: the rules of `model` answer.
+    - `limits`: the rate limits.
+    - `ledger`: the simulated prompt cache.
+    - `responses`, `items`: what the Responses API stores, by id.
+    - `threads`: message threads of the Messages API.
+    - `names`: makes ids.
+    - `strict_models`: models and output limits are checked; otherwise any are accepted, and an unknown model has the
+      rules of ``offline``.
     """
 
     clock: Clock = time.time

@@ -1,4 +1,4 @@
-"""Scripted answers, given one after the other, for tests."""
+"""Scripted answers, given one after the other, for tests of clients."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ _WAY_OUT: Final = (
 
 
 class ScriptedAnswer(Struct, frozen=True):
-    """An answer, and text that the last user message must contain ("": anything); used once, or repeatedly with
-    `again`."""
+    """An answer, and the condition for it.
+
+    `when` is text that the last user message must contain; "": none. It is used once, or repeatedly with `again`.
+    """
 
     answer: ModelAnswer
     when: str = ""
@@ -31,21 +33,22 @@ class ScriptedAnswer(Struct, frozen=True):
 
 
 class Script:
-    """Gives the answers in order: each request gets the first remaining one that matches the last user message.
+    """Gives the answers in order.
 
-    The rest of the context is ignored: a sliding window does not restart the script.
+    A request gets the first remaining one that matches the last user message. The rest of the context is ignored, so
+    that a client may shorten it without effect on the script.
     """
 
     def __init__(self, answers: list[ScriptedAnswer]) -> None:
-        self._left = list(answers)
+        self._remaining = list(answers)
 
     def answer(self, request: Request) -> ModelAnswer | None:
         """The answer to `request`; None if no remaining one matches."""
         talk = read_task(request)
-        for n, scripted in enumerate(self._left):
+        for n, scripted in enumerate(self._remaining):
             if scripted.when in talk.task:
                 if not scripted.again:
-                    del self._left[n]
+                    del self._remaining[n]
                 return _with_offered_names(scripted.answer, talk)
         return None
 
@@ -56,44 +59,44 @@ def parse_script(text: str, place: str = "") -> Script:
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
-                answers.append(_answer(json.loads(line)))
+                answers.append(_parse_answer(json.loads(line)))
             except ValueError as error:
-                where = f"{place}:{number}" if place else f"line {number}"
-                raise BadConfig(f"no answer of a script: {error}", place=where, way_out=_WAY_OUT) from None
+                line_place = f"{place}:{number}" if place else f"line {number}"
+                raise BadConfig(f"no answer of a script: {error}", place=line_place, way_out=_WAY_OUT) from None
     if not answers:
         raise BadConfig("a script without an answer", place=place, way_out=_WAY_OUT)
     return Script(answers)
 
 
-def _answer(value: Json) -> ScriptedAnswer:
+def _parse_answer(value: Json) -> ScriptedAnswer:
     if not isinstance(value, dict):
         raise ValueError("not an object")
     unknown = ", ".join(sorted(value.keys() - set(_MEMBERS)))
     if unknown:
         raise ValueError(f"unknown {unknown}")
-    text, thinking, when = (_text(value, name) for name in ("text", "thinking", "when"))
+    text, thinking, when = (_read_text(value, name) for name in ("text", "thinking", "when"))
     calls = rows(value.get("calls"))
     parts: list[Part] = [Thought(thinking)] if thinking else []
     parts += [Words(text)] if text else []
-    parts += [_call(call) for call in calls]
+    parts += [_parse_call(call) for call in calls]
     if not text and not calls:
         raise ValueError("neither text nor calls")
     return ScriptedAnswer(ModelAnswer(tuple(parts), CALLS if calls else END), when, value.get("again") is True)
 
 
-def _text(value: dict[str, Json], name: str) -> str:
+def _read_text(value: dict[str, Json], name: str) -> str:
     text = value.get(name, "")
     if not isinstance(text, str):
         raise ValueError(f"{name} is no text")
     return text
 
 
-def _call(value: Json) -> AnsweredCall:
-    here = members(value)
-    name = here.get("name")
+def _parse_call(value: Json) -> AnsweredCall:
+    call_members = members(value)
+    name = call_members.get("name")
     if not isinstance(name, str) or not name:
         raise ValueError("a call without the name of its tool")
-    return AnsweredCall(name, here.get("input", {}))
+    return AnsweredCall(name, call_members.get("input", {}))
 
 
 def _with_offered_names(answer: ModelAnswer, task: ScriptTask) -> ModelAnswer:

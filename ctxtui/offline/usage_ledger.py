@@ -1,4 +1,8 @@
-"""Token counts of requests, by the model's card, and their cache outcomes, by the engines of `cache`."""
+"""Counts the input of requests, and simulates the prompt cache, for the offline provider.
+
+The result is the usage in its answers. Tokens are counted by the model's card; cache reads and writes come from the
+engines of `cache`.
+"""
 
 from __future__ import annotations
 
@@ -117,29 +121,29 @@ class UsageLedger:
         return WeighedRequest(request, hidden_tokens(request, model) + sum(count(item.block) for item in request.items))
 
     def predict(
-        self, weighed: WeighedRequest, model: str, at: float, *, provider: str = "", betas: tuple[str, ...] = ()
+        self, weighed: WeighedRequest, model: str, time: float, *, provider: str = "", betas: tuple[str, ...] = ()
     ) -> CacheOutcome:
-        """The cache outcome of a request that starts `at` (Unix seconds), without writing.
+        """The cache outcome of a request that starts at `time` (Unix seconds), without writing.
 
-        `provider` is the one whose rules apply ("": the model's maker).
+        `provider` is the one whose rules apply; "": the model's maker.
         """
         sums = self._sums.setdefault(model, SummedTokens(self._prefixes.tree, block_counter(model)))
-        extra = hidden_tokens(weighed.request, model)
+        hidden = hidden_tokens(weighed.request, model)
         rules = cache_rules().for_model(card(model), provider)
         prompt, _ = prompt_from_request(
             self._prefixes,
             weighed.request,
             rules,
-            lambda node: sums(node) + extra,
+            lambda node: sums(node) + hidden,
             provider=provider,
             betas=betas,
             total=weighed.tokens,
         )
-        return self._simulator.predict(prompt, at)
+        return self._simulator.predict(prompt, time)
 
-    def record(self, outcome: CacheOutcome, at: float) -> None:
+    def record(self, outcome: CacheOutcome, time: float) -> None:
         """Record the writes of a started answer, which can be read from now on."""
-        self._simulator.record(outcome, at)
+        self._simulator.record(outcome, time)
 
 
 def hidden_tokens(request: Request, model: str) -> int:

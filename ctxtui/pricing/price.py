@@ -1,6 +1,7 @@
-"""List price of a call at the call's own time: the override table first, then genai-prices (facts §7).
+"""List price of a call at the call's own time.
 
-Prices are list prices in USD; what a subscription pays is not known. An unknown price is None, never zero.
+It is looked up in the override table first, then in genai-prices (facts §7). Prices are list prices in USD; what a
+subscription pays is not known. An unknown price is None, never zero.
 """
 
 from __future__ import annotations
@@ -46,10 +47,11 @@ _PRICED_FIELDS: Final = (
 
 
 class Cost(Struct, frozen=True, gc=False):
-    """Price of a call in USD, in total and by part; the parts add up to the total. `version` names the price table.
+    """Price of a call in USD, in total and by part; the parts add up to the total.
 
-    `other` is charged apart from the tokens of the context: web searches, further passes of the provider (compaction).
-    `lacks` names fields of the report whose price is unknown; their cost is not included.
+    - `version`: names the price table.
+    - `other`: charged apart from the tokens of the context: web searches, further passes of the provider (compaction).
+    - `lacks`: fields of the report whose price is unknown; their cost is not included.
     """
 
     usd: float
@@ -72,7 +74,7 @@ def price(
 ) -> Cost | None:
     """Price `usage` of `model` in USD at time `at` (Unix seconds; None: today's table).
 
-    None where no price is known (local models, new ids). `provider` is the provider's id as in genai-prices
+    None if no price is known (local models, new ids). `provider` is the provider's id as in genai-prices
     (``anthropic``, ``openai``); "" finds it by the model's name.
     """
     by = find_rates(model, provider, at, usage.input, table, terms)
@@ -119,12 +121,12 @@ def lacks_price(call: Call, cost: Cost | None) -> bool:
 def max_usd(
     call: Call, cost: Cost | None, card: ModelCard, table: PriceTable = EMPTY, input_limit: int | None = None
 ) -> float | None:
-    """Upper bound of the cost of `call` in USD; None where nothing bounds it. `cost` is its price, `card` its
-    model's.
+    """Upper bound of the cost of `call` in USD; None if nothing bounds it.
 
-    An answer whose end is not reported counts as the request's limit, else as the model's. An input that is not
-    reported counts as `input_limit`, the most tokens that the request can have (None: not recorded), within the
-    model's window and at its dearest rate.
+    - `cost`: its price; `card`: its model's.
+    - An answer whose end is not reported counts as the request's limit, else as the model's.
+    - An input that is not reported counts as `input_limit`, the most tokens that the request can have (None: not
+      recorded), within the model's window and at its dearest rate.
     """
     if cost is not None and cost.lacks:
         return None
@@ -215,8 +217,8 @@ def further_usage(call: Call) -> Usage:
     passes = other_passes(call.extra)
     if not passes:
         return _NO_USAGE
-    own = (pass_.usage for pass_ in passes if plain_id(pass_.model or call.model) == plain_id(call.model))
-    return sum(own, _NO_USAGE)
+    own_passes = (pass_.usage for pass_ in passes if plain_id(pass_.model or call.model) == plain_id(call.model))
+    return sum(own_passes, _NO_USAGE)
 
 
 def _billed_units(usage: Usage, extra: Mapping[str, Json]) -> Usage:

@@ -25,23 +25,33 @@ _MILLION: Final = 1_000_000
 READ_FACTOR: Final = 0.1
 """Price of cache reads as a share of the input rate, for override rows that give none (facts §2)."""
 WRITE_SHORT_FACTOR: Final = 1.25
-"""Writes that live 5 or 30 minutes, times the input rate (facts §2, §4)."""
+"""Price of writes that live 5 or 30 minutes, times the input rate (facts §2, §4)."""
 WRITE_LONG_FACTOR: Final = 2.0
-"""Writes that live an hour, times the input rate (facts §2)."""
+"""Price of writes that live an hour, times the input rate (facts §2)."""
 WRITE_12H_FACTOR: Final = 2.0
-"""Writes that live 12 hours, times the 30-minute ones; the price library lacks them (facts §4: 2.50 against 1.25)."""
+"""Price of writes that live 12 hours, times that of 30-minute ones.
+
+The price library lacks them (facts §4: 2.50 against 1.25).
+"""
 BATCH_FACTOR: Final = 0.5
-"""Batches and OpenAI's flex tier, times the standard rate, where the price library has no rate for them (facts §2)."""
+"""Price of batches and of OpenAI's flex tier, times the standard rate.
+
+It is used if the price library has no rate for them (facts §2).
+"""
 US_FACTOR: Final = 1.1
-"""Inference in the US alone, times all rates; the price library lacks it (facts §2)."""
+"""Price of inference in the US alone, times all rates; the price library lacks it.
+
+Source: facts §2.
+"""
 
 _TOKEN_KINDS: Final = ("fresh", "read", "write_5m", "write_1h", "write_30m", "write_12h", "output")
 
 
 class Rates(Struct, frozen=True, kw_only=True):
-    """USD per token of each kind, and per web search. `version` names the price table.
+    """USD per token of each kind, and per web search.
 
-    `lacks` names terms of the call that raise the price by an unknown amount, which these rates leave out.
+    `version` names the price table. `lacks` names terms of the call that raise the price by an unknown amount, which
+    these rates leave out.
     """
 
     fresh: float
@@ -80,8 +90,7 @@ def find_rates(
     """Find the rates of `model` for a prompt of `length` input tokens.
 
     `at` is the time (Unix seconds; None: today's rates). `provider` is the provider's id as in genai-prices
-    (``anthropic``, ``openai``); "" finds it by the model's name. None where no price is known: local models, new
-    ids.
+    (``anthropic``, ``openai``); "" finds it by the model's name. None if no price is known: local models, new ids.
     """
     row = table.find(model)
     if "claude" not in model.lower():
@@ -143,17 +152,17 @@ def _rates_from_library(
 ) -> Rates | None:
     for name, maker in candidates(model, provider):
         # Rates are constant between two length steps of a model, so one query per step is enough.
-        steps = _steps(name, maker, moment)
+        steps = _price_steps(name, maker, moment)
         if steps is None:
             continue
         step = max((step for step in steps if step < length), default=0) + 1
         standard = _rates_at(name, maker, moment, step, STANDARD)
         if standard is None:
             continue
-        own = _rates_at(name, maker, moment, step, terms) if terms.context else standard
-        is_library_rate = own is not None and own != standard
+        term_rates = _rates_at(name, maker, moment, step, terms) if terms.context else standard
+        is_library_rate = term_rates is not None and term_rates != standard
         return _apply_terms(
-            own if is_library_rate and own else standard,
+            term_rates if is_library_rate and term_rates else standard,
             terms,
             is_library_rate=is_library_rate,
             table=table,
@@ -163,7 +172,7 @@ def _rates_from_library(
 
 
 @cache
-def _steps(model: str, provider: str, moment: str) -> tuple[int, ...] | None:
+def _price_steps(model: str, provider: str, moment: str) -> tuple[int, ...] | None:
     """Prompt lengths (tokens) above which some rate of the model changes.
 
     None for a model without a price.
@@ -256,24 +265,23 @@ _COPIED_APIS: Final = frozenset({"anthropic", "openai"})
 
 
 def candidates(model: str, provider: str) -> Iterator[tuple[str, str]]:
-    """Yield (model, provider) pairs to look up in turn; provider "" is found by the model's name. Empty for local
-    models.
+    """Yield (model, provider) pairs to look up in turn.
 
-    ``openrouter/anthropic/claude-3.5-sonnet`` is OpenRouter's; ``litellm_proxy/x`` is priced as x; an Amazon id
-    is Amazon's, whatever provider the recording names.
+    Provider "" is found by the model's name. Empty for local models. ``openrouter/anthropic/claude-3.5-sonnet`` is
+    OpenRouter's; ``litellm_proxy/x`` is priced as x; an Amazon id is Amazon's, whatever provider the recording names.
     """
     bare = model.partition("[")[0].strip()
-    head, slash, rest = bare.partition("/")
-    if provider.lower() in LOCAL_PROVIDERS or (slash and head.lower() in LOCAL_PROVIDERS):
+    prefix, slash, name_after_prefix = bare.partition("/")
+    if provider.lower() in LOCAL_PROVIDERS or (slash and prefix.lower() in LOCAL_PROVIDERS):
         return
     if _BEDROCK_ID.search(bare):
         yield bare, "aws"
         provider = ""
     yield bare, provider
-    if slash and head.lower() in _PROXIES:
-        yield from candidates(rest, "")
+    if slash and prefix.lower() in _PROXIES:
+        yield from candidates(name_after_prefix, "")
     elif slash and not provider:
-        yield rest, head.lower()
+        yield name_after_prefix, prefix.lower()
     dated = plain_id(bare)
     if not slash and dated != bare.lower():
         yield dated, provider

@@ -17,10 +17,11 @@ from ctxtui.core.canonical import Json
 
 
 class Override(Struct, frozen=True):
-    """One row of the override table: rates in USD per million tokens, or another model to be priced `like`.
+    """One row of the override table.
 
-    Defaults of a row with an `input` rate: reads a tenth of it, 5-minute (30-minute) writes 1.25 times, 1-hour
-    (12-hour) writes twice (facts §2, §4).
+    Rates in USD per million tokens, or another model to be priced `like`. `match` is the pattern of a model's name. In
+    a row with an `input` rate, missing rates are derived from it: reads a tenth, 5-minute (30-minute) writes 1.25
+    times, 1-hour (12-hour) writes twice (facts §2, §4).
     """
 
     match: str
@@ -59,8 +60,8 @@ class UsageField(NamedTuple):
 class PriceTable(Struct, frozen=True):
     """The override table and its version.
 
-    `fields` are report fields whose price is unknown, by the first step of their path; `usual` are values of such
-    fields that cost nothing.
+    - `fields`: report fields whose price is unknown, by the first step of their path.
+    - `usual`: values of such fields that cost nothing.
     """
 
     version: str = ""
@@ -80,9 +81,11 @@ class PriceTable(Struct, frozen=True):
     def unpriced(self, report: Mapping[str, Json]) -> tuple[str, ...]:
         """Fields of `report` that raise the price by an unknown amount."""
         paths = [path for name in report if name in self.fields for path in self.fields[name]]
-        return tuple(path for path in paths if any(self._costs(value) for value in _values_at(report, path.split("."))))
+        return tuple(
+            path for path in paths if any(self._has_cost(value) for value in _values_at(report, path.split(".")))
+        )
 
-    def _costs(self, value: Json) -> bool:
+    def _has_cost(self, value: Json) -> bool:
         return bool(value) and not (isinstance(value, str) and value in self.usual)
 
 

@@ -11,11 +11,12 @@ from ctxtui.core.canonical import Json
 class Terms(NamedTuple):
     """Terms on which a call was bought.
 
-    `batch`: part of a batch; `tier`: a service tier other than the usual one (OpenAI's ``flex``, ``priority``,
-    ``fast``,
-    ``scale``, Anthropic's ``priority`` ...); `fast`: Anthropic's fast mode; `us`: inference in the US only;
-    `elsewhere`:
-    inference in another region, whose price is not published.
+    - `batch`: part of a batch.
+    - `tier`: a service tier other than the usual one (OpenAI's ``flex``, ``priority``, ``fast``, ``scale``, Anthropic's
+      ``priority`` ...).
+    - `fast`: Anthropic's fast mode.
+    - `us`: inference in the US only.
+    - `elsewhere`: inference in another region, whose price is not published.
     """
 
     batch: bool = False
@@ -42,7 +43,7 @@ _PRICED_REGIONS: Final = frozenset({"", "us", "global", "not_available"})
 def read_terms(extra: Mapping[str, Json]) -> Terms:
     """Read the terms from a call's `extra` (`Call.extra`); standard ones where it has none."""
     report = merge_report(extra)
-    tier, place = _word(report.get("service_tier")), _word(report.get("inference_geo"))
+    tier, place = _lower_text(report.get("service_tier")), _lower_text(report.get("inference_geo"))
     return Terms(
         batch=tier == "batch" or report.get("processing") == "batch",
         tier="" if tier in _USUAL_TIERS else tier,
@@ -52,7 +53,7 @@ def read_terms(extra: Mapping[str, Json]) -> Terms:
     )
 
 
-def _word(value: Json) -> str:
+def _lower_text(value: Json) -> str:
     return value.lower() if isinstance(value, str) else ""
 
 

@@ -14,6 +14,7 @@ PARTS: Final = ("system", "tools", "task")
 BYTES_PER_TOKEN: Final = 4.0
 """Bytes per token assumed without a text to measure by."""
 _HEAVY_START_SHARE: Final = 0.25
+"""Share of the window from which the parts before the files get a warning."""
 
 
 class BudgetWarning(NamedTuple):
@@ -24,10 +25,12 @@ class BudgetWarning(NamedTuple):
 
 
 class ContextBudget(Struct, frozen=True, kw_only=True):
-    """A window of `window` tokens of which `usable` may be filled.
+    """The division of a window of `window` tokens before a run; `usable` of them may be filled.
 
-    `system`, `tools` and `task` are tokens; `requests` are further requested parts by name; `answer` is the maximum
-    answer; `origin` is the source of the window's size.
+    - `system`, `tools`, `task`: tokens of these parts.
+    - `requests`: further requested parts by name, in tokens.
+    - `answer`: the maximum answer in tokens.
+    - `origin`: the source of the window's size.
     """
 
     model: str
@@ -79,10 +82,10 @@ def warnings(budget: ContextBudget, files: Selection | None) -> Iterator[BudgetW
             f"an answer may take {budget.answer:,} tokens, only {budget.reserved:,} are kept: lower answer_tokens",
         )
     if budget.requested > budget.available:
-        over = budget.requested - budget.available
+        excess = budget.requested - budget.available
         names = ", ".join(f"{name} {tokens:,}" for name, tokens in budget.requests)
         yield BudgetWarning(
-            "does_not_fit", f"{names}: {budget.requested:,} tokens are {over:,} more than are available"
+            "does_not_fit", f"{names}: {budget.requested:,} tokens are {excess:,} more than are available"
         )
     elif budget.requested > 0.9 * budget.available:
         yield BudgetWarning(

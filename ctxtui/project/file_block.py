@@ -11,12 +11,16 @@ from ctxtui.tokens.image import ImageSize, image_size
 
 TEXT, IMAGE, DOCUMENT, BINARY = "text", "image", "pdf", "binary"
 _HEAD: Final = 8192
+"""Bytes from which the kind of a file is judged."""
 _PDF: Final = b"%PDF-"
 
 
 class FileBlock(NamedTuple):
-    """A file's `kind` (``text``, ``image``, ``pdf``, ``binary``), its block in Anthropic's form (None: no model reads
-    it) and an image's `size`."""
+    """A file as a block of a request.
+
+    `kind` is ``text``, ``image``, ``pdf`` or ``binary``. `block` is in Anthropic's form (None: no model reads it);
+    `size` is an image's.
+    """
 
     kind: str
     block: Block | None
@@ -27,9 +31,9 @@ def make_file_block(data: bytes) -> FileBlock:
     """Make the block of a file from its bytes. Invalid UTF-8 in text becomes U+FFFD."""
     size = image_size(data)
     if size is not None:
-        return FileBlock(IMAGE, _media("image", f"image/{size.format}", data), size)
+        return FileBlock(IMAGE, _media_block("image", f"image/{size.format}", data), size)
     if data.startswith(_PDF):
-        return FileBlock(DOCUMENT, _media("document", "application/pdf", data))
+        return FileBlock(DOCUMENT, _media_block("document", "application/pdf", data))
     if b"\0" in data[:_HEAD]:
         return FileBlock(BINARY, None)
     return FileBlock(TEXT, block.text(data.decode("utf-8", "replace")))
@@ -52,6 +56,6 @@ def image_fault(image: FileBlock) -> str:
     return ""
 
 
-def _media(kind: str, media_type: str, data: bytes) -> Block:
+def _media_block(kind: str, media_type: str, data: bytes) -> Block:
     source = {"type": "base64", "media_type": media_type, "data": base64.b64encode(data).decode("ascii")}
     return block.make(kind, {"type": kind, "source": source})

@@ -18,6 +18,7 @@ _SOURCE: Final = frozenset(
     ".bash .zsh .fish .ps1 .bat .sql .proto .graphql .vue .svelte .astro .css .scss .sass .less .html .htm .tcl .el "
     ".lisp .asm .s .cu .cmake .gradle .groovy .tf .nix".split()
 )
+"""Ends of names of source files; the following sets are those of other kinds."""
 _DOCUMENTATION: Final = frozenset(".md .markdown .rst .txt .adoc .org .tex".split())
 _CONFIGURATION: Final = frozenset(".toml .yaml .yml .ini .cfg .conf .json .json5 .jsonc .xml .properties .mod".split())
 _DATA: Final = frozenset(".csv .tsv .jsonl .ndjson .log .sum .geojson .dat".split())
@@ -25,14 +26,22 @@ _LOCKS: Final = frozenset(
     "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock poetry.lock uv.lock pdm.lock "
     "pipfile.lock cargo.lock go.sum gemfile.lock composer.lock flake.lock packages.lock.json".split()
 )
+"""Names of lock files."""
 _BUILT: Final = re.compile(r"\.min\.(?:js|css)$|\.(?:map|snap|svg)$|_pb2?(?:_grpc)?\.py$|\.pb\.go$|\.generated\.")
+"""Ends of names of generated files."""
 _PLAIN: Final = frozenset("makefile dockerfile containerfile justfile rakefile gemfile procfile jenkinsfile".split())
+"""Names of source files without an end."""
 _TEST_NAME: Final = re.compile(r"^(?:test_.+|.+_test|.+_spec|.+\.test|.+\.spec|conftest|.+tests?)$")
+"""The name of a test file, without its end."""
 _TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "spec", "specs", "testing"})
 _SECRET: Final = re.compile(r"^(?:id_[a-z0-9]+|.*\.(?:pem|key|p12|pfx|jks|keystore)|credentials.*|secrets?\..*)$")
+"""The name of a file with a key or a secret."""
 _LEGAL: Final = re.compile(r"^(?:licen[cs]e|notice|copying|authors)\b")
+"""The beginning of a name of a licence or a list of authors."""
 _PINNED: Final = re.compile(r"^(?:requirements|constraints).*\.txt$|^cmakelists\.txt$")
+"""Text files that are configuration."""
 _LARGE_JSON: Final = 50_000
+"""Bytes from which a JSON file counts as data."""
 
 
 def kind_of(path: str, size: int = 0) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 _PYTHON: Final = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(?:\(([^)]*)\)|([^\n(]*))|import[ \t]+([^\n]+))", re.M
 )
+"""Import lines of each language; relative paths in scripts, quoted names in Go and C."""
 _SCRIPT: Final = re.compile(r"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*["'](\.[^"']*)["']""")
 _GO_BLOCK: Final = re.compile(r'^import\s*(?:\(([^)]*)\)|[\w.]*\s*"([^"]+)")', re.M)
 _QUOTED: Final = re.compile(r'"([^"]+)"')
@@ -20,6 +21,7 @@ _JAVA: Final = re.compile(r"^[ \t]*import[ \t]+(?:static[ \t]+)?([\w.]+)", re.M)
 _C: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
 _SCRIPT_ENDS: Final = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".mts", ".vue", ".svelte", ".d.ts")
 _MAX_IMPORTS: Final = 200
+"""Maximum files that one file imports."""
 
 
 class Paths:
@@ -108,26 +110,26 @@ def _go_imports(path: str, text: str, paths: Paths) -> Iterator[str]:
             parts = module.split("/")
             # The module's own name precedes its folders; names without a folder here belong to other modules.
             for n in range(1, len(parts)):
-                inside = [file for file in paths.in_folder("/".join(parts[n:])) if file.endswith(".go")]
-                if inside:
-                    yield from (file for file in inside if not file.endswith("_test.go"))
+                folder_files = [file for file in paths.in_folder("/".join(parts[n:])) if file.endswith(".go")]
+                if folder_files:
+                    yield from (file for file in folder_files if not file.endswith("_test.go"))
                     break
 
 
 def _rust_imports(path: str, text: str, paths: Paths) -> Iterator[str]:
     folder = _folder_of(path)
-    own = folder if path.endswith(("/mod.rs", "/lib.rs", "/main.rs")) else path.removesuffix(".rs")
+    module_folder = folder if path.endswith(("/mod.rs", "/lib.rs", "/main.rs")) else path.removesuffix(".rs")
     for used, module in _RUST.findall(text):
         if module:
-            tried = [f"{place}/{module}{end}" for place in (own, folder) for end in (".rs", "/mod.rs")]
+            tried = [f"{place}/{module}{end}" for place in (module_folder, folder) for end in (".rs", "/mod.rs")]
             yield from [candidate for candidate in tried if candidate in paths.all][:1]
             continue
         names = used.split("::")[1:]
         for n in range(len(names), 0, -1):
             place = "/".join(names[:n])
-            near = paths.ending_with(f"{place}.rs") or paths.ending_with(f"{place}/mod.rs")
-            if near:
-                yield from near
+            module_files = paths.ending_with(f"{place}.rs") or paths.ending_with(f"{place}/mod.rs")
+            if module_files:
+                yield from module_files
                 break
 
 
@@ -165,5 +167,5 @@ def find_importers(texts: Mapping[str, str], targets: frozenset[str], paths: Pat
         _folder_of(target).rpartition("/")[2] for target in targets
     }
     stems.discard("")
-    near = [path for path, text in texts.items() if path not in targets and any(stem in text for stem in stems)]
-    return [path for path in near if targets & set(find_imports(path, texts[path], paths))]
+    mentioning = [path for path, text in texts.items() if path not in targets and any(stem in text for stem in stems)]
+    return [path for path in mentioning if targets & set(find_imports(path, texts[path], paths))]

@@ -1,5 +1,7 @@
-"""Files that a message refers to: ``@`` mentions, files named by path, name or definition, and texts with common
-words."""
+"""Files that a message refers to.
+
+They are ``@`` mentions, files named by path, name or definition, and texts with common words.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,16 @@ from typing import Final
 from ctxtui.project.imports import Paths
 
 _WORD: Final = re.compile(r"[\w./\-]*\w")
+"""A word that may be a path."""
 _SYMBOL: Final = re.compile(
     r"\b(?:[A-Za-z]\w*_\w+|[A-Z]\w*[a-z]\w*[A-Z]\w*|[a-z]+[A-Z]\w*|[A-Z][a-z]\w{2,})\b|`([A-Za-z_]\w{2,})`"
 )
+"""A name that looks like an identifier.
+
+With an underscore, capitals inside, or in backticks.
+"""
 _ENDS: Final = (".py", ".go", ".rs", ".ts", ".tsx", ".js", ".java", ".c", "/__init__.py")
+"""Ends that a path named without one may have."""
 _MAX_SAME_NAME: Final = 3
 """A bare name that more files have identifies none."""
 _MAX_SHORT_WORD_CHARS: Final = 3
@@ -23,8 +31,11 @@ _MAX_SHORT_WORD_CHARS: Final = 3
 def find_named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
     """The files that `task` names, in order.
 
-    By path (``core/tree.py``, ``core.tree``), by a name (``tree.py``, ``tree``) that few files have, and by what they
-    define (``TurnState``, ``fold_events``). `texts` are the files' contents by path.
+    - By path (``core/tree.py``, ``core.tree``).
+    - By a name (``tree.py``, ``tree``) that few files have.
+    - By what they define (``TurnState``, ``fold_events``).
+
+    `texts` are the files' contents by path.
     """
     files: dict[str, None] = {}
     for match in _WORD.finditer(task):
@@ -45,8 +56,8 @@ def _files_by_path(word: str, paths: Paths, is_sentence_start: bool) -> list[str
         if exact:
             return exact if "/" in spelled or len(exact) <= _MAX_SAME_NAME else []
         place = spelled if "/" in spelled else spelled.replace(".", "/")
-        near = [file for end in _ENDS for file in paths.ending_with(place + end)]
-        return near if len(near) <= _MAX_SAME_NAME else []
+        files_with_end = [file for end in _ENDS for file in paths.ending_with(place + end)]
+        return files_with_end if len(files_with_end) <= _MAX_SAME_NAME else []
     if len(word) <= _MAX_SHORT_WORD_CHARS or (is_sentence_start and "_" not in word):
         return []
     same = [path for path in sorted(paths.all) if PurePosixPath(path).stem == word]

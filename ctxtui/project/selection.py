@@ -1,5 +1,7 @@
-"""Selection of a project's files for a context of a given size: named files first, whole if they fit, else as
-signatures."""
+"""Selection of a project's files for a context of a given size.
+
+Named files come first. A file is put in whole if it fits, else as signatures.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,7 @@ REASONS: Final = (NAMED, RELATED, TESTS, DOCUMENTATION, REST)
 """Reasons for a file, the most important first."""
 WHOLE, SIGNATURES = "whole", "signatures"
 _LOADED: Final = frozenset({file_kinds.SOURCE, file_kinds.TESTS, file_kinds.DOCUMENTATION, file_kinds.CONFIGURATION})
+"""Kinds of files that are loaded by default."""
 _MAX_USERS: Final = 12
 """Maximum related files that import a named one, and maximum tests: the nearest."""
 _MAX_CONSECUTIVE_MISFITS: Final = 40
@@ -36,8 +39,10 @@ class ProjectFile(Struct, frozen=True):
 
 
 class Thresholds(Struct, frozen=True):
-    """Limits in tokens: a project up to `small` is loaded whole; up to `medium` with files over `whole` as
-    signatures."""
+    """Limits in tokens that decide how much of a project is loaded.
+
+    A project up to `small` is loaded whole; up to `medium` with files over `whole` as signatures.
+    """
 
     small: int = 20_000
     medium: int = 50_000
@@ -55,9 +60,11 @@ class ChosenFile(Struct, frozen=True):
 
 
 class Selection(Struct, frozen=True):
-    """The selection for `budget` tokens.
+    """The files selected for `budget` tokens.
 
-    `total` are the tokens of all loadable files; `left_out` are those that do not fit.
+    - `strategy`: `EVERYTHING`, `SHORTENED` or `BY_TASK`; `reason`: why.
+    - `chosen`: the selected files; `left_out`: those that do not fit.
+    - `total`: tokens of all loadable files.
     """
 
     strategy: str
@@ -95,7 +102,7 @@ def select(
     loaded = [file for file in files if is_loadable(file)]
     total = sum(file.tokens for file in loaded)
     filler = _Filler(budget, measure)
-    ordered = list(_candidates(files, loaded, task))
+    ordered = list(_list_candidates(files, loaded, task))
     if total <= min(thresholds.small, budget) and filler.fill(ordered, whole=budget):
         return filler.make_selection(
             EVERYTHING, f"{total:,} tokens are at most {min(thresholds.small, budget):,}", total
@@ -149,7 +156,7 @@ class _Filler:
         if file.tokens > self._free:
             return False
         tokens = file.tokens + self._measure(format_file(file.path, ""))
-        return self._add(file, why, WHOLE, tokens, file.text)
+        return self._add_file(file, why, WHOLE, tokens, file.text)
 
     def _add_signatures(self, file: ProjectFile, why: str) -> bool:
         if self._free <= 0:
@@ -158,9 +165,9 @@ class _Filler:
         tokens = self._measure(format_file(file.path, text, SIGNATURES)) if text else 0
         if not text or tokens >= file.tokens:
             return self._add_whole(file, why)
-        return self._add(file, why, SIGNATURES, tokens, text)
+        return self._add_file(file, why, SIGNATURES, tokens, text)
 
-    def _add(self, file: ProjectFile, why: str, form: str, tokens: int, text: str) -> bool:
+    def _add_file(self, file: ProjectFile, why: str, form: str, tokens: int, text: str) -> bool:
         if tokens > self._free:
             return False
         self._free -= tokens
@@ -168,15 +175,15 @@ class _Filler:
         return True
 
 
-def _candidates(
+def _list_candidates(
     files: Sequence[ProjectFile], loaded: Sequence[ProjectFile], task: str
 ) -> Iterator[tuple[ProjectFile, str]]:
     """The candidates with their reasons, the most important first; named files of any kind."""
     by_path = {file_path.path: file_path for file_path in files}
     paths, texts = Paths(by_path), {file_path.path: file_path.text for file_path in loaded}
     named = [path for path in find_named(task, texts, paths) if path in by_path]
-    near = _make_distance(named)
-    nearest = sorted(texts, key=lambda path: (near(path), path.count("/"), path))
+    distance_to_named = _make_distance(named)
+    nearest = sorted(texts, key=lambda path: (distance_to_named(path), path.count("/"), path))
     needed = [file_path for path in named for file_path in find_imports(path, texts.get(path, ""), paths)]
     using = find_importers({path: texts[path] for path in nearest}, frozenset(named), paths) if named else []
     kinds = {path: by_path[path].kind for path in texts}

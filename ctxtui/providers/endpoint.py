@@ -29,10 +29,12 @@ PATHS: Final[Mapping[str, str]] = {
 class Endpoint:
     """A provider that requests are sent to.
 
-    `name` is its display name, `dialect` its API, `base_url` is in the form of that API's SDK ("" for the SDK's own).
-    `key` is sent in a header and nowhere else. `local`: the server runs on a port of this machine or network and
-    charges nothing; `kind` is its type (``ollama``, ``lm studio``, ``llama.cpp``, ``vllm``, ``offline``, else "").
-    `headers` are further ones that the user's environment adds to every request.
+    - `name`: its display name.
+    - `dialect`: its API; `base_url` is in the form of that API's SDK ("": the SDK's own).
+    - `key`: sent in a header and nowhere else.
+    - `kind`: the type of a local server (``ollama``, ``lm studio``, ``llama.cpp``, ``vllm``, ``offline``, else "").
+    - `local`: the server runs on a port of this machine or network and charges nothing.
+    - `headers`: further ones that the user's environment adds to every request.
     """
 
     name: str
@@ -97,10 +99,10 @@ def key_for(provider: str, env: Mapping[str, str]) -> str:
     """The key of a hosted provider: from the environment, else from the system's keyring (optional extra); "" if
     none."""
     key = env.get(KEYS.get(provider, ""), "").strip()
-    return key or _from_keyring(provider)
+    return key or _read_keyring(provider)
 
 
-def _from_keyring(provider: str) -> str:
+def _read_keyring(provider: str) -> str:
     try:
         keyring, errors = import_module("keyring"), import_module("keyring.errors")
     except ImportError:

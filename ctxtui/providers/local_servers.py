@@ -28,7 +28,7 @@ _DEFAULT_WINDOW: Final = 4096
 class ServedModel(Struct, frozen=True):
     """A model of a server.
 
-    `window` is that of the running instance in tokens, 0 if not loaded or unknown; `maximum` is the model's limit.
+    `window` is that of the running instance in tokens, 0 if not loaded or unknown. `maximum` is the model's limit.
     """
 
     id: str
@@ -77,14 +77,14 @@ async def identify_server(base_url: str, env: Mapping[str, str]) -> LocalServer 
 
     root = base_url.rstrip("/").removesuffix("/v1")
     async with ClientSession(timeout=ClientTimeout(total=PORT_TIMEOUT_S * 4)) as http:
-        kind = _server_kind(await _get(http, f"{root}/v1/models"), root)
+        kind = _server_kind(await _get_json(http, f"{root}/v1/models"), root)
         kind = kind or ("llama-cpp-python" if await _is_llama_cpp_python(http, root) else "")
         return await _query(http, kind, root, env) if kind else None
 
 
 def _server_kind(models: Json, root: str) -> str:
     """The kind of server that lists `models` like this."""
-    entries = [entry for entry in _entries(models, "data") if isinstance(entry, dict)]
+    entries = [entry for entry in _list_entries(models, "data") if isinstance(entry, dict)]
     for entry in entries:
         owner = entry.get("owned_by")
         if owner == "llamacpp" or "meta" in entry:
@@ -108,12 +108,12 @@ async def _query(http: ClientSession, kind: str, root: str, env: Mapping[str, st
 
 
 async def _query_ollama(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
-    tags = await _get(http, f"{root}/api/tags")
+    tags = await _get_json(http, f"{root}/api/tags")
     if not isinstance(tags, dict):
         return None
-    running = {entry.get("name"): entry for entry in _entries(await _get(http, f"{root}/api/ps"), "models")}
-    names = [str(entry.get("name")) for entry in _entries(tags, "models")]
-    shown = await asyncio.gather(*(_get(http, f"{root}/api/show", {"model": name}) for name in names))
+    running = {entry.get("name"): entry for entry in _list_entries(await _get_json(http, f"{root}/api/ps"), "models")}
+    names = [str(entry.get("name")) for entry in _list_entries(tags, "models")]
+    shown = await asyncio.gather(*(_get_json(http, f"{root}/api/show", {"model": name}) for name in names))
     return [ollama_model(name, show, running.get(name), env) for name, show in zip(names, shown, strict=True)]
 
 
@@ -124,17 +124,21 @@ def ollama_model(name: str, show: Json, running: Json, env: Mapping[str, str]) -
     setting, else the minimum.
     """
     about = show.get("model_info") if isinstance(show, dict) else None
-    maximum = next((_int(v) for k, v in (about or {}).items() if k.endswith(".context_length")), 0)
-    if isinstance(running, dict) and _int(running.get("context_length")):
-        return ServedModel(name, _int(running["context_length"]), maximum, loaded=True)
+    maximum = next((_as_int(v) for k, v in (about or {}).items() if k.endswith(".context_length")), 0)
+    if isinstance(running, dict) and _as_int(running.get("context_length")):
+        return ServedModel(name, _as_int(running["context_length"]), maximum, loaded=True)
     parameters = str(show.get("parameters", "")) if isinstance(show, dict) else ""
-    own = re.search(r"^num_ctx\s+(\d+)", parameters, re.MULTILINE)
-    window = int(own[1]) if own else _int(env.get("OLLAMA_CONTEXT_LENGTH")) or _DEFAULT_WINDOW
+    configured_window = re.search(r"^num_ctx\s+(\d+)", parameters, re.MULTILINE)
+    window = (
+        int(configured_window[1]) if configured_window else _as_int(env.get("OLLAMA_CONTEXT_LENGTH")) or _DEFAULT_WINDOW
+    )
     return ServedModel(name, min(window, maximum or window), maximum, loaded=False)
 
 
 async def _query_lm_studio(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
-    newest, older = await asyncio.gather(_get(http, f"{root}/api/v1/models"), _get(http, f"{root}/api/v0/models"))
+    newest, older = await asyncio.gather(
+        _get_json(http, f"{root}/api/v1/models"), _get_json(http, f"{root}/api/v0/models")
+    )
     if not isinstance(newest, dict) and not isinstance(older, dict):
         return None
     return lm_studio_models(newest, older)
@@ -143,39 +147,41 @@ async def _query_lm_studio(http: ClientSession, root: str, env: Mapping[str, str
 def lm_studio_models(newest: Json, older: Json) -> list[ServedModel]:
     """Decode the model list of LM Studio's REST v1, or its v0, without embedding models."""
     models = []
-    for entry in _entries(newest, "models") or _entries(older, "data"):
+    for entry in _list_entries(newest, "models") or _list_entries(older, "data"):
         if str(entry.get("type", "llm")).startswith("embedding"):
             continue
-        instances = [i for i in _entries(entry, "loaded_instances") if isinstance(i, dict)]
-        windows = [_int((i.get("config") or {}).get("context_length")) for i in instances]
+        instances = [i for i in _list_entries(entry, "loaded_instances") if isinstance(i, dict)]
+        windows = [_as_int((i.get("config") or {}).get("context_length")) for i in instances]
         window = max(windows, default=0) or (
-            _int(entry.get("loaded_context_length")) if entry.get("state") == "loaded" else 0
+            _as_int(entry.get("loaded_context_length")) if entry.get("state") == "loaded" else 0
         )
         name = str(entry.get("key") or entry.get("id") or "")
-        models.append(ServedModel(name, window, _int(entry.get("max_context_length")), loaded=bool(window)))
+        models.append(ServedModel(name, window, _as_int(entry.get("max_context_length")), loaded=bool(window)))
     return models
 
 
 async def _query_llama_cpp(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
-    props, models = await asyncio.gather(_get(http, f"{root}/props"), _get(http, f"{root}/v1/models"))
+    props, models = await asyncio.gather(_get_json(http, f"{root}/props"), _get_json(http, f"{root}/v1/models"))
     if not isinstance(props, dict) and _server_kind(models, "") != "llama.cpp":
         return None
     defaults = props.get("default_generation_settings") if isinstance(props, dict) else None
-    window = _int((defaults or {}).get("n_ctx"))
+    window = _as_int((defaults or {}).get("n_ctx"))
     served = []
-    for entry in _entries(models, "data"):
+    for entry in _list_entries(models, "data"):
         meta = entry.get("meta") if isinstance(entry.get("meta"), dict) else {}
-        served.append(ServedModel(str(entry.get("id", "")), window, _int((meta or {}).get("n_ctx_train")), loaded=True))
+        served.append(
+            ServedModel(str(entry.get("id", "")), window, _as_int((meta or {}).get("n_ctx_train")), loaded=True)
+        )
     return served
 
 
 async def _query_vllm(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
-    models = await _get(http, f"{root}/v1/models")
+    models = await _get_json(http, f"{root}/v1/models")
     if _server_kind(models, "") != "vllm":
         return None
     served = []
-    for entry in _entries(models, "data"):
-        window = _int(entry.get("max_model_len"))
+    for entry in _list_entries(models, "data"):
+        window = _as_int(entry.get("max_model_len"))
         served.append(ServedModel(str(entry.get("id", "")), window, window, loaded=True))
     return served
 
@@ -184,12 +190,12 @@ async def _query_llama_cpp_python(http: ClientSession, root: str, env: Mapping[s
     """Models of llama-cpp-python's own server, which reports no window (0.3.36)."""
     if not await _is_llama_cpp_python(http, root):
         return None
-    listed = _entries(await _get(http, f"{root}/v1/models"), "data")
+    listed = _list_entries(await _get_json(http, f"{root}/v1/models"), "data")
     return [ServedModel(str(entry.get("id", "")), loaded=True) for entry in listed]
 
 
 async def _is_llama_cpp_python(http: ClientSession, root: str) -> bool:
-    about = await _get(http, f"{root}/openapi.json")
+    about = await _get_json(http, f"{root}/openapi.json")
     info = about.get("info") if isinstance(about, dict) else None
     return isinstance(info, dict) and "llama.cpp Python API" in str(info.get("title"))
 
@@ -204,7 +210,7 @@ _QUERIES: Final = {
 """The query for each kind."""
 
 
-async def _get(http: ClientSession, url: str, body: Json = None) -> Json:
+async def _get_json(http: ClientSession, url: str, body: Json = None) -> Json:
     """The JSON at `url` (posting `body` if given); None on any failure."""
     from aiohttp import ClientError
 
@@ -215,12 +221,12 @@ async def _get(http: ClientSession, url: str, body: Json = None) -> Json:
     return None
 
 
-def _entries(value: Json, key: str) -> list[dict[str, Any]]:
+def _list_entries(value: Json, key: str) -> list[dict[str, Any]]:
     entries = value.get(key) if isinstance(value, dict) else None
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
-def _int(value: Json) -> int:
+def _as_int(value: Json) -> int:
     if isinstance(value, str) and value.isdecimal():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
@@ -240,10 +246,10 @@ async def render_prompt(endpoint: Endpoint, body: bytes) -> str:
         async with ClientSession(timeout=ClientTimeout(total=_RENDER_TIMEOUT_S)) as http:
             if endpoint.kind == "ollama":
                 debug = {**request, "stream": False, "_debug_render_only": True}
-                reply = await _post(http, f"{endpoint.base_url}/chat", debug)
+                reply = await _post_json(http, f"{endpoint.base_url}/chat", debug)
                 return str(reply["_debug_info"]["rendered_template"])
             if endpoint.kind == "llama.cpp":
-                return str((await _post(http, f"{root}/apply-template", shared))["prompt"])
+                return str((await _post_json(http, f"{root}/apply-template", shared))["prompt"])
             if endpoint.kind == "vllm":
                 tokenize_body = {
                     **shared,
@@ -251,11 +257,11 @@ async def render_prompt(endpoint: Endpoint, body: bytes) -> str:
                     "add_generation_prompt": True,
                     "return_token_strs": True,
                 }
-                return "".join((await _post(http, f"{root}/tokenize", tokenize_body))["token_strs"])
+                return "".join((await _post_json(http, f"{root}/tokenize", tokenize_body))["token_strs"])
     raise NotFound(f"{endpoint.name} does not tell how it renders a prompt")
 
 
-async def _post(http: ClientSession, url: str, value: Json) -> Json:
+async def _post_json(http: ClientSession, url: str, value: Json) -> Json:
     data, headers = canonical.dumps(value), {"content-type": "application/json"}
     async with http.post(url, data=data, headers=headers, allow_redirects=False) as answer:
         answer.raise_for_status()

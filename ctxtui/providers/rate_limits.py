@@ -13,14 +13,15 @@ _HEADER: Final = re.compile(
     r"(?:anthropic-ratelimit-(?P<what>requests|tokens|input-tokens|output-tokens)-(?P<field>limit|remaining|reset))"
     r"|(?:x-ratelimit-(?P<field2>limit|remaining|reset)-(?P<what2>requests|tokens))"
 )
-_SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_TIME_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class Headroom(Struct, frozen=True):
-    """The rest of a limit: `what` is ``requests``, ``tokens``, ``input-tokens`` or ``output-tokens``.
+    """The rest of a limit.
 
-    `reset` is when it is full again, in Unix seconds (None: unknown). Tokens read from a cache do not count.
+    `what` is ``requests``, ``tokens``, ``input-tokens`` or ``output-tokens``. `reset` is when it is full again, in Unix
+    seconds (None: unknown). Tokens read from a cache do not count.
     """
 
     what: str
@@ -43,18 +44,18 @@ def read_headrooms(headers: Mapping[str, str], now: float) -> tuple[Headroom, ..
             fields_by_limit.setdefault(match["what"] or match["what2"], {})[match["field"] or match["field2"]] = value
     headrooms = []
     for limit_name, fields in fields_by_limit.items():
-        remaining, limit = _number(fields.get("remaining", "")), _number(fields.get("limit", ""))
+        remaining, limit = _as_number(fields.get("remaining", "")), _as_number(fields.get("limit", ""))
         if remaining is not None and limit:
             headrooms.append(Headroom(limit_name, remaining, limit, _reset_time(fields.get("reset", ""), now)))
     return tuple(sorted(headrooms, key=lambda room: room.share))
 
 
-def _number(text: str) -> int | None:
+def _as_number(text: str) -> int | None:
     return int(text) if text.isdecimal() else None
 
 
 def _reset_time(text: str, now: float) -> float | None:
-    spans = _SPAN.findall(text)
+    spans = _TIME_PART.findall(text)
     if spans and "".join(a + b for a, b in spans) == text:
         return now + sum(float(number) * _SECONDS[unit] for number, unit in spans)
     try:

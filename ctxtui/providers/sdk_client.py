@@ -33,7 +33,9 @@ _SCHEMES: Final = ("http://", "https://", "all://")
 _GOOGLE_URL: Final = "https://generativelanguage.googleapis.com"
 """Base URL of Google's API, for OpenAI's client."""
 _RETRIED_STATUSES: Final = frozenset({408, 409, 429})
+"""HTTP statuses below 500 after which a retry may help."""
 _QUOTA_WORDS: Final = ("insufficient_quota", "billing")
+"""Words in an error for which a retry does not help: no money is left."""
 
 
 class SdkClient:
@@ -75,8 +77,8 @@ class SdkClient:
         http = self._sdk.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks=hooks, **direct)
         key = self.endpoint.key or _NO_KEY
         google = {"x-goog-api-key": key} if self.endpoint.dialect == GOOGLE else {}
-        own = {"authorization": f"Bearer {key}", "x-api-key": key}
-        overrides = {name: own.get(name.lower(), self._sdk.Omit()) for name in self._unwanted_headers()}
+        key_headers = {"authorization": f"Bearer {key}", "x-api-key": key}
+        overrides = {name: key_headers.get(name.lower(), self._sdk.Omit()) for name in self._unwanted_headers()}
         headers = {**overrides, **google, **dict(self.endpoint.headers)}
         return client_class(api_key=key, max_retries=0, http_client=http, default_headers=headers, **options)
 
@@ -97,7 +99,7 @@ class SdkClient:
         sdk = self._sdk
         try:
             raw = await self._client.post(
-                self._path(body),
+                self._request_path(body),
                 content=body,
                 cast_to=object,
                 options={"headers": {**_RAW, **self._request_headers()}},
@@ -130,7 +132,7 @@ class SdkClient:
         """Google's key is in a header of its own."""
         return {"Authorization": self._sdk.Omit()} if self.endpoint.dialect == GOOGLE else {}
 
-    def _path(self, body: bytes) -> str:
+    def _request_path(self, body: bytes) -> str:
         path = PATHS[self.endpoint.dialect]
         return path.format(model=canonical.loads(body)["model"]) if "{model}" in path else path
 
@@ -178,7 +180,7 @@ class SdkClient:
         self.headroom = read_headrooms(headers, self._clock()) or self.headroom
         message = self._mask.mask_text(_error_message(error, response))
         spent = status == 429 and any(word in message for word in _QUOTA_WORDS)
-        again = (
+        can_retry = (
             headers.get("x-should-retry", "") != "false"
             and (status in _RETRIED_STATUSES or status >= 500)
             and not spent
@@ -186,7 +188,7 @@ class SdkClient:
         return ProviderError(
             f"{status} {message}",
             status=status,
-            retry=again,
+            retry=can_retry,
             after=retry_after(headers),
             way_out=_way_out(status, self),
         )

@@ -1,6 +1,7 @@
-"""Run work in a child process, so that the screen never waits for it and a crash stays there. Parent and child exchange
-pickles over pipes, one answer to each request. The child's standard error (a tokenizer's panic, for example) is
-discarded.
+"""Runs work in a child process, so that the screen never waits for it and a crash stays there.
+
+Parent and child exchange pickles over pipes, one answer to each request. The child's standard error (a tokenizer's
+panic, for example) is discarded.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ class ChildGone(RuntimeError):
 
 
 class ChildProcess:
-    """A child process that answers requests with the function that `maker` (``module:function``) returns there. Started
-    by the first request; ended by `close` or when this process ends. Requests of several threads are answered one after
-    the other.
+    """A child process that answers requests.
+
+    The function that answers is returned by `maker` (``module:function``) in the child. The first request starts the
+    child; `close` or the end of this process ends it. Requests of several threads are answered one after the other.
     """
 
     def __init__(self, maker: str) -> None:
@@ -39,8 +41,10 @@ class ChildProcess:
         """Number of times that it was closed."""
 
     def ask(self, request: object, *, closed: int | None = None) -> Any:
-        """Send `request` and return the answer. Raises `ChildGone`; the next request starts a new child. `closed` is
-        the value of `self.closed` when the request was made: if `close` was called since, the request is dropped.
+        """Send `request` and return the answer.
+
+        Raises `ChildGone`; the next request starts a new child. `closed` is the value of `self.closed` when the request
+        was made: if `close` was called since, the request is dropped.
         """
         with self._lock:
             try:

@@ -37,13 +37,15 @@ class ClusterExecutor(NamedTuple):
 
 @contextmanager
 def cluster_executor(address: str) -> Iterator[ClusterExecutor]:
-    """Connect to the cluster at `address`: a scheduler's (``tcp://host:8786``), or `LOCAL`. Raises `NotFound` if dask
-    is not installed, `CtxtuiError` if the cluster cannot be reached, has no workers, or fails.
+    """Connect to the cluster at `address`: a scheduler's (``tcp://host:8786``), or `LOCAL`.
+
+    Raises `NotFound` if dask is not installed, `CtxtuiError` if the cluster cannot be reached, has no workers, or
+    fails.
     """
     distributed = _import_distributed()
     place = f"--cluster {address}"
     try:
-        with _client(distributed, address) as client:
+        with _connect(distributed, address) as client:
             client.wait_for_workers(1, timeout=WORKER_TIMEOUT)
             threads = sum(client.ncores().values())
             yield ClusterExecutor(client.get_executor(pure=False), _REQUESTS_PER_WORKER * max(1, threads))
@@ -57,7 +59,7 @@ def cluster_executor(address: str) -> Iterator[ClusterExecutor]:
         ) from error
 
 
-def _client(distributed: ModuleType, address: str) -> Any:
+def _connect(distributed: ModuleType, address: str) -> Any:
     if address != LOCAL:
         return distributed.Client(address, timeout="10s", set_as_default=False)
     # One thread per worker: a child process answers one request at a time.

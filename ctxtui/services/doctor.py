@@ -41,10 +41,14 @@ PACKAGES: Final = (
     "textual", "click", "msgspec", "tiktoken", "sqlite-utils", "zstandard", "platformdirs", "genai-prices",
     "tree-sitter", "anthropic", "openai", "aiohttp",
 )  # fmt: skip
+"""Packages whose versions are shown."""
 
 
 class DoctorFinding(Struct, frozen=True):
-    """The result of a check: `state` is ``ok``, ``warning`` or ``failed``; `way_out` is advice."""
+    """The result of a check.
+
+    `state` is ``ok``, ``warning`` or ``failed``; `way_out` is advice ("": none).
+    """
 
     name: str
     state: str
@@ -53,8 +57,12 @@ class DoctorFinding(Struct, frozen=True):
 
 
 class ClientFound(Struct, frozen=True, kw_only=True):
-    """The sessions found of a client: `places` are the folders searched, including `missing` and unreadable (`closed`)
-    ones. `newest` is in Unix seconds; `here` counts the sessions of this directory.
+    """The sessions found of a client.
+
+    - `on`: the settings do not switch it off.
+    - `places`: the folders searched, including those that are `missing` or `closed` (not readable).
+    - `newest`: time of the newest session in Unix seconds; None if there is none.
+    - `here`: number of sessions of this directory.
     """
 
     client: KnownClient
@@ -71,20 +79,20 @@ class ClientFound(Struct, frozen=True, kw_only=True):
 def checks(cwd: Path, data_dir: str, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[DoctorFinding]:
     """Run every check that needs no terminal, each when its result is requested. `clients` is the setting."""
     yield DoctorFinding("ctxtui", OK, __version__)
-    yield _python()
-    yield _packages()
-    yield from _vocabularies()
-    yield _database(database(data_dir, env))
-    yield from _sessions(cwd, env, clients)
-    yield from _plugins(env)
+    yield _check_python()
+    yield _check_packages()
+    yield from _check_vocabularies()
+    yield _check_database(database(data_dir, env))
+    yield from _check_sessions(cwd, env, clients)
+    yield from _check_plugins(env)
 
 
-def _python() -> DoctorFinding:
+def _check_python() -> DoctorFinding:
     text = f"{platform.python_version()} on {platform.system()} {platform.machine()}, {sys.executable}"
     return DoctorFinding("python", OK, text)
 
 
-def _packages() -> DoctorFinding:
+def _check_packages() -> DoctorFinding:
     installed, missing = [], []
     for name in PACKAGES:
         try:
@@ -96,7 +104,7 @@ def _packages() -> DoctorFinding:
     return DoctorFinding("packages", OK, ", ".join(installed))
 
 
-def _vocabularies() -> Iterator[DoctorFinding]:
+def _check_vocabularies() -> Iterator[DoctorFinding]:
     for name, expected in SHA256.items():
         try:
             digest = hashlib.sha256(lzma.decompress(vocabulary(name))).hexdigest()
@@ -110,7 +118,7 @@ def _vocabularies() -> Iterator[DoctorFinding]:
         )
 
 
-def _open_error(path: Path) -> CtxtuiError | None:
+def _try_open(path: Path) -> CtxtuiError | None:
     """The error of opening the database; None if it opens or does not exist yet."""
     try:
         if path.exists():
@@ -123,21 +131,21 @@ def _open_error(path: Path) -> CtxtuiError | None:
     return None
 
 
-def _database(path: Path) -> DoctorFinding:
+def _check_database(path: Path) -> DoctorFinding:
     if path.exists():
         text = f"{path}, {path.stat().st_size / 1e6:,.1f} MB"
         writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     else:
-        text = f"{path}, not made yet"
+        text = f"{path}, not created yet"
         above = next(folder for folder in path.parents if folder.exists())
         writable = os.access(above, os.W_OK | os.X_OK)
-    unusable = _open_error(path)
+    unusable = _try_open(path)
     if unusable is not None:
         return DoctorFinding("database", FAILED, f"{unusable.message} @ {path}", unusable.way_out)
     if writable:
         return DoctorFinding("database", OK, text)
     return DoctorFinding(
-        "database", WARNING, f"{path} cannot be written", "set CTXTUI_DB or data_dir to a place of yours"
+        "database", WARNING, f"{path} cannot be written", "set CTXTUI_DB or data_dir to a folder of yours"
     )
 
 
@@ -174,7 +182,7 @@ def _group_by_client(
     return clients_found_
 
 
-def _sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[DoctorFinding]:
+def _check_sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[DoctorFinding]:
     start = time.perf_counter()
     recordings = find_recordings(cwd, env, sample_paths(), clients)
     milliseconds = (time.perf_counter() - start) * 1000
@@ -225,7 +233,7 @@ def _check_client(client: ClientFound, now: float) -> DoctorFinding:
     return DoctorFinding(name, OK, text + (f", {client.here:,} of this directory" if client.here else ""))
 
 
-def _plugins(env: Mapping[str, str]) -> Iterator[DoctorFinding]:
+def _check_plugins(env: Mapping[str, str]) -> Iterator[DoctorFinding]:
     load_rules({})
     for group in GROUPS:
         parts = plugins(group, env)
@@ -240,5 +248,5 @@ def _plugins(env: Mapping[str, str]) -> Iterator[DoctorFinding]:
         for part in parts:
             if part.place in faulty:
                 yield DoctorFinding(
-                    f"plug-ins: {group}", WARNING, f"{part.place}: {faulty[part.place]}", "mend it or remove it"
+                    f"plug-ins: {group}", WARNING, f"{part.place}: {faulty[part.place]}", "fix it or remove it"
                 )

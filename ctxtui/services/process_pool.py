@@ -24,7 +24,7 @@ from ctxtui.services.cluster import cluster_executor
 Gone = Callable[[Any, ChildGone], Any]
 """Makes the answer to a request whose process ended."""
 _MAX_PROCESSES: Final = 8
-"""Each process holds a whole session in memory."""
+"""Maximum number of processes: each holds a whole session in memory."""
 _STOP_POLL_SECONDS: Final = 0.2
 """Seconds between checks of the stop event."""
 
@@ -47,20 +47,24 @@ def iter_answers(
 ) -> Iterator[Any]:
     """Yield the answers to `requests` as they come.
 
-    They are made by the function that `maker` (``module:function``) makes, in `workers` processes of this machine, or
-    by the workers of the dask `cluster` at that address. A request is taken from the iterable when a worker is free.
-    `gone` makes the answer if a process died. Processes of this machine are added to `children`: closing them ends the
-    work at once. Ends early when `stop` is set. Raises what `cluster_executor` raises.
+    - `maker`: a function (``module:function``) that makes the function that answers.
+    - `gone`: makes the answer if a process died.
+    - `workers`: number of processes of this machine.
+    - `cluster`: the address of a dask cluster whose workers answer instead.
+    - `stop`: ends it early when set.
+    - `children`: gets the processes of this machine; closing them ends the work at once.
+
+    A request is taken from the iterable when a worker is free. Raises what `cluster_executor` raises.
     """
     if not cluster:
         with _child_executor(maker, workers, children) as executor:
-            yield from _iter_answers(executor, workers, maker, iter(requests), gone, stop)
+            yield from _submit_requests(executor, workers, maker, iter(requests), gone, stop)
         return
     with cluster_executor(cluster) as (executor, count):
-        yield from _iter_answers(executor, count, maker, iter(requests), gone, stop)
+        yield from _submit_requests(executor, count, maker, iter(requests), gone, stop)
 
 
-def _iter_answers(
+def _submit_requests(
     executor: Executor, at_once: int, maker: str, requests: Iterator[Any], gone: Gone, stop: Event | None
 ) -> Iterator[Any]:
     running: dict[Future[Any], Any] = {}

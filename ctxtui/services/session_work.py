@@ -44,9 +44,11 @@ def run_over_sessions(
     """
     workers = min(processor_count(), len(sessions))
     if cluster or (workers > 1 and _is_worth_processes(named for _, named in sessions)):
-        locate = _absolute if cluster else lambda named: named
+        locate = _with_absolute_paths if cluster else lambda named: named
         requests = [(number, work, locate(named), request) for number, (_, named) in enumerate(sessions)]
-        yield from _in_order(sessions, iter_answers(_MAKER, requests, _gone, workers, cluster=cluster), say)
+        yield from _sort_answers(
+            sessions, iter_answers(_MAKER, requests, _failed_answer, workers, cluster=cluster), say
+        )
         return
     for name, named in sessions:
         yield SessionResult(name, *_run_work(work, named, request, say))
@@ -65,7 +67,7 @@ def _is_worth_processes(sessions: Iterable[Named]) -> bool:
     return len(sizes) > 1 and sum(sizes) - max(sizes) >= _MIN_PARALLEL_BYTES
 
 
-def _in_order(
+def _sort_answers(
     sessions: Sequence[tuple[str, Named]], answers: Iterable[tuple[int, Any, CtxtuiError | None]], say: Say
 ) -> Iterator[SessionResult]:
     results: dict[int, SessionResult] = {}
@@ -78,11 +80,11 @@ def _in_order(
             following += 1
 
 
-def _gone(request: tuple[int, str, Named, Any], error: ChildGone) -> tuple[int, Any, CtxtuiError]:
-    return request[0], None, CtxtuiError("the process that did it ended", way_out="is there memory enough for it?")
+def _failed_answer(request: tuple[int, str, Named, Any], error: ChildGone) -> tuple[int, Any, CtxtuiError]:
+    return request[0], None, CtxtuiError("its process ended", way_out="is there enough memory?")
 
 
-def _absolute(named: Named) -> Named:
+def _with_absolute_paths(named: Named) -> Named:
     """The same session with absolute paths, for a process in another folder."""
     if named.path is None and not named.stored:
         raise CtxtuiError("a cluster cannot read standard input", place="-", way_out="save it to a file first")

@@ -37,7 +37,8 @@ class _Request(NamedTuple):
 class Worker(Generic[T]):
     """The object `make(*given)` in a child process, which starts at the first call.
 
-    Both, methods, arguments and results are pickled. A `CtxtuiError` is raised here; any other error ends the process.
+    `make`, `given`, methods, arguments and results are pickled. A `CtxtuiError` is raised here; any other error ends
+    the process.
     """
 
     def __init__(self, make: Callable[..., T], *given: Any) -> None:
@@ -54,7 +55,7 @@ class Worker(Generic[T]):
     def prepare(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> Callable[[], R]:
         """A function that does the call later.
 
-        It raises `ChildGone` after a `stop` or `close` in between.
+        It raises `ChildGone` if `stop` or `close` was called in between.
         """
         request, closed_count = _Request(self._make, self._given, method, args, named), self.child.closed
         return lambda: self._ask(request, closed_count)
@@ -119,12 +120,12 @@ def host() -> Callable[[_Request], tuple[CtxtuiError | None, Any]]:
                 objects.append(request.make(*request.given))
             if request.method is None:
                 return None, list(islice(running.get(request.steps, iter(())), 1))
-            found = request.method(objects[0], *request.arguments, **request.named)
+            result = request.method(objects[0], *request.arguments, **request.named)
             if not request.steps:
-                return None, found
+                return None, result
             running.clear()
-            running[request.steps] = found
-            return None, list(islice(found, 1))
+            running[request.steps] = result
+            return None, list(islice(result, 1))
         except CtxtuiError as error:
             return CtxtuiError(error.message, place=error.place, way_out=error.way_out), None
 

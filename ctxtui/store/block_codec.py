@@ -1,8 +1,8 @@
-"""Compression of a block's JSON: plain when small, else zstd with the dictionary that the package ships.
+"""Compression of a block's JSON.
 
-The database holds every dictionary its rows were packed with, so that a backup, or a file written by an older ctxtui,
-is readable whatever the package ships by then. A preview of the block's text is stored with it, for lists and for
-people who open the file.
+Plain when small, else zstd with the dictionary that the package ships. The database holds every dictionary its rows
+were packed with. So a backup, or a file written by an older ctxtui, stays readable whatever the package ships by then.
+A preview of the block's text is stored with it, for lists and for people who open the file.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ LEVEL: Final = 7
 """zstd level: with the dictionary 6 % smaller than level 3 at 60 MB/s; above 7 next to nothing is gained."""
 
 DICTIONARY_ID: Final = 202601
+"""Id of the shipped dictionary, and the SHA-256 of its bytes."""
 DICTIONARY_SHA256: Final = "c6d0ac8ffe89270e41203e03ff70fd24399ac1e611bd4c957eae9997b7ad6fab"
 
 
@@ -57,7 +58,7 @@ class Packer:
     def __init__(self, conn: sqlite3.Connection) -> None:
         dictionary = zstandard.ZstdCompressionDict(shipped_dictionary())
         dictionary.precompute_compress(level=LEVEL)
-        self._codec = _codec_of(conn, shipped_dictionary())
+        self._codec = _find_codec(conn, shipped_dictionary())
         # The row names the dictionary and SQLite guards its pages: saves 4 bytes per frame, twice.
         self._zstd = zstandard.ZstdCompressor(
             level=LEVEL, dict_data=dictionary, write_checksum=False, write_dict_id=False
@@ -75,7 +76,7 @@ class Packer:
             return Packed(PLAIN, body)
 
 
-def _codec_of(conn: sqlite3.Connection, dictionary: bytes) -> int:
+def _find_codec(conn: sqlite3.Connection, dictionary: bytes) -> int:
     with writing(conn):
         row = conn.execute("SELECT key FROM codecs WHERE name = 'zstd' AND dictionary = ?", (dictionary,)).fetchone()
         if row is not None:
@@ -140,6 +141,7 @@ _MAX_PARSED_BYTES: Final = 1 << 18
 """Bytes above which a body is not parsed for its preview: an image, or a file whose JSON's start says as much."""
 
 _UNSHOWABLE: Final = re.compile("[\\s\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
+"""Characters that a preview replaces by a blank."""
 
 
 def preview(block: Block) -> str:

@@ -22,6 +22,7 @@ _CHUNK_SIZE = 1000
 """Blocks per query and per JSON text: in batches they cost a quarter, and no call holds the interpreter for long."""
 
 _DAY = 86_400
+"""Seconds."""
 
 
 @decodes
@@ -29,7 +30,7 @@ def load_counts(conn: sqlite3.Connection, digests: Iterable[str], encoding: str)
     """Cached counts of `digests` for the way of counting `encoding`."""
     row = conn.execute("SELECT key FROM encodings WHERE name = ?", (encoding,)).fetchone()
     counts_by_digest: dict[str, Counts] = {}
-    for chunk in _chunks(sorted(map(bytes.fromhex, digests)) if row else []):
+    for chunk in _split_chunks(sorted(map(bytes.fromhex, digests)) if row else []):
         marks = ",".join("?" * len(chunk))
         query = f"SELECT digest, features FROM token_counts WHERE encoding = ? AND digest IN ({marks})"
         rows = conn.execute(query, (row[0], *chunk)).fetchall()
@@ -42,7 +43,7 @@ def save_counts(conn: sqlite3.Connection, counts: Mapping[str, Counts], encoding
     """Cache `counts` by digest, replacing old ones."""
     # In the order of the primary key, a large batch fills the pages one after another.
     digests = sorted(counts)
-    texts = [text for chunk in _chunks(digests) for text in _encode_counts([counts[digest] for digest in chunk])]
+    texts = [text for chunk in _split_chunks(digests) for text in _encode_counts([counts[digest] for digest in chunk])]
     with writing(conn):
         conn.execute("INSERT OR IGNORE INTO encodings (name) VALUES (?)", (encoding,))
         key = conn.execute("SELECT key FROM encodings WHERE name = ?", (encoding,)).fetchone()[0]
@@ -58,7 +59,7 @@ def _encode_counts(counts: list[Counts]) -> list[str]:
     return [f"[{features}]" for features in text[2:-2].split("],[")]
 
 
-def _chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
+def _split_chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
     for start in range(0, len(items), _CHUNK_SIZE):
         yield items[start : start + _CHUNK_SIZE]
 
@@ -113,7 +114,7 @@ def save_brief_summaries(
 ) -> None:
     """Cache many summaries at once, each with the path, size and mtime of its file.
 
-    A summary of the same file by the more detailed version `more` is kept.
+    If a summary of the same file by the more detailed version `more` is cached, it stays.
     """
     with writing(conn):
         conn.executemany(

@@ -22,6 +22,7 @@ DAMAGED: Final = ("vtable constructor failed", "invalid fts5 file format", "malf
 """Parts of SQLite's messages about a damaged index."""
 
 _RESTORE: Final = "restore a backup, or {0}"
+"""The way out of a damaged database."""
 _MESSAGES: Final[tuple[tuple[str, type[CtxtuiError], str, str], ...]] = (
     ("file is not a database", Unreadable, "the database is damaged or no SQLite file", _RESTORE),
     ("malformed", Unreadable, "the database is damaged", _RESTORE),
@@ -46,7 +47,7 @@ _MESSAGES: Final[tuple[tuple[str, type[CtxtuiError], str, str], ...]] = (
     ("full", CtxtuiError, "the disk is full", "free some space, or {0}"),
     ("disk I/O", CtxtuiError, "the disk fails to read or write the database", "check the disk, or {0}"),
 )
-"""Part of SQLite's message, the error's class, our message, the way out."""
+"""For SQLite's errors: a part of its message, the error's class, our message, the way out."""
 
 
 @contextmanager
@@ -78,8 +79,10 @@ def translate_error(error: sqlite3.Error, path: Path) -> CtxtuiError:
 
 
 _MIN_FREE_BYTES: Final = 65_536
-"""Bytes that SQLite's files grow by at once, plus a little: with less free space it may fail before it reports a full
-disk."""
+"""Bytes of free space below which a failure counts as a full disk.
+
+SQLite's files grow by almost as many at once: with less it may fail before it reports a full disk.
+"""
 
 
 def _is_disk_full(path: Path) -> bool:

@@ -1,6 +1,6 @@
 """The full-text index: which recordings may contain a text, without the text.
 
-Recordings are indexed in pieces of some 64 KB by their sequences of three characters, so that any part of a word, an
+Recordings are indexed in pieces of some 64 KB by their sequences of three characters. So any part of a word, an
 identifier or a text without blanks is found. A piece that has all sequences of a text may contain it; the caller must
 check. With smaller pieces the index would be larger, with larger ones less selective.
 """
@@ -54,7 +54,7 @@ class Unit(Struct, frozen=True):
         return self.path or self.stored
 
 
-def _fold(words: str) -> str:
+def _fold_case(words: str) -> str:
     """`words` as indexed and looked up: without case."""
     return _NOT_INDEXED.sub(" ", words).casefold().replace("ı", "i")
 
@@ -75,7 +75,7 @@ def pieces(texts: Iterable[str]) -> Iterator[str]:
         yield "\n".join(parts)
 
 
-def _batches(all_pieces: list[str]) -> Iterator[list[str]]:
+def _group_by_transaction(all_pieces: list[str]) -> Iterator[list[str]]:
     """Group pieces by transaction: at least one piece each; one empty group without pieces."""
     batch: list[str] = []
     size = 0
@@ -90,7 +90,7 @@ def _batches(all_pieces: list[str]) -> Iterator[list[str]]:
 
 def _to_query(text: str) -> str | None:
     """The FTS5 query for pieces that may contain `text`; None for a text too short."""
-    folded = _fold(text)[:MAX_QUERY_CHARS]
+    folded = _fold_case(text)[:MAX_QUERY_CHARS]
     trigrams = list(dict.fromkeys(folded[at : at + 3] for at in range(len(folded) - 2)))
     if not trigrams:
         return None
@@ -135,20 +135,20 @@ class FullTextIndex:
 
         A large unit takes several transactions and counts as indexed after the last one.
         """
-        text_pieces = list(map(_fold, pieces(texts)))
+        text_pieces = list(map(_fold_case, pieces(texts)))
         key = first = done = 0
-        for some in _batches(text_pieces):
+        for some in _group_by_transaction(text_pieces):
             with writing(self._conn):
                 if not done:
-                    key, first = self._begin(unit, len(text_pieces), version)
+                    key, first = self._begin_unit(unit, len(text_pieces), version)
                 rows = enumerate(some, first + done)
                 self._conn.executemany("INSERT INTO texts (rowid, words) VALUES (?, ?)", rows)
                 done += len(some)
                 if done == len(text_pieces):
-                    self._end(unit, key)
+                    self._end_unit(unit, key)
         return len(text_pieces)
 
-    def _begin(self, unit: Unit, count: int, version: int) -> tuple[int, int]:
+    def _begin_unit(self, unit: Unit, count: int, version: int) -> tuple[int, int]:
         """The key of the unit's row, and its first piece's row: after those of the newest row."""
         newest = self._conn.execute("SELECT last FROM indexed ORDER BY key DESC LIMIT 1").fetchone()
         first: int = newest[0] + 1 if newest else 1
@@ -165,7 +165,7 @@ class FullTextIndex:
         assert key is not None
         return key, first
 
-    def _end(self, unit: Unit, key: int) -> None:
+    def _end_unit(self, unit: Unit, key: int) -> None:
         """Make the row `key` the current one of `unit`."""
         column, value = ("path", sql_text(unit.path)) if unit.path else ("session", None)
         if column == "session":
@@ -223,10 +223,10 @@ class FullTextIndex:
             except sqlite3.DatabaseError as error:
                 if not any(part in str(error) for part in DAMAGED):
                     raise
-                self._make_anew()
+                self._replace_damaged()
             self._conn.execute("DELETE FROM indexed")
 
-    def _make_anew(self) -> None:
+    def _replace_damaged(self) -> None:
         # A damaged index cannot be dropped: delete it from SQLite's list of tables, then drop its parts as tables.
         self._conn.execute("PRAGMA writable_schema=ON")
         try:

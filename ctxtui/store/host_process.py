@@ -15,6 +15,7 @@ from msgspec import Struct
 
 PROC: Final = Path("/proc")
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+"""The file with the id of the machine's boot."""
 _STATE, _STARTED = 0, 19
 """Fields of ``/proc/PID/stat`` after the name: the state; the start, in ticks since the machine's (proc(5), 3 and
 22)."""
@@ -29,9 +30,9 @@ _lock = threading.Lock()
 class HostProcess(Struct, frozen=True, kw_only=True):
     """One host of one session, identified by `token`.
 
-    `machine` is the boot of the machine and its pid namespace (a container has another), `pid` and `born` (start time
-    as the system spells it) identify the process there, `since` and `beat` are Unix seconds: start of hosting, and last
-    heartbeat.
+    - `machine`: the boot of the machine and its pid namespace (a container has another).
+    - `pid`, `born` (start time as the system spells it): identify the process there.
+    - `since`, `beat`: start of hosting and last heartbeat, in Unix seconds.
     """
 
     token: str

@@ -28,13 +28,13 @@ def acquire(conn: sqlite3.Connection, session_id: str, host: HostProcess) -> Non
     hosts = living_hosts(conn, session_id, host)
     if hosts:
         raise in_use_error(conn, session_id, hosts[0])
-    _claim(conn, session_id, host)
+    _replace_leases(conn, session_id, host)
 
 
-def _claim(conn: sqlite3.Connection, session_id: str, host: HostProcess) -> None:
+def _replace_leases(conn: sqlite3.Connection, session_id: str, host: HostProcess) -> None:
     name = sql_text(session_id)
     conn.execute("DELETE FROM leases WHERE session = ? AND token != ?", (name, host.token))
-    _insert(conn, session_id, host)
+    _insert_lease(conn, session_id, host)
 
 
 def write_heartbeat(conn: sqlite3.Connection, session_id: str, host: HostProcess) -> None:
@@ -44,20 +44,20 @@ def write_heartbeat(conn: sqlite3.Connection, session_id: str, host: HostProcess
     was faster both write, each its own events.
     """
     beat = "UPDATE leases SET beat = ?, session = ? WHERE token = ? AND file = ?"
-    if conn.execute(beat, (time.time(), sql_text(session_id), host.token, _inode(conn))).rowcount:
+    if conn.execute(beat, (time.time(), sql_text(session_id), host.token, _file_inode(conn))).rowcount:
         return
     if living_hosts(conn, session_id, host):
-        _insert(conn, session_id, host)
+        _insert_lease(conn, session_id, host)
     else:
-        _claim(conn, session_id, host)
+        _replace_leases(conn, session_id, host)
 
 
-def _insert(conn: sqlite3.Connection, session_id: str, host: HostProcess) -> None:
+def _insert_lease(conn: sqlite3.Connection, session_id: str, host: HostProcess) -> None:
     conn.execute(
         f"INSERT OR REPLACE INTO leases (session, file, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
             sql_text(session_id),
-            _inode(conn),
+            _file_inode(conn),
             host.token,
             host.machine,
             host.pid,
@@ -76,7 +76,7 @@ def remove_lease(conn: sqlite3.Connection, host: HostProcess) -> None:
 def living_hosts(conn: sqlite3.Connection, session_id: str, but: HostProcess | None = None) -> list[HostProcess]:
     """The living hosts of a session, oldest first, without `but`."""
     query = f"SELECT {_COLUMNS} FROM leases WHERE session = ? AND file = ? AND token != ? ORDER BY since"
-    return _living(conn, query, (sql_text(session_id), _inode(conn), but.token if but is not None else ""))
+    return _query_living(conn, query, (sql_text(session_id), _file_inode(conn), but.token if but is not None else ""))
 
 
 def all_living_hosts(conn: sqlite3.Connection) -> list[tuple[str, HostProcess]]:
@@ -85,7 +85,7 @@ def all_living_hosts(conn: sqlite3.Connection) -> list[tuple[str, HostProcess]]:
     return [(str(id_), host) for (id_,) in ids for host in living_hosts(conn, str(id_))]
 
 
-def _living(conn: sqlite3.Connection, query: str, values: tuple[object, ...]) -> list[HostProcess]:
+def _query_living(conn: sqlite3.Connection, query: str, values: tuple[object, ...]) -> list[HostProcess]:
     now = time.time()
     hosts = [
         HostProcess(token=token, machine=machine, pid=pid, born=born, since=since, beat=beat)
@@ -112,7 +112,7 @@ def in_use_error(conn: sqlite3.Connection, session_id: str, host: HostProcess, w
     return InUse(words, way_out=way_out, session=session_id, pid=host.pid, since=host.since)
 
 
-def _inode(conn: sqlite3.Connection) -> int:
+def _file_inode(conn: sqlite3.Connection) -> int:
     """The inode of the database's file, which differs in copies; 0 for one in memory."""
     name = conn.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()[0]
     return os.stat(name).st_ino if name else 0

@@ -29,34 +29,38 @@ class Notes:
     @explains_errors
     def put(self, note: Note) -> None:
         """Store `note`, replacing the one on the same subject; a note without content is removed."""
-        key = _key(note)
+        key = _subject_values(note)
         with writing(self._conn):
             where = "session = ? AND call = ? AND digest = ? AND occurrence = ?"
             self._conn.execute(f"DELETE FROM notes WHERE {where}", key)
             if note.has_content:
-                rest = (note.bookmark, sql_text(note.text), note.at, sql_text(note.about), sql_text(note.path))
-                self._conn.execute(f"INSERT INTO notes ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*key, *rest))
+                values = (note.bookmark, sql_text(note.text), note.at, sql_text(note.about), sql_text(note.path))
+                self._conn.execute(
+                    f"INSERT INTO notes ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*key, *values)
+                )
 
     @explains_errors
     def for_session(self, session: str) -> list[Note]:
         """The notes of one session, oldest first."""
         check_rows(self._conn, "notes", "1")
         query = f"SELECT {_COLUMNS} FROM notes WHERE session = ? ORDER BY at, key"
-        return [_note(row) for row in self._conn.execute(query, (sql_text(session),))]
+        return [_make_note(row) for row in self._conn.execute(query, (sql_text(session),))]
 
     @explains_errors
     def all(self) -> list[Note]:
         """Every note, newest first."""
         check_rows(self._conn, "notes", "1")
-        return [_note(row) for row in self._conn.execute(f"SELECT {_COLUMNS} FROM notes ORDER BY at DESC, key DESC")]
+        return [
+            _make_note(row) for row in self._conn.execute(f"SELECT {_COLUMNS} FROM notes ORDER BY at DESC, key DESC")
+        ]
 
 
-def _key(note: Note) -> tuple[Any, ...]:
+def _subject_values(note: Note) -> tuple[Any, ...]:
     target = note.target or Target("", 0)
     return sql_text(note.session), sql_text(note.call), bytes.fromhex(target.digest), target.occurrence
 
 
-def _note(row: tuple[Any, ...]) -> Note:
+def _make_note(row: tuple[Any, ...]) -> Note:
     session, call, digest, occurrence, bookmark, text, at, about, path = row
     note = Note(
         py_text(session),

@@ -34,8 +34,10 @@ Price = Callable[[Call], Priced | None]
 class SourceInfo(Struct, frozen=True):
     """The file that a session was read from.
 
-    Its absolute path ("" for standard input), bytes, mtime in Unix seconds as the system gives it, and the format's
-    name. `companions` are further files of the same session (subagents).
+    - `path`: absolute ("" for standard input).
+    - `size`: bytes; `mtime`: Unix seconds as the system gives it.
+    - `format`: the format's name.
+    - `companions`: further files of the same session (subagents).
     """
 
     path: str = ""
@@ -48,8 +50,10 @@ class SourceInfo(Struct, frozen=True):
 class SessionRow(Struct, frozen=True, kw_only=True):
     """A stored session in a list. Times in Unix seconds, tokens, USD; None means unknown.
 
-    `title` is the user's if there is one. `peak` is the largest input of any call; `input` and `output` add up all
-    calls with a report; `subscription`: a subscription paid, so that `cost` is by list price.
+    - `title`: the user's if there is one.
+    - `peak`: the largest input of any call.
+    - `input`, `output`: sums over all calls with a report.
+    - `subscription`: a subscription paid, so that `cost` is by list price.
     """
 
     id: str

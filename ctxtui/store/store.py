@@ -112,9 +112,10 @@ class Store:
     """ctxtui's own database, open.
 
     It belongs to the thread that opened it, and its methods may take long: never call them in Textual's event loop. Any
-    number of processes may have the file open; a writer waits for another for up to ten seconds. Every method raises
-    `CtxtuiError` for a file that is damaged, locked, full or not writable. Sessions are named by their id or a prefix
-    of it; `NotFound` and `Several` are raised if it matches none or more than one.
+    number of processes may have the file open; a writer waits for another for up to ten seconds.
+
+    Sessions are named by their id or a prefix of it; `NotFound` and `Several` are raised if it matches none or more
+    than one. Every method raises `CtxtuiError` for a file that is damaged, locked, full or not writable.
     """
 
     def __init__(self, path: Path, conn: sqlite3.Connection) -> None:
@@ -155,12 +156,16 @@ class Store:
         progress: Progress | None = None,
         now: float | None = None,
     ) -> str:
-        """Store `session` (which must not change meanwhile) as read from `source`; returns its id in the store.
+        """Store `session` (which must not change meanwhile) as read from `source`.
 
-        The same recording again, or extended, updates the stored session: no call twice, the user's title, tags and
-        edits stay. One with fewer calls than stored changes nothing. A different recording under the same id gets an id
-        of its own. Raises `InUse` if it would change a session that a process hosts. `price` gives each call's cost,
-        `progress` is called with (blocks done, blocks in all).
+        Returns its id in the store.
+        - The same recording again, or extended, updates the stored session: no call twice, the user's title, tags and
+          edits stay.
+        - One with fewer calls than stored changes nothing.
+        - A different recording under the same id gets an id of its own.
+
+        `price` gives each call's cost; `progress` is called with (blocks done, blocks in all). Raises `InUse` if it
+        would change a session that a process hosts.
         """
         moment = time.time() if now is None else now
         try:

@@ -1,8 +1,8 @@
-"""The writer: one thread with one connection through which all live sessions are written (design §10).
+"""The writer: one thread with one connection through which all live sessions are written.
 
 `put` costs its caller a few microseconds. Work is in the file at most `GATHER_S` seconds later; `acked` is the last
 written ticket. If the file cannot be written, everything waits in memory, `trouble` says why, and the writer tries
-again: nothing is dropped while the program runs.
+again: nothing is dropped while the program runs. Source: design §10.
 """
 
 from __future__ import annotations
@@ -88,10 +88,10 @@ def _unpriced(call: Call) -> None:
 
 
 class Writer:
-    """Writes one live session, with contexts in `tree`, to the database `path`, and keeps the lease of its `host`.
+    """Writes one live session, with contexts in `tree`, to the database `path`.
 
-    `host` None: this process hosts from now on, until `close`. `changed` is called in the writer's thread when
-    `trouble` changed.
+    It keeps the lease of its `host` (None: this process hosts from now on, until `close`). `changed` is called in the
+    writer's thread when `trouble` changed.
     """
 
     def __init__(
@@ -182,18 +182,18 @@ class Writer:
                 if self._stop:
                     break
                 if not self._wake.wait(HEARTBEAT_S):
-                    self._beat()
+                    self._write_due_heartbeat()
                     continue
             self._wake.clear()
             self._idle = False
             if not self._stop and len(self._waiting) < MAX_GATHERED:
                 self._much.wait(GATHER_S)
                 self._much.clear()
-            if not self._attempt() and self._refused():
+            if not self._attempt() and self._wait_or_give_up():
                 break
         self._end()
 
-    def _beat(self) -> None:
+    def _write_due_heartbeat(self) -> None:
         """Write a heartbeat when there is nothing else to write."""
         if self._conn is None or not self.id:
             return
@@ -219,7 +219,7 @@ class Writer:
             pass  # harmless: this process has unregistered the host, and will end
         self._disconnect()
 
-    def _refused(self) -> bool:
+    def _wait_or_give_up(self) -> bool:
         """After a failed attempt: wait a little, or give up because the program ends."""
         if self._stop:
             return True
@@ -235,12 +235,12 @@ class Writer:
         except Exception as error:  # noqa: BLE001 - the thread's boundary: said, kept, tried again; never silent
             self._disconnect()
             ours = CtxtuiError(f"{type(error).__name__}: {error}", place=str(self.path))
-            self._say(error if isinstance(error, CtxtuiError) else ours)
+            self._set_trouble(error if isinstance(error, CtxtuiError) else ours)
             return False
         for _ in range(many):
             self._waiting.popleft()
         # Before the acknowledgement, so that callers of `wait` see no outdated trouble.
-        self._say(None)
+        self._set_trouble(None)
         with self._done:
             self.acked += many
             self._done.notify_all()
@@ -253,7 +253,7 @@ class Writer:
         # Only this thread removes from the queue: the first `many` stay the same.
         batch = list(islice(self._waiting, many))
         for work in batch:
-            self._attach(conn, work)
+            self._prepare_session(conn, work)
         packer = self._packer = self._packer or Packer(conn)
         with writing(conn):
             if self._appender is None:
@@ -268,7 +268,7 @@ class Writer:
                 for work in together:
                     _append(self._appender, work, self._price)
 
-    def _attach(self, conn: sqlite3.Connection, work: Work) -> None:
+    def _prepare_session(self, conn: sqlite3.Connection, work: Work) -> None:
         """Find or make the session's rows; idempotent."""
         if isinstance(work, SessionResumed):
             self.id = work.id
@@ -285,7 +285,7 @@ class Writer:
         if conn is not None:
             conn.close()
 
-    def _say(self, trouble: CtxtuiError | None) -> None:
+    def _set_trouble(self, trouble: CtxtuiError | None) -> None:
         if str(trouble) != str(self.trouble):
             self.trouble = trouble
             self._changed()

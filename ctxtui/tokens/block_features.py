@@ -15,18 +15,20 @@ from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.openai_overhead import tool_tokens
 
 Count = Callable[[str], int]
+"""Returns the tokens of a text."""
 
 # U+2000 to U+2BFF in UTF-8: searching bytes is four times as fast as searching text.
-_SYMBOLS: Final = re.compile(rb"\xe2[\x80-\xaf][\x80-\xbf](?:\xe2[\x80-\xaf][\x80-\xbf])*")
+_SYMBOL_RUNS: Final = re.compile(rb"\xe2[\x80-\xaf][\x80-\xbf](?:\xe2[\x80-\xaf][\x80-\xbf])*")
+"""Runs of characters between U+2000 and U+2BFF in UTF-8 (see `Features.symbols`)."""
 _THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 
 def count_features(block: Block, count: Count, card: ModelCard) -> Features:
     """Count the raw features of `block` for the model of `card`.
 
-    `count` gives the tokens of a text in the card's encoding. Blocks with the same digest have the same features
-    for all cards with the same `ModelCard.counting`. Blocks that are not recorded or unreadable have none: their
-    tokens are inferred, or in the residual.
+    `count` gives the tokens of a text in the card's encoding. Blocks with the same digest have the same features for
+    all cards with the same `ModelCard.counting`. Blocks that are not recorded or unreadable have none: their tokens are
+    inferred, or in the residual.
     """
     if block.kind in (NOT_RECORDED, UNREADABLE):
         return NOTHING
@@ -35,19 +37,21 @@ def count_features(block: Block, count: Count, card: ModelCard) -> Features:
     content = read(block)
     text_tokens = count(content.text) if content.text else 0
     if block.kind == HEADER:
-        return Features(text=text_tokens, messages=1, letters=_letters(content))
+        return Features(text=text_tokens, messages=1, letters=_quarter_characters(content))
     if block.kind in _THINKING:
         return _count_thinking(block.value(), content, text_tokens, card)
     image, pages = _count_media(content.media, card) if content.media else (0.0, 0.0)
     if content.arguments:
         json = count(content.name) + count(content.arguments)
-        return Features(text=text_tokens, json=json, image=image, calls=1, letters=_letters(content), pages=pages)
+        return Features(
+            text=text_tokens, json=json, image=image, calls=1, letters=_quarter_characters(content), pages=pages
+        )
     if block.kind.endswith(("_result", "_output")):
         symbols = _count_symbols(content.text)
-        letters = _letters(content)
+        letters = _quarter_characters(content)
         return Features(result=text_tokens, image=image, returns=1, symbols=symbols, letters=letters, pages=pages)
-    hidden = _beyond_envelope(content.hidden, card)
-    return Features(text=text_tokens, hidden=hidden, image=image, letters=_letters(content), pages=pages)
+    hidden = _characters_beyond_envelope(content.hidden, card)
+    return Features(text=text_tokens, hidden=hidden, image=image, letters=_quarter_characters(content), pages=pages)
 
 
 def _count_media(several: Sequence[Media], card: ModelCard) -> tuple[float, float]:
@@ -62,7 +66,7 @@ def _count_media(several: Sequence[Media], card: ModelCard) -> tuple[float, floa
     return image, pages
 
 
-def _letters(content: BlockContent) -> float:
+def _quarter_characters(content: BlockContent) -> float:
     return len(content.text) / 4
 
 
@@ -70,17 +74,17 @@ def _count_symbols(text: str) -> int:
     if text.isascii():
         return 0
     data = text.encode("utf-8", "surrogatepass")
-    return len(_SYMBOLS.findall(data)) if b"\xe2" in data else 0
+    return len(_SYMBOL_RUNS.findall(data)) if b"\xe2" in data else 0
 
 
-def _beyond_envelope(characters: int, card: ModelCard) -> int:
+def _characters_beyond_envelope(characters: int, card: ModelCard) -> int:
     return max(0, characters - card.hidden_envelope)
 
 
 def _count_thinking(value: Json, content: BlockContent, text_tokens: int, card: ModelCard) -> Features:
     signature = value.get("signature") if isinstance(value, Mapping) else None
     cipher = max(content.hidden, len(signature) if isinstance(signature, str) else 0)
-    hidden = _beyond_envelope(cipher, card)
+    hidden = _characters_beyond_envelope(cipher, card)
     # A signature wraps the whole thinking, while the visible text may be a summary or missing; so the signature is
     # preferred, unless it was cut or masked.
     return Features(hidden=hidden) if hidden else Features(thinking=text_tokens)

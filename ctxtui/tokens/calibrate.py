@@ -1,9 +1,10 @@
-"""Calibration: weights learnt from the provider's own reports, call by call.
+"""Calibration: learns the weights of features from the provider's own reports, call by call.
 
-A recursive ridge regression over raw features. It starts from the model family's factors, each with its standard
-deviation, and takes one report at a time; a report that no set of weights explains (text that the recording
-lacks) hardly moves it. Twelve numbers and their covariance, in plain Python: some 20 microseconds a call, in a
-single pass.
+It is a recursive ridge regression over raw features. It starts from the model family's factors, each with its standard
+deviation, and takes one report at a time. A report that no set of weights explains (text that the recording lacks)
+hardly moves it.
+
+It has a dozen numbers and their covariance, in plain Python: some 20 microseconds a call, in a single pass.
 """
 
 from __future__ import annotations
@@ -27,16 +28,22 @@ _TEXT, _RESULT, _LETTERS = map(Features._fields.index, ("text", "result", "lette
 _ANSWERS: Final = _WIDTH
 """Index of the weight after the features: what an answer taken from its report adds to its output tokens."""
 _ANSWER_DOUBT: Final = 5.0
+"""Standard deviation of the weight of an answer taken from its report, in tokens."""
 _LETTERS_DOUBT: Final = 0.3
 """Standard deviation of the share by which a tokenizer counts characters instead of the card's encoding."""
 _TEXTS: Final = frozenset(map(Features._fields.index, ("text", "result", "json", "tools", "thinking")))
+"""Features that are tokens of text."""
 _TEXT_CORRELATION: Final = 0.5
 """Correlation of the errors on texts of different kinds, which share one tokenizer."""
 _CORRECTIONS: Final = frozenset({"symbols", "letters"})
+"""Features that only correct the count of texts."""
 _CLIP: Final = 1.0
-"""Errors beyond this many standard deviations get less weight ..."""
+"""Errors beyond this many standard deviations get less weight."""
 _ABSURD: Final = 4.0
-"""... and beyond this many none: something was added or removed that the recording does not show."""
+"""Errors beyond this many standard deviations get no weight.
+
+Something was added or removed that the recording does not show.
+"""
 _DRIFT: Final = 0.02
 """Share of its standard deviation by which a factor may change between calls, because the kind of content changes."""
 _IMAGE_DOUBT: Final = 0.3
@@ -69,8 +76,11 @@ def tokenizer_key(card: ModelCard) -> TokenizerKey:
 
 
 _Expected = tuple[float, float, float, list[float]]
-"""Expected tokens of some features, the variance from the weights, the variance from the blocks, and covariance
-times features for the uncertain weights."""
+"""Expected tokens of some features, with their variances.
+
+They are: the tokens, the variance from the weights, the variance from the blocks, and the covariance times the features
+of the uncertain weights.
+"""
 
 
 def _averaging_factor(size: float) -> float:
@@ -82,10 +92,12 @@ def _averaging_factor(size: float) -> float:
 
 
 class Calibration:
-    """Weights learnt for models that count alike. `prior` holds before any report; `learnt` counts the reports used.
+    """Weights learnt for models that count alike.
 
-    With `whole`, weights are fitted to whole contexts: a large step weighs more than a small one, by its tokens.
-    Otherwise they are fitted to predict single steps, most of which are small.
+    - `prior`: the weights before any report.
+    - `learnt`: number of reports used.
+    - `whole`: the weights are fitted to whole contexts, where a large step weighs more than a small one, by its tokens.
+      Otherwise they are fitted to predict single steps, most of which are small.
     """
 
     def __init__(self, card: ModelCard, *, whole: bool = False) -> None:
@@ -114,7 +126,7 @@ class Calibration:
     def weights(self) -> Weights:
         """Current weights: calibrated once `MIN_REPORTS` reports were used.
 
-        Until then those of the card, or for whole contexts those that the first reports give.
+        Until then they are those of the card, or for whole contexts those that the first reports give.
         """
         if self.learnt < (1 if self._whole else MIN_REPORTS):
             return self.prior
@@ -151,26 +163,26 @@ class Calibration:
             # `learn` usually follows with the same features.
             return last[2]
         x, means = _regression_input(features, answers), self._means
-        own = list(compress(x, self._doubted))
-        gains = self._gains(own)
+        uncertain = list(compress(x, self._doubted))
+        gains = self._multiply_covariance(uncertain)
         parts = list(map(mul, map(mul, features, means), self._shares))
         expected = (
             float(sum(map(mul, x, means))),
-            float(sum(map(mul, gains, own))),
+            float(sum(map(mul, gains, uncertain))),
             self._noise + float(sum(map(mul, parts, parts))),
             gains,
         )
         self._last = features, answers, expected
         return expected
 
-    def _gains(self, own: Sequence[float]) -> list[float]:
-        """Multiply the covariance by `own`, in the order of the rows.
+    def _multiply_covariance(self, uncertain: Sequence[float]) -> list[float]:
+        """Multiply the covariance by `uncertain`, in the order of the rows.
 
         It is symmetric, so rows are columns.
         """
-        gains = none = [0.0] * len(own)
+        gains = none = [0.0] * len(uncertain)
         # Most of a step's features are zero; adding three rows at a time takes little longer than one.
-        rows = [(v, row) for v, row in zip(own, self._cov, strict=False) if v]
+        rows = [(v, row) for v, row in zip(uncertain, self._cov, strict=False) if v]
         rows += [(0.0, none)] * (-len(rows) % 3)
         three = iter(rows)
         for (u, one), (v, two), (w, more) in zip(three, three, three, strict=False):
@@ -190,8 +202,8 @@ class Calibration:
     def learn(self, features: Sequence[float], tokens: float, answers: int = 0, *, at_most: bool = False) -> bool:
         """Learn that `features` (and `answers`) had `tokens` tokens.
 
-        Returns False for a report that no weights explain. `at_most` says that the tokens hold nothing else, so
-        that only rounding makes them less certain.
+        False for a report that no weights explain. `at_most`: the tokens hold nothing else, so that only rounding makes
+        them less certain.
         """
         expected, explained, noise, gains = self._expect(features, answers)
         error = tokens - expected
@@ -222,11 +234,17 @@ COVERAGE: Final = 0.9
 _MAX_ERRORS: Final = 120
 """Number of past errors kept."""
 _STEP: Final = 0.01
-"""Increase of the target share after each miss (adaptive conformal inference, Gibbs and Candès 2021)."""
+"""Increase of the target share after each miss.
+
+The method is adaptive conformal inference (Gibbs and Candès 2021).
+"""
 
 
 class Errors:
-    """Past errors divided by their deviations. Starts with `typical` ones from other sessions."""
+    """Past errors divided by their deviations, for the interval of the next one.
+
+    It starts with `typical` ones from other sessions.
+    """
 
     def __init__(self, typical: tuple[float, ...]) -> None:
         self._sorted = sorted(typical)

@@ -1,4 +1,7 @@
-"""Cumulative features along the tree, so that the composition of any context is O(1) (design §2)."""
+"""Cumulates features along the tree, so that the composition of any context is O(1).
+
+Source: design §2.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,15 @@ from ctxtui.tokens.features import NOTHING, Features, minus, plus
 from ctxtui.tokens.weights import Weights, weigh
 
 _UNKNOWN: Final = -(2**62)
+"""Value of a row that is not weighed yet."""
 _ROWS_AT_ONCE: Final = 4096
 """Rows allocated at once."""
 
 
 class WholeTokens:
-    """Whole tokens of the compositions of `rows` under `weights`.
+    """Tokens of contexts by category, as whole numbers.
 
-    Rows never change, so each result is kept. Thread-safe.
+    The compositions of `rows` under `weights`. Rows never change, so each result is kept. Thread-safe.
     """
 
     def __init__(self, rows: FeatureRows, weights: Weights) -> None:
@@ -67,18 +71,19 @@ class WholeTokens:
 Composition = tuple[Features, ...]
 """Raw features of a context, one entry per category in the order of `CATEGORIES`."""
 
-_KINDS: Final = len(CATEGORIES)
+_CATEGORY_COUNT: Final = len(CATEGORIES)
+"""Number of categories."""
 
 
 class FeatureRows:
     """Compositions of contexts by number, from 0 (the empty one).
 
-    Rows are only appended, so that one thread may add while others read; `replace` replaces the composition of a
+    Rows are only appended, so that one thread may add while others read. `replace` replaces the composition of a
     context.
     """
 
     def __init__(self) -> None:
-        self._of: list[tuple[int, ...]] = [(0,) * _KINDS]
+        self._of: list[tuple[int, ...]] = [(0,) * _CATEGORY_COUNT]
         """The row of each category, by context."""
         self._rows: list[Features] = [NOTHING]
 
@@ -103,8 +108,8 @@ class FeatureRows:
 
     def _extend(self, before: int, more: Iterable[tuple[int, Features]]) -> tuple[int, ...]:
         extended = list(self._of[before])
-        for category, own in more:
-            self._rows.append(plus(self._rows[extended[category]], own))
+        for category, features in more:
+            self._rows.append(plus(self._rows[extended[category]], features))
             extended[category] = len(self._rows) - 1
         return tuple(extended)
 
@@ -130,11 +135,13 @@ class FeatureRows:
 
 
 Parts = Callable[[Node], Sequence[tuple[int, Features]]]
-"""Splits a node's block into features by category index, the first part of its text first; empty if rules do not
-split it."""
+"""Splits a node's block into features by category index, the first part of its text first.
+
+Empty if rules do not split it.
+"""
 
 _THINKING: Final = INDEX["thinking"]
-_MAX_WHOLE: Final = 8
+_MAX_WEIGHTS: Final = 8
 """Number of weights for which whole tokens are cached: those of a few models, and of the previous learning step."""
 
 
@@ -169,13 +176,14 @@ class _HeaderFeatures:
 class Cumulated:
     """Features of every prefix in a tree, for one way of counting.
 
-    `measure` gives the raw features of one block and `parts` splits them among categories. `reported` holds
-    reported tokens by node, `alike` by digest of blocks that another session has a report for; both replace the
-    features of the block.
+    - `measure`: gives the raw features of one block.
+    - `parts`: splits them among categories (None: no rules).
+    - `reported`: reported tokens by node; they replace the features of the block.
+    - `alike`: reported tokens by digest of blocks that another session has a report for; they do, too.
 
-    Counting is the slow part, so `advance` does it in slices. A worker thread may call it while other threads
-    read `composition_at` for nodes below `done`: entries are only appended. A header's own features are added to
-    the first part of its message, so that compositions need no row for headers.
+    Counting is the slow part, so `advance` does it in slices. A worker thread may call it while other threads read
+    `composition_at` for nodes below `done`: entries are only appended. A header's own features are added to the first
+    part of its message, so that compositions need no row for headers.
     """
 
     def __init__(
@@ -237,11 +245,11 @@ class Cumulated:
             return None
         parts = self._parts(node) if self._parts else ()
         if not parts:
-            own = self._features(node)
-            return [(node.category, own if pending is NOTHING else plus(own, pending))]
+            block_features = self._features(node)
+            return [(node.category, block_features if pending is NOTHING else plus(block_features, pending))]
         self._split[node.id] = tuple(category for category, _ in parts)
-        (category, first), *others = parts
-        return [(category, plus(first, pending)), *others]
+        (category, first), *other_parts = parts
+        return [(category, plus(first, pending)), *other_parts]
 
     def revise(self, first: int) -> None:
         """Count the nodes from `first` again, after a report gave one of them its tokens."""
@@ -297,9 +305,9 @@ class Cumulated:
 
     def whole_tokens(self, weights: Weights) -> WholeTokens:
         """Whole tokens of contexts by category under `weights`."""
-        whole = self._whole.get(id(weights))
-        if whole is None or whole.rows is not self._rows or whole.weights is not weights:
-            if len(self._whole) >= _MAX_WHOLE:
+        known_tokens = self._whole.get(id(weights))
+        if known_tokens is None or known_tokens.rows is not self._rows or known_tokens.weights is not weights:
+            if len(self._whole) >= _MAX_WEIGHTS:
                 self._whole.clear()
-            whole = self._whole[id(weights)] = WholeTokens(self._rows, weights)
-        return whole
+            known_tokens = self._whole[id(weights)] = WholeTokens(self._rows, weights)
+        return known_tokens

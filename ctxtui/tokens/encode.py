@@ -11,8 +11,11 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
 
 PIECE_CHARACTERS: Final = 256 * 1024
-"""Characters passed to the tokenizer at once. A run of more than 1,000,000 white-space characters overflows its
-regex stack, and the list of tokens of a very long text is built under the GIL (design §10)."""
+"""Characters passed to the tokenizer at once.
+
+A run of more than 1,000,000 white-space characters overflows its regex stack. The list of tokens of a very long text is
+built under the GIL (design §10).
+"""
 
 _SEARCH_WINDOWS: Final = (4096, 32 * 1024)
 """Characters before the limit that are searched for a safe cut, nearest first; the search holds the GIL."""
@@ -24,6 +27,10 @@ _SAFE_CUT: Final = re.compile(
     r"""(?<=\S)(?=[ \t]) | (?<=\n)(?=[^\s/]) | (?<=[A-Za-z])(?=[0-9]) | (?<=[A-Za-z0-9])(?=[",:;{}\[\]()=<>\\])""",
     re.VERBOSE,
 )
+"""Places where every encoding begins another token.
+
+A cut there does not change the count.
+"""
 
 
 class TokenizerFailure(RuntimeError):
@@ -33,9 +40,11 @@ class TokenizerFailure(RuntimeError):
 def count_text(encoding: Encoding, text: str) -> int:
     """Count the tokens of `text` as ordinary text.
 
-    The spelling of a special token counts as its characters. Equal to `len(encoding.encode_ordinary(text))` for every
-    text of at most `PIECE_CHARACTERS` characters and, where it can be cut safely, for longer ones; otherwise within one
-    or two tokens per cut. A lone surrogate counts as U+FFFD. Raises `TokenizerFailure`.
+    The spelling of a special token counts as its characters. A lone surrogate counts as U+FFFD. Raises
+    `TokenizerFailure`.
+
+    The count is that of ``encoding.encode_ordinary`` for every text of at most `PIECE_CHARACTERS` characters, and for
+    longer ones that can be cut safely. For others it is within one or two tokens per cut.
     """
     if len(text) <= PIECE_CHARACTERS:
         return _count_piece(encoding, text)
@@ -58,7 +67,7 @@ def split_pieces(text: str, size: int = PIECE_CHARACTERS) -> Iterator[str]:
 
 def _find_cut(text: str, start: int, limit: int) -> int:
     """Last safe cut in (`start`, `limit`], searched near the limit first; `limit` if there is none."""
-    for low in (max(start, limit - near) for near in _SEARCH_WINDOWS):
+    for low in (max(start, limit - window) for window in _SEARCH_WINDOWS):
         cuts = deque(_SAFE_CUT.finditer(text, low + 1, limit + 1), maxlen=1)
         if cuts and cuts[0].start() <= limit:
             return cuts[0].start()

@@ -9,19 +9,24 @@ from ctxtui.tokens.features import NOTHING, Features
 from ctxtui.tokens.models import ModelRule
 
 
-def _characters(text: str) -> int:
+def _estimate_by_characters(text: str) -> int:
     return -(-len(text) // 4)
 
 
-def _words(text: str) -> int:
+def _estimate_by_words(text: str) -> int:
     return round(1.3 * len(text.split()))
 
 
-ESTIMATORS: Final[dict[str, Callable[[str], int]]] = {"chars/4": _characters, "words*1.3": _words}
+ESTIMATORS: Final[dict[str, Callable[[str], int]]] = {
+    "chars/4": _estimate_by_characters,
+    "words*1.3": _estimate_by_words,
+}
 """Functions that count the tokens of a text, by name; the name replaces that of an encoding."""
 
 _TEXTS: Final = Features(text=1.0, result=1.0, json=1.0, tools=1.0, thinking=1.0)
+"""An estimator counts every text once."""
 _SPREAD: Final = Features(text=0.5, result=0.5, json=0.5, tools=0.5, thinking=0.5)
+"""Half of the 90 % interval of an estimate, as a share of it."""
 
 
 def estimator_rule(name: str) -> ModelRule:

@@ -13,14 +13,23 @@ from typing import Final, NamedTuple
 class Features(NamedTuple):
     """Raw counts of one block, or of many added up.
 
-    Tokens of the card's encoding: `text` in prose, `result` in tool results, `json` in call inputs with the tool's
-    name, `tools` in tool definitions, `thinking` in visible thinking. `hidden` is characters of signature or cipher
-    beyond the empty envelope, where they hold more than the visible thinking. `image` is tokens by the card's image
-    rule, `pages` those of PDFs by the card's tokens per page. Numbers of parts: `calls` tool calls, `returns` tool
-    results, `definitions` tools, `messages` message heads. `symbols` is runs of characters between U+2000 and U+2BFF
-    (arrows, boxes, check marks) in tool results: o200k spends at least a token on each, Claude less. `reported` is
-    tokens that a report gives for a block, in place of its own counts. `letters` is quarters of a character in prose
-    and results: their ratio to the card's encoding tells one tokenizer from another.
+    Tokens of the card's encoding:
+    - `text`: in prose; `result`: in tool results; `json`: in call inputs with the tool's name.
+    - `tools`: in tool definitions; `thinking`: in visible thinking.
+
+    Other sizes:
+    - `hidden`: characters of signature or cipher beyond the empty envelope, where they hold more than the visible
+      thinking.
+    - `image`: tokens by the card's image rule.
+    - `pages`: tokens of PDF pages.
+    - `symbols`: runs of characters between U+2000 and U+2BFF (arrows, boxes, check marks) in tool results: o200k spends
+      at least a token on each, Claude less.
+    - `reported`: tokens that a report gives for a block, in place of its own counts.
+    - `letters`: quarters of a character in prose and results: their ratio to the card's encoding tells one tokenizer
+      from another.
+
+    Numbers of parts:
+    - `calls`: tool calls; `returns`: tool results; `definitions`: tools; `messages`: message heads.
     """
 
     text: float = 0.0

@@ -1,7 +1,7 @@
 """Predicts periodic client text that is billed but not recorded (Claude Code's todo reminder).
 
-Only the reports show it: now and then a call has about the same number of tokens more than its blocks explain.
-The interval between two such calls, in answers or parts, is learnt, and the next one predicted.
+Only the reports show it: now and then a call has about the same number of tokens more than its blocks explain. The
+interval between two such calls, in answers or parts, is learnt, and the next one predicted.
 """
 
 from __future__ import annotations
@@ -9,14 +9,20 @@ from __future__ import annotations
 from typing import Final
 
 _MIN_TOKENS: Final = 40.0
+"""Least tokens of a plausible reminder."""
 _MAX_TOKENS: Final = 220.0
-"""Tokens of a plausible reminder."""
+"""Most tokens of a plausible reminder."""
 _MIN_DEVIATIONS: Final = 1.6
 """Standard deviations that an error must exceed to count as a reminder."""
 _MIN_RATE: Final = 0.55
-"""The next one is predicted if reminders came more often than this."""
+"""The next reminder is predicted if they came more often than this after as many steps."""
 _FADE: Final = 0.8
+"""Factor by which older observations count less with each new one."""
 _MAX_SIZES: Final = 5
+"""Number of last reminders whose sizes are kept.
+
+At least `_MIN_SIZES` are needed for a prediction.
+"""
 _MIN_SIZES: Final = 3
 
 Steps = tuple[int, int]
@@ -36,10 +42,10 @@ class ReminderPredictor:
         """Tokens expected to be added before a call that is `steps` further; mostly 0."""
         if len(self._sizes) < _MIN_SIZES:
             return 0.0
-        size = self._size()
+        size = self._median_size()
         if sum(0.7 * size <= s <= 1.4 * size for s in self._sizes) < _MIN_SIZES:
             return 0.0
-        due = max(self._rate(clock, self._since[clock] + step) for clock, step in enumerate(steps))
+        due = max(self._reminder_rate(clock, self._since[clock] + step) for clock, step in enumerate(steps))
         return size if due > _MIN_RATE else 0.0
 
     def learn(self, steps: Steps, error: float, deviation: float) -> None:
@@ -47,7 +53,9 @@ class ReminderPredictor:
 
         `deviation` is the error's standard deviation.
         """
-        alike = 0.65 * self._size() <= error <= 1.5 * self._size() if len(self._sizes) >= _MIN_SIZES else True
+        alike = (
+            0.65 * self._median_size() <= error <= 1.5 * self._median_size() if len(self._sizes) >= _MIN_SIZES else True
+        )
         if alike and _MIN_TOKENS <= error <= _MAX_TOKENS:
             if error <= _MIN_DEVIATIONS * deviation:
                 # Ambiguous: nothing is learnt.
@@ -62,17 +70,17 @@ class ReminderPredictor:
 
     def _advance(self, steps: Steps, came: bool) -> None:
         for clock, step in enumerate(steps):
-            at = self._since[clock] + step
-            hits, times = self._seen[clock].get(at, (0.0, 0.0))
-            self._seen[clock][at] = (_FADE * hits + came, _FADE * times + 1)
-            self._since[clock] = 0 if came else at
+            steps_since = self._since[clock] + step
+            hits, times = self._seen[clock].get(steps_since, (0.0, 0.0))
+            self._seen[clock][steps_since] = (_FADE * hits + came, _FADE * times + 1)
+            self._since[clock] = 0 if came else steps_since
 
-    def _rate(self, clock: int, steps: int) -> float:
+    def _reminder_rate(self, clock: int, steps: int) -> float:
         counts = self._seen[clock]
         hits, times = counts.get(steps, (0.0, 0.0))
         if not times and (before := max((k for k in counts if k < steps), default=0)) >= steps - 2 and before:
             hits, times = counts[before]
         return (hits + 0.3) / (times + 1.2)
 
-    def _size(self) -> float:
+    def _median_size(self) -> float:
         return sorted(self._sizes)[len(self._sizes) // 2]

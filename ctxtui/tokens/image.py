@@ -70,15 +70,15 @@ def image_tokens(rule: ImageRule, width: int, height: int, detail: str = "high")
     if width <= 0 or height <= 0:
         return 0
     if isinstance(rule, Resizing):
-        return _patches(*fit_size(rule, width, height), PATCH_PIXELS)
+        return _count_patches(*fit_size(rule, width, height), PATCH_PIXELS)
     if isinstance(rule, Tiles):
-        return rule.base if detail == "low" else rule.base + rule.per_tile * _tiles(width, height)
+        return rule.base if detail == "low" else rule.base + rule.per_tile * _count_tiles(width, height)
     if isinstance(rule, Patches):
-        return math.ceil(min(_patches(width, height, 32), rule.cap) * rule.factor)
+        return math.ceil(min(_count_patches(width, height, 32), rule.cap) * rule.factor)
     return rule.tokens
 
 
-def _patches(width: int, height: int, edge: int) -> int:
+def _count_patches(width: int, height: int, edge: int) -> int:
     return math.ceil(width / edge) * math.ceil(height / edge)
 
 
@@ -87,7 +87,7 @@ def fit_size(rule: Resizing, width: int, height: int) -> tuple[int, int]:
 
     def fits(w: int, h: int) -> bool:
         edge = math.ceil(max(w, h) / PATCH_PIXELS) * PATCH_PIXELS
-        return edge <= rule.max_edge and _patches(w, h, PATCH_PIXELS) <= rule.max_tokens
+        return edge <= rule.max_edge and _count_patches(w, h, PATCH_PIXELS) <= rule.max_tokens
 
     if fits(width, height):
         return width, height
@@ -103,7 +103,7 @@ def fit_size(rule: Resizing, width: int, height: int) -> tuple[int, int]:
     return (low, shorter) if width >= height else (shorter, low)
 
 
-def _tiles(width: int, height: int) -> int:
+def _count_tiles(width: int, height: int) -> int:
     shrink = min(Fraction(1), Fraction(2048, max(width, height)))
     shrink *= min(Fraction(1), Fraction(768) / (min(width, height) * shrink))
     return math.ceil(width * shrink / 512) * math.ceil(height * shrink / 512)
@@ -145,36 +145,36 @@ def image_size(data: bytes) -> ImageSize | None:
     return None
 
 
-def _png(data: bytes) -> ImageSize | None:
+def _png_size(data: bytes) -> ImageSize | None:
     if not data.startswith(b"\x89PNG\r\n\x1a\n"):
         return None
     return ImageSize("png", *struct.unpack_from(">II", data, 16))
 
 
-def _gif(data: bytes) -> ImageSize | None:
+def _gif_size(data: bytes) -> ImageSize | None:
     if data[:6] not in (b"GIF87a", b"GIF89a"):
         return None
     return ImageSize("gif", *struct.unpack_from("<HH", data, 6))
 
 
-def _jpeg(data: bytes) -> ImageSize | None:
+def _jpeg_size(data: bytes) -> ImageSize | None:
     if not data.startswith(b"\xff\xd8"):
         return None
-    at = 2
+    offset = 2
     while True:
-        while data[at] == 0xFF and data[at + 1] == 0xFF:
-            at += 1
-        if data[at] != 0xFF:
+        while data[offset] == 0xFF and data[offset + 1] == 0xFF:
+            offset += 1
+        if data[offset] != 0xFF:
             return None
-        marker = data[at + 1]
+        marker = data[offset + 1]
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            height, width = struct.unpack_from(">HH", data, at + 5)
+            height, width = struct.unpack_from(">HH", data, offset + 5)
             return ImageSize("jpeg", width, height)
-        alone = marker == 0x01 or 0xD0 <= marker <= 0xD9
-        at += 2 if alone else 2 + struct.unpack_from(">H", data, at + 2)[0]
+        has_no_length = marker == 0x01 or 0xD0 <= marker <= 0xD9
+        offset += 2 if has_no_length else 2 + struct.unpack_from(">H", data, offset + 2)[0]
 
 
-def _webp(data: bytes) -> ImageSize | None:
+def _webp_size(data: bytes) -> ImageSize | None:
     if data[:4] != b"RIFF" or data[8:12] != b"WEBP":
         return None
     chunk = data[12:16]
@@ -191,7 +191,7 @@ def _webp(data: bytes) -> ImageSize | None:
     return None
 
 
-_READERS: Final[tuple[Callable[[bytes], ImageSize | None], ...]] = (_png, _gif, _jpeg, _webp)
+_READERS: Final[tuple[Callable[[bytes], ImageSize | None], ...]] = (_png_size, _gif_size, _jpeg_size, _webp_size)
 
 
 UNKNOWN_SIZE: Final = (1092, 1092)
@@ -203,8 +203,11 @@ _HEAD_CHARACTERS: Final = 512 * 1024
 _SIGNATURE_CHARACTERS: Final = 8
 """Base64 characters that hold the first bytes of a PDF."""
 _PAGE: Final = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
-_COUNT: Final = rb"/Type\s*/Pages\b[^>]{0,400}?/Count\s+(\d+)|/Count\s+(\d+)[^>]{0,400}?/Type\s*/Pages\b"
+"""A page of a PDF, as a plain object."""
+_PAGE_COUNT: Final = rb"/Type\s*/Pages\b[^>]{0,400}?/Count\s+(\d+)|/Count\s+(\d+)[^>]{0,400}?/Type\s*/Pages\b"
+"""The number of pages in the page tree of a PDF."""
 _BYTES_PER_PAGE: Final = 50_000
+"""Bytes of a page of a PDF that does not state its pages."""
 
 
 def is_pdf(media: Media) -> bool:
@@ -214,7 +217,7 @@ def is_pdf(media: Media) -> bool:
 
 def holds_pdf(media: Media) -> bool:
     """Whether `media` is a PDF whose bytes are recorded, not only its address."""
-    return is_pdf(media) and _bytes(media.data[:_SIGNATURE_CHARACTERS]).startswith(b"%PDF")
+    return is_pdf(media) and _decode_base64(media.data[:_SIGNATURE_CHARACTERS]).startswith(b"%PDF")
 
 
 def media_tokens(media: Media, rule: ImageRule, page_tokens: int) -> int:
@@ -223,10 +226,10 @@ def media_tokens(media: Media, rule: ImageRule, page_tokens: int) -> int:
     An estimate if only an address is recorded.
     """
     if is_pdf(media):
-        return pdf_pages(_bytes(media.data)) * page_tokens
+        return pdf_pages(_decode_base64(media.data)) * page_tokens
     if media.media_type and not media.media_type.startswith("image/"):
         return 0
-    size = image_size(_bytes(media.data[:_HEAD_CHARACTERS]))
+    size = image_size(_decode_base64(media.data[:_HEAD_CHARACTERS]))
     return image_tokens(rule, *(size[1:] if size else UNKNOWN_SIZE))
 
 
@@ -238,12 +241,12 @@ def pdf_pages(data: bytes) -> int:
 def stated_pages(data: bytes) -> int:
     """Pages of a PDF by its plain objects; 0 if those are compressed."""
     pages = len(_PAGE.findall(data))
-    return pages or max((int(a or b) for a, b in re.findall(_COUNT, data)), default=0)
+    return pages or max((int(a or b) for a, b in re.findall(_PAGE_COUNT, data)), default=0)
 
 
-def _bytes(data: str) -> bytes:
-    whole = data[: len(data) - len(data) % 4]
+def _decode_base64(data: str) -> bytes:
+    complete = data[: len(data) - len(data) % 4]
     try:
-        return base64.b64decode(whole)
+        return base64.b64decode(complete)
     except (binascii.Error, ValueError):
         return b""

@@ -36,30 +36,33 @@ UNKNOWN_LIMITS: Final = RequestLimits()
 
 
 class ModelCard(Struct, frozen=True):
-    """Facts about the model `id`.
+    """Facts about the model `id`; a figure is None if it is unknown.
 
-    `encoding` is one of `ENCODINGS`; `exact` says that it is the model's own and not a substitute, `plain` that
-    an
-    estimator counts, which nothing is learnt for. `window` and `max_output` are tokens, `long_window` a longer
-    window that
-    can be requested, `usable` the part of the window that the user means to fill, `unasked_window` the window
-    that Claude
-    Code assumes when it requests none, `cache_minimum` the shortest prefix that is cached (tokens); each None if
-    unknown.
-    `strips_thinking`: the provider removes thinking of earlier turns; `binds_thinking`: a thinking block is
-    refused when
-    anything before it was changed; `prefill`: a request may end with the assistant's message. `tool_prompt` and
-    `tool_prompt_forced` are hidden tokens added once when there are tools (auto or none, any or a named one).
-    `image_rule`
-    is the spelling of `image`; `page_tokens` is one PDF page with its picture; `tool_rule` is ``json`` or
-    ``functions``
-    (see `tokens.openai_overhead`); `hidden_envelope` is the length in characters of a signature around nothing.
-    `factors`,
-    `spread` and `half_width` are the prior weights, `doubt` the standard deviation of each factor between
-    sessions (0:
-    never learnt), `noise` that of a call's new tokens beyond its blocks (see `tokens.calibrate`). `sources` gives the
-    source of
-    each figure, by field name.
+    Counting:
+    - `encoding`: one of `ENCODINGS`. `exact`: it is the model's own and not a substitute. `plain`: an estimator counts,
+      for which nothing is learnt.
+    - `tool_prompt`, `tool_prompt_forced`: hidden tokens added once when there are tools (with the choice auto or none;
+      with any or a named one).
+    - `image_rule`: the spelling of `image`; `page_tokens`: tokens of one PDF page with its picture.
+    - `tool_rule`: ``json`` or ``functions`` (see `tokens.openai_overhead`).
+    - `hidden_envelope`: the length in characters of a signature around nothing.
+    - `factors`, `spread`, `half_width`: the prior weights.
+    - `doubt`: the standard deviation of each factor between sessions (0: never learnt). `noise`: that of a call's new
+      tokens beyond its blocks (see `tokens.calibrate`).
+
+    Sizes in tokens:
+    - `window`, `max_output`: limits of the context and the answer.
+    - `long_window`: a longer window that can be requested.
+    - `unasked_window`: the window that Claude Code assumes when it requests none.
+    - `usable`: the part of the window that the user means to fill.
+    - `cache_minimum`: the shortest prefix that is cached.
+
+    Behaviour:
+    - `strips_thinking`: the provider removes thinking of earlier turns.
+    - `binds_thinking`: a thinking block is refused when anything before it was changed.
+    - `prefill`: a request may end with the assistant's message.
+
+    `sources` gives the source of each figure, by field name.
     """
 
     id: str
@@ -130,6 +133,7 @@ _FIGURES: Final = {
     "half_width": float,
     "noise": float,
 }
+"""The figures that a rule may set, with their types."""
 _VECTORS: Final = ("factors", "spread", "doubt")
 
 
@@ -156,7 +160,8 @@ class ModelRule(Struct, frozen=True):
 def matches_pattern(name: str, pattern: str) -> bool:
     """Whether `name` matches `pattern`: a faster `fnmatch.fnmatchcase`.
 
-    That makes a regular expression of every pattern, 5 ms for those of a card. Nearly all use no sign but ``*``.
+    That makes a regular expression of every pattern: 5 ms for those of a card. Nearly all patterns use no sign but
+    ``*``.
     """
     if "[" in pattern or "?" in pattern:
         return fnmatchcase(name, pattern)
@@ -164,12 +169,12 @@ def matches_pattern(name: str, pattern: str) -> bool:
     if not between:
         return name == pattern
     last = between.pop()
-    at, end = len(first), len(name) - len(last)
-    if at > end or not name.startswith(first) or not name.endswith(last):
+    position, end = len(first), len(name) - len(last)
+    if position > end or not name.startswith(first) or not name.endswith(last):
         return False
     for part in between:
-        at = name.find(part, at, end) + len(part)
-        if at < len(part):
+        position = name.find(part, position, end) + len(part)
+        if position < len(part):
             return False
     return True
 
@@ -219,10 +224,13 @@ class ModelTable:
 _HOSTS: Final = re.compile(
     r"^(?:[a-z]{2,6}(?:-[a-z]+)?\.)?(?:anthropic|openai|meta|mistral|deepseek|qwen|google|cohere|moonshot|minimax|zai)\."
 )
+"""A region and a maker before a model's id, as Bedrock has them."""
 _CLAUDE: Final = re.compile(r"claude[a-z0-9.\-]*")
+"""A Claude model's name within a longer id."""
 _TAIL: Final = re.compile(
     r"(?:-v\d+(?::\d+)?|[@-](?:20\d{6}|20\d\d-\d\d-\d\d)|[@-]latest|@default|:(?:free|thinking|beta))$"
 )
+"""A version, a date or a variant after a model's name."""
 
 
 def plain_id(model_id: str) -> str:
@@ -245,17 +253,17 @@ def parse_models(toml_text: str) -> ModelTable:
     """Parse the model data file. Raises `ModelDataError` naming the invalid rule."""
     data = tomllib.loads(toml_text)
     sources = data.get("sources", {})
-    return ModelTable(tuple(_rule(i, raw, sources) for i, raw in enumerate(data.get("rule", ()), 1)))
+    return ModelTable(tuple(_parse_rule(i, raw, sources) for i, raw in enumerate(data.get("rule", ()), 1)))
 
 
-def _rule(number: int, raw: dict[str, Any], sources: Mapping[str, str]) -> ModelRule:
+def _parse_rule(number: int, raw: dict[str, Any], sources: Mapping[str, str]) -> ModelRule:
     place = f"rule {number} ({', '.join(raw.get('models', ['no models']))})"
     figures = {key: value for key, value in raw.items() if key not in ("models", "source")}
     if raw.get("source") not in sources:
         raise ModelDataError(f"{place}: source {raw.get('source')!r} is not in [sources]")
     for key, value in figures.items():
         if key in _VECTORS:
-            figures[key] = _vector(f"{place}: {key}", value)
+            figures[key] = _check_vector(f"{place}: {key}", value)
         elif key not in _FIGURES or type(value) is not _FIGURES[key]:
             raise ModelDataError(f"{place}: {key} = {value!r} is no figure of a model card")
     if figures.get("encoding", "o200k_base") not in ENCODINGS:
@@ -265,7 +273,7 @@ def _rule(number: int, raw: dict[str, Any], sources: Mapping[str, str]) -> Model
     return ModelRule(tuple(raw["models"]), figures, sources[raw["source"]])
 
 
-def _vector(place: str, value: Mapping[str, float]) -> dict[str, float]:
+def _check_vector(place: str, value: Mapping[str, float]) -> dict[str, float]:
     unknown = set(value) - set(Features._fields)
     if unknown:
         raise ModelDataError(f"{place}: no such feature: {', '.join(sorted(unknown))}")

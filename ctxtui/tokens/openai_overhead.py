@@ -1,7 +1,7 @@
 """OpenAI's published formulas for the overhead of messages and tool definitions.
 
-Source: OpenAI cookbook, "How to count tokens with tiktoken" (facts §6). Published for flat parameters and models
-up to gpt-4o; for nested schemas and newer models the result is an estimate.
+Source: OpenAI cookbook, "How to count tokens with tiktoken" (facts §6). They are published for flat parameters and
+models up to gpt-4o. For nested schemas and newer models the result is an estimate.
 """
 
 from __future__ import annotations
@@ -14,18 +14,22 @@ from ctxtui.core.block_content import unwrap_tool
 Count = Callable[[str], int]
 
 PER_MESSAGE: Final = 3
+"""Tokens for each message."""
 PER_NAME: Final = 1
+"""Tokens for a message's name."""
 REPLY_PRIMING: Final = 3
-"""Once per request: the opening of the answer."""
+"""Tokens for the opening of the answer, once per request."""
 
 PER_FUNCTION: Final = {"cl100k_base": 10}
+"""Tokens for each function, by encoding; `_PER_FUNCTION_DEFAULT` for others."""
 _PER_FUNCTION_DEFAULT: Final = 7
-_PROPERTIES: Final = 3
+_PER_OBJECT: Final = 3
+"""Tokens for an object's properties."""
 _PER_PROPERTY: Final = 3
 _ENUM: Final = -3
 _PER_ENUM_ITEM: Final = 3
 FUNCTIONS_END: Final = 12
-"""Once per request that has any tools."""
+"""Tokens once per request that has any tools."""
 
 
 def message_tokens(messages: Iterable[Mapping[str, object]], count: Count) -> int:
@@ -57,32 +61,32 @@ def tool_tokens(tool: Mapping[str, Any], count: Count, encoding: str) -> int | N
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
         return None
     total = PER_FUNCTION.get(encoding, _PER_FUNCTION_DEFAULT)
-    total += count(f"{inner['name']}:{_sentence(inner.get('description'))}")
+    total += count(f"{inner['name']}:{_without_period(inner.get('description'))}")
     form = inner.get("format")
     if isinstance(form, Mapping) and isinstance(form.get("definition"), str):
         # A tool that takes free text: its grammar is counted; its framing is not published.
         total += count(form["definition"])
-    return total + _object(inner.get("parameters") or inner.get("input_schema"), count)
+    return total + _count_object(inner.get("parameters") or inner.get("input_schema"), count)
 
 
-def _sentence(description: object) -> str:
+def _without_period(description: object) -> str:
     return description.removesuffix(".") if isinstance(description, str) else ""
 
 
-def _object(schema: object, count: Count) -> int:
+def _count_object(schema: object, count: Count) -> int:
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping) or not properties:
         return 0
-    return _PROPERTIES + sum(_property(key, value, count) for key, value in properties.items())
+    return _PER_OBJECT + sum(_count_property(key, value, count) for key, value in properties.items())
 
 
-def _property(key: str, schema: object, count: Count) -> int:
+def _count_property(key: str, schema: object, count: Count) -> int:
     if not isinstance(schema, Mapping):
         return _PER_PROPERTY + count(str(key))
     total = _PER_PROPERTY
-    total += count(f"{key}:{schema.get('type', '')}:{_sentence(schema.get('description'))}")
+    total += count(f"{key}:{schema.get('type', '')}:{_without_period(schema.get('description'))}")
     choices = schema.get("enum")
     if isinstance(choices, list) and choices:
         total += _ENUM + sum(_PER_ENUM_ITEM + count(str(choice)) for choice in choices)
     # Beyond the published formula: an object inside is counted as the outer one is.
-    return total + _object(schema, count) + _object(schema.get("items"), count)
+    return total + _count_object(schema, count) + _count_object(schema.get("items"), count)

@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.tokens.features import Features
 
-_SPREAD: Final = frozenset({"text", "result", "json", "tools", "symbols", "letters"})
+_TEXT_FEATURES: Final = frozenset({"text", "result", "json", "tools", "symbols", "letters"})
 """Features that grow with the text; every other one (an image, a tool call) belongs to one segment."""
 
 
@@ -19,7 +19,7 @@ def split_features(whole: Features, weights: Sequence[float], keeper: int = 0) -
     """
     running = _running_shares(weights)
     columns = [
-        _spread(amount, running) if name in _SPREAD else _all_to_keeper(amount, keeper, len(weights))
+        _spread_by_share(amount, running) if name in _TEXT_FEATURES else _all_to_keeper(amount, keeper, len(weights))
         for name, amount in zip(Features._fields, whole, strict=True)
     ]
     return [Features(*row) for row in zip(*columns, strict=True)]
@@ -34,7 +34,7 @@ def _running_shares(weights: Sequence[float]) -> list[float]:
     return [*sums[:-1], 1.0]
 
 
-def _spread(amount: float, running: Sequence[float]) -> list[float]:
+def _spread_by_share(amount: float, running: Sequence[float]) -> list[float]:
     if not amount:
         return [0.0] * len(running)
     ends = [min(amount, float(round(amount * share))) for share in running[:-1]] + [amount]

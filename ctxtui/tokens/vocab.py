@@ -37,6 +37,7 @@ _O200K_PATTERN: Final = "|".join(
         r"""\s+""",
     ]
 )
+"""The patterns are tiktoken's."""
 _CL100K_PATTERN: Final = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"""
     r"""|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
@@ -82,6 +83,7 @@ SHA256: Final = {
 """SHA-256 of each uncompressed vocabulary, as tiktoken expects it (facts §6)."""
 
 _WORDS_PER_SLICE: Final = 8192
+"""Lines of a vocabulary parsed before other threads may run."""
 
 
 def check_vocabulary(vocabulary: str, raw: bytes) -> None:

@@ -15,10 +15,10 @@ from ctxtui.tokens.models import ModelCard
 class Weights(Struct, frozen=True):
     """Tokens per unit of each feature.
 
-    `spread` is, per feature, half of the 90 % interval of one block's tokens as a share of them; `half_width` the
-    same for a whole context, where the errors of single blocks even out. `exact` says that the encoding is the
-    model's own, so that plain text needs no interval; `calibrated` that the factors were learnt from the
-    session's own reports.
+    - `spread`: for each feature, half of the 90 % interval of one block's tokens, as a share of them.
+    - `half_width`: the same for a whole context, where the errors of single blocks even out.
+    - `exact`: the encoding is the model's own, so that plain text needs no interval.
+    - `calibrated`: the factors were learnt from the session's own reports.
     """
 
     factors: Features

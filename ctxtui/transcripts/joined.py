@@ -1,8 +1,9 @@
-"""Join the recorded exchanges of a session with its transcript, so that each call appears once.
+"""Joins the recorded exchanges of a session with its transcript, so that each call appears once.
 
 Every recorder of exchanges (ctxtui's relay, files or records that the client writes, a log of messages) reports one as
 a `Call`: body (`raw_head`, `skeleton`), answer (`response_head`), ids, times, usage report. Fields that one of the two
-records lacks come from the other. `wire` is the session of exchanges, `own` the client's transcript.
+records lacks come from the other. In this module, `wire` is the session of exchanges, and `own` the client's
+transcript.
 """
 
 from __future__ import annotations
@@ -109,9 +110,9 @@ def pair_calls(wire: Session, own: Session) -> CallPairs:
     pairs = CallPairs()
     by_id = {provider_id(call): call for call in reversed(wire.calls.values())}
     for call in own.calls.values():
-        at = by_id.pop(provider_id(call), None)
-        if at is not None:
-            pairs.add(call, at)
+        match = by_id.pop(provider_id(call), None)
+        if match is not None:
+            pairs.add(call, match)
     if pairs.wire or not wire.calls:
         _add_refused(pairs, wire, own)
         return pairs
@@ -131,19 +132,21 @@ def pair_calls(wire: Session, own: Session) -> CallPairs:
 def _add_same_answers(pairs: CallPairs, wire: Session, own: Session) -> None:
     """Pair calls for which only the transcript has a report by their answers; both records are in order of time."""
     waiting = (call for call in wire.calls.values() if call.id not in pairs.own)
-    sent = [(call, _answer(wire, call)) for call in waiting if call.usage is None and not call.error]
-    at = 0
-    for call in own.calls.values() if sent else ():
+    answers_sent = [(call, _answer_text(wire, call)) for call in waiting if call.usage is None and not call.error]
+    next_index = 0
+    for call in own.calls.values() if answers_sent else ():
         if call.id in pairs.wire:
             continue
-        words = _answer(own, call)
-        same = next((n for n in range(at, len(sent)) if _is_same(sent[n][1], words)), None)
+        words = _answer_text(own, call)
+        same = next(
+            (n for n in range(next_index, len(answers_sent)) if _is_same_answer(answers_sent[n][1], words)), None
+        )
         if same is not None:
-            pairs.add(call, sent[same][0])
-            at = same + 1
+            pairs.add(call, answers_sent[same][0])
+            next_index = same + 1
 
 
-def _answer(session: Session, call: Call) -> str:
+def _answer_text(session: Session, call: Call) -> str:
     """Text of an answer, with white space normalized."""
     items = session.tree.items(call.response_head, call.raw_head)
     return " ".join(
@@ -151,7 +154,7 @@ def _answer(session: Session, call: Call) -> str:
     )
 
 
-def _is_same(sent: str, noted: str) -> bool:
+def _is_same_answer(sent: str, noted: str) -> bool:
     return bool(noted) and (sent == noted or (len(noted) >= _MIN_ANSWER_CHARS and noted in sent))
 
 
@@ -197,9 +200,9 @@ def _usage_figures(call: Call) -> tuple[int, int, int] | None:
 class SessionJoin:
     """Joins the exchanges in the session `wire` with the client's `own` transcript.
 
-    The result's contexts are nodes of the tree of `wire`; `own` may later be replaced by a session that was read
-    again. With `leads` the transcript was opened, and ids and positions are its; else those of `wire`. Without
-    `union`, only the calls of the leading record are reported.
+    The result's contexts are nodes of the tree of `wire`. `own` may later be replaced by a session that was read again.
+    `leads`: the transcript was opened, so that ids and positions are taken from it, else from `wire`. Without `union`,
+    only the calls of the leading record are reported.
     """
 
     def __init__(self, wire: Session, own: Session, *, leads: bool = False, union: bool = True) -> None:
@@ -220,9 +223,9 @@ class SessionJoin:
         threads: dict[str, str] = {}
         for id_, call in pairs.wire.items():
             threads.setdefault(call.thread, self.own.calls[id_].thread)
-        joined = Session(self.wire.tree, self._about())
-        owners = self._with_calls(joined, pairs, threads)
-        self._with_threads(joined, pairs, threads, owners)
+        joined = Session(self.wire.tree, self._join_descriptions())
+        owners = self._add_calls(joined, pairs, threads)
+        self._add_threads(joined, pairs, threads, owners)
         skipped = self.own.skipped if self._leads else map(_from_transcript, self.own.skipped)
         joined.skipped = [*self.wire.skipped, *skipped]
         if pairs.doubtful:
@@ -233,16 +236,16 @@ class SessionJoin:
         joined.quotas = newest_quotas([*self.wire.quotas, *self.own.quotas])
         return joined
 
-    def _with_calls(self, joined: Session, pairs: CallPairs, threads: dict[str, str]) -> dict[str, str]:
+    def _add_calls(self, joined: Session, pairs: CallPairs, threads: dict[str, str]) -> dict[str, str]:
         """Add the calls of both in order; returns the threads of unanswered requests, mapped to the thread they belong
         to.
         """
         owners: dict[str, str] = {}
-        for call in _in_order(self.own, self.wire, pairs):
+        for call in _calls_in_order(self.own, self.wire, pairs):
             went_by = self.wire.calls.get(call.id) is call
             if not self._union and went_by == self._leads and not (went_by and call.id in pairs.own):
                 continue
-            joined_call = self._call(call, pairs, threads)
+            joined_call = self._join_call(call, pairs, threads)
             if went_by and call.id not in pairs.own and _is_failed(call) and joined_call.thread in self.own.threads:
                 after = joined.order.get(joined_call.thread, [""])[-1]
                 joined.happenings.append(
@@ -251,17 +254,17 @@ class SessionJoin:
                 owners[unanswered_thread(joined_call.thread)] = joined_call.thread
                 joined_call = replace(joined_call, thread=unanswered_thread(joined_call.thread))
             if joined_call.fidelity == Fidelity.TOTALS and joined_call.usage is not None:
-                rest = self._unrecorded_usage(joined_call, joined_call.usage, pairs)
-                if rest is None:
+                unrecorded = self._unrecorded_usage(joined_call, joined_call.usage, pairs)
+                if unrecorded is None:
                     continue
-                joined_call = replace(joined_call, usage=rest)
+                joined_call = replace(joined_call, usage=unrecorded)
             if joined_call.id in joined.calls:
                 joined_call = replace(joined_call, id=call.id)
             joined.calls[joined_call.id] = joined_call
             joined.order.setdefault(joined_call.thread, []).append(joined_call.id)
         return owners
 
-    def _about(self) -> Described:
+    def _join_descriptions(self) -> Described:
         wire, own = self.wire.about, self.own.about
         first, second = (own, wire) if self._leads else (wire, own)
         return Described(
@@ -274,16 +277,16 @@ class SessionJoin:
             window=own.window or wire.window,
         )
 
-    def _call(self, call: Call, pairs: CallPairs, threads: dict[str, str]) -> Call:
+    def _join_call(self, call: Call, pairs: CallPairs, threads: dict[str, str]) -> Call:
         if self.wire.calls.get(call.id) is not call:
             return self._map_transcript_call(call)
         own = pairs.own.get(call.id)
-        known = self._made.get(call.id)
-        if known is None or known[0] is not call or known[1] is not own:
-            known = self._made[call.id] = call, own, self._map_exchange(call, own)
-        made = known[2]
-        thread = threads.get(made.thread, made.thread) if own is None else made.thread
-        return made if thread == made.thread else replace(made, thread=thread)
+        cached = self._made.get(call.id)
+        if cached is None or cached[0] is not call or cached[1] is not own:
+            cached = self._made[call.id] = call, own, self._map_exchange(call, own)
+        merged = cached[2]
+        thread = threads.get(merged.thread, merged.thread) if own is None else merged.thread
+        return merged if thread == merged.thread else replace(merged, thread=thread)
 
     def _unrecorded_usage(self, sum_: Call, used: Usage, pairs: CallPairs) -> Usage | None:
         """Subtract the recorded calls from a sum that the client counted without recording; None if nothing is left."""
@@ -326,8 +329,8 @@ class SessionJoin:
         return self.wire.tree.extend(head, [opened, *items])
 
     def _map_transcript_call(self, call: Call) -> Call:
-        known = self._alone.get(call.id)
-        if known is None or known[0] is not call:
+        cached = self._alone.get(call.id)
+        if cached is None or cached[0] is not call:
             heads = self._grafts.map_transcript
             mapped = replace(
                 call,
@@ -338,8 +341,8 @@ class SessionJoin:
             )
             if not self._leads:
                 mapped = replace(mapped, id=provider_id(call), extra={**call.extra, BY_TRANSCRIPT: True})
-            known = self._alone[call.id] = call, mapped
-        return known[1]
+            cached = self._alone[call.id] = call, mapped
+        return cached[1]
 
     def _map_happening(self, happening: Happened, pairs: CallPairs) -> Happened:
         call = self.own.calls.get(happening.after)
@@ -348,21 +351,21 @@ class SessionJoin:
         wire = pairs.wire.get(call.id)
         return replace(happening, after=provider_id(call) if wire is None else wire.id)
 
-    def _with_threads(self, joined: Session, pairs: CallPairs, threads: dict[str, str], owners: dict[str, str]) -> None:
+    def _add_threads(self, joined: Session, pairs: CallPairs, threads: dict[str, str], owners: dict[str, str]) -> None:
         """Add the threads of both, each with its tip; the transcript's names take precedence."""
-        theirs = {threads.get(one.id, one.id): one for one in self.wire.threads.values()}
-        for id_ in dict.fromkeys([*self.own.threads, *joined.order, *theirs]):
-            own, wire = self.own.threads.get(id_, Thread(id_)), theirs.get(id_, Thread(id_))
+        wire_threads = {threads.get(one.id, one.id): one for one in self.wire.threads.values()}
+        for id_ in dict.fromkeys([*self.own.threads, *joined.order, *wire_threads]):
+            own, wire = self.own.threads.get(id_, Thread(id_)), wire_threads.get(id_, Thread(id_))
             label, parent = own.label, own.parent
             if id_ in owners:
                 label, parent = UNANSWERED_LABEL, owners[id_]
             elif id_ not in self.own.threads:
                 label, parent = wire.label, threads.get(wire.parent, wire.parent)
-            tip = self._tip(joined, own, wire, pairs)
+            tip = self._thread_tip(joined, own, wire, pairs)
             if tip != ROOT or id_ in joined.order:
                 joined.threads[id_] = Thread(id_, label, parent, tip)
 
-    def _tip(self, joined: Session, own: Thread, wire: Thread, pairs: CallPairs) -> int:
+    def _thread_tip(self, joined: Session, own: Thread, wire: Thread, pairs: CallPairs) -> int:
         calls = joined.thread_calls(own.id)
         last = calls[-1] if calls else None
         spoken = self.wire.order.get(wire.id, ())
@@ -425,12 +428,12 @@ class _ContextMapper:
         """Return the wire's context `head` with the transcript's marks."""
         if not self._marks:
             return head
-        at, after = head, list[int]()
+        at, later_nodes = head, list[int]()
         while at != ROOT and at not in self._marked:
-            after.append(at)
+            later_nodes.append(at)
             at = self._tree[at].parent
         mapped = self._marked.get(at, ROOT)
-        for node in reversed(after):
+        for node in reversed(later_nodes):
             block, place = self._tree[node].block, self._tree[node].place
             mark = self._marks.get(block.digest, "") if place.section == "messages" else ""
             mapped = self._tree.child(mapped, block, place._replace(mark=mark or place.mark))
@@ -443,37 +446,37 @@ class _ContextMapper:
         more, marks = self._tree[new].depth - self._own[head].depth, read_markers(skeleton.parts)
         if not more or not marks:
             return skeleton
-        ours, theirs = self._paths
-        pairs = zip(map(self._tree.digest, ours.to(new)), map(self._own.digest, theirs.to(head)), strict=False)
+        own_path, wire_path = self._paths
+        pairs = zip(map(self._tree.digest, own_path.to(new)), map(self._own.digest, wire_path.to(head)), strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         moved = {item + more * (item >= same): mark for item, mark in marks.items()}
         return Skeleton(skeleton.dialect, {**skeleton.parts, "marks": markers_json(moved)})
 
     def map_transcript(self, head: int) -> int:
         """Return the transcript's context `head` in the wire's tree, continuing from an exchange if it follows one."""
-        at, after = head, list[int]()
+        at, later_nodes = head, list[int]()
         while at != ROOT and at not in self.ends and at not in self._grown:
-            after.append(at)
+            later_nodes.append(at)
             at = self._own[at].parent
         mapped = self.ends.get(at) or self._grown.get(at, ROOT)
-        for node in reversed(after):
+        for node in reversed(later_nodes):
             mapped = self._tree.extend(mapped, [Item(self._own[node].block, self._own[node].place)])
             self._grown[node] = mapped
         return mapped
 
 
-def _in_order(own: Session, wire: Session, pairs: CallPairs) -> Iterator[Call]:
+def _calls_in_order(own: Session, wire: Session, pairs: CallPairs) -> Iterator[Call]:
     """Yield every call once: in the transcript's order, with wire-only calls inserted by time."""
-    alone = [call for call in wire.calls.values() if call.id not in pairs.own]
+    wire_only = [call for call in wire.calls.values() if call.id not in pairs.own]
     next_, latest = 0, 0.0
     for call in own.calls.values():
-        known = pairs.wire.get(call.id, call)
-        latest = max(latest, known.started or known.ended or 0.0)
-        while next_ < len(alone) and (alone[next_].at or 0.0) < latest:
-            yield alone[next_]
+        merged = pairs.wire.get(call.id, call)
+        latest = max(latest, merged.started or merged.ended or 0.0)
+        while next_ < len(wire_only) and (wire_only[next_].at or 0.0) < latest:
+            yield wire_only[next_]
             next_ += 1
-        yield known
-    yield from alone[next_:]
+        yield merged
+    yield from wire_only[next_:]
 
 
 def _from_transcript(skipped: Skipped) -> Skipped:
@@ -481,8 +484,8 @@ def _from_transcript(skipped: Skipped) -> Skipped:
 
 
 def _describe_doubt(calls: int, source: str) -> str:
-    whose = f"{source}'s transcript" if source else "the client's transcript"
-    return f"{whose} has no ids of answers: {calls} of its calls could not be joined and may stand here twice"
+    transcript_name = f"{source}'s transcript" if source else "the client's transcript"
+    return f"{transcript_name} has no ids of answers: {calls} of its calls could not be joined and may stand here twice"
 
 
 def events_between(old: Session, new: Session) -> list[Event] | None:
@@ -500,12 +503,12 @@ def diff_sessions(old: Session, new: Session) -> list[Event]:
         if (thread.label, thread.parent) != (before.label, before.parent):
             events.append(ThreadSeen(id_, thread.label, thread.parent))
     for id_, call in new.calls.items():
-        known = old.calls.get(id_)
-        if known is not call and known != call:
+        old_call = old.calls.get(id_)
+        if old_call is not call and old_call != call:
             events.append(CallSeen(call))
     # A sum that is used up.
-    gone = (call for id_, call in old.calls.items() if id_ not in new.calls and call.usage != Usage())
-    events += (CallSeen(replace(call, usage=Usage())) for call in gone)
+    removed_calls = (call for id_, call in old.calls.items() if id_ not in new.calls and call.usage != Usage())
+    events += (CallSeen(replace(call, usage=Usage())) for call in removed_calls)
     for id_, thread in new.threads.items():
         if thread.tip != old.threads.get(id_, Thread(id_)).tip:
             events.append(TipMoved(id_, thread.tip))

@@ -1,4 +1,7 @@
-"""Turn passes of other models inside one answer (an advisor, a fallback) into calls of their own with usage only."""
+"""Turns passes of other models inside one answer (an advisor, a fallback) into calls of their own.
+
+Such calls have usage only. Without them, their tokens would count at the wrong model's price.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ _SHARED_EXTRA_KEYS = ("service_tier", "inference_geo", COPIED_BY)
 
 def with_passes(events: list[Event]) -> list[Event]:
     """Insert the events of other models' passes after the answers that contain them."""
-    return [told for event in events for told in (event, *_passes(event))]
+    return [emitted for event in events for emitted in (event, *_pass_events(event))]
 
 
-def _passes(event: Event) -> Iterator[Event]:
+def _pass_events(event: Event) -> Iterator[Event]:
     if not isinstance(event, CallSeen):
         return
     for call in find_passes(event.call):

@@ -1,4 +1,7 @@
-"""Registry of the recording formats, detected by content."""
+"""Registry of the recording formats, which are detected by content.
+
+A new format is a module in ``formats`` and a line in `FORMATS`.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,17 @@ from ctxtui.transcripts.reader import ChangedReader, Reader
 class Format(Struct, frozen=True):
     """A kind of recording.
 
-    `name` becomes `Described.source`. `sniff(head, name)` scores (0..1) the first bytes of a file (cut anywhere) and
-    its file name. `open` makes a reader on a tree. `companions` are glob patterns of further files of one session,
-    relative to the file's folder, with ``{stem}`` for the file name without ending. `bare` completes the sentence "this
-    is ..." for a file of the format that holds no context. `bodies` means that the client may write the bodies of its
-    requests into a folder; they are companions too. If unrelated files may match `companions`, `kin` decides whether a
-    file that begins with the second bytes belongs to the session of the one that begins with the first. `open_usage`
-    makes a reader that reports the usage of calls without contexts, in a fraction of the time; it raises
-    `NeedsContexts` for files that need them.
+    - `name`: becomes `Described.source`.
+    - `sniff(head, name)`: scores (0 to 1) the first bytes of a file (cut anywhere) and its file name.
+    - `open`: makes a reader on a tree.
+    - `companions`: glob patterns of further files of one session, relative to the file's folder, with ``{stem}`` for
+      the file name without ending.
+    - `kin`: if unrelated files may match `companions`: whether a file that begins with the second bytes belongs to the
+      session of the one that begins with the first.
+    - `bodies`: the client may write the bodies of its requests into a folder; they are companions, too.
+    - `bare`: completes the sentence "this is ..." for a file of the format without any context.
+    - `open_usage`: makes a reader that reports the usage of calls without contexts, in a fraction of the time; it
+      raises `NeedsContexts` for files that need them.
     """
 
     name: str
@@ -57,7 +63,7 @@ def lazy_import(module: str, name: str, *first: str) -> Callable[..., Any]:
     return lambda *more: getattr(import_module(f"ctxtui.transcripts.formats.{module}"), name)(*first, *more)
 
 
-def _opener(module: str, name: str, *first: str) -> Callable[[Tree], Reader]:
+def _lazy_opener(module: str, name: str, *first: str) -> Callable[[Tree], Reader]:
     make_reader = lazy_import(module, name, *first)
 
     def open_(tree: Tree) -> Reader:
@@ -69,7 +75,7 @@ def _opener(module: str, name: str, *first: str) -> Callable[[Tree], Reader]:
     return open_
 
 
-def _format(
+def _make_format(
     name: str,
     module: str,
     companions: tuple[str, ...] = (),
@@ -82,22 +88,22 @@ def _format(
     return Format(
         name,
         lazy_import(module, "sniff"),
-        _opener(module, "reader"),
+        _lazy_opener(module, "reader"),
         companions,
         bare,
         bodies=bodies,
         kin=lazy_import(module, "kin") if strangers else None,
-        open_usage=_opener(module, "usage_reader") if usage else None,
+        open_usage=_lazy_opener(module, "usage_reader") if usage else None,
     )
 
 
-def _bodies(name: str, dialect: str) -> Format:
+def _bodies_format(name: str, dialect: str) -> Format:
     module, bare = "bodies.reader", "JSON bodies without any message"
-    return Format(name, lazy_import(module, "sniff_as", dialect), _opener(module, "open_as", dialect), bare=bare)
+    return Format(name, lazy_import(module, "sniff_as", dialect), _lazy_opener(module, "open_as", dialect), bare=bare)
 
 
 FORMATS: Final[tuple[Format, ...]] = (
-    _format(
+    _make_format(
         "claude code",
         "claude_code.reader",
         ("{stem}/subagents/*.jsonl", "agent-*.jsonl"),
@@ -105,64 +111,64 @@ FORMATS: Final[tuple[Format, ...]] = (
         bodies=True,
         usage=True,
     ),
-    _format(
+    _make_format(
         "claude code bodies",
         "claude_code.written.files",
         bare="an index of Claude Code's API bodies without any of them",
     ),
-    _format(
+    _make_format(
         "codex",
         "codex.session",
         ("rollout-*.jsonl",),
         "a Codex rollout without any message",
         strangers=True,
     ),
-    _format("attached", "attached", bare="a recording of ctxtui's own without any request to a model"),
-    _format("ctxtui", "ctxtui.read", bare="a ctxtui session without any context"),
-    _format("mini-swe-agent", "mini_swe_agent"),
-    _format("pi", "pi.session", bare="a pi session without any message"),
-    _format("vcr", "vcr", bare="a VCR cassette without model traffic"),
-    _format("llm log", "request_log", bare="a log without a request that can be read"),
-    _format("openhands", "openhands", ("events/event-*.json",), "an OpenHands state without events"),
-    _format("openhands v0", "openhands_v0", bare="OpenHands events without any message"),
-    _bodies("anthropic", "anthropic"),
-    _bodies("openai chat", "openai_chat"),
-    _bodies("openai responses", "openai_responses"),
-    _bodies("google", "google"),
-    _format("inspect", "inspect_ai.sample", bare="an Inspect log without samples"),
-    _format("gemini cli", "gemini_cli", bare="a Gemini CLI session without any message of a model"),
-    _format("qwen code", "qwen_code", bare="a Qwen Code session without any message"),
-    _format("kimi code", "kimi_code", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"),
-    _format("continue cli", "continue_cli", bare="a Continue session without any message"),
-    _format("goose request log", "goose.request_log", bare="a log of Goose's without a request"),
-    _format("goose", "goose.database", bare="a database without any message of a Goose session"),
-    _format("copilot cli", "copilot_cli", bare="a Copilot CLI session without any message of a model"),
-    _format("har", "har", bare="a HAR file without model traffic"),
-    _format("event stream", "event_stream", bare="an event stream (SSE) without any answer of a model"),
-    _format("tau-bench", "tau_bench"),
-    _format("livemcpbench", "livemcpbench"),
-    _format("swe-agent", "swe_agent"),
-    _format("openai items", "openai_items"),
-    _format("aider", "aider.chat", (".aider.llm.history*", "aider.llm.history*")),
-    _format(
+    _make_format("attached", "attached", bare="a recording of ctxtui's own without any request to a model"),
+    _make_format("ctxtui", "ctxtui.read", bare="a ctxtui session without any context"),
+    _make_format("mini-swe-agent", "mini_swe_agent"),
+    _make_format("pi", "pi.session", bare="a pi session without any message"),
+    _make_format("vcr", "vcr", bare="a VCR cassette without model traffic"),
+    _make_format("llm log", "request_log", bare="a log without a request that can be read"),
+    _make_format("openhands", "openhands", ("events/event-*.json",), "an OpenHands state without events"),
+    _make_format("openhands v0", "openhands_v0", bare="OpenHands events without any message"),
+    _bodies_format("anthropic", "anthropic"),
+    _bodies_format("openai chat", "openai_chat"),
+    _bodies_format("openai responses", "openai_responses"),
+    _bodies_format("google", "google"),
+    _make_format("inspect", "inspect_ai.sample", bare="an Inspect log without samples"),
+    _make_format("gemini cli", "gemini_cli", bare="a Gemini CLI session without any message of a model"),
+    _make_format("qwen code", "qwen_code", bare="a Qwen Code session without any message"),
+    _make_format("kimi code", "kimi_code", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"),
+    _make_format("continue cli", "continue_cli", bare="a Continue session without any message"),
+    _make_format("goose request log", "goose.request_log", bare="a log of Goose's without a request"),
+    _make_format("goose", "goose.database", bare="a database without any message of a Goose session"),
+    _make_format("copilot cli", "copilot_cli", bare="a Copilot CLI session without any message of a model"),
+    _make_format("har", "har", bare="a HAR file without model traffic"),
+    _make_format("event stream", "event_stream", bare="an event stream (SSE) without any answer of a model"),
+    _make_format("tau-bench", "tau_bench"),
+    _make_format("livemcpbench", "livemcpbench"),
+    _make_format("swe-agent", "swe_agent"),
+    _make_format("openai items", "openai_items"),
+    _make_format("aider", "aider.chat", (".aider.llm.history*", "aider.llm.history*")),
+    _make_format(
         "aider llm history",
         "aider.llm_history",
         companions=(".aider.chat.history*", "aider.chat.history*"),
         bare="aider's record of messages without any request",
     ),
-    _format("lm studio", "lm_studio", bare="an LM Studio log without the body of any request"),
-    _format("lm studio counts", "lm_studio_counts", bare="an LM Studio log without the tokens of any request"),
-    _format("job folder", "job_folder", bare="a job folder without any prompt or response"),
-    _format(
+    _make_format("lm studio", "lm_studio", bare="an LM Studio log without the body of any request"),
+    _make_format("lm studio counts", "lm_studio_counts", bare="an LM Studio log without the tokens of any request"),
+    _make_format("job folder", "job_folder", bare="a job folder without any prompt or response"),
+    _make_format(
         "root llm log",
         "root_llm_log",
         companions=("config.json", "cost_tracking.json", "generations/gen_*/trial_*.json"),
     ),
-    _format("opencode", "opencode.database", bare="an OpenCode session without any message"),
-    _format("opencode export", "opencode.export", bare="an OpenCode session without any message"),
-    _format("llm", "llm_logs"),
-    _format("opentelemetry", "opentelemetry", bare="an OpenTelemetry trace without any call of a model"),
-    _format(
+    _make_format("opencode", "opencode.database", bare="an OpenCode session without any message"),
+    _make_format("opencode export", "opencode.export", bare="an OpenCode session without any message"),
+    _make_format("llm", "llm_logs"),
+    _make_format("opentelemetry", "opentelemetry", bare="an OpenTelemetry trace without any call of a model"),
+    _make_format(
         "opentelemetry protobuf",
         "opentelemetry.protobuf",
         bare="an OpenTelemetry trace in protobuf without any call of a model",
@@ -177,7 +183,7 @@ def detect(head: bytes, name: str = "", further: ExtraFormats = tuple) -> Format
     """
     head = head[:HEAD_BYTES]
     best, best_score = None, 0.0
-    for form in chain(FORMATS, _later(further)):
+    for form in chain(FORMATS, _plugin_formats(further)):
         score = form.sniff(head, name)
         if score > best_score:
             best, best_score = form, score
@@ -186,7 +192,7 @@ def detect(head: bytes, name: str = "", further: ExtraFormats = tuple) -> Format
     return best
 
 
-def _later(further: ExtraFormats) -> Iterable[Format]:
+def _plugin_formats(further: ExtraFormats) -> Iterable[Format]:
     yield from further()
 
 

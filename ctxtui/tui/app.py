@@ -66,12 +66,15 @@ def _freeze_garbage() -> None:
 class CtxtuiApp(KeepsCopiedBlocks, App[None]):
     """The app around Home and the Inspector.
 
-    `home` makes the list of sessions, `inspector` the screen for one session (given its path or stored id). The first
-    screen is the session `target`, or the screen that `first` makes, or Home. `chat` makes the screen that continues
-    from a call (session, thread, number). `theme`, `glyphs` and `themes` are the settings of that name; `background`
-    makes the background index worker. `first_look` returns True once, if no session was opened before: tips are shown.
-    `other_commands` are the commands of all screens by screen name, for the help. `own` are the user's own commands:
-    `OWN_COMMANDS` of a subclass are their palette entries, its `BINDINGS` their keys. `pager` shows their output.
+    - `home`: makes the list of sessions; `inspector`: the screen for one session (given its path or stored id); `chat`:
+      the screen that continues from a call (session, thread, number).
+    - `target`, `first`: the first screen is this session, or the screen that `first` makes, or Home.
+    - `theme`, `glyphs`, `themes`: the settings of that name.
+    - `background`: makes the background index worker.
+    - `first_look`: returns True once, if no session was opened before: tips are shown.
+    - `other_commands`: the commands of all screens by screen name, for the help.
+    - `own`: the user's own commands. `OWN_COMMANDS` of a subclass are their palette entries, its `BINDINGS` their
+      keys; `pager` shows their output.
     """
 
     TITLE = "ctxtui"

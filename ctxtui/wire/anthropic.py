@@ -19,9 +19,11 @@ from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import anthropic_passes, extra_usage
 
 _MAPPED_KEYS: Final = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage"})
+"""Members of an answer that become fields of `Response`."""
 _BILLING_KEYS: Final = ("service_tier", "speed", "inference_geo", "server_tool_use")
 """Members of a report about the call's billing terms."""
 _DELTA_TEXT_KEYS: Final = ("text", "thinking", "partial_json", "content")
+"""Members of a delta that may hold new text."""
 
 
 def decode_request(body: bytes, memo: Memo | None = None) -> Request:
@@ -85,33 +87,33 @@ class StreamReader:
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
         """Add events and return their deltas; unknown events add nothing (facts §1)."""
-        return [delta for event in events if (delta := self._event(event.value())) is not None]
+        return [delta for event in events if (delta := self._handle_event(event.value())) is not None]
 
-    def _event(self, value: Json) -> Delta | None:
+    def _handle_event(self, value: Json) -> Delta | None:
         if not isinstance(value, dict):
             return None
         match value.get("type"):
             # The most frequent event first.
             case "content_block_delta":
-                return self._delta(_index(value), _object(value.get("delta")))
+                return self._handle_delta(_read_index(value), _as_object(value.get("delta")))
             case "message_start" if isinstance(value.get("message"), dict):
                 self._message |= value["message"]
-                merge_delta(self._usage, _object(value["message"].get("usage")))
+                merge_delta(self._usage, _as_object(value["message"].get("usage")))
             case "content_block_start":
-                self._blocks[_index(value)] = dict(_object(value.get("content_block")))
+                self._blocks[_read_index(value)] = dict(_as_object(value.get("content_block")))
             case "message_delta":
-                self._message |= {k: v for k, v in _object(value.get("delta")).items() if v is not None}
+                self._message |= {k: v for k, v in _as_object(value.get("delta")).items() if v is not None}
                 other_members = {k: v for k, v in value.items() if k not in ("type", "delta", "usage")}
                 self._message |= other_members
                 # Cumulative figures; only the first report splits cache writes.
-                self._usage |= {k: v for k, v in _object(value.get("usage")).items() if v is not None}
+                self._usage |= {k: v for k, v in _as_object(value.get("usage")).items() if v is not None}
             case "message_stop":
                 self._stopped = True
             case "error":
                 self._error = error_text(value)
         return None
 
-    def _delta(self, index: int, delta: dict[str, Json]) -> Delta:
+    def _handle_delta(self, index: int, delta: dict[str, Json]) -> Delta:
         block = self._blocks.get(index)
         if block is None:
             block = self._blocks[index] = {"type": "text", "text": ""}
@@ -131,15 +133,15 @@ class StreamReader:
 
     def response(self) -> Response:
         """Build the message received so far. An incomplete tool input stays the text that arrived."""
-        content = [self._block(index) for index in sorted(self._blocks)]
+        content = [self._block_at(index) for index in sorted(self._blocks)]
         message = {**self._message, "content": content, "usage": self._usage or None}
-        served = [_object(block.get("to")).get("model") for block in content if block.get("type") == "fallback"]
+        served = [_as_object(block.get("to")).get("model") for block in content if block.get("type") == "fallback"]
         if served and isinstance(served[-1], str):
             message["model"] = served[-1]
         response = decode_response(message)
         return response if self._stopped and not self._error else response.as_interrupted(self._error)
 
-    def _block(self, index: int) -> dict[str, Json]:
+    def _block_at(self, index: int) -> dict[str, Json]:
         block = self._blocks[index]
         text = self._json.get(index, "")
         if not text:
@@ -150,10 +152,10 @@ class StreamReader:
             return {**block, "input": text}
 
 
-def _object(value: Json) -> dict[str, Json]:
+def _as_object(value: Json) -> dict[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
-def _index(value: dict[str, Json]) -> int:
+def _read_index(value: dict[str, Json]) -> int:
     index = value.get("index")
     return index if isinstance(index, int) else 0

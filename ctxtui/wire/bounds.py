@@ -9,8 +9,10 @@ MAX_HEAD: Final = 256 << 10
 MAX_EARLY_HEADS: Final = 100
 """Heads such as ``100 Continue`` before that of an answer."""
 MAX_BODY: Final = 64 << 20
-"""Bytes of a body or a WebSocket message, packed and unpacked, that are kept whole (to record, edit or hold it). The
-Messages API takes requests of 32 MB."""
+"""Bytes of a body or a WebSocket message that are kept whole, packed and unpacked.
+
+It is kept to be recorded, edited or held. The Messages API takes requests of 32 MB.
+"""
 MAX_MEMBERS: Final = 100
 """Consecutive packed streams in a body."""
 MAX_READ_AHEAD: Final = 4 << 20

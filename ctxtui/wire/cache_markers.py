@@ -17,8 +17,11 @@ from ctxtui.wire.parts import WireMarker
 from ctxtui.wire.request import Request
 
 _KEYS: Final = {ANTHROPIC: "cache_control", CHAT: "prompt_cache_breakpoint", RESPONSES: "prompt_cache_breakpoint"}
+"""The member of a block that is a breakpoint, by dialect."""
 _UNMARKED: Final = frozenset({HEADER, "thinking", "redacted_thinking", "not_recorded", "unreadable"})
+"""Kinds of blocks that Anthropic accepts no breakpoint on."""
 _MARKED_OPENAI: Final = frozenset("text image_url input_audio file input_text input_image input_file".split())
+"""Kinds of blocks that OpenAI accepts a breakpoint on."""
 
 
 def takes_marker(item: Item, dialect: str) -> bool:
@@ -51,11 +54,11 @@ def with_markers(request: Request, changes: Mapping[int, str | None]) -> Request
     for item, ttl in changes.items():
         if first <= item < first + count:
             continue
-        own = item - count if item >= first + count else item
-        markers.pop(own, None)
+        own_index = item - count if item >= first + count else item
+        markers.pop(own_index, None)
         if ttl is not None:
             value = request.items[item].block.value()
-            markers[own] = (WireMarker(-1, _KEYS[dialect], len(value), make_marker(dialect, ttl)),)
+            markers[own_index] = (WireMarker(-1, _KEYS[dialect], len(value), make_marker(dialect, ttl)),)
     parts = {key: value for key, value in request.skeleton.parts.items() if key != "marks"}
     if markers:
         parts["marks"] = markers_json(markers)

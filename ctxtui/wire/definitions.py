@@ -11,7 +11,9 @@ from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, OLLAMA, RESPONSES
 from ctxtui.wire.translate.turns import Losses, tool_dialect
 
 _SCHEMAS: Final = ("input_schema", "parameters", "inputSchema", "parametersJsonSchema", "parameters_json_schema")
+"""Members that hold the schema of a tool's input, by dialect and spelling."""
 _ANY_OBJECT: Final = {"type": "object", "properties": {}}
+"""The schema of a tool that names none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
-"""Amazon's event stream: binary messages with headers, a JSON payload and checksums, as Bedrock streams them.
+"""Reads Amazon's event stream, as Bedrock streams answers.
 
-A message is its length, the length of its headers, the CRC32 of these 8 bytes, headers, payload, and the CRC32 of all
-before; numbers are big-endian (Amazon Transcribe, *event stream encoding*).
+It consists of binary messages with headers, a JSON payload and checksums. A message is its length, the length of its
+headers, the CRC32 of these 8 bytes, headers, payload, and the CRC32 of all before. Numbers are big-endian (Amazon
+Transcribe, *event stream encoding*).
 """
 
 from __future__ import annotations
@@ -18,11 +19,16 @@ from ctxtui.wire.sse import ServerEvent
 
 _PRELUDE: Final = struct.Struct(">III")
 _CHECKSUM: Final = 4
+"""Bytes of a checksum."""
 _MAX_MESSAGE: Final = 24 << 20
 """Bytes of one message: 16 MB of payload and 128 KB of headers at most."""
 _SIZES: Final = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
-"""Bytes of a header's value by its type; of types 6 and 7 (bytes, string) two bytes tell."""
+"""Bytes of a header's value by its type.
+
+For the types 6 and 7 (bytes, string) two bytes before the value tell.
+"""
 _NAMES: Final = (":event-type", ":exception-type", ":error-code")
+"""Headers that name an event."""
 
 
 def is_event_stream(data: bytes) -> bool:
@@ -38,44 +44,44 @@ def parse_event_stream(data: bytes) -> list[ServerEvent]:
 
     An event's name is its type. Payloads that wrap a model's own event (``{"bytes": ...}``) are unwrapped.
     """
-    return list(_events(data))
+    return list(_read_messages(data))
 
 
-def _events(data: bytes) -> Iterator[ServerEvent]:
-    at = 0
-    while is_event_stream(data[at : at + _PRELUDE.size]):
-        length, size, _ = _PRELUDE.unpack_from(data, at)
-        message = data[at : at + length]
+def _read_messages(data: bytes) -> Iterator[ServerEvent]:
+    offset = 0
+    while is_event_stream(data[offset : offset + _PRELUDE.size]):
+        length, size, _ = _PRELUDE.unpack_from(data, offset)
+        message = data[offset : offset + length]
         if len(message) < length or length < _PRELUDE.size + size + _CHECKSUM:
             return
         if zlib.crc32(message[:-_CHECKSUM]) != int.from_bytes(message[-_CHECKSUM:], "big"):
             return
         start = _PRELUDE.size + size
-        headers = _headers(message[_PRELUDE.size : start])
+        headers = _read_headers(message[_PRELUDE.size : start])
         name = next((headers[key] for key in _NAMES if key in headers), "")
         yield _unwrap(ServerEvent(name, message[start:-_CHECKSUM].decode("utf-8", "replace")))
-        at += length
+        offset += length
 
 
-def _headers(data: bytes) -> dict[str, str]:
+def _read_headers(data: bytes) -> dict[str, str]:
     """Read the headers that are strings."""
-    found: dict[str, str] = {}
-    at = 0
-    while at < len(data):
-        end = at + 1 + data[at]
-        name, kind = data[at + 1 : end].decode("utf-8", "replace"), data[end] if end < len(data) else -1
-        at = end + 1
+    headers: dict[str, str] = {}
+    offset = 0
+    while offset < len(data):
+        end = offset + 1 + data[offset]
+        name, kind = data[offset + 1 : end].decode("utf-8", "replace"), data[end] if end < len(data) else -1
+        offset = end + 1
         if kind in (6, 7):
-            size = int.from_bytes(data[at : at + 2], "big")
-            at += 2
+            size = int.from_bytes(data[offset : offset + 2], "big")
+            offset += 2
             if kind == 7:
-                found[name] = data[at : at + size].decode("utf-8", "replace")
+                headers[name] = data[offset : offset + size].decode("utf-8", "replace")
         elif kind in _SIZES:
             size = _SIZES[kind]
         else:
-            return found
-        at += size
-    return found
+            return headers
+        offset += size
+    return headers
 
 
 def _unwrap(event: ServerEvent) -> ServerEvent:
@@ -85,8 +91,8 @@ def _unwrap(event: ServerEvent) -> ServerEvent:
         return event
     try:
         data = base64.b64decode(inner, validate=True).decode("utf-8", "replace")
-        told = canonical.loads(data)
+        payload = canonical.loads(data)
     except (binascii.Error, ValueError, RecursionError):
         return event
-    kind = told.get("type") if isinstance(told, dict) else None
+    kind = payload.get("type") if isinstance(payload, dict) else None
     return ServerEvent(kind if isinstance(kind, str) else event.name, data)

@@ -20,26 +20,27 @@ from ctxtui.wire.request import Request, Response
 from ctxtui.wire.sse import ServerEvent
 from ctxtui.wire.stream import Delta, error_text
 
-_ANSWER: Final = frozenset({"candidates", "promptFeedback", "usageMetadata", "error"})
+_ANSWER_KEYS: Final = frozenset({"candidates", "promptFeedback", "usageMetadata", "error"})
 """Members of which an answer, or a chunk of one, has at least one."""
-_TOLD: Final = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId", "error"})
+_MAPPED_KEYS: Final = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId", "error"})
+"""Members of an answer that become fields of `Response`."""
 
 
 def decode_request(body: bytes, memo: Memo | None = None) -> Request:
-    """The request that `body` is. Raises `Malformed` with a place; see `codec.decode`."""
+    """Decode a request body. Raises `Malformed` with a place; see `codec.decode`."""
     return codec.decode(body, GRAMMARS[NAME], memo)
 
 
 def encode_request(request: Request) -> bytes:
-    """The body of `request`, byte for byte the decoded one where nothing was changed (law 1)."""
+    """Encode `request` as a body, byte for byte the decoded one if nothing changed (law 1)."""
     return codec.encode(request, GRAMMARS[NAME])
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """The answer that `body` (JSON bytes, or its value) is: its first candidate; further ones stay in `extra`.
+    """Decode an answer (JSON bytes or the parsed value): its first candidate.
 
-    A list is read as the chunks of a stream without ``alt=sse``. An error body becomes a response with `error`.
-    Raises `Malformed` where it is neither.
+    Further ones stay in `extra`. A list is read as the chunks of a stream without ``alt=sse``. An error body becomes a
+    response with `error`. Raises `Malformed` for anything else.
     """
     try:
         value = canonical.loads(body) if isinstance(body, bytes) else body
@@ -48,7 +49,7 @@ def decode_response(body: bytes | Json) -> Response:
     chunks = value if isinstance(value, list) else [value]
     if not chunks or not all(isinstance(chunk, dict) for chunk in chunks):
         raise Malformed("an answer must be an object", place="$")
-    if not any(chunk.keys() & _ANSWER for chunk in chunks):
+    if not any(chunk.keys() & _ANSWER_KEYS for chunk in chunks):
         raise Malformed("candidates is missing", place="$", way_out="is this an answer of another dialect?")
     if "error" in chunks[0] and "candidates" not in chunks[0]:
         return Response(error=error_text(chunks[0]), extra=dict(chunks[0]))
@@ -58,15 +59,15 @@ def decode_response(body: bytes | Json) -> Response:
     return reader.response()
 
 
-def _word(value: Json) -> str:
+def _string_or_empty(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _object(value: Json) -> dict[str, Json]:
+def _as_object(value: Json) -> dict[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: Json) -> list[Json]:
+def _as_list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
@@ -84,34 +85,34 @@ class StreamReader:
 
     @property
     def finished(self) -> bool:
-        """Whether a chunk has said why the answer ends, or an error has come."""
+        """Whether a chunk has named the reason why the answer ends, or an error has arrived."""
         return bool(self._reason or self._blocked or self._error)
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
-        """Take in chunks."""
+        """Add chunks and return their deltas."""
         return [delta for event in events for delta in self.add(event.value())]
 
     def add(self, chunk: Json) -> Iterator[Delta]:
-        """Take in the value of one chunk."""
+        """Add the value of one chunk."""
         if not isinstance(chunk, dict):
             return
         self._top |= {key: item for key, item in chunk.items() if item is not None}
         if chunk.get("error"):
             self._error = error_text(chunk)
-        self._blocked = _word(_object(chunk.get("promptFeedback")).get("blockReason")) or self._blocked
-        for n, candidate in enumerate(_list(chunk.get("candidates"))):
-            held = _object(candidate)
+        self._blocked = _string_or_empty(_as_object(chunk.get("promptFeedback")).get("blockReason")) or self._blocked
+        for n, candidate in enumerate(_as_list(chunk.get("candidates"))):
+            held = _as_object(candidate)
             if held.get("index", n):
                 self._others[str(held.get("index", n))] = candidate
                 continue
-            self._reason = _word(held.get("finishReason")) or self._reason
-            content = _object(held.get("content"))
+            self._reason = _string_or_empty(held.get("finishReason")) or self._reason
+            content = _as_object(held.get("content"))
             self._content |= content
-            for part in _list(content.get("parts")):
-                yield self._part(part)
+            for part in _as_list(content.get("parts")):
+                yield self._add_part(part)
 
-    def _part(self, part: Json) -> Delta:
-        last, news = _object(self._parts[-1]) if self._parts else {}, _object(part)
+    def _add_part(self, part: Json) -> Delta:
+        last, news = _as_object(self._parts[-1]) if self._parts else {}, _as_object(part)
         # Streamed words go on where the last chunk's stopped; a signature ends a part.
         joins = isinstance(last.get("text"), str) and isinstance(news.get("text"), str)
         joins = joins and last.get("thought") == news.get("thought") and not any(key in last for key in SIGNATURES)
@@ -119,25 +120,25 @@ class StreamReader:
             self._parts[-1] = {**last, **news, "text": last["text"] + news["text"]}
         else:
             self._parts.append(part)
-        call = _object(news.get("functionCall"))
-        words = canonical.dump_text(call.get("args", {})) if call else _word(news.get("text"))
+        call = _as_object(news.get("functionCall"))
+        words = canonical.dump_text(call.get("args", {})) if call else _string_or_empty(news.get("text"))
         return Delta(len(self._parts) - 1, part_kind(news) if news else "text", words)
 
     def response(self) -> Response:
-        """The answer so far."""
+        """Build the answer received so far."""
         content = {"role": "model", **self._content, "parts": self._parts}
         if "role" in self._content:
             content = {**self._content, "parts": self._parts}
         report = self._top.get("usageMetadata")
         brought = usage.google_tool_input(report)
-        extra = {key: item for key, item in self._top.items() if key not in _TOLD} | usage.extra_usage(report)
-        found = Response(
+        extra = {key: item for key, item in self._top.items() if key not in _MAPPED_KEYS} | usage.extra_usage(report)
+        answer = Response(
             items=tuple(part.item for part in split_message(content, "$.candidates[0].content", GOOGLE_SHAPE))
             if self._parts
             else (),
             usage=usage.google_usage(report),
-            id=_word(self._top.get("responseId")),
-            model=_word(self._top.get("modelVersion")),
+            id=_string_or_empty(self._top.get("responseId")),
+            model=_string_or_empty(self._top.get("modelVersion")),
             stop_reason=self._reason,
             error=self._blocked,
             extra={
@@ -146,4 +147,4 @@ class StreamReader:
                 **({"candidates": list(self._others.values())} if self._others else {}),
             },
         )
-        return found if self.finished and not self._error else found.as_interrupted(self._error)
+        return answer if self.finished and not self._error else answer.as_interrupted(self._error)

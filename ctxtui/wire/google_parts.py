@@ -16,8 +16,8 @@ from ctxtui.wire.parts import Piece, Position, WirePart, json_type_name, kind_of
 DECLARATIONS: Final = ("functionDeclarations", "function_declarations")
 """The member of a tool that lists functions of the client."""
 SIGNATURES: Final = ("thoughtSignature", "thought_signature")
-"""What a part carries so that the model can go on with what it thought."""
-_BESIDE: Final = frozenset({*SIGNATURES, "thought", "partMetadata", "videoMetadata", "mediaResolution", "type"})
+"""The member of a part with which the model can continue its thinking."""
+_NOT_KINDS: Final = frozenset({*SIGNATURES, "thought", "partMetadata", "videoMetadata", "mediaResolution", "type"})
 """Members of a part that do not tell its kind."""
 _MEMBER_KINDS: Final = {
     **dict.fromkeys(FUNCTION_CALL, "function_call"),
@@ -26,7 +26,10 @@ _MEMBER_KINDS: Final = {
 
 
 def part_kind(value: Mapping[str, Json]) -> str:
-    """The kind of a part: ``text``, ``thinking``, ``function_call``, ``image`` ..., else its first member's name."""
+    """The kind of a part, such as ``text``, ``thinking`` or ``function_call``.
+
+    If no known member is there, it is the first member's name.
+    """
     if isinstance(value.get("text"), str):
         return "thinking" if value.get("thought") is True else "text"
     for key, inner in value.items():
@@ -35,12 +38,15 @@ def part_kind(value: Mapping[str, Json]) -> str:
         if key in MEDIA_MEMBERS and isinstance(inner, dict):
             media_type = next((inner[name] for name in MIME_TYPE if name in inner), "")
             return "image" if isinstance(media_type, str) and media_type.startswith("image/") else "document"
-    named = next((key for key in value if key not in _BESIDE), "part")
+    named = next((key for key in value if key not in _NOT_KINDS), "part")
     return kind_of({"type": named or "part"}, "part")
 
 
 def split_part(value: Json, path: str, place: Place, position: Position) -> WirePart:
-    """One part of a content. Plain words make the same block as in every other dialect."""
+    """Split one part of a content.
+
+    Plain text makes the same block as in every other dialect.
+    """
     if isinstance(value, str):
         return text_part(value, place, position)
     if not isinstance(value, dict):
@@ -51,12 +57,12 @@ def split_part(value: Json, path: str, place: Place, position: Position) -> Wire
 
 
 def is_signed(block: Block) -> bool:
-    """Whether a part carries the signature of what the model thought before it."""
+    """Whether a part carries the signature of the model's thinking before it."""
     return any(block.member(key) for key in SIGNATURES)
 
 
 def join_part(piece: Piece) -> Json:
-    """The part that `split_part` took apart."""
+    """Join the part that `split_part` split."""
     kind, value = piece
     if kind == "text" and isinstance(value, dict) and value.get("type") == "text":
         return {key: item for key, item in value.items() if key != "type"}
@@ -64,17 +70,25 @@ def join_part(piece: Piece) -> Json:
 
 
 def split_tool(value: Json, path: str) -> list[WirePart]:
-    """A tool object: a block for each function that it declares, and one for what else it offers."""
+    """Split a tool object.
+
+    Each function that it declares is a block, and everything else in it is one more.
+    """
     place = Place("tools")
     if not isinstance(value, dict):
         return [unreadable_part(path, f"a tool is {json_type_name(value)}, not an object", place, ())]
     key = next((key for key in DECLARATIONS if key in value), "")
     declared = value.get(key)
-    rest = {name: item for name, item in value.items() if name != key}
-    if not isinstance(declared, list) or not declared or not all(map(is_declaration, declared)) or "name" in rest:
+    other_members = {name: item for name, item in value.items() if name != key}
+    if (
+        not isinstance(declared, list)
+        or not declared
+        or not all(map(is_declaration, declared))
+        or "name" in other_members
+    ):
         return [make_part(TOOL, value, place, ())]
     parts = [make_part(TOOL, one, place, (key, n)) for n, one in enumerate(declared)]
-    return [*parts, make_part(TOOL, rest, place, None)] if rest else parts
+    return [*parts, make_part(TOOL, other_members, place, None)] if other_members else parts
 
 
 def is_declaration(value: Json) -> bool:
@@ -83,7 +97,7 @@ def is_declaration(value: Json) -> bool:
 
 
 def join_tool(pieces: Sequence[Piece]) -> Json:
-    """The tool object that `split_tool` took apart, or one that offers what edits left of it."""
+    """Join the tool object that `split_tool` split, possibly after edits."""
     declared = [value for _, value in pieces if is_declaration(value)]
     tool: dict[str, Json] = {DECLARATIONS[0]: declared} if declared else {}
     for _, value in pieces:

@@ -35,13 +35,17 @@ class Splitter(Protocol):
 
 
 class Section(Struct, frozen=True):
-    """One member of a body that holds context: `name` is its place, `key` its JSON key.
+    """One member of a body that holds context.
 
-    `split` and `join` are inverse for elements of the usual shapes. `string` splits a section written as one string
-    (None if the dialect has no such form); `is_string` tests whether pieces may be written that way again. `bare` tests
-    whether blocks of a kind are elements of their own, outside messages. `inside` names the member of the section's
-    object that lists the elements ("": the section is the list); `takes_object` allows one element without a list.
-    With `merged`, all blocks form one element unless the body had several.
+    - `name`: its place; `key`: its JSON key.
+    - `split`, `join`: inverse for elements of the usual shapes.
+    - `string`: splits a section written as one string (None if the dialect has no such form).
+    - `is_string`: tests whether pieces may be written that way again.
+    - `bare`: tests whether blocks of a kind are elements of their own, outside messages.
+    - `required`: every body has it.
+    - `inside`: the member of the section's object that lists the elements ("": the section is the list).
+    - `takes_object`: one element without a list is allowed.
+    - `merged`: all blocks form one element unless the body had several.
     """
 
     name: str
@@ -157,13 +161,14 @@ def split_item(value: Json, path: str) -> list[WirePart]:
     kind = kind_of(value, "message")
     if kind == "message":
         return split_message(value, path, PLAIN_SHAPE)
-    inside = _INSIDE[kind](value, path) if kind in _INSIDE else None
-    if inside is not None:
-        return inside
+    parts_inside = _ITEM_SPLITTERS[kind](value, path) if kind in _ITEM_SPLITTERS else None
+    if parts_inside is not None:
+        return parts_inside
     return [make_part(kind, value, Place("messages", item_role(kind, value)), ())]
 
 
-_INSIDE: Final = {TOOLS_ITEM: split_tools, AGENT_ITEM: split_agent_message}
+_ITEM_SPLITTERS: Final = {TOOLS_ITEM: split_tools, AGENT_ITEM: split_agent_message}
+"""Splits an item that holds several blocks, by kind."""
 
 
 def item_role(kind: str, value: dict[str, Json]) -> str:
@@ -185,7 +190,7 @@ def join_item(pieces: Sequence[Piece]) -> Json:
     return _join_message(PLAIN_SHAPE, pieces)
 
 
-def _user_string(shape_: Shape) -> Callable[[str], list[WirePart]]:
+def _string_splitter(shape_: Shape) -> Callable[[str], list[WirePart]]:
     def string(text: str) -> list[WirePart]:
         head = split_message({"role": "user", shape_.content: text or " "}, "$", shape_)[0]
         return [head, text_part(text, Place("messages", "user"), (shape_.content,))]
@@ -193,20 +198,20 @@ def _user_string(shape_: Shape) -> Callable[[str], list[WirePart]]:
     return string
 
 
-def _one_plain(pieces: Sequence[Piece]) -> bool:
+def _is_one_text(pieces: Sequence[Piece]) -> bool:
     return len(pieces) == 1 and is_plain(*pieces[0])
 
 
-def _one_user_text(pieces: Sequence[Piece]) -> bool:
+def _is_one_user_text(pieces: Sequence[Piece]) -> bool:
     heads: list[Json] = [{"role": "user", key: STRING} for key in ("content", GOOGLE_SHAPE.content)]
     return len(pieces) == 2 and pieces[0][0] == HEADER and pieces[0][1] in heads and is_plain(*pieces[1])
 
 
-def _tools(key: str) -> Section:
+def _tools_section(key: str) -> Section:
     return Section("tools", key, split_tool, join_single)
 
 
-def _messages(shape_: Shape, key: str = "messages") -> Section:
+def _messages_section(shape_: Shape, key: str = "messages") -> Section:
     def split_(value: Json, path: str) -> list[WirePart]:
         return _split_message(shape_, value, path)
 
@@ -218,26 +223,28 @@ def _messages(shape_: Shape, key: str = "messages") -> Section:
         key,
         split_,
         join_,
-        string=_user_string(shape_) if shape_.takes_object else None,
-        is_string=_one_user_text,
+        string=_string_splitter(shape_) if shape_.takes_object else None,
+        is_string=_is_one_user_text,
         bare=is_header_kind,
         required=True,
         takes_object=shape_.takes_object,
     )
 
 
-def _system(key: str) -> Section:
-    return Section(SYSTEM.section, key, split_system, join_single, string=split_system_string, is_string=_one_plain)
+def _system_section(key: str) -> Section:
+    return Section(SYSTEM.section, key, split_system, join_single, string=split_system_string, is_string=_is_one_text)
 
 
-def _google_system(key: str) -> Section:
+def _google_system_section(key: str) -> Section:
     def split_(value: Json, path: str) -> list[WirePart]:
         return [google_parts.split_part(value, path, SYSTEM, ())]
 
     def join_(pieces: Sequence[Piece]) -> Json:
         return google_parts.join_part(pieces[0])
 
-    return Section(SYSTEM.section, key, split_, join_, string=split_system_string, is_string=_one_plain, inside="parts")
+    return Section(
+        SYSTEM.section, key, split_, join_, string=split_system_string, is_string=_is_one_text, inside="parts"
+    )
 
 
 _GOOGLE_TOOLS: Final = Section(
@@ -248,23 +255,23 @@ _INPUT: Final = Section(
     "input",
     split_item,
     join_item,
-    string=_user_string(PLAIN_SHAPE),
-    is_string=_one_user_text,
+    string=_string_splitter(PLAIN_SHAPE),
+    is_string=_is_one_user_text,
     bare=lambda kind: kind not in MESSAGE_PARTS,
 )
 
 GRAMMARS: Final = {
-    ANTHROPIC: Grammar(ANTHROPIC, (_tools("tools"), _system("system"), _messages(PLAIN_SHAPE))),
-    CHAT: Grammar(CHAT, (_tools("tools"), _tools("functions"), _messages(CHAT_SHAPE))),
-    RESPONSES: Grammar(RESPONSES, (_tools("tools"), _system("instructions"), _INPUT)),
-    OLLAMA: Grammar(OLLAMA, (_tools("tools"), _messages(OLLAMA_SHAPE))),
+    ANTHROPIC: Grammar(ANTHROPIC, (_tools_section("tools"), _system_section("system"), _messages_section(PLAIN_SHAPE))),
+    CHAT: Grammar(CHAT, (_tools_section("tools"), _tools_section("functions"), _messages_section(CHAT_SHAPE))),
+    RESPONSES: Grammar(RESPONSES, (_tools_section("tools"), _system_section("instructions"), _INPUT)),
+    OLLAMA: Grammar(OLLAMA, (_tools_section("tools"), _messages_section(OLLAMA_SHAPE))),
     GOOGLE: Grammar(
         GOOGLE,
         (
             _GOOGLE_TOOLS,
-            _google_system("systemInstruction"),
-            _google_system("system_instruction"),
-            _messages(GOOGLE_SHAPE, "contents"),
+            _google_system_section("systemInstruction"),
+            _google_system_section("system_instruction"),
+            _messages_section(GOOGLE_SHAPE, "contents"),
         ),
     ),
 }

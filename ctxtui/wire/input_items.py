@@ -1,8 +1,8 @@
-"""Items of a Responses input that hold several blocks: additional tools and agent messages (facts §4, §13).
+"""Items of a Responses input that hold several blocks: additional tools and agent messages.
 
 Each tool of an ``additional_tools`` item is a block of its own, wherever the item is. A tool inside a namespace keeps
-its namespace, so that each block names its origin and can be removed alone; neighbours of one namespace are merged
-again when the item is written.
+its namespace, so that each block names its origin and can be removed alone. Neighbours of one namespace are merged
+again when the item is written. Source: facts §4, §13.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def split_tools(value: dict[str, Json], path: str) -> list[WirePart] | None:
         return None
     role = value.get("role")
     place = Place("messages", role if isinstance(role, str) and role else "developer")
-    parts = [_header({**value, "tools": LIST}, place)]
+    parts = [_header_part({**value, "tools": LIST}, place)]
     for n, tool in enumerate(tools):
         parts += [make_part(TOOL, definition, place, ("tools", n)) for definition in _split_namespace(tool)]
     return parts
@@ -46,14 +46,14 @@ def join_tools(pieces: Sequence[Piece]) -> Json:
     tools: list[Json] = []
     for _, value in pieces[1:]:
         last = tools[-1] if tools else None
-        if last is not None and _same_namespace(last, value):
+        if last is not None and _have_same_namespace(last, value):
             tools[-1] = {**last, "tools": [*last["tools"], *value["tools"]]}
         else:
             tools.append(value)
     return {**pieces[0][1], "tools": tools}
 
 
-def _same_namespace(first: Json, second: Json) -> bool:
+def _have_same_namespace(first: Json, second: Json) -> bool:
     lists = all(isinstance(it, dict) and it.get("type") == NAMESPACE and it.get("tools") for it in (first, second))
     return lists and {**first, "tools": None} == {**second, "tools": None} and list(first) == list(second)
 
@@ -68,9 +68,9 @@ def split_agent_message(value: dict[str, Json], path: str) -> list[WirePart] | N
         return None
     place = Place("messages", "user")
     inner = [content_part(entry, f"{path}.content[{n}]", place, ("content", n)) for n, entry in enumerate(content)]
-    return [_header({**value, "content": LIST}, place), *inner]
+    return [_header_part({**value, "content": LIST}, place), *inner]
 
 
-def _header(head: dict[str, Json], place: Place) -> WirePart:
+def _header_part(head: dict[str, Json], place: Place) -> WirePart:
     plain, markers = strip_markers(head)
     return WirePart(Item(blocks.make(HEADER, plain), place), None, plain, markers)

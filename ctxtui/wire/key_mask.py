@@ -40,13 +40,13 @@ class KeyMask:
 
     async def mask_stream(self, data: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Mask the key in a stream, even if split over chunks: a possible start of it waits for the next chunk."""
-        rest = b""
+        unfinished = b""
         async for piece in data:
-            masked, rest = self.split_safe(rest + piece)
+            masked, unfinished = self.split_safe(unfinished + piece)
             if masked:
                 yield masked
-        if rest:
-            yield self.mask_bytes(rest)
+        if unfinished:
+            yield self.mask_bytes(unfinished)
 
     def split_safe(self, buffered: bytes) -> tuple[bytes, bytes]:
         """Split buffered bytes into a masked part that is safe to emit, and a rest for the next chunk."""
@@ -68,9 +68,9 @@ class KeyMask:
 
 def _partial_start(data: bytes, part: bytes) -> int:
     """Index at which the end of `data` is an incomplete start of `part`; the length of `data` if there is none."""
-    at = max(0, len(data) - len(part) + 1)
-    while (at := data.find(part[:1], at)) >= 0:
-        if part.startswith(data[at:]):
-            return at
-        at += 1
+    start = max(0, len(data) - len(part) + 1)
+    while (start := data.find(part[:1], start)) >= 0:
+        if part.startswith(data[start:]):
+            return start
+        start += 1
     return len(data)

@@ -15,14 +15,15 @@ LIST: Final = "list"
 OBJECT: Final = "object"
 
 _ANSWERS: Final = frozenset({"tool", "function"})
+"""Roles of a tool's answer."""
 
 
 class BlockField(NamedTuple):
     """A member of a message that becomes blocks.
 
-    `form` is its JSON form: ``string`` (one block of `kind` with the text under `inside`), ``list`` (one block of
-    `kind` for each entry), ``object`` (one block of `kind`). The header keeps the form's name in place of the member.
-    `first` puts its blocks before the content.
+    - `form`: its JSON form. ``string``: one block of `kind` with the text under `inside`; ``list``: one block of `kind`
+      for each entry; ``object``: one block of `kind`. The header keeps the form's name in place of the member.
+    - `first`: its blocks come before the content.
     """
 
     key: str
@@ -33,10 +34,13 @@ class BlockField(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """The members of a dialect's messages that become blocks: its content, the member `content`, and `fields`.
+    """The members of a dialect's messages that become blocks.
 
-    `split_part` reads one entry of the content and `join_part` writes it. `role` is that of a message that names none.
-    With `takes_object` a content that is one object counts as its only entry.
+    - `content`: the member with the content; `fields`: the other ones.
+    - `split_part`, `join_part`: read and write one entry of the content.
+    - `role`: that of a message that names none.
+    - `mark`: the mark of its blocks (see `Place`).
+    - `takes_object`: a content that is one object counts as its only entry.
     """
 
     fields: tuple[BlockField, ...] = ()
@@ -60,12 +64,12 @@ def split_message(message: dict[str, Json], path: str, shape: Shape) -> list[Wir
     before: list[WirePart] = []
     after: list[WirePart] = []
     for field in shape.fields:
-        blocks_of_field = _field(message.get(field.key), field, place)
+        blocks_of_field = _split_field(message.get(field.key), field, place)
         if blocks_of_field is not None:
             head[field.key] = field.form
             (before if field.first else after).extend(blocks_of_field)
     value = message.get(shape.content)
-    content = _content(value, path, place, shape)
+    content = _split_content(value, path, place, shape)
     if content is not None:
         head[shape.content] = STRING if isinstance(value, str) else LIST if isinstance(value, list) else OBJECT
     head, markers = strip_markers(head)
@@ -73,7 +77,7 @@ def split_message(message: dict[str, Json], path: str, shape: Shape) -> list[Wir
     return [header, *before, *(content or []), *after]
 
 
-def _field(value: Json, field: BlockField, place: Place) -> list[WirePart] | None:
+def _split_field(value: Json, field: BlockField, place: Place) -> list[WirePart] | None:
     if field.form == STRING and isinstance(value, str) and value:
         block_value = {"type": field.kind, field.inside: value}
         return [WirePart(Item(blocks.make(field.kind, block_value), place), (field.key,), block_value)]
@@ -84,7 +88,7 @@ def _field(value: Json, field: BlockField, place: Place) -> list[WirePart] | Non
     return None
 
 
-def _content(value: Json, path: str, place: Place, shape: Shape) -> list[WirePart] | None:
+def _split_content(value: Json, path: str, place: Place, shape: Shape) -> list[WirePart] | None:
     key = shape.content
     if isinstance(value, str) and (value or place.role in _ANSWERS):
         return [text_part(value, place, (key,))]
@@ -96,43 +100,44 @@ def _content(value: Json, path: str, place: Place, shape: Shape) -> list[WirePar
 
 
 def join_message(pieces: Sequence[Piece], shape: Shape) -> dict[str, Json]:
-    """Join pieces (the header first) to a message, the inverse of `split_message` for messages of the usual shapes.
+    """Join pieces (the header first) to a message.
 
-    Members that the header does not name are added; members that lost their blocks are left out.
+    It is the inverse of `split_message` for messages of the usual shapes. Members that the header does not name are
+    added; members that lost their blocks are left out.
     """
     head = dict(pieces[0][1])
-    rest = list(pieces[1:])
+    later_pieces = list(pieces[1:])
     # Fields after the content are taken off the end, so the last of them first.
     leading = [field for field in shape.fields if field.first]
     trailing = [field for field in shape.fields if not field.first]
     for field in leading + trailing[::-1]:
         named = head.get(field.key) == field.form
-        field_pieces = _pop_pieces(rest, field, named)
+        field_pieces = _pop_pieces(later_pieces, field, named)
         if field_pieces:
             head[field.key] = _field_value(field_pieces, field)
         elif named:
             del head[field.key]
     form = head.get(shape.content)
-    if form == OBJECT and len(rest) == 1:
-        head[shape.content] = shape.join_part(rest[0])
-    elif rest or form in (STRING, LIST, OBJECT):
-        head[shape.content] = _content_value(rest, form == STRING, shape)
+    if form == OBJECT and len(later_pieces) == 1:
+        head[shape.content] = shape.join_part(later_pieces[0])
+    elif later_pieces or form in (STRING, LIST, OBJECT):
+        head[shape.content] = _content_value(later_pieces, form == STRING, shape)
     return head
 
 
-def _pop_pieces(rest: list[Piece], field: BlockField, named: bool) -> list[Piece]:
-    """Remove from `rest`, at its front or end, the pieces that belong to `field`, by kind."""
+def _pop_pieces(pieces: list[Piece], field: BlockField, named: bool) -> list[Piece]:
+    """Remove from `pieces`, at its front or end, the pieces that belong to `field`, by kind."""
     if field.form != LIST and not named and field.form != OBJECT:
         return []
     popped: list[Piece] = []
-    limit = len(rest) if field.form == LIST else 1
-    at = 0 if field.first else -1
-    while rest and len(popped) < limit and _fits(rest[at], field):
-        popped.append(rest.pop(at))
+    limit = len(pieces) if field.form == LIST else 1
+    end_index = 0 if field.first else -1
+    while pieces and len(popped) < limit and _can_hold(pieces[end_index], field):
+        popped.append(pieces.pop(end_index))
     return popped if field.first else popped[::-1]
 
 
-def _fits(piece: Piece, field: BlockField) -> bool:
+def _can_hold(piece: Piece, field: BlockField) -> bool:
     """Whether `field` can hold a block; a string field holds only a block of nothing but a non-empty string.
 
     A content part may have the same kind and further members, or no text.

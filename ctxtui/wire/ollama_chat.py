@@ -22,7 +22,9 @@ from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import chat_usage
 
 _MAPPED_KEYS: Final = frozenset({"model", "message", "done", "done_reason", "error"})
+"""Members of an answer that become fields of `Response`."""
 _RESENT_KEYS: Final = ("role", "content", "thinking", "tool_calls")
+"""Members of a message that a client sends again."""
 
 
 def decode_request(body: bytes, memo: Memo | None = None) -> Request:
@@ -47,18 +49,20 @@ def decode_response(body: bytes | Json) -> Response:
         if "error" not in value:
             raise Malformed("message is missing", place="$", way_out="is this an answer of another dialect?")
         return Response(error=error_text(value), extra=dict(value))
-    sent = {key: message[key] for key in _RESENT_KEYS if key in message and (message[key] or key == "content")}
-    sent = {"role": "assistant", "content": "", **sent}
-    rest = {key: item for key, item in message.items() if key not in _RESENT_KEYS and item not in (None, [])}
+    resent_message = {
+        key: message[key] for key in _RESENT_KEYS if key in message and (message[key] or key == "content")
+    }
+    resent_message = {"role": "assistant", "content": "", **resent_message}
+    other_members = {key: item for key, item in message.items() if key not in _RESENT_KEYS and item not in (None, [])}
     extra = {key: item for key, item in value.items() if key not in _MAPPED_KEYS and item is not None}
     return Response(
-        items=tuple(part.item for part in split_message(sent, "$.message", OLLAMA_SHAPE)),
+        items=tuple(part.item for part in split_message(resent_message, "$.message", OLLAMA_SHAPE)),
         usage=chat_usage(None, value),
         model=_string_or_empty(value.get("model")),
         stop_reason=_string_or_empty(value.get("done_reason")),
         error=error_text(value) if value.get("error") else "",
         complete=value.get("done") is not False,
-        extra={**extra, **({"message": rest} if rest else {})},
+        extra={**extra, **({"message": other_members} if other_members else {})},
     )
 
 
@@ -82,9 +86,9 @@ class StreamReader:
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
         """Add lines and return their deltas."""
-        return [delta for event in events for delta in self._line(event.value())]
+        return [delta for event in events for delta in self._handle_line(event.value())]
 
-    def _line(self, value: Json) -> Iterator[Delta]:
+    def _handle_line(self, value: Json) -> Iterator[Delta]:
         if not isinstance(value, dict):
             return
         if value.get("error"):

@@ -20,10 +20,12 @@ from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import chat_usage, extra_usage
 
 _MAPPED_KEYS: Final = frozenset({"id", "model", "choices", "usage", "message"})
+"""Members of an answer that become fields of `Response`."""
 # In the order in which clients send an answer back.
 _RESENT_KEYS: Final = (
     "role", "content", "reasoning_content", "reasoning", "refusal", "audio", "tool_calls", "function_call",
 )  # fmt: skip
+"""Members of a message that a client sends again."""
 
 
 def decode_request(body: bytes, memo: Memo | None = None) -> Request:
@@ -43,15 +45,15 @@ def decode_response(body: bytes | Json) -> Response:
     Raises `Malformed` for anything else.
     """
     value = parse_answer(body)
-    choices = _choices(value)
+    choices = _find_choices(value)
     if choices is None:
         return Response(error=error_text(value), extra=dict(value))
     first = choices[0] if choices else {}
     message = first.get("message") if isinstance(first, dict) else None
     if choices and not isinstance(message, dict):
         raise Malformed("message is missing", place="$.choices[0]")
-    items, beside = _items(message) if isinstance(message, dict) else ((), {})
-    rest = {"choices": choices[1:], "message": beside}
+    items, beside = _answer_items(message) if isinstance(message, dict) else ((), {})
+    other_members = {"choices": choices[1:], "message": beside}
     extra = {key: item for key, item in value.items() if key not in _MAPPED_KEYS and item is not None}
     return Response(
         items=items,
@@ -60,11 +62,15 @@ def decode_response(body: bytes | Json) -> Response:
         model=_string_or_empty(value.get("model")),
         stop_reason=_string_or_empty(first.get("finish_reason")),
         error=error_text(value) if value.get("error") else "",
-        extra={**extra, **{key: item for key, item in rest.items() if item}, **extra_usage(value.get("usage"))},
+        extra={
+            **extra,
+            **{key: item for key, item in other_members.items() if item},
+            **extra_usage(value.get("usage")),
+        },
     )
 
 
-def _choices(value: dict[str, Json]) -> list[Json] | None:
+def _find_choices(value: dict[str, Json]) -> list[Json] | None:
     """Return the answer's choices; None for an error body."""
     choices = value.get("choices")
     if isinstance(choices, list):
@@ -76,17 +82,17 @@ def _choices(value: dict[str, Json]) -> list[Json] | None:
     raise Malformed("choices is missing", place="$", way_out="is this an answer of another dialect?")
 
 
-def _items(message: dict[str, Json]) -> tuple[tuple[Item, ...], dict[str, Json]]:
+def _answer_items(message: dict[str, Json]) -> tuple[tuple[Item, ...], dict[str, Json]]:
     """Return the answer's blocks under the header that a client resends, and the members that clients leave out."""
-    sent: dict[str, Json] = {
+    resent_message: dict[str, Json] = {
         key: message[key] for key in _RESENT_KEYS if key in message and (message[key] or key == "content")
     }
-    sent.setdefault("role", "assistant")
-    calls = sent.get("tool_calls")
+    resent_message.setdefault("role", "assistant")
+    calls = resent_message.get("tool_calls")
     if isinstance(calls, list):
-        sent["tool_calls"] = [_without_index(call) for call in calls]
-    rest = {key: item for key, item in message.items() if key not in _RESENT_KEYS and item not in (None, [])}
-    return tuple(part.item for part in split_message(sent, "$.choices[0].message", CHAT_SHAPE)), rest
+        resent_message["tool_calls"] = [_without_index(call) for call in calls]
+    other_members = {key: item for key, item in message.items() if key not in _RESENT_KEYS and item not in (None, [])}
+    return tuple(part.item for part in split_message(resent_message, "$.choices[0].message", CHAT_SHAPE)), other_members
 
 
 def _without_index(call: Json) -> Json:
@@ -99,10 +105,12 @@ def _string_or_empty(value: Json) -> str:
 
 
 DONE: Final = "[DONE]"
+"""The data of the last event of a stream."""
 _CHUNK_KEYS: Final = frozenset({"choices", "object", "obfuscation", "error"})
+"""Members of a chunk that are not part of the answer."""
 
 
-class _Choice:
+class _StreamedChoice:
     """One choice of a streamed answer."""
 
     def __init__(self) -> None:
@@ -116,14 +124,14 @@ class _Choice:
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict):
-                yield self._call(call)
+                yield self._add_call(call)
         merge_delta(self.message, delta, skip=frozenset({"tool_calls", "role"}))
         for key, value in delta.items():
             if isinstance(value, str) and value and key != "role":
                 yield ("text" if key == "content" else key), value
 
-    def _call(self, news: dict[str, Json]) -> tuple[str, str]:
-        slot = self._slot(news)
+    def _add_call(self, news: dict[str, Json]) -> tuple[str, str]:
+        slot = self._find_call(news)
         call = self.calls[slot]
         inner_key = "custom" if isinstance(news.get("custom"), dict) else "function"
         inner = news.get(inner_key)
@@ -132,26 +140,26 @@ class _Choice:
             call[key] = call.get(key) or news.get(key) or ("function" if key == "type" else "")
         text = ""
         if isinstance(inner, dict):
-            into = call.setdefault(inner_key, {"name": ""})
+            called = call.setdefault(inner_key, {"name": ""})
             # Some servers repeat the name in every chunk.
             name = inner.get("name")
-            into["name"] = name if name and name != into["name"] and not into["name"] else into["name"]
+            called["name"] = name if name and name != called["name"] and not called["name"] else called["name"]
             field = "input" if inner_key == "custom" else "arguments"
             arguments = inner.get(field)
             text = (
                 "" if arguments is None else arguments if isinstance(arguments, str) else canonical.dump_text(arguments)
             )
-            into[field] = into.get(field, "") + text
-            merge_delta(into, inner, skip=frozenset({"name", field}))
+            called[field] = called.get(field, "") + text
+            merge_delta(called, inner, skip=frozenset({"name", field}))
         return f"tool_call {slot}", text
 
-    def _slot(self, news: dict[str, Json]) -> int:
+    def _find_call(self, news: dict[str, Json]) -> int:
         """Find the call that a chunk continues. Indexes may be missing or all zero; ids may be missing or empty."""
         index, id_ = news.get("index"), news.get("id")
         slot = self._slots.get(index) if isinstance(index, int) else len(self.calls) - 1 if self.calls else None
         if slot is not None and id_ and self.calls[slot].get("id") not in ("", id_, None):
             slot = next((n for n, call in enumerate(self.calls) if call.get("id") == id_), None)
-        elif slot is not None and not isinstance(index, int) and not id_ and self._named(news):
+        elif slot is not None and not isinstance(index, int) and not id_ and self._has_name(news):
             slot = None
         if slot is None:
             self.calls.append({"id": "", "type": ""})
@@ -161,7 +169,7 @@ class _Choice:
         return slot
 
     @staticmethod
-    def _named(news: dict[str, Json]) -> bool:
+    def _has_name(news: dict[str, Json]) -> bool:
         inner = news.get("function")
         return isinstance(inner, dict) and bool(inner.get("name"))
 
@@ -181,7 +189,7 @@ class StreamReader:
 
     def __init__(self) -> None:
         self._top: dict[str, Json] = {}
-        self._choices: dict[int, _Choice] = {}
+        self._find_choices: dict[int, _StreamedChoice] = {}
         self._shown: dict[str, int] = {}
         self._error = ""
         self._done = False
@@ -193,9 +201,9 @@ class StreamReader:
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
         """Add chunks and return their deltas."""
-        return [delta for event in events for delta in self._event(event)]
+        return [delta for event in events for delta in self._handle_event(event)]
 
-    def _event(self, event: ServerEvent) -> Iterator[Delta]:
+    def _handle_event(self, event: ServerEvent) -> Iterator[Delta]:
         if event.data.strip() == DONE:
             self._done = True
             return
@@ -208,12 +216,12 @@ class StreamReader:
         choices = chunk.get("choices")
         for choice in choices if isinstance(choices, list) else ():
             if isinstance(choice, dict):
-                yield from self._choice(choice)
+                yield from self._handle_choice(choice)
 
-    def _choice(self, choice: dict[str, Json]) -> Iterator[Delta]:
+    def _handle_choice(self, choice: dict[str, Json]) -> Iterator[Delta]:
         index = choice.get("index")
         number = index if isinstance(index, int) else 0
-        state = self._choices.setdefault(number, _Choice())
+        state = self._find_choices.setdefault(number, _StreamedChoice())
         state.finish = choice.get("finish_reason") or state.finish
         delta = choice.get("delta")
         if not isinstance(delta, dict):
@@ -224,7 +232,7 @@ class StreamReader:
 
     def response(self) -> Response:
         """Build the answer received so far; it is complete once a choice has a finish reason, or at ``[DONE]``."""
-        choices = [self._choices[n].to_answer() for n in sorted(self._choices)]
+        choices = [self._find_choices[n].to_answer() for n in sorted(self._find_choices)]
         response = decode_response({**self._top, "choices": choices})
-        ended = self._done or any(choice.finish for choice in self._choices.values())
+        ended = self._done or any(choice.finish for choice in self._find_choices.values())
         return response if ended and not self._error else response.as_interrupted(self._error)

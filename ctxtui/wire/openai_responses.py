@@ -17,9 +17,11 @@ from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import extra_usage, responses_usage
 
 _MAPPED_KEYS: Final = frozenset({"id", "model", "output", "usage", "object", "status", "error"})
-# An answer echoes these members of its request.
+"""Members of an answer that become fields of `Response`."""
 _ECHOED_KEYS: Final = frozenset({"instructions", "tools", "input", "text", "reasoning", "tool_choice"})
+"""Members of an answer that repeat the request."""
 _ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+"""Events that end a stream."""
 
 
 def decode_request(body: bytes, memo: Memo | None = None) -> Request:
@@ -82,42 +84,42 @@ class StreamReader:
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
         """Add events and return their deltas; unknown events add nothing."""
-        return [delta for event in events if (delta := self._event(event.value())) is not None]
+        return [delta for event in events if (delta := self._handle_event(event.value())) is not None]
 
-    def _event(self, value: Json) -> Delta | None:
+    def _handle_event(self, value: Json) -> Delta | None:
         if not isinstance(value, dict) or not isinstance(value.get("type"), str):
             return None
         kind: str = value["type"]
         index = value.get("output_index")
-        at = index if isinstance(index, int) else 0
+        item_index = index if isinstance(index, int) else 0
         if isinstance(value.get("response"), dict):
             self._response |= value["response"]
             self._ended = self._ended or kind in _ENDS
         elif kind in ("response.output_item.added", "response.output_item.done"):
             if isinstance(value.get("item"), dict):
-                self._items[at] = dict(value["item"])
+                self._items[item_index] = dict(value["item"])
         elif kind == "error":
             self._error = error_text(value)
         elif kind.endswith(".delta") and isinstance(value.get("delta"), str):
-            return self._delta(kind.removeprefix("response.").removesuffix(".delta"), value, at)
+            return self._handle_delta(kind.removeprefix("response.").removesuffix(".delta"), value, item_index)
         return None
 
-    def _delta(self, delta_kind: str, value: dict[str, Json], at: int) -> Delta:
-        item = self._items.setdefault(at, {"type": "message", "role": "assistant", "content": []})
+    def _handle_delta(self, delta_kind: str, value: dict[str, Json], item_index: int) -> Delta:
+        item = self._items.setdefault(item_index, {"type": "message", "role": "assistant", "content": []})
         text: str = value["delta"]
-        if delta_kind in _STRINGS:
-            merge_delta(item, {_STRINGS[delta_kind]: text})
-        elif delta_kind in _LISTS:
-            field, position, kind, inside = _LISTS[delta_kind]
+        if delta_kind in _STRING_DELTAS:
+            merge_delta(item, {_STRING_DELTAS[delta_kind]: text})
+        elif delta_kind in _LIST_DELTAS:
+            field, position, kind, text_key = _LIST_DELTAS[delta_kind]
             place = value.get(position)
             parts = [*(item.get(field) or [])]
             number = place if isinstance(place, int) else 0
             while len(parts) <= number < 10_000:
-                parts.append({"type": kind, inside: ""})
+                parts.append({"type": kind, text_key: ""})
             if isinstance(parts[number], dict):
-                parts[number] = {**parts[number], inside: (parts[number].get(inside) or "") + text}
+                parts[number] = {**parts[number], text_key: (parts[number].get(text_key) or "") + text}
             item[field] = parts
-        return Delta(at, str(item.get("type", "")), text)
+        return Delta(item_index, str(item.get("type", "")), text)
 
     def response(self) -> Response:
         """Build the answer received so far."""
@@ -128,15 +130,20 @@ class StreamReader:
         return response if self._ended and not self._error else response.as_interrupted(self._error)
 
 
-_STRINGS: Final = {
+_STRING_DELTAS: Final = {
     "function_call_arguments": "arguments",
     "mcp_call_arguments": "arguments",
     "custom_tool_call_input": "input",
     "code_interpreter_call_code": "code",
 }
-_LISTS: Final = {
+"""The member of an item that a delta extends, by kind of delta."""
+_LIST_DELTAS: Final = {
     "output_text": ("content", "content_index", "output_text", "text"),
     "refusal": ("content", "content_index", "refusal", "refusal"),
     "reasoning_text": ("content", "content_index", "reasoning_text", "text"),
     "reasoning_summary_text": ("summary", "summary_index", "summary_text", "text"),
 }
+"""The list of an item that a delta extends, by kind of delta.
+
+Each is the list's member, the delta's index into it, the kind of its parts, and their text's member.
+"""

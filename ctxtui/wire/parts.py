@@ -1,4 +1,7 @@
-"""Parts of one element of a request (a message, a tool, a system text), and the cache breakpoints removed from them."""
+"""Parts of one element of a request (a message, a tool, a system text).
+
+The cache breakpoints on them are kept apart from their blocks.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ Position = tuple[str | int, ...]
 
 
 class WireMarker(NamedTuple):
-    """A cache breakpoint and its position: on item `inner` of the block's content (-1: on the block itself), as member
-    number `at` (0-based) under `key`.
+    """A cache breakpoint and its position.
+
+    It is on item `inner` of the block's content (-1: on the block itself), as member number `at` (0-based) under `key`.
     """
 
     inner: int
@@ -24,7 +28,10 @@ class WireMarker(NamedTuple):
 
 
 class WirePart(NamedTuple):
-    """A block with its JSON `value` (cache breakpoints removed) and its position in the element (None for a header)."""
+    """A part of an element: a block with its JSON `value`, without cache breakpoints.
+
+    `position` is its position in the element (None for a header); `marks` are its cache breakpoints.
+    """
 
     item: Item
     position: Position | None
@@ -37,6 +44,7 @@ Piece = tuple[str, Json]
 
 _ON_BLOCK: Final = -1
 _OURS: Final = frozenset({HEADER, NOT_RECORDED, TOOL, UNREADABLE})
+"""Kinds of blocks that only ctxtui makes."""
 
 
 def make_part(kind: str, value: Json, place: Place, spot: Position | None) -> WirePart:
@@ -92,14 +100,14 @@ def strip_markers(value: Json) -> tuple[Json, tuple[WireMarker, ...]]:
     stripped = blocks.without_markers(value)
     if stripped is value or not isinstance(value, dict):
         return value, ()
-    markers = [*_markers(value, _ON_BLOCK)]
+    markers = [*_find_markers(value, _ON_BLOCK)]
     if value.get("type") == "tool_result" and isinstance(value.get("content"), list):
         for inner, item in enumerate(value["content"]):
-            markers += _markers(item, inner)
+            markers += _find_markers(item, inner)
     return stripped, tuple(markers)
 
 
-def _markers(value: Json, inner: int) -> list[WireMarker]:
+def _find_markers(value: Json, inner: int) -> list[WireMarker]:
     if not isinstance(value, dict):
         return []
     return [WireMarker(inner, key, at, value[key]) for at, key in enumerate(value) if key in MARKER_KEYS]
@@ -109,18 +117,18 @@ def restore_markers(value: Json, markers: tuple[WireMarker, ...]) -> Json:
     """Restore cache breakpoints in `value` at their positions, where those still exist."""
     if not markers or not isinstance(value, dict):
         return value
-    own = [mark for mark in markers if mark.inner == _ON_BLOCK]
-    inside = [mark for mark in markers if mark.inner != _ON_BLOCK]
-    if inside and isinstance(value.get("content"), list):
+    block_markers = [mark for mark in markers if mark.inner == _ON_BLOCK]
+    content_markers = [mark for mark in markers if mark.inner != _ON_BLOCK]
+    if content_markers and isinstance(value.get("content"), list):
         content = list(value["content"])
-        for inner in {mark.inner for mark in inside if mark.inner < len(content)}:
-            content[inner] = _insert(content[inner], [mark for mark in inside if mark.inner == inner])
+        for inner in {mark.inner for mark in content_markers if mark.inner < len(content)}:
+            content[inner] = _insert_markers(content[inner], [mark for mark in content_markers if mark.inner == inner])
         # Assigning to an existing key does not move the content among the keys.
         value = {**value, "content": content}
-    return _insert(value, own)
+    return _insert_markers(value, block_markers)
 
 
-def _insert(value: Json, markers: list[WireMarker]) -> Json:
+def _insert_markers(value: Json, markers: list[WireMarker]) -> Json:
     if not isinstance(value, dict):
         return value
     pairs = [(key, item) for key, item in value.items() if key not in {mark.key for mark in markers}]

@@ -22,9 +22,9 @@ ANSWER_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_token
 
 
 class Marker(NamedTuple):
-    """A cache breakpoint: on block `item` of the request (0-based), or on item `inner` of that block's content.
+    """A cache breakpoint on block `item` of the request (0-based).
 
-    `inner` -1 is the block itself; `key` and `value` are as sent.
+    It is on item `inner` of the block's content, or on the block itself (-1); `key` and `value` are as sent.
     """
 
     item: int
@@ -34,9 +34,10 @@ class Marker(NamedTuple):
 
 
 class Request(Struct, frozen=True):
-    """One request body: its blocks in prompt order (tools, system, messages) and a skeleton of everything else.
+    """One request body: its blocks and a skeleton of everything else.
 
-    With `items` from a call's path and the call's `skeleton`, it is the body that was sent.
+    `items` are in prompt order (tools, system, messages). With `items` from a call's path and the call's `skeleton`, it
+    is the body that was sent.
     """
 
     items: tuple[Item, ...]
@@ -82,10 +83,13 @@ class Request(Struct, frozen=True):
 class Response(Struct, frozen=True, kw_only=True):
     """One answer of a model, complete or partial.
 
-    `items` are its blocks as the client resends them: a header, then the parts. `usage` describes the context that this
-    answer was made from; if the provider ran several passes, `passes` holds the usage of each, and their sum is what
-    was billed. `stop_reason` is the provider's term. `error` is the provider's error message, `complete` is False for
-    an interrupted stream. `extra` is everything else in the answer, verbatim.
+    - `items`: its blocks as the client resends them: a header, then the parts.
+    - `usage`: that of the context that this answer was made from.
+    - `passes`: the usage of each pass if the provider ran several; their sum is what was billed.
+    - `stop_reason`: the provider's term.
+    - `error`: the provider's error message.
+    - `complete`: False for an interrupted stream.
+    - `extra`: everything else in the answer, verbatim.
     """
 
     items: tuple[Item, ...] = ()

@@ -37,41 +37,43 @@ IMAGES_HEADING: Final = "The images of these results, in their order."
 """Text before images in a dialect whose results hold text alone."""
 
 
-def _image(image: ResultImage) -> Json:
+def _image_block(image: ResultImage) -> Json:
     return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
 
 
-def _anthropic(results: Sequence[Result]) -> list[Json]:
+def _anthropic_results(results: Sequence[Result]) -> list[Json]:
     blocks: list[Json] = []
     for result in results:
         failed = {"is_error": True} if result.is_error else {}
         content: Json = (
-            [{"type": "text", "text": result.text}, *map(_image, result.images)] if result.images else result.text
+            [{"type": "text", "text": result.text}, *map(_image_block, result.images)] if result.images else result.text
         )
         blocks.append({"type": "tool_result", "tool_use_id": result.id, "content": content, **failed})
     return [{"role": "user", "content": blocks}]
 
 
-def _chat(results: Sequence[Result]) -> list[Json]:
+def _chat_results(results: Sequence[Result]) -> list[Json]:
     return [{"role": "tool", "tool_call_id": result.id, "content": result.text} for result in results]
 
 
-def _responses(results: Sequence[Result]) -> list[Json]:
-    return [{"type": "function_call_output", "call_id": result.id, "output": _output(result)} for result in results]
+def _responses_results(results: Sequence[Result]) -> list[Json]:
+    return [
+        {"type": "function_call_output", "call_id": result.id, "output": _result_output(result)} for result in results
+    ]
 
 
-def _output(result: Result) -> Json:
+def _result_output(result: Result) -> Json:
     if not result.images:
         return result.text
     images = [{"type": "input_image", "image_url": f"data:{i.media_type};base64,{i.data}"} for i in result.images]
     return [{"type": "input_text", "text": result.text}, *images]
 
 
-def _ollama(results: Sequence[Result]) -> list[Json]:
+def _ollama_results(results: Sequence[Result]) -> list[Json]:
     return [{"role": "tool", "tool_name": result.name, "content": result.text} for result in results]
 
 
-def _google(results: Sequence[Result]) -> list[Json]:
+def _google_results(results: Sequence[Result]) -> list[Json]:
     parts: list[Json] = []
     for result in results:
         response = {"error" if result.is_error else "output": result.text}
@@ -81,22 +83,27 @@ def _google(results: Sequence[Result]) -> list[Json]:
     return [{"role": "user", "parts": parts}]
 
 
-def _list_message(kind: str) -> Callable[[str], Json]:
+def _message_with_part(kind: str) -> Callable[[str], Json]:
     return lambda text: {"role": "user", "content": [{"type": kind, "text": text}]}
 
 
 class _MessageForm(NamedTuple):
+    """The form of messages in a dialect's body.
+
+    The member, and what makes a user message and results.
+    """
+
     key: str
     user: Callable[[str], Json]
     results: Callable[[Sequence[Result]], list[Json]]
 
 
 _MESSAGE_FORMS: Final[dict[str, _MessageForm]] = {
-    ANTHROPIC: _MessageForm("messages", _list_message("text"), _anthropic),
-    CHAT: _MessageForm("messages", lambda text: {"role": "user", "content": text}, _chat),
-    RESPONSES: _MessageForm("input", _list_message("input_text"), _responses),
-    OLLAMA: _MessageForm("messages", lambda text: {"role": "user", "content": text}, _ollama),
-    GOOGLE: _MessageForm("contents", lambda text: {"role": "user", "parts": [{"text": text}]}, _google),
+    ANTHROPIC: _MessageForm("messages", _message_with_part("text"), _anthropic_results),
+    CHAT: _MessageForm("messages", lambda text: {"role": "user", "content": text}, _chat_results),
+    RESPONSES: _MessageForm("input", _message_with_part("input_text"), _responses_results),
+    OLLAMA: _MessageForm("messages", lambda text: {"role": "user", "content": text}, _ollama_results),
+    GOOGLE: _MessageForm("contents", lambda text: {"role": "user", "parts": [{"text": text}]}, _google_results),
 }
 
 
@@ -113,20 +120,20 @@ def user_message(dialect: str, text: str, attached: Sequence[Attachment] = ()) -
     Blocks that the dialect cannot hold are left out. Raises `KeyError` for an unknown dialect.
     """
     if not attached:
-        return _items(dialect, [_MESSAGE_FORMS[dialect].user(text)])
+        return _decode_messages(dialect, [_MESSAGE_FORMS[dialect].user(text)])
     if dialect == OLLAMA and any(attachment.block.kind == "text" for attachment in attached):
         # An Ollama message holds one text, so each attached text gets its own message.
         single = [(attachment,) for attachment in attached if attachment.block.kind == "text"]
-        rest = [attachment for attachment in attached if attachment.block.kind != "text"]
+        media = [attachment for attachment in attached if attachment.block.kind != "text"]
         text_items = [item for attachment in single for item in _with_parts(dialect, "", attachment)]
-        return (*text_items, *(_with_parts(dialect, text, rest) if text or rest else ()))
+        return (*text_items, *(_with_parts(dialect, text, media) if text or media else ()))
     return _with_parts(dialect, text, attached)
 
 
 def _with_parts(dialect: str, text: str, attached: Sequence[Attachment]) -> tuple[Item, ...]:
     text_blocks: list[Json] = [{"type": "text", "text": text}] if text else []
     message = {"role": "user", "content": [*(attachment.block.value() for attachment in attached), *text_blocks]}
-    items = _items(ANTHROPIC, [message])
+    items = _decode_messages(ANTHROPIC, [message])
     if dialect != ANTHROPIC:
         body, _ = encode.build_body(dialect, items, model="")
         decoded = DIALECTS[dialect].decode_request(body, None).items
@@ -141,7 +148,7 @@ def _with_parts(dialect: str, text: str, attached: Sequence[Attachment]) -> tupl
 def marked_items(items: Sequence[Item], marks: Mapping[str, str], *, only: bool = False) -> tuple[Item, ...]:
     """Set the mark of each text item that `marks` names.
 
-    With `only` (no other text in the message), a header gets the mark of the item after it.
+    With `only` (the message has no other text), a header gets the mark of the item after it.
     """
     marked: list[Item] = []
     for item in reversed(items):
@@ -159,15 +166,15 @@ def tool_results(dialect: str, results: Sequence[Result]) -> tuple[Item, ...]:
     """
     if not results:
         return ()
-    items = _items(dialect, _MESSAGE_FORMS[dialect].results(results))
-    images = [Attachment(block.from_part(_image(image))) for result in results for image in result.images]
+    items = _decode_messages(dialect, _MESSAGE_FORMS[dialect].results(results))
+    images = [Attachment(block.from_part(_image_block(image))) for result in results for image in result.images]
     if not images or dialect not in (CHAT, OLLAMA):
         return items
     image_items = user_message(dialect, IMAGES_HEADING, images)
     return (*items, *(item._replace(place=item.place._replace(mark="meta")) for item in image_items))
 
 
-def _items(dialect: str, messages: list[Json]) -> tuple[Item, ...]:
+def _decode_messages(dialect: str, messages: list[Json]) -> tuple[Item, ...]:
     body = dumps({"model": "", _MESSAGE_FORMS[dialect].key: messages})
     items = DIALECTS[dialect].decode_request(body, None).items
     return tuple(item for item in items if item.place.section == "messages")

@@ -25,10 +25,11 @@ class ServerEvent(NamedTuple):
 
 
 class EventParser:
-    """Parses an event stream as the HTML standard defines it: any line ends, comments, a BOM, multi-line data.
+    """Parses an event stream as the HTML standard defines it.
 
-    Unlike a browser it returns the last event even without its final blank line (`close`), and treats a line that is a
-    JSON object, meaningless in the standard, as an event: Ollama streams that way.
+    Any line ends, comments, a BOM, multi-line data. Unlike a browser it returns the last event even without its final
+    blank line (`close`). It treats a line that is a JSON object, meaningless in the standard, as an event: Ollama
+    streams that way.
     """
 
     def __init__(self) -> None:
@@ -43,11 +44,11 @@ class EventParser:
         """Add bytes and return the events that they complete."""
         self._rest += data
         events: list[ServerEvent] = []
-        for line in self._lines():
-            # Fast path for nearly all lines; `_line` handles the others.
+        for line in self._take_lines():
+            # Fast path for nearly all lines; `_handle_line` handles the others.
             if line.startswith("data:") and not self._first:
                 self._data.append(line[6:] if line.startswith(" ", 5) else line[5:])
-            elif (event := self._line(line)) is not None:
+            elif (event := self._handle_line(line)) is not None:
                 events.append(event)
         return events
 
@@ -56,34 +57,34 @@ class EventParser:
         line = bytes(self._rest).removesuffix(b"\r").decode("utf-8", "replace")
         self._rest.clear()
         self._scanned = 0
-        events = [self._line(line)] if line else []
-        return [event for event in (*events, self._dispatch()) if event is not None]
+        events = [self._handle_line(line)] if line else []
+        return [event for event in (*events, self._make_event()) if event is not None]
 
-    def _lines(self) -> list[str]:
+    def _take_lines(self) -> list[str]:
         """Take the complete lines out of the buffer.
 
         No character spans a line end, not even a broken one, so that all lines are decoded in one call.
         """
-        rest = self._rest
+        unfinished = self._rest
         # A carriage return at the very end may be half of a line end; the next bytes decide.
-        whole = len(rest) - rest.endswith(b"\r")
-        end = 1 + max(rest.rfind(b"\n", self._scanned, whole), rest.rfind(b"\r", self._scanned, whole))
+        length = len(unfinished) - unfinished.endswith(b"\r")
+        end = 1 + max(unfinished.rfind(b"\n", self._scanned, length), unfinished.rfind(b"\r", self._scanned, length))
         if not end:
-            self._scanned = whole
+            self._scanned = length
             return []
-        text = rest[:end].decode("utf-8", "replace")
-        del rest[:end]
-        self._scanned = whole - end
+        text = unfinished[:end].decode("utf-8", "replace")
+        del unfinished[:end]
+        self._scanned = length - end
         lines = text.split("\n") if "\r" not in text else _LINE_END.split(text)
         lines.pop()
         return lines
 
-    def _line(self, line: str) -> ServerEvent | None:
+    def _handle_line(self, line: str) -> ServerEvent | None:
         if self._first:
             line = line.removeprefix("\ufeff")
             self._first = False
         if not line:
-            return self._dispatch()
+            return self._make_event()
         if line.startswith("{") and line.rstrip(_SPACES).endswith("}"):
             return ServerEvent("", line)
         name, _, value = line.partition(":")
@@ -96,7 +97,7 @@ class EventParser:
             self._id = value
         return None
 
-    def _dispatch(self) -> ServerEvent | None:
+    def _make_event(self) -> ServerEvent | None:
         event = ServerEvent(self._name, "\n".join(self._data), self._id) if self._data else None
         self._name = ""
         self._data = []

@@ -19,12 +19,12 @@ class BodyUnpacker(Protocol):
         """Decompress `data`. Raises `Malformed`, also if the body exceeds the limit."""
 
 
-class _Plain:
+class _NoUnpacker:
     def feed(self, data: bytes) -> bytes:
         return data
 
 
-class _Bounded:
+class _BoundedUnpacker:
     """Counts the unpacked bytes and the compressed members."""
 
     def __init__(self, max_bytes: int) -> None:
@@ -43,7 +43,7 @@ class _Bounded:
             raise Malformed(f"a body packed in more than {MAX_MEMBERS} pieces")
 
 
-class _Zlib(_Bounded):
+class _ZlibUnpacker(_BoundedUnpacker):
     """Gzip, or deflate with or without its header; several members in a row."""
 
     def __init__(self, max_bytes: int, deflate: bool) -> None:
@@ -74,7 +74,7 @@ class _Zlib(_Bounded):
         return b"".join(chunks)
 
 
-class _Brotli(_Bounded):
+class _BrotliUnpacker(_BoundedUnpacker):
     def __init__(self, max_bytes: int) -> None:
         import brotli
 
@@ -94,7 +94,7 @@ class _Brotli(_Bounded):
             raise Malformed(f"a body that cannot be unpacked: {error}") from None
 
 
-class _Zstd(_Bounded):
+class _ZstdUnpacker(_BoundedUnpacker):
     def __init__(self, max_bytes: int) -> None:
         import zstandard
 
@@ -123,16 +123,17 @@ class _Zstd(_Bounded):
 
 
 _ENCODINGS: Final = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "br": "br", "zstd": "zstd"}
+"""The decompressor for each ``Content-Encoding``."""
 
 
 def make_unpacker(encoding: str, max_bytes: int = MAX_BODY) -> BodyUnpacker:
     """Return an unpacker for a ``Content-Encoding``, up to `max_bytes`. Raises `Malformed` for an unknown one."""
     names = [item for item in (part.strip().lower() for part in encoding.split(",")) if item not in ("", "identity")]
     if not names:
-        return _Plain()
+        return _NoUnpacker()
     if len(names) > 1 or names[0] not in _ENCODINGS:
         raise Malformed(f"a body packed as {encoding!r}, which cannot be read here")
     name = _ENCODINGS[names[0]]
     if name == "br":
-        return _Brotli(max_bytes)
-    return _Zstd(max_bytes) if name == "zstd" else _Zlib(max_bytes, name == "deflate")
+        return _BrotliUnpacker(max_bytes)
+    return _ZstdUnpacker(max_bytes) if name == "zstd" else _ZlibUnpacker(max_bytes, name == "deflate")

@@ -12,7 +12,7 @@ _ANSWER_PASSES: Final = frozenset({"message", "fallback_message"})
 """Passes that answer the request; others (compaction, advisor) read another context."""
 
 
-def _count(value: Json) -> int:
+def _as_count(value: Json) -> int:
     if type(value) is int:
         return value if 0 < value < 10**18 else 0
     if isinstance(value, bool) or not isinstance(value, float | Number):
@@ -21,11 +21,11 @@ def _count(value: Json) -> int:
     return max(0, int(number)) if abs(number) < 1e18 else 0
 
 
-def _dict(value: Json) -> dict[str, Json]:
+def _as_dict(value: Json) -> dict[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
-def _cost(report: dict[str, Json]) -> float | None:
+def _reported_cost(report: dict[str, Json]) -> float | None:
     cost = report.get("cost")
     return None if isinstance(cost, bool) or not isinstance(cost, int | float) or abs(cost) > 1e18 else float(cost)
 
@@ -63,21 +63,21 @@ def anthropic_usage(report: Json) -> Usage | None:
     """Convert one Anthropic report, whose input excludes the cache. None if it reports nothing."""
     if not isinstance(report, dict) or ("input_tokens" not in report and "output_tokens" not in report):
         return None
-    split = _dict(report.get("cache_creation"))
-    hour = _count(split.get("ephemeral_1h_input_tokens"))
-    minutes = _count(split.get("ephemeral_5m_input_tokens"))
+    split = _as_dict(report.get("cache_creation"))
+    hour = _as_count(split.get("ephemeral_1h_input_tokens"))
+    minutes = _as_count(split.get("ephemeral_5m_input_tokens"))
     read, written = report.get("cache_read_input_tokens"), report.get("cache_creation_input_tokens")
     # An unsplit write has the default TTL of 5 minutes (facts §2).
-    minutes += max(0, _count(written) - hour - minutes)
+    minutes += max(0, _as_count(written) - hour - minutes)
     return Usage(
-        fresh=_count(report.get("input_tokens")),
-        cache_read=_count(read),
+        fresh=_as_count(report.get("input_tokens")),
+        cache_read=_as_count(read),
         write_5m=minutes,
         write_1h=hour,
-        output=_count(report.get("output_tokens")),
-        reasoning=_count(_dict(report.get("output_tokens_details")).get("thinking_tokens")),
+        output=_as_count(report.get("output_tokens")),
+        reasoning=_as_count(_as_dict(report.get("output_tokens_details")).get("thinking_tokens")),
         has_cache=read is not None or written is not None or bool(split),
-        cost=_cost(report),
+        cost=_reported_cost(report),
     )
 
 
@@ -105,7 +105,7 @@ def anthropic_passes(report: Json) -> tuple[Usage | None, tuple[Usage, ...]]:
     """
     total = anthropic_usage(report)
     listed = report.get("iterations") if isinstance(report, dict) else None
-    passes = [(str(_dict(i).get("type")), u) for i in _list(listed) if (u := anthropic_usage(i)) is not None]
+    passes = [(str(_as_dict(i).get("type")), u) for i in _as_list(listed) if (u := anthropic_usage(i)) is not None]
     if total is None or not passes or (len(passes) == 1 and passes[0][0] == "message"):
         return total, ()
     last = next((u for kind, u in reversed(passes) if kind in _ANSWER_PASSES), passes[-1][1])
@@ -113,8 +113,9 @@ def anthropic_passes(report: Json) -> tuple[Usage | None, tuple[Usage, ...]]:
 
 
 class Pass(NamedTuple):
-    """One pass of a model inside an answer: its `kind` (``message``, ``compaction``, ``advisor_message`` ...), the
-    `model` ("": the requested one), its usage.
+    """One pass of a model inside an answer.
+
+    `kind` is ``message``, ``compaction``, ``advisor_message`` ...; `model` is "" for the requested one.
     """
 
     kind: str
@@ -129,37 +130,37 @@ def pass_id(call: str, number: int) -> str:
 
 def other_passes(extra: Mapping[str, Json]) -> list[Pass]:
     """List the passes of an answer, from `Call.extra`, except the one that answered."""
-    listed = extra.get("iterations") or _dict(extra.get("usage")).get("iterations")
+    listed = extra.get("iterations") or _as_dict(extra.get("usage")).get("iterations")
     if not listed:
         return []
     passes = [
         Pass(str(entry.get("type")), model if isinstance(model := entry.get("model"), str) else "", usage)
-        for entry in map(_dict, _list(listed))
+        for entry in map(_as_dict, _as_list(listed))
         if (usage := anthropic_usage(entry)) is not None
     ]
     answered = max((n for n, entry in enumerate(passes) if entry.kind in _ANSWER_PASSES), default=len(passes) - 1)
     return [entry for n, entry in enumerate(passes) if n != answered]
 
 
-def _list(value: Json) -> list[Json]:
+def _as_list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
 def chat_usage(report: Json, body: Json = None) -> Usage | None:
-    """Convert an OpenAI Chat report or a similar one; `body` is the whole answer, for servers that report there.
+    """Convert an OpenAI Chat report or a similar one, whose input includes the cache.
 
-    Its input includes tokens read from and written to the cache.
+    `body` is the whole answer, for servers that report outside ``usage``.
     """
-    around = _dict(body)
+    around = _as_dict(body)
     if not isinstance(report, dict) or not report.keys() & {"prompt_tokens", "completion_tokens"}:
         if isinstance(report, dict) and "input_tokens" in report:
             return responses_usage(report)
-        return _native(around)
-    read, minutes, hour, half_hour, has_cache = _chat_cache(report, _dict(around.get("timings")))
-    prompt = _count(report.get("prompt_tokens"))
-    output, reasoning = _output(report, "completion", prompt)
+        return _native_usage(around)
+    read, minutes, hour, half_hour, has_cache = _chat_cache(report, _as_dict(around.get("timings")))
+    prompt = _as_count(report.get("prompt_tokens"))
+    output, reasoning = _output_tokens(report, "completion", prompt)
     return Usage(
-        fresh=_rest(prompt, read + minutes + hour + half_hour),
+        fresh=_uncached_tokens(prompt, read + minutes + hour + half_hour),
         cache_read=read,
         write_5m=minutes,
         write_1h=hour,
@@ -167,13 +168,13 @@ def chat_usage(report: Json, body: Json = None) -> Usage | None:
         output=output,
         reasoning=reasoning,
         has_cache=has_cache,
-        cost=_cost(report),
+        cost=_reported_cost(report),
     )
 
 
 def _chat_cache(report: dict[str, Json], timings: dict[str, Json]) -> tuple[int, int, int, int, bool]:
     """Tokens read from the cache, written for 5 minutes, an hour, 30 minutes; whether the report mentions a cache."""
-    details = _dict(report.get("prompt_tokens_details"))
+    details = _as_dict(report.get("prompt_tokens_details"))
     reads = (
         details.get("cached_tokens"),
         report.get("prompt_cache_hit_tokens"),  # DeepSeek
@@ -182,40 +183,40 @@ def _chat_cache(report: dict[str, Json], timings: dict[str, Json]) -> tuple[int,
         timings.get("cache_n"),  # llama.cpp
     )
     gateway = (report.get("cache_creation_input_tokens"), details.get("cache_creation_tokens"))
-    own = details.get("cache_write_tokens")
-    split = _dict(details.get("cache_creation_token_details")) or _dict(report.get("cache_creation"))
-    hour = _count(split.get("ephemeral_1h_input_tokens"))
-    written = max(hour + _count(split.get("ephemeral_5m_input_tokens")), *(_count(value) for value in gateway))
-    half_hour = 0 if written else _count(own)
-    has_cache = any(value is not None for value in (*reads, *gateway, own))
-    return max(_count(value) for value in reads), written - hour, hour, half_hour, has_cache
+    reported_writes = details.get("cache_write_tokens")
+    split = _as_dict(details.get("cache_creation_token_details")) or _as_dict(report.get("cache_creation"))
+    hour = _as_count(split.get("ephemeral_1h_input_tokens"))
+    written = max(hour + _as_count(split.get("ephemeral_5m_input_tokens")), *(_as_count(value) for value in gateway))
+    half_hour = 0 if written else _as_count(reported_writes)
+    has_cache = any(value is not None for value in (*reads, *gateway, reported_writes))
+    return max(_as_count(value) for value in reads), written - hour, hour, half_hour, has_cache
 
 
-def _rest(total: int, cached: int) -> int:
+def _uncached_tokens(total: int, cached: int) -> int:
     # An input smaller than its own cache figures excludes them.
     return total - cached if total >= cached else total
 
 
-def _output(report: dict[str, Json], prefix: str, prompt: int) -> tuple[int, int]:
+def _output_tokens(report: dict[str, Json], prefix: str, prompt: int) -> tuple[int, int]:
     """Output tokens with reasoning, and reasoning; some servers count reasoning only in the total (xAI, Gemini)."""
-    reasoning = _count(_dict(report.get(f"{prefix}_tokens_details")).get("reasoning_tokens"))
-    output = _count(report.get(f"{prefix}_tokens"))
-    apart = reasoning > 0 and _count(report.get("total_tokens")) == prompt + output + reasoning
-    return output + (reasoning if apart or reasoning > output else 0), reasoning
+    reasoning = _as_count(_as_dict(report.get(f"{prefix}_tokens_details")).get("reasoning_tokens"))
+    output = _as_count(report.get(f"{prefix}_tokens"))
+    is_separate = reasoning > 0 and _as_count(report.get("total_tokens")) == prompt + output + reasoning
+    return output + (reasoning if is_separate or reasoning > output else 0), reasoning
 
 
-def _native(body: dict[str, Json]) -> Usage | None:
+def _native_usage(body: dict[str, Json]) -> Usage | None:
     """Usage that a local server reports outside ``usage``: llama.cpp's timings, Ollama's counts."""
-    timings = _dict(body.get("timings"))
+    timings = _as_dict(body.get("timings"))
     if "prompt_n" in timings:
         return Usage(
-            fresh=_count(timings["prompt_n"]),
-            cache_read=_count(timings.get("cache_n")),
-            output=_count(timings.get("predicted_n")),
+            fresh=_as_count(timings["prompt_n"]),
+            cache_read=_as_count(timings.get("cache_n")),
+            output=_as_count(timings.get("predicted_n")),
             has_cache="cache_n" in timings,
         )
     if "prompt_eval_count" in body or "eval_count" in body:
-        prompt, output = _count(body.get("prompt_eval_count")), _count(body.get("eval_count"))
+        prompt, output = _as_count(body.get("prompt_eval_count")), _as_count(body.get("eval_count"))
         return Usage(fresh=prompt, output=output, has_cache=False)
     return None
 
@@ -224,40 +225,43 @@ def responses_usage(report: Json) -> Usage | None:
     """Convert an OpenAI Responses report, whose input includes tokens read from and written to the cache."""
     if not isinstance(report, dict) or not report.keys() & {"input_tokens", "output_tokens"}:
         return None
-    details = _dict(report.get("input_tokens_details"))
-    split = _dict(details.get("cache_write_tokens_details"))
-    half_day = _count(split.get("ttl_12h_tokens"))
-    written = max(_count(details.get("cache_write_tokens")), half_day + _count(split.get("ttl_30m_tokens")))
-    read = _count(details.get("cached_tokens"))
-    prompt = _count(report.get("input_tokens"))
-    output, reasoning = _output(report, "output", prompt)
+    details = _as_dict(report.get("input_tokens_details"))
+    split = _as_dict(details.get("cache_write_tokens_details"))
+    half_day = _as_count(split.get("ttl_12h_tokens"))
+    written = max(_as_count(details.get("cache_write_tokens")), half_day + _as_count(split.get("ttl_30m_tokens")))
+    read = _as_count(details.get("cached_tokens"))
+    prompt = _as_count(report.get("input_tokens"))
+    output, reasoning = _output_tokens(report, "output", prompt)
     return Usage(
-        fresh=_rest(prompt, read + written),
+        fresh=_uncached_tokens(prompt, read + written),
         cache_read=read,
         write_30m=written - half_day,
         write_12h=half_day,
         output=output,
         reasoning=reasoning,
         has_cache="cached_tokens" in details,
-        cost=_cost(report),
+        cost=_reported_cost(report),
     )
 
 
 def google_usage(report: Json) -> Usage | None:
-    """Usage of a Google report: its prompt includes what the cache held, its candidates exclude the thoughts
-    (facts §12). Zeros are left out of the report, so that a missing figure is a zero."""
+    """Convert a Google report, whose prompt includes what was read from the cache.
+
+    Its candidates exclude the thinking (facts §12). Zeros are left out of the report, so that a missing figure is a
+    zero.
+    """
     if not isinstance(report, dict) or "promptTokenCount" not in report:
         return None
-    read, thoughts = _count(report.get("cachedContentTokenCount")), _count(report.get("thoughtsTokenCount"))
-    prompt = _count(report.get("promptTokenCount")) + google_tool_input(report)
+    read, thoughts = _as_count(report.get("cachedContentTokenCount")), _as_count(report.get("thoughtsTokenCount"))
+    prompt = _as_count(report.get("promptTokenCount")) + google_tool_input(report)
     return Usage(
         fresh=max(0, prompt - read),
         cache_read=read,
-        output=_count(report.get("candidatesTokenCount")) + thoughts,
+        output=_as_count(report.get("candidatesTokenCount")) + thoughts,
         reasoning=thoughts,
     )
 
 
 def google_tool_input(report: Json) -> int:
-    """Input tokens that Google's own tools brought, which the report gives apart."""
-    return _count(_dict(report).get("toolUsePromptTokenCount"))
+    """Input tokens that Google's own tools added, which the report gives separately."""
+    return _as_count(_as_dict(report).get("toolUsePromptTokenCount"))

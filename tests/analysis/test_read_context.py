@@ -333,7 +333,7 @@ def test_a_residual_says_what_it_is_its_cause_and_its_first_call() -> None:
     book = counted(made.script)
     left = explain_residual(book, made.calls[-1])
     assert left is not None and left.since == 6 and left.tokens > 2_800
-    assert "added and did not record" in left.cause and "beyond" in left.what
+    assert "unrecorded text that the client added" in left.cause and "beyond" in left.what
 
 
 def test_the_whole_of_a_request_without_any_recorded_block_is_not_recorded() -> None:
@@ -436,6 +436,9 @@ def test_a_residual_that_came_in_several_steps_names_what_came_with_each() -> No
     assert left is not None
     first, second = left.parts
     assert (first.since, second.since) == (3, 4) and 2_800 < first.tokens < 3_200 and 1_800 < second.tokens < 2_200
-    assert "`make format` changed in files that were read" in first.cause and "repeats as a reminder" in second.cause
+    assert (
+        "`make format` changed in files that were read" in first.cause
+        and "repeats in an unrecorded reminder" in second.cause
+    )
     said = left.describe(6)
     assert "since call 3, likely what `make format` changed" in said and f"{second.tokens:,} since call 4" in said

@@ -103,10 +103,10 @@ async def test_what_will_miss_the_cache_is_held_and_nothing_else(tmp_path: Path)
 
 def test_rules_are_named_by_options_and_told_in_words() -> None:
     rules = rules_from_options({"tokens": 9, "usd": 0.5, "miss": True, "pattern": "a.b"})
-    assert rules.descriptions == ("over 9 tokens", "over $0.5", "on a foretold miss", "with a.b") and rules
+    assert rules.descriptions == ("over 9 tokens", "over $0.5", "on a forecast miss", "with a.b") and rules
     assert not rules_from_options({}) and rules_from_options({"each": True}).descriptions == ("each request",)
     for odd in ({"pattern": "("}, {"usd": "much"}):
-        with pytest.raises(Exception, match=r"regular expression|no rule"):
+        with pytest.raises(Exception, match=r"regular expression|not a hold rule"):
             rules_from_options(odd)
 
 

@@ -176,7 +176,7 @@ async def test_wanted_no_longer_it_leaves(tmp_path: Path) -> None:
         await held_once(run)
         await asyncio.to_thread(hold_next, run.path, "s", hold=False)
         assert await ask(run.url, "messages", stream=False)
-        with pytest.raises(Exception, match="not held any more"):
+        with pytest.raises(Exception, match="no longer held"):
             await asyncio.to_thread(decide, tmp_path, "r.1", RELEASE)
 
 

@@ -74,7 +74,7 @@ def test_opencode_by_its_configuration_which_stays_what_it_is(tmp_path: Path) ->
 
 def test_what_cannot_be_led_says_so(tmp_path: Path) -> None:
     command, env = ["claude"], {"CLAUDE_CODE_USE_BEDROCK": "1"}
-    with pytest.raises(BadConfig, match="ctxtui proxy"):
+    with pytest.raises(BadConfig, match="--forward"):
         RelayedProgram(
             command=command, program=program_of(command), folder=tmp_path, database=tmp_path, env=env, cwd="/"
         )

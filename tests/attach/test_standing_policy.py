@@ -171,5 +171,5 @@ async def test_an_edit_of_the_users_waits_at_the_relay_for_the_expiry(tmp_path: 
         run.gate.preparer._clock = later(3700.0)
         await agent.ask("and on")
         assert b"file 0150" not in seen[2].body
-        assert (await told(run, 2))["done"] == ["1 edit that waited leaves with this request: the cache has expired"]
+        assert (await told(run, 2))["done"] == ["1 waiting edit is sent with this request: the cache has expired"]
         await agent.close()

@@ -16,6 +16,8 @@ from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
 from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
+from ctxtui.core.block import HEADER
+from ctxtui.core.call import Fidelity
 from ctxtui.offline.http.hosting import serving
 from ctxtui.services.recordings.open import load
 
@@ -54,6 +56,32 @@ async def test_frames_are_passed_on_and_recorded(tmp_path: Path, packed: int) ->
     assert [
         line["by"] for line in map(json.loads, (tmp_path / "s.jsonl").read_text().splitlines()) if "by" in line
     ].count("client") == 2
+
+
+async def test_a_warm_up_with_input_is_no_call_and_its_items_are_in_the_next(tmp_path: Path) -> None:
+    """As Codex's terminal client does since 0.171: it prepares the whole context, and sends only the prompt then."""
+    async with serving() as running:
+        recorder = Recorder(RecordedRun(tmp_path, "r", "s"))
+        relay = Relay([Upstream("openai", running.openai_url)], recorder.put, recorder.next_name)
+        await relay.start()
+        where = f"{relay.base_url(relay.upstreams[0])}/responses"
+        async with (
+            aiohttp.ClientSession() as http,
+            http.ws_connect(where, headers={"authorization": "Bearer k"}) as socket,
+        ):
+            before: dict[str, object] = {"generate": False}
+            for said in ("Be brief.", "say hello"):
+                await socket.send_str(json.dumps({**CREATE, **before, "input": [{"role": "user", "content": said}]}))
+                while (message := json.loads((await socket.receive()).data))["type"] != "response.completed":
+                    assert message["type"] != "error", message
+                before = {"previous_response_id": message["response"]["id"]}
+        await relay.close()
+        await asyncio.to_thread(recorder.close)
+    session = load(tmp_path / "s.jsonl").session
+    (call,) = session.calls.values()
+    bodies = [item.block.value() for item in session.tree.items(call.sent_head) if item.block.kind != HEADER]
+    assert [body if isinstance(body, str) else body.get("text") for body in bodies] == ["Be brief.", "say hello"]
+    assert call.usage is not None and call.usage.input > 0 and call.fidelity == Fidelity.WIRE
 
 
 def frame(data: bytes, first: int, mask: bytes) -> bytes:

@@ -38,21 +38,38 @@ def found(play: Play) -> None:
 
 def opened(play: Play) -> None:
     """The session is what was asked and answered: calls, tokens, money, messages."""
-    asked, calls = play.recorded, play.calls
+    asked, calls = play.recorded, [call for call in play.calls if not call.is_sum]
     assert not play.session.skipped, play.session.skipped
     assert len(calls) == len(asked), f"{len(calls)} calls of {len(asked)}"
-    assert [_tokens(call) for call in calls] == [one.tokens for one in asked]
+    if play.client.sums:
+        _same_sums(play, asked)
+    else:
+        _same_tokens(play, calls, asked)
     # litellm's names have the provider in front.
     assert [call.model.rpartition("/")[2] for call in calls] == [one.model for one in asked]
+    for number, (call, one) in enumerate(zip(calls, asked, strict=True), 1):
+        _same_context(play, call, one, number)
+        if play.client.exact:
+            _same_request(play, call, one)
+
+
+def _same_sums(play: Play, asked: Sequence[Exchange]) -> None:
+    """Input and output of all calls are the wire's; those of the last call stand there by themselves."""
+    reported = [call.usage for call in play.calls if call.usage]
+    assert sum(usage.input for usage in reported) == sum(one.tokens.input for one in asked)
+    assert sum(usage.output for usage in reported) == sum(one.tokens.output for one in asked)
+    last = play.session.thread_calls()[-1].usage
+    assert last is not None and (last.input, last.output) == (asked[-1].tokens.input, asked[-1].tokens.output)
+
+
+def _same_tokens(play: Play, calls: Sequence[Call], asked: Sequence[Exchange]) -> None:
+    """Tokens and money of each call."""
+    assert [_tokens(call) for call in calls] == [one.tokens for one in asked]
     spent = sum(_cost(one) for one in asked)
     told = play.lab.ctxtui("cost", str(play.recording), "--json")
     assert told["unpriced_calls"] == 0 and abs(told["total_usd"] - spent) < CENT, (told["total_usd"], spent)
     if play.client.spent is not None:
         assert abs(play.client.spent(play.recording) - spent) < CENT
-    for number, (call, one) in enumerate(zip(calls, asked, strict=True), 1):
-        _same_context(play, call, one, number)
-        if play.client.exact:
-            _same_request(play, call, one)
 
 
 def _tokens(call: Call) -> Tokens | None:
@@ -73,8 +90,11 @@ def _cost(one: Exchange) -> float:
 def _same_context(play: Play, call: Call, one: Exchange, number: int) -> None:
     """Every text of the request's messages stands in the call's context, as often, and nothing that was not sent."""
     tree = play.session.tree
-    _same(one.messages, one.instructions, tree.items(call.sent_head), f"call {number}: context")
-    _same(one.answered, [], tree.items(call.response_head, call.sent_head), f"call {number}: answer")
+    # Copilot CLI records the texts of its system prompt as one.
+    instructions = [*one.instructions, *("\n\n".join(said(text)) for text in one.instructions)]
+    sent = (text for text in said(one.messages) if not text.startswith(play.client.unrecorded))
+    _same(sent, instructions, tree.items(call.sent_head), f"call {number}: context")
+    _same(said(one.answered), [], tree.items(call.response_head, call.sent_head), f"call {number}: answer")
 
 
 def _same_request(play: Play, call: Call, one: Exchange) -> None:
@@ -86,9 +106,9 @@ def _same_request(play: Play, call: Call, one: Exchange) -> None:
     assert told == sent | {"system": sent["system"][1:]}
 
 
-def _same(wire: list[Json], besides: list[Json], items: Sequence[Item], what: str) -> None:
+def _same(wire: Iterable[str], besides: list[Json], items: Sequence[Item], what: str) -> None:
     """`wire` is in the session; `besides` may be: not every client records its system prompt."""
-    on_wire, in_session = Counter(_plain(said(wire))), Counter(_plain(said(_bodies(items))))
+    on_wire, in_session = Counter(_plain(wire)), Counter(_plain(said(_bodies(items))))
     lacking, added = on_wire - in_session, in_session - on_wire - Counter(_plain(said(besides)))
     assert not lacking, f"{what}: on the wire, not in the session: {_short(lacking)}"
     assert not added, f"{what}: in the session, not on the wire: {_short(added)}"

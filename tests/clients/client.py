@@ -24,6 +24,10 @@ FOUND, OPENED, FOLLOWED, CURATED, RESUMED, ACCEPTED = CELLS = (
     "accepted",
 )
 
+RECORDED = "recorded"
+"""The column of `ctxtui exec` around the client."""
+COLUMNS = (*CELLS, RECORDED)
+
 Command = Sequence[str]
 
 
@@ -48,10 +52,11 @@ class Client:
     a glob below the lab's folder for what it writes. `resume` are the commands that take a curated file and go on with
     the prompt `last`, which takes so many `rounds` of requests; `curate_to` names its format.
 
-    An `exact` one records whole requests, `spent` is what a recording says of USD, `meter` what the client itself says
-    of the tokens in a curated session that it was given. `aside` tells requests that the client itself records
-    nowhere, `spoken` what of a text is not the client's own. `lacks` gives the reason for each cell of the table that
-    does not apply.
+    An `exact` one records whole requests, one with `sums` no call's tokens but the last one's and a session's sum,
+    without what was cached. `spent` is what a recording says of USD, `meter` what the client itself says of the tokens
+    in a curated session that it was given. `aside` tells requests that the client itself records nowhere, `unrecorded`
+    how texts begin that it sends and does not record, `spoken` what of a text is not the client's own. `lacks` gives
+    the reason for each cell of the table that does not apply.
     """
 
     name: str
@@ -69,10 +74,12 @@ class Client:
     curate_to: str = ""
     resume: Callable[[Lab, Path, str], Sequence[Command]] | None = None
     exact: bool = False
+    sums: bool = False
     spent: Callable[[Path], float] | None = None
     meter: Callable[[Lab, Path], int] | None = None
     spoken: Callable[[str], str] = words
     aside: Callable[[Exchange], bool] = nothing
+    unrecorded: tuple[str, ...] = ()
     lacks: Mapping[str, str] = field(default_factory=dict)
 
     @property

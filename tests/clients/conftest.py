@@ -63,7 +63,9 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     told = dict(report.user_properties)
     if "cell" in told and not report.skipped and (report.when == "call" or report.failed):
         client, cell = str(told["cell"]).split()
-        _OUTCOMES[client, cell] = table.YES if report.passed else table.NO
+        # A cell of several tests is kept where all of them pass.
+        if _OUTCOMES.get((client, cell)) != table.NO:
+            _OUTCOMES[client, cell] = table.YES if report.passed else table.NO
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -29,5 +29,6 @@ MINI_SWE_AGENT = Client(
     spent=lambda recording: float(json.loads(recording.read_text())["info"]["model_stats"]["instance_cost"]),
     first="run `cat a.txt` then run `sh gate.sh 1` then run `cat b.txt` then run `sh gate.sh 2` then run "
     "`echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT`",
+    last="run `ls` then run `echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT`",
     lacks={CURATED: _ANEW, RESUMED: _ANEW},
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.clients.client import CELLS, ROOT, Client
+from tests.clients.client import COLUMNS, ROOT, Client
 
 DOCUMENT = ROOT / "docs" / "formats.md"
 BEGIN, END = "<!-- clients: written by make client-table -->\n", "<!-- end of clients -->"
@@ -30,16 +30,18 @@ def rows(text: str) -> Rows:
 
 def made(clients: Sequence[Client], outcomes: Mapping[tuple[str, str], str], before: Rows) -> str:
     """The region anew: cells from `outcomes` (client, column), else as they were before for this version."""
-    lines = [f"| client | version | {' | '.join(CELLS)} |", "|---" * (len(CELLS) + 2) + "|"]
+    lines = [f"| client | version | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 2) + "|"]
     for client in clients:
         old = before.get(client.name, {})
         old = old if old.get("version") == client.version else {}
         cells = [
             NEVER if cell in client.lacks else outcomes.get((client.name, cell), old.get(cell, UNTRIED))
-            for cell in CELLS
+            for cell in COLUMNS
         ]
         lines.append(f"| {client.name} | {client.version} | {' | '.join(cells)} |")
-    reasons = [f"- {one.name}, not {cell}: {one.lacks[cell]}" for one in clients for cell in CELLS if cell in one.lacks]
+    reasons = [
+        f"- {one.name}, not {cell}: {one.lacks[cell]}" for one in clients for cell in COLUMNS if cell in one.lacks
+    ]
     return "\n".join(["", *lines, "", *reasons, *([""] if reasons else [])]) + "\n"
 
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,15 @@ from ctxtui.core.call import Fidelity
 from ctxtui.services.recordings.open import load
 from tests.clients.aider import AIDER
 from tests.clients.claude_code import CLAUDE_CODE
-from tests.clients.client import ROOT, Client
+from tests.clients.client import RECORDED, ROOT, Client
 from tests.clients.codex import CODEX, OWN_PROVIDER
+from tests.clients.continue_cli import CONTINUE_CLI
+from tests.clients.copilot_cli import COPILOT_CLI
 from tests.clients.frameworks import VERCEL_GOOGLE
 from tests.clients.gemini_cli import GEMINI_CLI
+from tests.clients.goose import GOOSE
 from tests.clients.inspect_ai import INSPECT_AI
+from tests.clients.kimi_code import KIMI_CODE
 from tests.clients.lab import PORT, SECONDS, Lab, lab, soon
 from tests.clients.llm import LLM
 from tests.clients.mini_swe_agent import MINI_SWE_AGENT
@@ -31,7 +35,8 @@ from tests.clients.namespace import ended, tail
 from tests.clients.opencode import OPENCODE
 from tests.clients.pi import PI
 from tests.clients.pydantic_ai import PYDANTIC_AI
-from tests.clients.registry import ASKED, left_out
+from tests.clients.qwen_code import QWEN_CODE
+from tests.clients.registry import ASKED, CLIENTS, left_out
 
 _LLM_MODELS = """\
 - model_id: gpt-5.6
@@ -71,6 +76,11 @@ ATTACHED = (
     OPENCODE,
     PI,
     GEMINI_CLI,
+    COPILOT_CLI,
+    QWEN_CODE,
+    KIMI_CODE,
+    GOOSE,
+    CONTINUE_CLI,
     # Its own file of models may not name an address, which counts more than the variable.
     dataclasses.replace(
         LLM,
@@ -111,6 +121,14 @@ def attached(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         yield place
 
 
+@pytest.fixture
+def noted(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> None:
+    """The cell of the table that the tests of a client in its usual form are about."""
+    client = request.node.callspec.params["attached"]
+    if client in CLIENTS or client.name == LLM.name:
+        record_property("cell", f"{client.name} {RECORDED}")
+
+
 def bodies_at_the_provider(place: Lab) -> list[bytes]:
     """What arrived there, request by request, messages over a WebSocket among them."""
     found: list[bytes] = []
@@ -139,6 +157,7 @@ def lines_of(place: Lab) -> list[dict[str, Any]]:
     return [json.loads(line) for path in recordings_of(place) for line in path.read_text().splitlines()]
 
 
+@pytest.mark.usefixtures("noted")
 def test_no_byte_is_changed_on_the_way(attached: Lab) -> None:
     arrived = bodies_at_the_provider(attached)
     assert len(arrived) >= 2
@@ -152,6 +171,7 @@ def test_no_byte_is_changed_on_the_way(attached: Lab) -> None:
     assert set(keys) == {"<masked>"}
 
 
+@pytest.mark.usefixtures("noted")
 def test_every_call_is_on_record_once(attached: Lab) -> None:
     asked = [one for one in attached.seen() if one.asks]
     assert len(asked) >= 2
@@ -162,6 +182,7 @@ def test_every_call_is_on_record_once(attached: Lab) -> None:
     assert {call.fidelity for call in calls} == {Fidelity.WIRE}
 
 
+@pytest.mark.usefixtures("noted")
 def test_sessions_are_told_apart(attached: Lab) -> None:
     """Two sessions of the client are two here, called as the client calls them where its headers do."""
     found = recordings_of(attached)

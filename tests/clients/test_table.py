@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients import registry, table
-from tests.clients.client import CELLS, packages
+from tests.clients.client import COLUMNS, packages
 from tests.clients.registry import CLIENTS
 from tests.clients.wire import said
 
@@ -19,15 +19,15 @@ def test_the_clients_that_are_installed_are_those_that_are_tested() -> None:
 def test_the_table_has_a_row_for_each_client_in_its_version() -> None:
     rows = table.rows(table.region())
     assert {name: row["version"] for name, row in rows.items()} == {one.name: one.version for one in CLIENTS}
-    assert all(list(row) == ["version", *CELLS] for row in rows.values())
+    assert all(list(row) == ["version", *COLUMNS] for row in rows.values())
 
 
 def test_a_cell_says_yes_or_no_and_what_does_not_apply_has_a_reason() -> None:
     for client in CLIENTS:
         row = table.rows(table.region())[client.name]
-        never = {cell for cell in CELLS if row[cell] == table.NEVER}
+        never = {cell for cell in COLUMNS if row[cell] == table.NEVER}
         assert never == set(client.lacks), client.name
-        assert {row[cell] for cell in CELLS} <= {table.YES, table.NO, table.NEVER}, client.name
+        assert {row[cell] for cell in COLUMNS} <= {table.YES, table.NO, table.NEVER}, client.name
 
 
 def test_what_stands_in_the_document_is_what_a_run_would_write() -> None:
@@ -38,7 +38,7 @@ def test_a_run_writes_what_it_found_and_leaves_the_other_rows(tmp_path: Path) ->
     document = tmp_path / "formats.md"
     document.write_text(f"before\n{table.BEGIN}{table.region()}{table.END}\nafter\n")
     first, second = CLIENTS[0], CLIENTS[1]
-    open_cell = next(cell for cell in CELLS if cell not in first.lacks)
+    open_cell = next(cell for cell in COLUMNS if cell not in first.lacks)
     was = table.rows(table.region())
     table.write(table.made(CLIENTS, {(first.name, open_cell): "no"}, was), document)
     now = table.rows(table.region(document))

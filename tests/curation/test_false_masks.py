@@ -45,9 +45,9 @@ class _Listing(Masker):
         super().__init__(mask_rules(), level)
         self.found: list[tuple[str, str]] = []
 
-    def _mask(self, name: str, secret: str) -> str:
-        self.found.append((name, secret))
-        return super()._mask(name, secret)
+    def _make_mask(self, kind: str, secret: str) -> str:
+        self.found.append((kind, secret))
+        return super()._make_mask(kind, secret)
 
 
 def recordings(folder: Path) -> list[Path]:

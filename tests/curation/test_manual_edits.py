@@ -112,7 +112,7 @@ def test_json_is_compacted_by_rule_or_it_is_said_why_not() -> None:
     (edit,) = compact_blocks(plain, [here], {"drop": ["bounds"], "rename": {"name": "n"}}).edits
     after = str(apply(context, [edit]).sent[here].block.value()["text"])
     assert after.startswith('screen: [{"n":"button 0"},') and after.endswith("] end") and "bounds" not in after
-    assert compact_blocks(plain, [here], {}).why == "these rules make nothing of it smaller"
+    assert compact_blocks(plain, [here], {}).why == "these rules make nothing in it smaller"
     assert (
         compact_blocks(plain, [at(context, "no data")], {}).why == "there is no JSON in it that could be made smaller"
     )
@@ -173,8 +173,8 @@ def test_what_cannot_be_hoisted_is_said() -> None:
     context = of(message("user", block.text("do this")), message("assistant", block.text("done")), read(1, CODE))
     plain, here = apply(context, []), at(context, "do this")
     assert hoistable_texts(plain, [here]) == ["do this"] and hoistable_texts(plain, [here, at(context, "done")]) == []
-    assert "cut, do not rewrite" in hoist(plain, [here], "do that").why
-    assert "cut, do not rewrite" in hoist(plain, [here], " ").why
+    assert "shorten it, do not rewrite" in hoist(plain, [here], "do that").why
+    assert "shorten it, do not rewrite" in hoist(plain, [here], " ").why
     assert "move the block" in hoist(plain, [here], "do this").why
     (edit,) = hoist(plain, [here], "do ").edits
     assert edit.params == {"text": "do ", "to": "system"}

@@ -241,6 +241,7 @@ def test_what_the_client_notes_is_no_task() -> None:
     noted = "<local-command-caveat>was run `x`</local-command-caveat>\n<command-name>/compact</command-name>\n"
     assert strip_reminders(noted + "read a.txt") == "read a.txt"
     assert strip_reminders("<task-notification>run `x`</task-notification>") == ""
+    assert strip_reminders("<info-msg>\nWorking directory: /x\n</info-msg>") == ""
 
 
 def test_looking_in_it() -> None:

@@ -115,7 +115,7 @@ def unlike(path: Path, *, on_screen: bool = True) -> list[str]:
             found.append(f"markers {best[0]['names']} {best[0]['so_far_usd']}, {saved} in cache --markers")
     lifetimes = {cure["kind"]: cure["saves"] for cure in bill["cures"] if cure["thread"] == "main"}
     for one in told("findings", str(path))["findings"] if calls else ():
-        for kind, said in (("1h entries", "entries of 1 hour would"), ("cache", "no call asked")):
+        for kind, said in (("1h entries", "entries of 1 hour would"), ("cache", "no call requested")):
             usd = lifetimes.get(kind)
             if usd is not None and said in one["says"].lower() and usd != pytest.approx(one["so_far_usd"], abs=NEAR):
                 found.append(f"{kind}: {one['so_far_usd']}, {usd} in the bill")

@@ -37,7 +37,7 @@ PRINTED = (("show", "--blocks"), ("show", "--heaviest"), ("show", "--threads"), 
 
 
 CAUSES = {
-    "edits were applied or taken back, so that the requests part": "the context parts from that of the call before it",
+    "edits were applied or taken back: the requests differ": "the context differs from the previous call's",
     "edits applied": "changed",
     "content changed": "changed",
     "edits": "content",

@@ -112,7 +112,7 @@ def test_a_call_without_a_time_has_one_price_at_every_hour(monkeypatch: pytest.M
         return real(*args, **options)
 
     monkeypatch.setattr(genai_prices, "calc_price", spied)
-    for clear in (rates._steps, rates._rates_at):
+    for clear in (rates._price_steps, rates._rates_at):
         clear.cache_clear()
     cost = price(Usage(fresh=1_000_000), "deepseek-chat")
     assert cost is not None and cost.usd == pytest.approx(0.27)

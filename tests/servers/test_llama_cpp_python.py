@@ -48,7 +48,7 @@ async def test_it_is_found_and_named(model: Path, tmp_path: Path) -> None:
         (same,) = await find_servers({}, [("vllm", url[:-3]), ("llama-cpp-python", url[:-3])])
         assert same == found, "it is told from the others on its port"
         partner = await choose_model(ModelChoice(base_url=url), config(tmp_path), {})
-        assert (partner.window, partner.origin) == (4096, "assumed: the server does not tell")
+        assert (partner.window, partner.origin) == (4096, "assumed: the server does not report it")
 
 
 async def test_two_turns_an_interrupt_and_going_on(model: Path, tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_a_client_that_rewrites_early_content_costs_one_run_per_rewrite(tmp_path
     rewritten = Session(tree)
     for n in range(20):
         head = tree.extend(ROOT, [Item(block.text(f"it is {n} o'clock"), Place("system")), *items])
-        rewritten._call(replace(call, id=f"c{n}", raw_head=head, sent_head=head, response_head=head))
+        rewritten._add_call(replace(call, id=f"c{n}", raw_head=head, sent_head=head, response_head=head))
     with Store.open(tmp_path / "s.db") as store:
         id_ = store.import_session(rewritten, FILE)
         assert (store.info().rows["runs"], store.info().rows["blocks"]) == (20, 220)

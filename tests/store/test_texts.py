@@ -114,7 +114,7 @@ def test_indexing_that_was_cut_short_counts_for_nothing(
     words = ["half of it " * 5000, "and the rest " * 5000, "its end " * 5000]
     store.texts.add(B, ["half a loaf"], 1)
     with monkeypatch.context() as patch:
-        patch.setattr(fulltext.FullTextIndex, "_end", broken)
+        patch.setattr(fulltext.FullTextIndex, "_end_unit", broken)
         with pytest.raises(KeyboardInterrupt):
             store.texts.add(A, words, 1)
     assert store.texts.unindexed([A], 1) == [A]

@@ -1,4 +1,7 @@
-"""Models at other addresses: Bedrock's event streams, Claude at Vertex AI, Gemini with a login."""
+"""Models at other addresses: Bedrock's event streams, Claude at Vertex AI, Gemini with a login.
+
+Amazon's own parser reads the same streams in `tests/clients/test_bedrock`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from ctxtui.pricing.price import price_call
 from ctxtui.services.config.package_data import price_table
 from ctxtui.transcripts.kit.http_exchange.decode import decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
-from ctxtui.wire.event_stream import is_event_stream, parse_event_stream
+from ctxtui.wire.event_stream import parse_event_stream
 from tests.cases import amazon_stream as amazon
 from tests.cases import wire_traffic as cases
 from tests.transcripts.reading import as_bytes, calls, read
@@ -135,13 +138,3 @@ def test_an_exception_is_the_answers_error() -> None:
     found = decode(Exchange(b'{"messages":[]}', stream, url=CONVERSE_URL, status=200))
     assert found is not None
     assert (found.response.error, found.response.complete) == ("throttlingException: Too many tokens", False)
-
-
-def test_amazons_own_parser_reads_what_is_parsed_here() -> None:
-    eventstream = pytest.importorskip("botocore.eventstream")
-    data = b"".join(amazon.converse(["Hel", "lo"])) + amazon.exception("throttlingException", "x")
-    buffer = eventstream.EventStreamBuffer()
-    buffer.add_data(data)
-    theirs = [(one.headers.get(":event-type") or one.headers[":exception-type"], one.payload) for one in buffer]
-    assert is_event_stream(data)
-    assert [(one.name, one.data.encode()) for one in parse_event_stream(data)] == theirs

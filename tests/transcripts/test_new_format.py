@@ -11,7 +11,7 @@ import pytest
 import ctxtui
 from ctxtui.services.recordings.open import load
 from ctxtui.transcripts import formats, registry
-from ctxtui.transcripts.registry import FORMATS, _format, describe_file
+from ctxtui.transcripts.registry import FORMATS, _make_format, describe_file
 from tests.transcripts.reading import as_bytes, law_2, read, survives_cuts, survives_depth, survives_values
 
 PACKAGE = Path(ctxtui.__file__).parent
@@ -76,6 +76,7 @@ NAMED = {
     # Who sends a request, and what is put around a program: clients by their names.
     "transcripts/kit/http_exchange/pair.py": {"claude code", "codex"},
     "transcripts/kit/http_exchange/compaction.py": {"claude code", "codex"},
+    "services/attach/own_answer.py": {"codex"},
     "services/attach/programs/opencode.py": {"opencode"},
     "services/attach/registry.py": {"codex", "opencode", "pi"},
     # What a program is told again that forks, and recordings that stand beside the client's own of the same session.
@@ -96,7 +97,7 @@ def test_another_format_is_a_module_and_a_line(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "parrot.py").write_text(PARROT, encoding="utf-8")
     monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
     monkeypatch.delitem(sys.modules, "ctxtui.transcripts.formats.parrot", raising=False)
-    line = _format("parrot", "parrot", bare="a parrot that said nothing")
+    line = _make_format("parrot", "parrot", bare="a parrot that said nothing")
     monkeypatch.setattr(registry, "FORMATS", (*FORMATS, line))
 
     data = as_bytes(RUN)

@@ -125,6 +125,8 @@ ONE_MEANING = {
             "whole request or difference",
         },
     ),
+    "R": ("edit the text", {"edit the summary", "replace text in $EDITOR"}),
+    "+": ("add", {"add policy", "keep this fact"}),
     "A": ("all of it", {"mark all that could go", "stage all that is safe", "stage its edits"}),
     "shift+tab": ("the other view", {"previous tab", "previous grouping"}),
 }

@@ -108,7 +108,7 @@ async def test_what_waits_for_expiry_is_seen_to_wait_and_leaves_with_the_first_r
         assert LARGE not in last(running) and read(screen) == 0
         assert not overlay.waiting and len(overlay.applied) == 1
         noted = [one.text for one in screen.state.host.session.happenings if one.kind == "edits"]
-        assert noted == ["1 edit that waited leaves with this request: the cache has expired"]
+        assert noted == ["1 waiting edit is sent with this request: the cache has expired"]
         await until(pilot, lambda: "wait" not in str(screen.panels.staged.what and screen.panels.staged.what.waits))
 
 

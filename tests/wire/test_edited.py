@@ -72,6 +72,13 @@ def test_dropping_the_block_of_a_field_leaves_a_part_of_its_kind_as_it_is(
     _holds_without(opened(body, dialect), gone)
 
 
+@pytest.mark.parametrize("tools", ["%s", "[%s]"])
+def test_a_function_with_an_odd_key_stays_a_function_where_another_goes(tools: str) -> None:
+    functions = '{"n\\u0061me":"read"},{"name":"read"},{"name":"read"}'
+    declared = tools.replace("%s", '{"functionDeclarations":[' + functions + "]}")
+    _holds_without(opened('{"contents":[],"tools":' + declared + "}", "google"), {0})
+
+
 def _holds_without(request: Request, chosen: set[int]) -> None:
     """The request without the items `chosen`, and what goes with them, is written as JSON that reads as such."""
     grammar = GRAMMARS[request.skeleton.dialect]

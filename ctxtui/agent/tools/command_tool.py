@@ -14,6 +14,7 @@ DEFAULT_SECONDS: Final = 120
 """Default time limit of a command."""
 MAX_SECONDS: Final = 3600
 _SHELL: Final = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "<<", "2>", "2>&1", "&>"})
+"""Words that only a shell understands."""
 
 RUN_COMMAND: Final = Tool(
     NAME,

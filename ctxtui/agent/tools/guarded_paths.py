@@ -1,9 +1,12 @@
-"""Guarded files, which other programs execute or obey: writing them is asked for each time, and commands cannot write
-them.
+"""Guarded files, which other programs execute or obey.
 
-Three kinds: names that begin with a dot (``.git``, ``.github``, ``.claude``, ``.env``, ``.mcp.json``: read by tools,
-shells and continuous integration), names from which build, test, package and CI tools run code, and instructions of
-agents. The list is a minimum, not a protection: any source file may be run.
+The user is asked each time before one is written, and commands cannot write them. There are three kinds:
+- Names that begin with a dot (``.git``, ``.github``, ``.claude``, ``.env``, ``.mcp.json``): read by tools, shells and
+  continuous integration.
+- Names from which build, test, package and CI tools run code.
+- Instructions of agents.
+
+The list is a minimum, not a protection: any source file may be run.
 """
 
 from __future__ import annotations
@@ -29,9 +32,11 @@ _RUN: Final = frozenset(
     # ctxtui
     "ctxtui.toml".split()
 )
+"""Names from which tools run code."""
 _INSTRUCTIONS: Final = frozenset(
     "claude.md claude.local.md agents.md agents.override.md gemini.md conventions.md skill.md".split()
 )
+"""Names of instructions of agents."""
 _HOOKS: Final = frozenset(
     "applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg "
     "post-commit pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive post-receive "
@@ -40,6 +45,7 @@ _HOOKS: Final = frozenset(
 )
 """Names of git's hooks (githooks(5)): ``core.hooksPath`` may name any folder. ``update`` alone is too common."""
 _ENDS: Final = (".pth", ".code-workspace")
+"""Ends of names from which tools run code."""
 
 
 _GENERATED: Final = frozenset(
@@ -60,11 +66,11 @@ _REPOSITORY: Final = ({"head", "objects", "refs"}, {"head", "commondir"})
 
 def guard_reason(path: PurePath) -> str:
     """The reason to ask each time before writing `path` (relative to the workspace, symlinks followed); "" for none."""
-    names = [_plain(part) for part in path.parts]
+    names = [_normalize_name(part) for part in path.parts]
     dotted = next((name for name in names if _is_dotted(name)), "")
     if dotted:
         return f"{dotted} is read by other programs"
-    return _guard_name(names[-1], "".join(names[-2:-1])) if names else ""
+    return _name_reason(names[-1], "".join(names[-2:-1])) if names else ""
 
 
 def guarded_names(folder: str, folders: Iterable[str], files: Iterable[str], *, generated: bool) -> set[str]:
@@ -72,20 +78,20 @@ def guarded_names(folder: str, folders: Iterable[str], files: Iterable[str], *, 
 
     "." is the folder itself: a repository without a work tree.
     """
-    plain = {name: _plain(name) for name in (*folders, *files)}
+    plain = {name: _normalize_name(name) for name in (*folders, *files)}
     guarded = {name for name, plain_name in plain.items() if is_repository(plain_name)}
     if any(names <= set(plain.values()) for names in _REPOSITORY):
         guarded.add(".")
     if not generated:
         guarded |= {name for name, plain_name in plain.items() if _is_dotted(plain_name) and not is_generated(name)}
-        guarded |= {name for name in files if _guard_name(plain[name], _plain(folder))}
+        guarded |= {name for name in files if _name_reason(plain[name], _normalize_name(folder))}
     return guarded
 
 
 def is_generated(name: str) -> bool:
     """Whether tools and editors create the folder or file `name` by themselves."""
     return (
-        _plain(name) in _GENERATED
+        _normalize_name(name) in _GENERATED
         or name.startswith((".coverage.", "cmake-build", ".#", ".~lock.", ".nfs"))
         or name.endswith((".swp", ".swo", ".swx"))
     )
@@ -93,14 +99,14 @@ def is_generated(name: str) -> bool:
 
 def is_repository(name: str) -> bool:
     """Whether git takes `name` for a repository."""
-    return _plain(name) == ".git" or name.casefold().startswith("git~")
+    return _normalize_name(name) == ".git" or name.casefold().startswith("git~")
 
 
 def _is_dotted(name: str) -> bool:
     return name.startswith((".", "git~")) and name != "."
 
 
-def _guard_name(name: str, folder: str) -> str:
+def _name_reason(name: str, folder: str) -> str:
     if name in _INSTRUCTIONS:
         return f"{name} instructs agents"
     if name in _RUN or name.endswith(_ENDS):
@@ -110,7 +116,7 @@ def _guard_name(name: str, folder: str) -> str:
     return ""
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
     """A name as case-folding file systems see it: without case, full-width letters, invisible characters, and trailing
     dots or blanks."""
     if not name.isascii():

@@ -93,14 +93,14 @@ class MemoryFolder:
     def _budget_error(
         self, path: str, size: int, before: int | None, total: int, others: Mapping[str, int]
     ) -> MemoryFull:
-        over = total - self.budget
+        excess = total - self.budget
         largest = sorted(others.items(), key=lambda item: -item[1])[:_MAX_SUGGESTED]
         names = ", ".join(f"{name} ({tokens:,})" for name, tokens in largest)
         was = f", {before:,} before" if before is not None else ""
         return MemoryFull(
             f"not written: {path} would have {size:,} tokens{was}, and memory {total:,} of {self.budget:,}",
             place=path,
-            way_out=f"shorten it by {over:,} tokens" + (f", or shorten or delete {names}" if names else ""),
+            way_out=f"shorten it by {excess:,} tokens" + (f", or shorten or delete {names}" if names else ""),
         )
 
 

@@ -20,15 +20,21 @@ SKIPPED: Final = frozenset(
 )
 """Folders that find and grep skip."""
 _DEFAULT_LINES: Final = 2000
+"""Default number of lines of a file."""
 _MAX_MATCHES: Final = 200
+"""Maximum matches in a result."""
 _MAX_LINE_CHARS: Final = 1000
+"""Maximum characters shown of a line."""
 _MAX_MATCH_S: Final = 10.0
 """Seconds of matching by grep in all, without the time to read the files."""
 _MAX_PATTERN_SIZE: Final = 100_000
 """Maximum size of a pattern, with repetitions multiplied out: compiling is not subject to the time limit."""
 _COMMENT: Final = re.compile(r"\(\?#[^)]*\)")
+"""A comment in a pattern."""
 _VERBOSE: Final = re.compile(r"\(\?[a-zA-Z-]*x")
+"""The flag that lets a pattern have blanks and comments."""
 _REPEATED: Final = re.compile(r"(\)?)\{(\d+)")
+"""A repetition of a group or an element, with its count."""
 _PATH: Final[Json] = {"type": "string", "description": "Path relative to the workspace."}
 
 
@@ -48,8 +54,8 @@ def _read_file(workspace: Workspace, arguments: Mapping[str, Json]) -> str:
     if not chosen:
         return f"(the file has {len(lines):,} lines)" if lines else "(the file is empty)"
     shown = "\n".join(f"{number}\t{line}" for number, line in enumerate(chosen, first))
-    left = len(lines) - (first - 1 + len(chosen))
-    more = f"\n[{left:,} more lines: read on with offset {first + len(chosen)}]" if left > 0 else ""
+    lines_left = len(lines) - (first - 1 + len(chosen))
+    more = f"\n[{lines_left:,} more lines: read on with offset {first + len(chosen)}]" if lines_left > 0 else ""
     return shorten(shown, "give offset and limit") + more
 
 
@@ -59,10 +65,10 @@ def _list_dir(workspace: Workspace, arguments: Mapping[str, Json]) -> str:
 
 def _find(workspace: Workspace, arguments: Mapping[str, Json]) -> str:
     pattern = arguments["pattern"]
-    whole = pattern if "/" in pattern or "*" in pattern or "?" in pattern else f"*{pattern}*"
+    name_pattern = pattern if "/" in pattern or "*" in pattern or "?" in pattern else f"*{pattern}*"
     matches: list[str] = []
     for path in workspace.files(arguments.get("path", ""), SKIPPED):
-        if fnmatch(path, whole) or fnmatch(path.rpartition("/")[2], whole):
+        if fnmatch(path, name_pattern) or fnmatch(path.rpartition("/")[2], name_pattern):
             matches.append(path)
             if len(matches) > _MAX_MATCHES:
                 return "\n".join(
@@ -72,10 +78,10 @@ def _find(workspace: Workspace, arguments: Mapping[str, Json]) -> str:
 
 
 def _grep(workspace: Workspace, arguments: Mapping[str, Json]) -> str:
-    pattern = _compile(arguments["pattern"], arguments.get("ignore_case", False))
+    pattern = _compile_pattern(arguments["pattern"], arguments.get("ignore_case", False))
     matches: list[str] = []
     try:
-        for line in _hits(workspace, pattern, arguments.get("path", ""), arguments.get("glob", "*")):
+        for line in _find_matches(workspace, pattern, arguments.get("path", ""), arguments.get("glob", "*")):
             matches.append(line)
             if len(matches) > _MAX_MATCHES:
                 return "\n".join(
@@ -88,17 +94,17 @@ def _grep(workspace: Workspace, arguments: Mapping[str, Json]) -> str:
     return "\n".join(matches) or f"nothing fits {arguments['pattern']}"
 
 
-def _size(text: str) -> int:
+def _pattern_size(text: str) -> int:
     """Upper bound of a pattern's elements (see `_MAX_PATTERN_SIZE`), as if each repeated group contained everything."""
     repetitions = [(bool(group), int(least[:9])) for group, least in _REPEATED.findall(_COMMENT.sub("", text))]
     single = sum(least for group, least in repetitions if not group)
     return (len(text) + single) * prod(max(1, least) for group, least in repetitions if group)
 
 
-def _compile(text: str, ignore_case: bool) -> Any:
+def _compile_pattern(text: str, ignore_case: bool) -> Any:
     if _VERBOSE.search(text):
         raise BadInput("the flag x is not taken", place="grep", way_out="write the pattern without it, in one line")
-    if _size(text) > _MAX_PATTERN_SIZE:
+    if _pattern_size(text) > _MAX_PATTERN_SIZE:
         raise BadInput("the pattern repeats too much", place="grep", way_out="use + or smaller numbers in {}")
     # Not `re`: it cannot be stopped, and holds the interpreter's lock while it searches. Imported late: few chats
     # search.
@@ -110,8 +116,8 @@ def _compile(text: str, ignore_case: bool) -> Any:
         raise BadInput(f"not a regular expression: {error}", place="grep") from error
 
 
-def _hits(workspace: Workspace, pattern: Any, path: str, glob: str) -> Iterator[str]:
-    left = _MAX_MATCH_S
+def _find_matches(workspace: Workspace, pattern: Any, path: str, glob: str) -> Iterator[str]:
+    seconds_left = _MAX_MATCH_S
     for name in workspace.files(path, SKIPPED):
         if not (fnmatch(name, glob) or fnmatch(name.rpartition("/")[2], glob)):
             continue
@@ -123,12 +129,12 @@ def _hits(workspace: Workspace, pattern: Any, path: str, glob: str) -> Iterator[
         for number, line in enumerate(text.splitlines(), 1):
             passed = time.monotonic() - began
             # Very long lines are generated: a pattern may take forever on them.
-            if _fits(pattern, line[:_MAX_LINE_CHARS], left - passed, f"{name}:{number}"):
+            if _matches_within(pattern, line[:_MAX_LINE_CHARS], seconds_left - passed, f"{name}:{number}"):
                 yield f"{name}:{number}:{line[:300]}"
-        left -= time.monotonic() - began
+        seconds_left -= time.monotonic() - began
 
 
-def _fits(pattern: Any, line: str, seconds: float, place: str) -> bool:
+def _matches_within(pattern: Any, line: str, seconds: float, place: str) -> bool:
     try:
         return pattern.search(line, timeout=max(seconds, 1e-6), concurrent=True) is not None
     except TimeoutError:
@@ -183,13 +189,13 @@ NAME: Final = "recall"
 def make_recall(contents: Contents) -> Tool:
     """Make the tool that returns the content of a reference, ``{{REF:name}}``."""
 
-    def run(workspace: Workspace, given: Mapping[str, Json]) -> str:
-        name = str(given["name"]).removeprefix("{{REF:").removesuffix("}}")
-        held = contents()
-        if name not in held:
-            names = ", ".join(list(held)[:20]) or "none"
+    def run(workspace: Workspace, arguments: Mapping[str, Json]) -> str:
+        name = str(arguments["name"]).removeprefix("{{REF:").removesuffix("}}")
+        contents_by_name = contents()
+        if name not in contents_by_name:
+            names = ", ".join(list(contents_by_name)[:20]) or "none"
             raise BadInput(f"nothing is kept under {name!r}", place=NAME, way_out=f"names: {names}")
-        return shorten(held[name], "it stands outside as a whole; ask for a smaller part of it")
+        return shorten(contents_by_name[name], "it stands outside as a whole; ask for a smaller part of it")
 
     return Tool(
         NAME,

@@ -22,7 +22,7 @@ TOOLS: Final[tuple[Tool, ...]] = (READ_FILE, LIST_DIR, FIND, GREP, WRITE_FILE, E
 class Toolbox:
     """The tools of the agent in `workspace`.
 
-    `known` returns externalized contents: a reference in a tool's input is replaced by its content, and the tool
+    `known` returns externalized contents. A reference in a tool's input is replaced by its content, and the tool
     ``recall`` reads it back.
     """
 

@@ -15,9 +15,10 @@ from ctxtui.core.errors import CtxtuiError
 class PlannedWrite(Struct, frozen=True, kw_only=True):
     """A file write that a call plans.
 
-    `path` is relative to the workspace, symlinks and ``..`` resolved; `given_path` is the model's spelling. `before` is
-    the present content (None: no such file), `after` the complete new one. `guard` is the reason to ask each time ("":
-    none). `result_text` is the result for the model.
+    - `path`: relative to the workspace, symlinks and ``..`` resolved; `given_path`: the model's spelling.
+    - `before`: the present content (None: no such file); `after`: the complete new one.
+    - `guard`: the reason to ask each time ("": none).
+    - `result_text`: the result for the model.
     """
 
     path: str
@@ -31,8 +32,10 @@ class PlannedWrite(Struct, frozen=True, kw_only=True):
 class PlannedCall(Struct, frozen=True):
     """A call that runs outside of the workspace's rules.
 
-    `what` is run, `told` describes how and with what access, and `given` is its input. `guard` is the reason to ask
-    each time ("": none).
+    - `what`: what is run.
+    - `told`: describes how and with what access.
+    - `given`: its input.
+    - `guard`: the reason to ask each time ("": none).
     """
 
     what: str
@@ -53,10 +56,10 @@ class BadInput(CtxtuiError):
 
 
 class Tool(Struct, frozen=True):
-    """A tool.
+    """A tool of the agent.
 
     `properties` are the JSON schemas of its inputs by name; `required` names the mandatory ones. A reading tool has
-    `run`, which returns the result; a writing one has `plan`, so that the user can be asked first.
+    `run`, which returns the result. A writing one has `plan`, so that the user can be asked first.
     """
 
     name: str

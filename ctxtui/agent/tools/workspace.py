@@ -1,7 +1,7 @@
 """The folder that tools may access, and the only way into it.
 
-A path is resolved, checked against the folder, and then walked from the folder's own descriptor, one component at a
-time, following no symlink: whatever is swapped meanwhile, nothing outside is opened.
+A path is resolved and checked against the folder. Then it is walked from the folder's own descriptor, one component at
+a time, following no symlink. So nothing outside is opened, whatever is swapped meanwhile.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ class Workspace:
         return real.relative_to(self.root)
 
     @contextmanager
-    def _folder(self, parts: tuple[str, ...], *, make: bool = False) -> Iterator[int]:
+    def _open_folder(self, parts: tuple[str, ...], *, make: bool = False) -> Iterator[int]:
         """A descriptor of the folder `parts` below the root; with `make` missing folders are created."""
-        here = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
+        descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
         try:
             for part in parts:
                 if make:
                     with suppress(FileExistsError):
-                        os.mkdir(part, dir_fd=here)
-                below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
-                os.close(here)
-                here = below
-            yield here
+                        os.mkdir(part, dir_fd=descriptor)
+                next_descriptor = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor)
+                os.close(descriptor)
+                descriptor = next_descriptor
+            yield descriptor
         finally:
-            os.close(here)
+            os.close(descriptor)
 
     def read(self, path: str) -> bytes:
         """The bytes of a file. Raises `OutsideWorkspace`, `OSError`, and `CtxtuiError` for a file not regular or too
@@ -65,7 +65,7 @@ class Workspace:
         place = self.resolve(path)
         if in_use(self.root / place):
             raise CtxtuiError(WHY, place=path)
-        with self._folder(place.parent.parts) as folder, self._open(place, folder, path) as file:
+        with self._open_folder(place.parent.parts) as folder, self._open_file(place, folder, path) as file:
             state = os.fstat(file)
             if not stat.S_ISREG(state.st_mode):
                 raise CtxtuiError("not a file" if not stat.S_ISDIR(state.st_mode) else "a folder", place=path)
@@ -75,7 +75,7 @@ class Workspace:
                 return stream.read(MAX_FILE_BYTES)
 
     @contextmanager
-    def _open(self, place: Path, folder: int, path: str) -> Iterator[int]:
+    def _open_file(self, place: Path, folder: int, path: str) -> Iterator[int]:
         # Non-blocking: a pipe without a writer must not block the tool.
         try:
             file = os.open(place.name or ".", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
@@ -108,7 +108,7 @@ class Workspace:
             raise CtxtuiError("a folder", place=path)
         if (self.read(path) if os.path.lexists(self.root / place) else None) != before:
             return False
-        with self._folder(place.parent.parts, make=True) as folder:
+        with self._open_folder(place.parent.parts, make=True) as folder:
             try:
                 existing: os.stat_result | None = os.stat(place.name, dir_fd=folder, follow_symlinks=False)
             except FileNotFoundError:
@@ -130,7 +130,7 @@ class Workspace:
     def delete(self, path: str) -> None:
         """Delete a file. Raises `OutsideWorkspace`, `CtxtuiError` if it is no regular file, `OSError`."""
         place = self.resolve(path)
-        with self._folder(place.parent.parts) as folder:
+        with self._open_folder(place.parent.parts) as folder:
             if not place.name or not stat.S_ISREG(os.stat(place.name, dir_fd=folder, follow_symlinks=False).st_mode):
                 raise CtxtuiError("not a file", place=path)
             os.unlink(place.name, dir_fd=folder)
@@ -138,20 +138,20 @@ class Workspace:
     def entries(self, path: str) -> list[str]:
         """The names in a folder, folders first and with a trailing slash; symlinks count as files."""
         place = self.resolve(path)
-        with self._folder(place.parts) as folder, os.scandir(folder) as entries:
+        with self._open_folder(place.parts) as folder, os.scandir(folder) as entries:
             named = [(not entry.is_dir(follow_symlinks=False), entry.name) for entry in entries]
         return [name if plain else f"{name}/" for plain, name in sorted(named)]
 
     def files(self, path: str = "", skip: frozenset[str] = frozenset()) -> Iterator[str]:
         """Every regular file below `path`, relative to the root, without folders named in `skip`."""
         place = self.resolve(path)
-        with self._folder(place.parent.parts) as folder:
+        with self._open_folder(place.parent.parts) as folder:
             if place.name and not stat.S_ISDIR(os.stat(place.name, dir_fd=folder, follow_symlinks=False).st_mode):
                 if _is_file(place.name, folder):
                     yield str(place)
                 return
         # By descriptors, so that a folder swapped for a link meanwhile is not walked.
-        with self._folder(place.parts) as base:
+        with self._open_folder(place.parts) as base:
             for top, folders, names, here in os.fwalk(".", dir_fd=base, follow_symlinks=False):
                 folders[:] = sorted(name for name in folders if name not in skip)
                 for name in sorted(names):

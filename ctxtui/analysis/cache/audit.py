@@ -1,4 +1,8 @@
-"""Audit of cache reads: compares the forecast of each call with the provider's report."""
+"""Audit of cache reads: compares forecasts with the provider's reports, and explains misses.
+
+`miss_finder` and ``ctxtui audit`` use it. The forecasts come from `forecast`, the causes from `miss_cause`; here they
+are compared and written as evidence.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ _NEAR_SHARE: Final = 0.05
 
 
 class MissEvidence:
-    """Earlier calls, with the tokens that each had in the cache afterwards, and the smallest reads."""
+    """Earlier calls, with what each left in the cache, to explain what a later call read."""
 
     def __init__(self, session: Session, numbers: Mapping[str, int]) -> None:
         self._tree = session.tree
@@ -79,31 +83,31 @@ class MissEvidence:
             case "parameter":
                 return f"another parameter: {what}"
             case "cache behind":
-                return "the provider's cache had fallen behind at the call before"
+                return "the provider's cache had fallen behind at the previous call"
             case "resume":
-                return "the client was started anew: its system prompt is another one"
+                return "the client was restarted: its system prompt changed"
             case "compaction":
                 return f"{call.epoch.start.value}: {call.epoch.detail or 'the context was replaced'}"
             case "thinking stripped":
-                far = next((r.by for r in forecast.outcome.reasons if r.kind == LOOKBACK), None)
-                reach = f"; what is left of it lies {far:.0f} positions beyond the lookback" if far else ""
+                distance = next((r.by for r in forecast.outcome.reasons if r.kind == LOOKBACK), None)
+                reach = f"; the rest is {distance:.0f} positions beyond the lookback" if distance else ""
                 return f"a new user message, so the provider dropped the earlier thinking{reach}"
             case "edits":
                 shared = self._tree.common(forecast.base.sent_head, call.sent_head)
-                at = self._tree[shared].depth + 1
-                return f"edits were applied or taken back: the requests differ from block {at} on"
+                position = self._tree[shared].depth + 1
+                return f"edits were applied or taken back: the requests differ from block {position} on"
             case "content":
                 shared = self._tree.common(forecast.base.sent_head, call.sent_head)
-                return f"the context parts from that of the call before it at block {self._tree[shared].depth + 1}"
+                return f"the context differs from the previous call's from block {self._tree[shared].depth + 1} on"
         return _describe_marker_cause(name, by)
 
     def _describe_unexplained(self, forecast: CacheForecast, usage: Usage) -> str:
         read_text = self._describe_read(forecast, usage)
         more = usage.input - forecast.input
-        size = f"the input is {abs(more):,} tokens {'more' if more > 0 else 'less'} than foretold"
+        size = f"the input is {abs(more):,} tokens {'more' if more > 0 else 'less'} than forecast"
         early = next((r.by for r in forecast.outcome.reasons if r.kind == NOT_YET), None)
         if early is not None:
-            size += f"; the call before had begun {_format_span(early)} later"
+            size += f"; the previous call had begun {_format_span(early)} later"
         size += _near_expiry(forecast)
         return f"{read_text}; {size}"
 
@@ -111,13 +115,13 @@ class MissEvidence:
         read, call = usage.cache_read, forecast.call
         if not read:
             return "nothing was read, not even system prompt and tools"
-        left = self._left.get((call.thread, read))
-        if left is not None:
-            return f"only what call {self._numbers[left.id]} had left was read: {read:,} tokens"
+        same_call = self._left.get((call.thread, read))
+        if same_call is not None:
+            return f"only what call {self._numbers[same_call.id]} had cached was read: {read:,} tokens"
         same = self._reads.get((call.model, read))
         if same is not None:
-            where = "" if same.thread == call.thread else " of another thread"
-            return f"only {read:,} tokens were read, as at call {self._numbers[same.id]}{where}"
+            thread_note = "" if same.thread == call.thread else " of another thread"
+            return f"only {read:,} tokens were read, as at call {self._numbers[same.id]}{thread_note}"
         return f"{read:,} tokens were read; no recorded request has a part of that length"
 
 
@@ -126,10 +130,10 @@ def _near_expiry(forecast: CacheForecast) -> str:
     base, call = forecast.base, forecast.call
     if base.started is None or call.started is None:
         return ""
-    left = entry_lifetime(base) - (call.started - base.started)
+    remaining_s = entry_lifetime(base) - (call.started - base.started)
     return (
-        f"; its lifetime would have ended {_format_span(left)} later"
-        if 0 <= left <= _NEAR_SHARE * entry_lifetime(base)
+        f"; its lifetime would have ended {_format_span(remaining_s)} later"
+        if 0 <= remaining_s <= _NEAR_SHARE * entry_lifetime(base)
         else ""
     )
 
@@ -152,9 +156,9 @@ def _describe_marker_cause(name: str, by: float) -> str:
         case "marker missing":
             return "no marker in the request: nothing is cached"
         case "marker moved":
-            return f"its last marker stands {by:.0f} positions in front of what was cached"
+            return f"its last marker is {by:.0f} positions before the end of the cached prefix"
         case "lookback":
-            return f"what was cached lies {by:.0f} positions beyond the lookback"
+            return f"the cached prefix is {by:.0f} positions beyond the lookback"
         case "below minimum":
             return f"{by:.0f} tokens below the shortest prefix that is cached"
         case "not yet readable":
@@ -177,12 +181,15 @@ MAX_ERROR_TOKENS: Final = 300
 class AuditedRead(Struct, frozen=True, kw_only=True):
     """One call's cache read as forecast and as reported, in tokens.
 
-    `call` is its number in its thread, from 1. `previous` is the input of the call whose context it extends; a
-    hit reads more than half of it. `lost` are the tokens that it missed (see `cached_input.CachedInput`),
-    `foretold` the forecast of them. `cause` is the cause of the predicted loss; of a miss that was not predicted
-    the cause in the recording, ``not in the record`` if there is none. `evidence` describes a miss from the
-    recording. `inferred`: the client's markers are not recorded. `what` names the tool, parameter or model that
-    changed.
+    - `call`: its number in its thread, from 1.
+    - `previous`: the input of the call whose context it extends; a hit reads more than half of it.
+    - `predicted`, `floor`, `ceiling`: the forecast and its band; `reported`: the report.
+    - `lost`: cached tokens that it did not read (see `cached_input.CachedInput`); `foretold`: the forecast of them.
+    - `cause`: the cause of the predicted loss. For a miss that was not predicted, the cause in the recording; ``not in
+      the record`` if there is none.
+    - `what`: the tool, parameter or model that changed.
+    - `evidence`: describes a miss from the recording.
+    - `inferred`: the client's markers are not recorded.
     """
 
     thread: str
@@ -208,20 +215,24 @@ class AuditedRead(Struct, frozen=True, kw_only=True):
 
     @property
     def missed(self) -> bool:
-        """Whether the call was a miss. A smaller loss without a prediction tests no forecast, so it is none."""
+        """Whether the call was a miss.
+
+        A smaller loss that was not predicted says nothing about the forecast, so it is no miss.
+        """
         return self.lost > 0 and (self.reported * 2 <= self.previous or self.alarm)
 
     @property
     def alarm(self) -> bool:
-        """Whether a miss was predicted, if there was anything to lose."""
+        """Whether a miss was predicted, and there was something to lose."""
         return self.predicted * 2 <= self.previous and (self.foretold > 0 or self.lost > 0)
 
 
 class CacheAuditor:
-    """Audits a session call by call: each is forecast from earlier calls, and learnt afterwards.
+    """Audits a session call by call.
 
-    `rules` gives the cache rules of a call; everything in `book` must be counted up to the current call. `card`
-    gives other facts about a model than the book's, counted in the same way.
+    Each is forecast from earlier calls, then its report is learned. `rules` gives the cache rules of a call. Everything
+    in `book` must be counted up to the current call. `card` gives other facts about a model than the book's (None: the
+    book's).
     """
 
     def __init__(
@@ -306,10 +317,10 @@ def summarize_reads(rows: Sequence[AuditedRead]) -> dict[str, Any]:
     by_provider: dict[str, list[AuditedRead]] = {}
     for row in rows:
         by_provider.setdefault(row.provider, []).append(row)
-    return {provider: _figures(some) for provider, some in sorted(by_provider.items())}
+    return {provider: _provider_figures(some) for provider, some in sorted(by_provider.items())}
 
 
-def _figures(rows: Sequence[AuditedRead]) -> dict[str, Any]:
+def _provider_figures(rows: Sequence[AuditedRead]) -> dict[str, Any]:
     missed = [row for row in rows if row.missed]
     return {
         "calls": len(rows),
@@ -343,5 +354,5 @@ def summarize_bands(rows: Sequence[AuditedRead]) -> dict[str, Any]:
 
 
 def _percent(flags: Any) -> float | None:
-    every = list(flags)
-    return round(100 * sum(every) / len(every), 3) if every else None
+    values = list(flags)
+    return round(100 * sum(values) / len(values), 3) if values else None

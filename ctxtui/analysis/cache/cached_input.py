@@ -1,4 +1,7 @@
-"""Cached input of a call: the tokens that it could have read, and the rule for counting a miss."""
+"""Cached input of a call: tokens that it could have read, and the rule for counting a miss.
+
+`miss_finder` compares them with the report of the call. Misses and their costs everywhere follow this rule.
+"""
 
 from __future__ import annotations
 
@@ -54,11 +57,15 @@ def latest_expiry(rules: CacheRules, at: float | None) -> float:
 class CachedInput(Struct, frozen=True, kw_only=True):
     """Input of one call that the cache held before it.
 
-    `before` is the last call of its thread with a report (None: none), which left `cached` tokens in the cache;
-    `expected` of them were sent again, and should have been read. `promised`: the client writes its entries
-    itself, so that each must be there. `cause` is the recorded cause of a loss. `pause` is the time in seconds
-    since the previous call began (None: not recorded), `life` the lifetime of the thread's cache. `inferred` is
-    the read if no report gives it (None: a report does).
+    - `resent`: the part of the previous context that was sent again.
+    - `before`: the last call of its thread with a report; None: none.
+    - `cached`: tokens that this call left in the cache.
+    - `expected`: those of them that were sent again, and should have been read.
+    - `promised`: the client writes its cache entries itself, so that each must be there.
+    - `cause`: the recorded cause of a loss.
+    - `pause`: seconds since the previous call began; None: not recorded.
+    - `life`: the lifetime of the thread's cache, in seconds.
+    - `inferred`: the read, if no report gives it; None: a report does.
     """
 
     resent: Resent
@@ -78,8 +85,8 @@ class CachedInput(Struct, frozen=True, kw_only=True):
     def lost_tokens(self, read: int) -> int:
         """Cached tokens that were sent again and are missing from `read`; 0 for a hit.
 
-        If the client writes its entries, every loss counts. An automatic cache promises nothing: there a loss
-        counts if the request changed, or if it is more than half.
+        If the client writes its entries, every loss counts. An automatic cache promises nothing: there a loss counts
+        only if the request changed, or if it is more than half.
         """
         lost = self.expected - read
         if lost < SHORTEST_CACHED:
@@ -156,10 +163,10 @@ class CachedInputs:
         )
 
     def _cached_tokens(self, before: Call, was: Usage, call: Call, resent: Resent, rules: CacheRules) -> int:
-        """Tokens that the call `before`, with usage `was`, left in the cache.
+        """Tokens that the call `before`, with the usage `was`, left in the cache.
 
-        Its reads and writes, if the provider reports writes; otherwise all of its input, once anything was read,
-        or if resent input had changed and the provider is known to keep every prefix.
+        If the provider reports writes, they are its reads and writes. Otherwise all of its input counts, once anything
+        was read. It also counts if resent input had changed and the provider is known to keep every prefix.
         """
         if was.cache_write or call.provider == "anthropic" or rules.mechanism.writes_at_markers:
             return self._writes.cached_after(before, rules)

@@ -1,8 +1,8 @@
-"""Client cache behaviour that the recording lacks, inferred from the client's earlier calls.
+"""Cache behaviour of a client that is not recorded, inferred from its earlier calls.
 
-Claude Code records no markers, and does not record all calls. The reports of earlier calls show the lifetime of
-its entries, the prefix that survives when everything else is lost, and whether the client makes a call of its own
-after each turn.
+Claude Code records no cache markers, and does not record all of its calls. The reports of earlier calls show three
+things: the lifetime of its entries, the prefix that survives when everything else is lost, and whether it makes an
+unrecorded call after each turn (an *aside*).
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def sent_at(call: Call) -> float | None:
 class Clock(Struct):
     """Bounds on the times of one thread's calls, in order.
 
-    The previous call, `call`, started between `first` and `last`, and its answer `ended` (None: unknown).
+    The previous call is `call`. It started between `first` and `last`, and its answer `ended` (None: unknown; all in
+    Unix seconds).
     """
 
     first: float | None = None
@@ -57,33 +58,38 @@ class Clock(Struct):
 
     def earliest(self, call: Call) -> float:
         """Earliest possible start of `call`, the next one; 0 if unknown."""
-        sent = sent_at(call)
-        return sent if sent is not None else self.first or 0.0
+        time_sent = sent_at(call)
+        return time_sent if time_sent is not None else self.first or 0.0
 
     def latest(self, call: Call) -> float:
         """Latest possible start of `call`."""
-        sent = sent_at(call)
-        return sent if sent is not None else self.last + MAX_CALL_SECONDS if self.last is not None else 0.0
+        time_sent = sent_at(call)
+        return time_sent if time_sent is not None else self.last + MAX_CALL_SECONDS if self.last is not None else 0.0
 
     def tick(self, call: Call) -> None:
         """Advance past `call`."""
         if self.has_time(call):
             self.first, self.last = self.earliest(call), self.latest(call)
-        sent = sent_at(call)
-        self.ended = call.ended if sent is not None and call.ended is not None and call.ended >= sent else None
+        time_sent = sent_at(call)
+        self.ended = (
+            call.ended if time_sent is not None and call.ended is not None and call.ended >= time_sent else None
+        )
         self.call = call.id
 
 
 class ClientBehaviour(Struct, kw_only=True):
     """Cache behaviour shown by one thread's calls so far.
 
-    `life` is the lifetime that the client wrote last. `shared_prefix` is the prefix kept alive by other sessions
-    (tokens): the part before the conversation that the thread's first call read, and later the reads after everything
-    else had expired. `unexpired_prefix` survives a change of the messages: system prompt and tools; None until one was
-    seen. `asides` counts turns after which the client made a call of its own, `turns` all turns with evidence.
-    `caches`: anything was ever read or written. `behind` is the last call's read if the provider's cache had not caught
-    up (0: it had), `stays` and `leaves` count whether the next read was behind again. `lost` and `kept` count resumed
-    clients that lost or kept the cache.
+    - `life`: the lifetime that the client wrote last.
+    - `shared_prefix`: tokens of the prefix that other sessions keep alive. At first it is the part before the
+      conversation that the thread's first call read; later it is what was read after everything else had expired.
+    - `unexpired_prefix`: tokens that survive a change of the messages (system prompt and tools); None until this
+      happened.
+    - `turns`, `asides`: turns with evidence, and those after which the client made a call of its own.
+    - `caches`: anything was ever read or written.
+    - `behind`: the last call's read if the provider's cache had not caught up; 0: it had.
+    - `stays`, `leaves`: how often the next read was behind again, and how often not.
+    - `lost`, `kept`: how often a restarted client lost or kept the cache.
     """
 
     life: str = ""
@@ -131,11 +137,10 @@ class ClientBehaviour(Struct, kw_only=True):
         self.asides += was
 
     def learn_writes(self, usage: Usage) -> None:
-        """Learn from the writes of a call.
+        """Learn the client's lifetime from the writes of a call.
 
-        A client may change its lifetime, as Claude Code does when its plan is used up. A call that wrote both
-        lifetimes is no evidence about a known client: results of server-side tools are written for five minutes
-        in any case (facts §2).
+        A client may change its lifetime, as Claude Code does when its plan is used up. A call that wrote both lifetimes
+        changes nothing that is known: results of server-side tools are always written for five minutes (facts §2).
         """
         self.caches = self.caches or usage.cache_read + usage.cache_write > 0
         if usage.write_1h and usage.write_5m:

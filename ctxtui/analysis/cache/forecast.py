@@ -1,8 +1,9 @@
 """Forecasts the cache read of the next call in a recorded session, from earlier calls only.
 
-The calls are run through the cache simulator. Recorded markers (wire bodies) are used; otherwise the client's are
-inferred from its earlier calls: a marker at the end of each of the last two messages, with the lifetime that the
-session itself wrote. Prefixes have their reported lengths.
+The calls are run through the cache simulator. Recorded markers (wire bodies) are used as they are. If they are not
+recorded, two are assumed: at the ends of the last two messages, with the lifetime that the session wrote before.
+Prefixes have their reported lengths. The audit compares the forecasts with reports; the next-call forecast and what-ifs
+are made by the same code.
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ _FULL_READS: Final = 60
 
 
 class Shortfalls:
-    """Distribution of reported reads as shares of the expected ones."""
+    """Distribution of reported reads, as shares of the expected ones.
+
+    It starts with values from other sessions, and gives the lower bound of a forecast.
+    """
 
     def __init__(self) -> None:
         self._shares: list[float] = [*TYPICAL, *([1.0] * _FULL_READS)]
@@ -71,11 +75,14 @@ _WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")
 
 
 class CacheForecast(Struct, frozen=True, kw_only=True):
-    """Predicted cache read of `call` in tokens: `read`, with the band `floor` to `ceiling` for 95 % of reports.
+    """Predicted cache read of `call`, in tokens.
 
-    `base` is the call whose context it extends, `input` its predicted input. `cause` explains a loss of part of
-    the base's cache (see `miss_cause.MissCause`), "" if nothing is lost. `inferred`: the markers are not recorded,
-    the client's behaviour was used. `outcome` is the simulator's.
+    - `read`: the prediction; 95 % of reports are between `floor` and `ceiling`.
+    - `base`: the call whose context it extends.
+    - `input`: the predicted input.
+    - `cause`: explains a loss of part of the base's cache (see `miss_cause.MissCause`); "" if nothing is lost.
+    - `inferred`: the markers are not recorded, so that the client's behaviour is used.
+    - `outcome`: the simulator's result.
     """
 
     call: Call
@@ -100,10 +107,10 @@ class CacheForecast(Struct, frozen=True, kw_only=True):
 
 
 class ReadFloors(NamedTuple):
-    """Prefix tokens still readable after a miss.
+    """Prefix tokens that are still readable after a miss.
 
-    `unexpired_prefix`: system and tools while their own breakpoint lives. `shared_prefix`: kept alive by other
-    sessions.
+    - `unexpired_prefix`: system prompt and tools, while their own breakpoint lives.
+    - `shared_prefix`: kept alive by other sessions.
     """
 
     unexpired_prefix: int = 0
@@ -116,22 +123,22 @@ def _is_new_epoch(forecast: CacheForecast) -> bool:
 
 def predicted_usage(forecast: CacheForecast) -> Usage:
     """Usage that a predicted call would report: what is not read is written as simulated, or fresh."""
-    own, rest = forecast.outcome.to_usage(), forecast.input - forecast.read
-    names = [name for name in _WRITES if getattr(own, name)]
-    fresh = min(rest, own.fresh) if names else rest
-    left = rest - fresh
+    simulated, unread = forecast.outcome.to_usage(), forecast.input - forecast.read
+    names = [name for name in _WRITES if getattr(simulated, name)]
+    fresh = min(unread, simulated.fresh) if names else unread
+    unwritten = unread - fresh
     written: dict[str, Any] = {}
     for name in names:
-        written[name] = left if name == names[-1] else min(left, getattr(own, name))
-        left -= written[name]
+        written[name] = unwritten if name == names[-1] else min(unwritten, getattr(simulated, name))
+        unwritten -= written[name]
     return Usage(fresh=fresh, cache_read=forecast.read, **written)
 
 
 class CacheForecaster:
     """Forecasts the reads of a session's calls, in order; learns from each report.
 
-    `rules` gives the cache rules of a call, `counts` the running features of its model, `inputs` predicts inputs
-    (and is taught by its owner).
+    `rules` gives the cache rules of a call, `counts` the running features of its model. `inputs` predicts the input of
+    calls; its owner teaches it.
     """
 
     def __init__(
@@ -156,11 +163,11 @@ class CacheForecaster:
 
     def forecast(self, call: Call, input_forecast: Forecast) -> CacheForecast:
         """Forecast the read of `call` without its own report. `input_forecast` is the forecast of its input."""
-        prompt = self._prompts.prompt(call, input_forecast.predicted, self._behaviour(call).life)
+        prompt = self._prompts.prompt(call, input_forecast.predicted, self._behaviour_of(call).life)
         outcome = self._simulator.predict(prompt, self._time_of(call, input_forecast.step.person_wrote))
-        cause = self._cause(input_forecast, outcome)
-        whole = min(max(self._read(input_forecast, outcome, cause.name), 0), input_forecast.predicted)
-        behaviour, rules = self._behaviour(call), prompt.rules
+        cause = self._find_cause(input_forecast, outcome)
+        whole = min(max(self._predict_read(input_forecast, outcome, cause.name), 0), input_forecast.predicted)
+        behaviour, rules = self._behaviour_of(call), prompt.rules
         read = whole
         if rules.mechanism.keeps_every_prefix and not cause.name and behaviour.lags:
             read = min(whole, behaviour.behind)
@@ -185,8 +192,8 @@ class CacheForecaster:
         """Start of a what-if: the caches (not to be changed), `call` as a prompt of `total` tokens, and its time."""
         return (
             self._simulator,
-            self._prompts.prompt(call, total, self._behaviour(call).life),
-            self._clock(call).earliest(call),
+            self._prompts.prompt(call, total, self._behaviour_of(call).life),
+            self._clock_of(call).earliest(call),
         )
 
     def time_of(self, call: Call, person_wrote: bool) -> float:
@@ -195,7 +202,7 @@ class CacheForecaster:
 
     def life(self, call: Call) -> str:
         """Lifetime that the client of `call` writes, by its earlier calls ("": the default)."""
-        return self._behaviour(call).life
+        return self._behaviour_of(call).life
 
     def tokens(self, call: Call) -> Callable[[Features], float]:
         """Return a function from features to tokens of the call's model, as learnt so far."""
@@ -218,7 +225,7 @@ class CacheForecaster:
 
         With recorded markers every entry is simulated.
         """
-        behaviour = self._behaviour(call)
+        behaviour = self._behaviour_of(call)
         if (
             not self._rules(call).mechanism.writes_at_markers
             or self._prompts.has_recorded_markers(call)
@@ -236,9 +243,9 @@ class CacheForecaster:
 
     def learn(self, call: Call, forecast: CacheForecast | None, input_forecast: Forecast | None) -> None:
         """Learn from the report of `call` and its forecasts; without a report only from its time."""
-        usage, clock = call.usage, self._clock(call)
+        usage, clock = call.usage, self._clock_of(call)
         if usage is not None and usage.has_cache:
-            behaviour = self._behaviour(call)
+            behaviour = self._behaviour_of(call)
             if forecast is not None and input_forecast is not None:
                 self._learn_report(forecast, input_forecast, behaviour, usage.cache_read)
             behaviour.learn_writes(usage)
@@ -261,18 +268,19 @@ class CacheForecaster:
         Lifetimes count from the last use, recorded or not: requests that are not calls of the record are treated
         as if they were made at the time of the previous call.
         """
-        clock = self._clock(call)
-        at = clock.earliest(call)
-        if clock.last is None or at <= clock.last:
-            return at
-        aside = clock.ended if person_wrote and self._behaviour(call).asks_aside else None
-        used = max(clock.last, self._used_between(clock.call, at), aside or 0.0)
-        return clock.last + max(0.0, at - used)
+        clock = self._clock_of(call)
+        time = clock.earliest(call)
+        if clock.last is None or time <= clock.last:
+            return time
+        aside = clock.ended if person_wrote and self._behaviour_of(call).asks_aside else None
+        used = max(clock.last, self._used_between(clock.call, time), aside or 0.0)
+        return clock.last + max(0.0, time - used)
 
     def _used_between(self, call_id: str, until: float) -> float:
-        """Time (Unix seconds, at most `until`) of the last recorded request after `call_id` that is not a call.
+        """Time of the last recorded request after `call_id` that is no call.
 
-        The client's own, or an interrupted one. 0 if there was none.
+        Unix seconds, at most `until`. Such a request is an aside of the client, or an interrupted one. 0 if there was
+        none.
         """
         events = self._session.happenings[self._happenings_read :]
         self._happenings_read += len(events)
@@ -280,7 +288,7 @@ class CacheForecaster:
             # An interrupted tool was no request.
             if event.kind in _REQUESTS and event.at is not None and "for tool use" not in event.text:
                 self._requests.setdefault(event.after, []).append(event.at)
-        return max((at for at in self._requests.get(call_id, ()) if at <= until), default=0.0)
+        return max((time for time in self._requests.get(call_id, ()) if time <= until), default=0.0)
 
     def _learn_report(
         self, forecast: CacheForecast, input_forecast: Forecast, behaviour: ClientBehaviour, read: int
@@ -305,12 +313,12 @@ class CacheForecaster:
             answer = forecast.input - expected - self._prompts.weigher(forecast.call)(input_forecast.step.added)
             behaviour.learn_aside(read - expected > max(answer / 2, 0))
 
-    def _cause(self, input_forecast: Forecast, outcome: CacheOutcome) -> MissCause:
+    def _find_cause(self, input_forecast: Forecast, outcome: CacheOutcome) -> MissCause:
         """Cause of a loss of part of the base's cache."""
-        call, step, behaviour = input_forecast.call, input_forecast.step, self._behaviour(input_forecast.call)
+        call, step, behaviour = input_forecast.call, input_forecast.step, self._behaviour_of(input_forecast.call)
         left = self._left.get(step.base.id)
         if left is None or not self._prompts.has_recorded_markers(call):
-            cause = infer_cause(self._tree, call, step, outcome, self._clock(call), behaviour)
+            cause = infer_cause(self._tree, call, step, outcome, self._clock_of(call), behaviour)
         else:
             before, now = (
                 self._prompts.sent_request(step.base, left.prompt),
@@ -319,9 +327,9 @@ class CacheForecaster:
             cause = cause_from_requests(self._tree, before, now, left, outcome)
         return attribute_to_edits(self._tree, step.base, call, cause)
 
-    def _read(self, input_forecast: Forecast, outcome: CacheOutcome, cause: str) -> int:
+    def _predict_read(self, input_forecast: Forecast, outcome: CacheOutcome, cause: str) -> int:
         """Tokens read if everything goes as predicted."""
-        rules, behaviour, step = outcome.prompt.rules, self._behaviour(input_forecast.call), input_forecast.step
+        rules, behaviour, step = outcome.prompt.rules, self._behaviour_of(input_forecast.call), input_forecast.step
         aside = (
             rules.mechanism.writes_at_markers
             and step.person_wrote
@@ -353,7 +361,7 @@ class CacheForecaster:
             return rules.reported_read(front, input_forecast.predicted)
         return max(front, behaviour.shared_prefix)
 
-    def _behaviour(self, call: Call) -> ClientBehaviour:
+    def _behaviour_of(self, call: Call) -> ClientBehaviour:
         key = (call.thread, call.model)
         behaviour = self._behaviours.get(key)
         if behaviour is None:
@@ -369,6 +377,6 @@ class CacheForecaster:
             )
         return behaviour
 
-    def _clock(self, call: Call) -> Clock:
+    def _clock_of(self, call: Call) -> Clock:
         clock = self._clocks.get(call.thread)
         return clock if clock is not None else self._clocks.setdefault(call.thread, Clock())

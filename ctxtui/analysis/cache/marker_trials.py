@@ -1,6 +1,6 @@
-"""Input cost of a session under other cache markers: per strategy, and the optimum.
+"""Input cost of a thread under other cache markers: per strategy, and the optimum.
 
-The optimum knows all pauses.
+The lab and the finding about markers use it. The optimum is a bound: it is computed with all pauses known.
 """
 
 from __future__ import annotations
@@ -48,13 +48,17 @@ class StrategyTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkerTrials:
-    """One thread's calls under other markers; costs are of input alone, in the unit of the rates.
+    """One thread's calls under other markers.
 
-    `calls` are those with a report and a time of their own. `paid` is the cost of their recorded usage; the rest
-    is simulated, so that it can be compared: `own` with the client's own markers, `tried` with those of each
-    strategy, the cheapest first, `plan` the minimum with all pauses known. `relative`: costs are multiples of the
-    price of one fresh token, because no price is known. `markers` gives the value of each entry that the client's
-    markers wrote (`inferred`: they are not recorded). `static`: system prompt or tools are recorded.
+    Costs are of input alone, in USD; if `relative`, no price is known and they are multiples of the price of one fresh
+    token.
+    - `calls`: calls with a report and a time of their own.
+    - `paid`: the cost of their recorded usage.
+    - `own`: the simulated cost with the client's own markers, to be compared with the others.
+    - `tried`: the cost with each strategy, the cheapest first.
+    - `plan`: the minimum with all pauses known.
+    - `markers`: the value of each entry that the client's markers wrote; `inferred`: they are not recorded.
+    - `static`: system prompt or tools are recorded.
     """
 
     thread: str
@@ -76,10 +80,11 @@ def try_markers(
     thread: str,
     prompts: CachePrompts | None = None,
 ) -> MarkerTrials | None:
-    """Compare the calls of `thread` under every strategy, with the optimum and the client's own markers.
+    """Compare the calls of `thread` under every strategy, the optimum and the client's markers.
 
-    None if its provider takes no markers or too little is known. `rates` prices a call's tokens (None: no price
-    is known). Everything in `book` must be counted. `prompts` is the result of `learnt_prompts`, if already computed.
+    None if its provider takes no markers or too little is known. `rates` prices a call's tokens (None: no price is
+    known). Everything in `book` must be counted. `prompts` is the result of `learnt_prompts`, if it is already
+    computed.
     """
     prompts = prompts or learnt_prompts(book, rules)
     calls = comparable_calls(book, rules, thread)
@@ -91,20 +96,20 @@ def try_markers(
     tree = book.session.tree
     static = static_end(tree, calls[-1].sent_head) != ROOT
     timed = [
-        TimedPrompt(prompts.prompt(call, _input(call), _life(call)), sent_at(call) or 0.0, price)
+        TimedPrompt(prompts.prompt(call, _reported_input(call), _assumed_life(call)), sent_at(call) or 0.0, price)
         for call, price in zip(calls, prices, strict=True)
     ]
     tried = [
-        _trial(strategy, *simulate_cost(timed, markers_by_strategy(book, prompts, calls, timed, strategy)))
+        _make_trial(strategy, *simulate_cost(timed, markers_by_strategy(book, prompts, calls, timed, strategy)))
         for strategy in STRATEGIES
         if static or strategy.name not in PREFIX_STRATEGIES
     ]
-    own, outcomes = simulate_cost(timed, [call.prompt.markers for call in timed])
+    own_cost, outcomes = simulate_cost(timed, [call.prompt.markers for call in timed])
     return MarkerTrials(
         thread=thread,
         calls=tuple(calls),
-        paid=sum(_paid(call, price) for call, price in zip(calls, prices, strict=True)),
-        own=own,
+        paid=sum(_recorded_cost(call, price) for call, price in zip(calls, prices, strict=True)),
+        own=own_cost,
         tried=tuple(sorted(tried, key=lambda one: one.cost)),
         relative=not priced,
         plan=solve(timed, lambda node: markable_at(tree, node) == node),
@@ -151,23 +156,23 @@ def markers_by_strategy(
     return markers
 
 
-def _trial(strategy: Strategy, cost: float, outcomes: Sequence[CacheOutcome]) -> StrategyTrial:
+def _make_trial(strategy: Strategy, cost: float, outcomes: Sequence[CacheOutcome]) -> StrategyTrial:
     total = sum(outcome.total for outcome in outcomes)
     return StrategyTrial(
         strategy.name, strategy.description, cost, sum(outcome.read for outcome in outcomes) / max(total, 1)
     )
 
 
-def _life(call: Call) -> str:
+def _assumed_life(call: Call) -> str:
     """Lifetime that the client is assumed to request if its markers are not recorded ("": the default)."""
     return "1h" if call.usage is not None and call.usage.write_1h > call.usage.write_5m else ""
 
 
-def _input(call: Call) -> int:
+def _reported_input(call: Call) -> int:
     return call.usage.input if call.usage else 0
 
 
-def _paid(call: Call, rates: MarkerRates) -> float:
+def _recorded_cost(call: Call, rates: MarkerRates) -> float:
     usage = call.usage
     if usage is None:
         return 0.0

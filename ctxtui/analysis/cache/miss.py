@@ -22,16 +22,23 @@ class DifferingBlock(Struct, frozen=True):
 
 
 class CacheMiss(Struct, frozen=True, kw_only=True):
-    """One miss: call `number` (from 1) of `thread` at `at` (Unix seconds).
+    """One miss of the prompt cache.
 
-    `base` is the previous call. `tokens` were written again or paid in full: `paid` is their cost at this call, `usd`
-    the extra cost over reading them (None: no price is known). `read` tokens were read (`partial`: more than none);
-    `shared` are the tokens of the common prefix of both requests, as reported; `sizes` are the inputs of both calls.
-    `cause` is one of this module's, `by` the delay in seconds after expiry, `pause` the seconds since the previous call
-    (None: not recorded), `life` the lifetime in force, `what` details of the cause. `tested`: the simulator predicted
-    hit or miss (see `audit.AuditedRead.missed`); `foreseen`: it predicted the miss. `block` is the position (from 1) of
-    the first block that differs among `blocks`, `old` and `new` that block in both requests, `writer` the tool call of
-    this session that changed it, "" for none.
+    - `number`: the call's number in `thread`, from 1; `base`: that of the previous call.
+    - `at`: its time (Unix seconds; None: unknown); `between`, `pause`: seconds since the previous call (None: not
+      recorded).
+    - `tokens`: tokens that were written again or paid in full; `paid`: their cost at this call; `usd`: the extra cost
+      over reading them (None: no price is known).
+    - `read`: tokens that were read.
+    - `shared`: tokens of the common prefix of both requests, as reported.
+    - `sizes`: the inputs of both calls.
+    - `cause`: one of this module's; `what`: details of it; `by`: the delay in seconds after expiry; `life`: the
+      lifetime in force.
+    - `tested`: the simulator predicted hit or miss (see `audit.AuditedRead.missed`); `foreseen`: it predicted the miss.
+    - `evidence`: describes the miss from the recording.
+    - `block`: position (from 1) of the first block that differs, among `blocks`; `old`, `new`: that block in both
+      requests.
+    - `writer`: the tool call of this session that changed it; "" for none.
     """
 
     thread: str

@@ -1,4 +1,8 @@
-"""Finds the cause of a miss: predicted before a call's report, or found in the recording afterwards."""
+"""Finds the cause of a miss.
+
+Predicted before a call's report, or found in the recording afterwards. `cause_from_requests` compares recorded
+requests. `infer_cause` works without recorded markers. `cause_in_record` explains a loss that was not predicted.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +42,10 @@ _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 
 
 class MissCause(NamedTuple):
-    """Cause of a miss. `name` is one of this module's or of `cache.explain`, "" if nothing is lost.
+    """Cause of a miss.
 
-    `by` is the amount: seconds too late, positions too far, tokens too few; `what` names the tool, parameter or
-    model.
+    `name` is one of this module's or of `cache.explain`; "" if nothing is lost. `by` is its amount: seconds too late,
+    positions too far, or tokens too few. `what` names the tool, parameter or model.
     """
 
     name: str = ""
@@ -55,9 +59,9 @@ NO_CAUSE: Final = MissCause()
 def cause_from_requests(
     tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, outcome: CacheOutcome
 ) -> MissCause:
-    """Cause between two requests with recorded markers and parameters.
+    """Find the cause by comparing two requests with recorded markers and parameters.
 
-    `left` is the outcome of the first.
+    `left` is the cache outcome of the first, `outcome` that of the second.
     """
     explanation = explain.explain_miss(tree, before, now, left, outcome)
     if explanation is None or explanation.cause == explain.NOT_IN_RECORD:
@@ -76,10 +80,10 @@ def attribute_to_edits(tree: Tree, before: Call, call: Call, cause: MissCause) -
 def infer_cause(
     tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, clock: Clock, behaviour: ClientBehaviour
 ) -> MissCause:
-    """Cause if the recording has no markers.
+    """Find the cause if the recording has no markers.
 
-    The outcome is for the earliest possible start of the call, minus the time until the last unrecorded use of
-    the cache.
+    `outcome` is the simulated one, for the earliest possible start of the call. Time before the last unrecorded use of
+    the cache does not count.
     """
     base, rules = step.base, outcome.prompt.rules
     if base.model != call.model:
@@ -103,8 +107,8 @@ def infer_cause(
             return MissCause(explain.MARKER_MISSING)
         if reason.kind == reasons.MINIMUM and not behaviour.caches:
             return MissCause(explain.MINIMUM, reason.by)
-    hit = outcome.hit
-    if hit is not None and tree[hit.node].depth >= tree[base.sent_head].depth - 1:
+    has_hit = outcome.hit
+    if has_hit is not None and tree[has_hit.node].depth >= tree[base.sent_head].depth - 1:
         return MissCause()
     if is_new_epoch and call.epoch.start in _SHRUNK:
         return MissCause(COMPACTION)
@@ -116,9 +120,9 @@ def infer_cause(
 def cause_in_record(
     tree: Tree, before: Call, call: Call, resent: Resent, late: float | None, rules: CacheRules
 ) -> MissCause:
-    """Cause found in the recording for a loss between `before` and `call`, whether it was predicted or not.
+    """The cause that the recording shows for a loss between `before` and `call`.
 
-    `late` is the time in seconds since the thread's cache expired, None if it had not.
+    `late` is the number of seconds since the thread's cache expired; None if it had not.
     """
     return attribute_to_edits(tree, before, call, _find_in_record(tree, before, call, resent, late, rules))
 
@@ -182,12 +186,12 @@ def _changed_parameters(before: Call, call: Call, rules: CacheRules) -> str:
     return ", ".join(changes)
 
 
-def _seconds_expired(rules: CacheRules, at: float, clock: Clock, behaviour: ClientBehaviour) -> float | None:
+def _seconds_expired(rules: CacheRules, time: float, clock: Clock, behaviour: ClientBehaviour) -> float | None:
     """Seconds since the thread's whole cache expired; None if it has not."""
     mechanism = rules.mechanism
     if clock.last is None or not (mechanism.writes_at_markers or mechanism.keeps_every_prefix):
         return None
     life = rules.seconds(behaviour.life) if mechanism.writes_at_markers else rules.retention
     # `clock.last` is the latest possible start of the previous call.
-    past = at - clock.last - life
-    return past if past > 0 else None
+    expired_s = time - clock.last - life
+    return expired_s if expired_s > 0 else None

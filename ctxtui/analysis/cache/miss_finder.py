@@ -1,4 +1,8 @@
-"""Finds the misses of a session, dearest first, with cost, cause, the block that differs, and the cure."""
+"""Finds the misses of a session, with cost, cause, the block that differs, and the fix.
+
+It is the only source of misses for screens and commands. `MissFinder` takes the calls one by one; `session_misses` does
+all of a finished session.
+"""
 
 from __future__ import annotations
 
@@ -56,6 +60,7 @@ _CAUSE: Final = {
     "cache behind": BEHIND,
     **{name: name for name in (MARKER_MISSING, MARKER_MOVED, LOOKBACK, MINIMUM, NOT_YET)},
 }
+"""The displayed cause for each name of `miss_cause`."""
 _MAX_CHARACTERS: Final = 4_000
 """Characters of a block kept for the comparison word by word."""
 
@@ -63,9 +68,10 @@ _MAX_CHARACTERS: Final = 4_000
 class Misses(Struct, frozen=True):
     """All misses of a session, most expensive first, for every screen and command.
 
-    `calls` counts the calls whose forecast was compared with their report; `false_alarms` of them were predicted
-    to miss and did not. `usd` is the cost of the session (None: unknown) without its `unpriced` calls, which have
-    a report and no price. `partial` counts the calls that used more than their report says.
+    - `calls`: the number of calls whose forecast was compared with their report; `false_alarms`: those that were
+      predicted to miss and did not.
+    - `usd`: the cost of the session without its `unpriced` calls, which have a report and no price; None: unknown.
+    - `partial`: the number of calls that used more than their report says.
     """
 
     misses: tuple[CacheMiss, ...]
@@ -117,16 +123,16 @@ class Misses(Struct, frozen=True):
 
 
 def sort_dearest(misses: Iterable[CacheMiss]) -> list[CacheMiss]:
-    """Sort misses, dearest first."""
+    """Sort misses by cost, the most expensive first."""
     return sorted(misses, key=lambda one: (-(one.usd or 0.0), -one.tokens, one.thread, one.number))
 
 
 class MissFinder:
-    """Finds the misses of a session, call by call: the only source of misses, their costs and causes.
+    """Finds the misses of a session, call by call.
 
-    `rules` gives the cache rules of a call, `running` the running totals of a model; both must include the calls
-    that are added. `costs` holds calls' prices by id and `rates` gives the price of a token; without them USD are
-    unknown. Forecasts are kept in `rows`, unless only misses are needed.
+    `rules` gives the cache rules of a call, `running` the running totals of a model; both must include the calls that
+    are added. `costs` has the prices of calls by id, `rates` gives the price of a token; without them costs are
+    unknown. Forecasts are kept in `rows`, unless only misses are needed (`misses_alone`).
     """
 
     def __init__(
@@ -188,7 +194,7 @@ class MissFinder:
             # The difference is the removed thinking, not the block after it.
             second = ROOT
         differs = (second != ROOT and first != ROOT) or cause in (CONTENT, SYSTEM, TOOLS, STRIPPED, EDITS)
-        paid, more = self._usd(call, cached, tokens)
+        paid, more = self._cost_of_loss(call, cached, tokens)
         late = max(0.0, (cached.pause or 0.0) - cached.life) if cause == TTL else 0.0
         return CacheMiss(
             thread=call.thread,
@@ -217,7 +223,7 @@ class MissFinder:
             writer=_find_writer(book, base, call, second) if cause in (CONTENT, SYSTEM) else "",
         )
 
-    def _usd(self, call: Call, cached: CachedInput, tokens: int) -> tuple[float | None, float | None]:
+    def _cost_of_loss(self, call: Call, cached: CachedInput, tokens: int) -> tuple[float | None, float | None]:
         """Cost of the lost tokens at `call`, and the extra cost over reading them."""
         cost, usage = self._costs.get(call.id), call.usage
         by_rate = self._rates(call) if self._rates is not None and cost is not None else None
@@ -256,14 +262,14 @@ def session_misses(
 def collect_misses(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] | None = None) -> Misses:
     """Collect the misses of a session after every call was added to `finder`."""
     calls = list(book.session.calls.values())
-    whole = sum_rows(call_row(call, (costs or {}).get(call.id), "") for call in calls)
+    total = sum_rows(call_row(call, (costs or {}).get(call.id), "") for call in calls)
     return Misses(
         tuple(sort_dearest(finder.misses)),
         len(finder.rows),
         sum(row.alarm and not row.missed for row in finder.rows),
-        whole.usd,
-        whole.unpriced,
-        whole.partial,
+        total.usd,
+        total.unpriced,
+        total.partial,
     )
 
 
@@ -289,10 +295,10 @@ def _differing_block(book: Book, model: str, node: int) -> DifferingBlock | None
     tree = book.session.tree
     if node == ROOT:
         return None
-    here, category = tree[node], CATEGORIES[book.category(model, node)]
-    if here.block.kind == HEADER:
-        return DifferingBlock(category, f"a message of the {here.place.role}", "")
-    return DifferingBlock(category, book.names.label(here), _block_text(here.block))
+    block_node, category = tree[node], CATEGORIES[book.category(model, node)]
+    if block_node.block.kind == HEADER:
+        return DifferingBlock(category, f"a message of the {block_node.place.role}", "")
+    return DifferingBlock(category, book.names.label(block_node), _block_text(block_node.block))
 
 
 def _block_text(block: Block) -> str:
@@ -310,18 +316,18 @@ def _find_writer(book: Book, base: Call, call: Call, node: int) -> str:
         return ""
     words = _block_text(tree[node].block)
     for node_ in answer_path(tree, base):
-        here = tree[node_]
-        if CATEGORIES[here.category] != "tool_call":
+        path_node = tree[node_]
+        if CATEGORIES[path_node.category] != "tool_call":
             continue
-        content = read(here.block)
+        content = read(path_node.block)
         if any(touch.path and touch.path in words for touch in find_touches(content, book.session.about.cwd)):
             return content.name
     return ""
 
 
-def find_cure(miss: CacheMiss, every: Sequence[CacheMiss]) -> tuple[str, float]:
-    """Name the cure of a miss, and the USD that it saves over all misses with the same cause."""
-    alike = [m for m in every if m.cause == miss.cause]
+def find_cure(miss: CacheMiss, all_misses: Sequence[CacheMiss]) -> tuple[str, float]:
+    """Name the fix of a miss, and the USD that it saves over all misses with the same cause."""
+    alike = [m for m in all_misses if m.cause == miss.cause]
     saved = sum(m.usd or 0.0 for m in alike)
     match miss.cause:
         case "TTL" if miss.life < 3600:
@@ -331,17 +337,17 @@ def find_cure(miss: CacheMiss, every: Sequence[CacheMiss]) -> tuple[str, float]:
         case "content changed" if miss.new is not None and miss.new.category == "memory":
             return "move memory files to the end, or freeze them for the session", saved
         case "content changed":
-            return "change nothing in front: put what is new at the end", saved
+            return "do not change earlier blocks: add new content at the end", saved
         case "edits applied":
-            return "apply edits early, where little stands behind them, in one go, or when the cache has expired", saved
+            return "apply edits together and early, when few tokens follow them, or when the cache has expired", saved
         case "system changed":
-            return "keep what changes (dates, git status) out of the system prompt: say it in the last message", saved
+            return "move changing content (dates, git status) from the system prompt to the last message", saved
         case "tools changed":
-            return "keep the tools and their order for the session; defer those that are seldom used", saved
+            return "keep the tools and their order for the session; defer rarely used ones", saved
         case "model changed":
-            return "each model has its own cache: change it at a moment when the cache has expired", saved
+            return "each model has its own cache: change models when the cache has expired", saved
         case "thinking stripped":
-            return "a model that keeps thinking keeps the prefix at a new turn", saved
+            return "use a model that keeps earlier thinking: a new turn then keeps the prefix", saved
         case "compaction":
-            return "compact when the cache has expired: then the summary costs no rewrite", saved
+            return "compact when the cache has expired: the summary then causes no extra rewrite", saved
     return "", 0.0

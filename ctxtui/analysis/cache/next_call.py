@@ -1,4 +1,8 @@
-"""Forecast of the next call of a context: tokens read from the cache, tokens written, and cost."""
+"""Forecast of the next call of a context.
+
+Tokens read from the cache, tokens written, and cost. Screens show it before a request is sent. `what_if` simulates the
+request, this module makes the figures.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +28,18 @@ Charge = Callable[[Usage, float], float | None]
 class NextCallForecast(Struct, frozen=True, kw_only=True):
     """Forecast of the next call.
 
-    `input` in tokens (90 % interval `lo` to `hi`) is the sum of `read`, `write` and `fresh`; `answer` is a typical one.
-    `usd` holds the prices of these four parts (None: unknown), `uncached` that of the call without a cache. `expires`
-    is the expiry of the cache entry that would be read (Unix seconds; None: there is none), `life` its lifetime in
-    seconds. `inferred`: the client's cache markers are not recorded, so its usual ones are assumed; `marker_count`
-    counts them. 95 % of reads fall between `floor` and `ceiling`. `cause` names the cause of a loss of the previous
-    call's cache ("": nothing is lost). `outdated`: the context has grown since, and a new forecast is being computed.
+    - `input`: tokens, with their 90 % interval `lo` to `hi`; the sum of `read`, `write` and `fresh`.
+    - `answer`: tokens of a typical answer.
+    - `usd`: the prices of read, write, fresh and answer (None: unknown); `uncached`: the price of the call without a
+      cache.
+    - `at`: the assumed time (Unix seconds).
+    - `expires`: when the cache entry that would be read expires (Unix seconds; None: there is none); `life`: its
+      lifetime in seconds.
+    - `inferred`: the client's cache markers are not recorded, so that its usual ones are assumed; `marker_count` counts
+      them.
+    - `floor`, `ceiling`: 95 % of reads are between them.
+    - `cause`: why a part of the previous call's cache is lost; "": nothing is lost.
+    - `outdated`: the context has grown since, and a new forecast is being computed.
     """
 
     model: str
@@ -65,15 +75,15 @@ class NextCallForecast(Struct, frozen=True, kw_only=True):
         """
         if self.expires is None:
             return None
-        left = self.expires - max(now, self.at)
-        return min(left, self.life) if self.life else left
+        remaining_s = self.expires - max(now, self.at)
+        return min(remaining_s, self.life) if self.life else remaining_s
 
 
 def typical_answer(calls: Sequence[Call]) -> int:
     """Tokens of a typical answer, from the last calls."""
     # Partial counts would bias the median if there are whole ones.
-    whole = (call.output for call in reversed(calls) if call.output and not call.is_partial)
-    outputs = list(islice(whole, MAX_ANSWERS)) or list(
+    complete_outputs = (call.output for call in reversed(calls) if call.output and not call.is_partial)
+    outputs = list(islice(complete_outputs, MAX_ANSWERS)) or list(
         islice(filter(None, (call.output for call in reversed(calls))), MAX_ANSWERS)
     )
     return round(median(outputs)) if outputs else 0
@@ -83,7 +93,7 @@ def forecast_next_call(
     request: NextRequest,
     expiry: float | None,
     calls: Sequence[Call],
-    half: float,
+    half_width: float,
     charge: Charge,
     *,
     life: float = 0.0,
@@ -91,7 +101,7 @@ def forecast_next_call(
 ) -> NextCallForecast:
     """Forecast the next call from `request`; `expiry` is `NextCallForecast.expires`.
 
-    `calls` are the thread's so far, `half` is the half width of the input forecast in tokens.
+    `calls` are the thread's so far, `half_width` is the half width of the input forecast in tokens.
     """
     outcome, forecast = request.simulator.predict(request.prompt, request.at), request.forecast
     usage = predicted_usage(forecast) if forecast is not None else outcome.to_usage()
@@ -100,8 +110,8 @@ def forecast_next_call(
     return NextCallForecast(
         model=calls[-1].model if calls else "",
         input=total,
-        lo=max(0, round(total - half)),
-        hi=round(total + half),
+        lo=max(0, round(total - half_width)),
+        hi=round(total + half_width),
         read=usage.cache_read,
         write=usage.cache_write,
         fresh=usage.fresh,
@@ -131,23 +141,23 @@ def adjust_forecast(
     forecast: NextCallForecast, plain: Usage, usage: Usage, markers: int, charge: Charge
 ) -> NextCallForecast:
     """Adjust a forecast for edits: simulated usage is `usage` instead of `plain`, with `markers` markers."""
-    grows, at = usage.input - plain.input, forecast.at
-    total = max(0, forecast.input + grows)
+    added_tokens, time = usage.input - plain.input, forecast.at
+    total = max(0, forecast.input + added_tokens)
     read = min(total, max(0, forecast.read + usage.cache_read - plain.cache_read))
     write = min(total - read, max(0, forecast.write + usage.cache_write - plain.cache_write))
-    before, after = _input_prices(plain, charge, at), _input_prices(usage, charge, at)
+    before, after = _input_prices(plain, charge, time), _input_prices(usage, charge, time)
     prices = zip(forecast.usd[:3], before, after, strict=True)
     usd = [None if was is None or old is None or new is None else max(0.0, was + new - old) for was, old, new in prices]
     return replace(
         forecast,
         input=total,
-        lo=max(0, forecast.lo + grows),
-        hi=max(0, forecast.hi + grows),
+        lo=max(0, forecast.lo + added_tokens),
+        hi=max(0, forecast.hi + added_tokens),
         read=read,
         write=write,
         fresh=total - read - write,
         usd=(usd[0], usd[1], usd[2], forecast.usd[3]),
-        uncached=charge(Usage(fresh=total, output=forecast.answer), at),
+        uncached=charge(Usage(fresh=total, output=forecast.answer), time),
         expires=forecast.expires if read else None,
         marker_count=markers,
         floor=min(read, forecast.floor),

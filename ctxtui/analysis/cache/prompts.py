@@ -1,4 +1,8 @@
-"""Turns the calls of a recorded session into prompts for the cache simulator."""
+"""Turns the calls of a recorded session into prompts for the cache simulator.
+
+A prompt has the blocks, the lengths before each of them, the cache markers and the prefix salt. Forecasts, what-ifs and
+the lab build their prompts here.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +29,10 @@ from ctxtui.wire.translate.turns import detect_dialect
 
 
 class Lengths:
-    """Tokens of contexts by node. Reported lengths are pinned; between two pins blocks are counted.
+    """Tokens of contexts by node, for one thread and model.
 
-    Readers are given `measure`, one node's own features (always the same for one node), and `tokens`, which weighs
-    features.
+    Reported lengths are *pinned*; between two pins blocks are counted. Readers pass `measure`, which gives the features
+    of one node (always the same for one node), and `tokens`, which weighs features.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -73,21 +77,21 @@ class Lengths:
                 cache = self._version, {}
             tokens_ = cache[1].get(node)
             if tokens_ is None:
-                pinned, features = self._from_pin(node, measure)
+                pinned, features = self._measure_from_pin(node, measure)
                 tokens_ = self._pins.get(pinned, 0) + (round(tokens(features)) if features is not NOTHING else 0)
                 cache[1][node] = tokens_
             return tokens_
 
         return length
 
-    def _from_pin(self, node: int, measure: Callable[[int], Features]) -> tuple[int, Features]:
+    def _measure_from_pin(self, node: int, measure: Callable[[int], Features]) -> tuple[int, Features]:
         """Last node at or above `node` with a known length, and the features between them."""
-        above = []
+        nodes_above = []
         while node not in self._pins and node != ROOT and node not in self._since:
-            above.append(node)
+            nodes_above.append(node)
             node = self._tree[node].parent
         pinned, features = self._since.get(node, (node, NOTHING))
-        for node in reversed(above):
+        for node in reversed(nodes_above):
             features = plus(features, measure(node))
             self._since[node] = pinned, features
         return pinned, features
@@ -129,20 +133,20 @@ class CachePrompts:
 
     def front(self, call: Call) -> int:
         """Tokens before everything recorded, from the first report of the thread."""
-        return self._length(call).front
+        return self._lengths_of(call).front
 
     def reported_length(self, call: Call, node: int) -> tuple[int, int]:
         """Last node at or above `node` with a reported length in the thread of `call`, and that length."""
-        return self._length(call).last_reported(node)
+        return self._lengths_of(call).last_reported(node)
 
     def before_messages(self, call: Call) -> int:
         """Tokens before the messages of `call`: unrecorded input, system prompt and tools."""
         head, tree = call.sent_head, self._tree
         while head != ROOT and tree[head].place.section == "messages":
             head = tree[head].parent
-        return self.front(call) + round(self._counted(call, head))
+        return self.front(call) + round(self._count_blocks(call, head))
 
-    def _counted(self, call: Call, head: int) -> float:
+    def _count_blocks(self, call: Call, head: int) -> float:
         """Counted tokens of the blocks of the context `head`."""
         parts = self._counts(call.model).composition_at(head)
         return self.weigher(call)(Features._make(map(sum, zip(*parts, strict=True))))
@@ -159,36 +163,38 @@ class CachePrompts:
     ) -> CachedPrompt:
         """Build `call` as a prompt of `total` tokens.
 
-        Its markers are `markers` (node, lifetime in seconds), else those of the recorded request, else the assumed
-        ones: at the ends of the client's last messages, with the lifetime `life` ("": the default). If the time
-        of the call is not `has_time`, its entries do not expire. `answered`: its answer is included.
+        `markers` are (node, lifetime in seconds). If None, those of the recorded request are used; if these are not
+        recorded, markers at the ends of the client's last messages, with the lifetime `life` ("": the default). Without
+        `has_time` (the time of the call is unknown), its entries do not expire. `answered`: the answer is included.
         """
         rules, head = self._rules(call), call.sent_head
-        own = self._markers(call, rules)
-        explicit = own.explicit if own is not None else False
-        if markers is None and own is None:
+        recorded_markers = self._recorded_markers(call, rules)
+        explicit = recorded_markers.explicit if recorded_markers is not None else False
+        if markers is None and recorded_markers is None:
             markers = self._assumed.get(call.id)
-        if markers is None and own is not None:
+        if markers is None and recorded_markers is not None:
             path = self._path.to(head)
-            markers = [(path[marker.item], marker.life, marker.ends) for marker in own.valid]
+            markers = [(path[marker.item], marker.life, marker.ends) for marker in recorded_markers.valid]
         if markers is None:
             marked = rules.mechanism.writes_at_markers
             lasts = rules.seconds(life) if marked else 0.0
-            nodes = self._last_ends(head, rules.marked) if marked else ()
+            nodes = self._last_message_ends(head, rules.marked) if marked else ()
             markers = [(node, lasts, len(nodes) - n) for n, node in enumerate(nodes) if node != ROOT]
         if not has_time:
             markers = [(node, math.inf) for node, *_ in markers]
         keeps = rules.answers or rules.mechanism.keeps_answers
         # An answer under edits continues another context than the one sent, which no cache holds.
-        answer = call.response_head if answered and keeps and self._goes_on(call) else None
+        answer = call.response_head if answered and keeps and self._continues_sent_context(call) else None
         counts = self._counts(call.model)
-        lengths = self._length(call).length_reader(lambda n: counts.measure(self._tree[n].block), self.weigher(call))
+        lengths = self._lengths_of(call).length_reader(
+            lambda n: counts.measure(self._tree[n].block), self.weigher(call)
+        )
         salt = self._make_salt(call, rules)
         return build_prompt(
             self._prefixes, rules, salt, head, lengths, markers, total=total, explicit=explicit, answer=answer
         )
 
-    def _last_ends(self, head: int, count: int) -> tuple[int, ...]:
+    def _last_message_ends(self, head: int, count: int) -> tuple[int, ...]:
         """Nodes at which the last `count` messages of the context `head` end, in order."""
         ends = [head]
         while len(ends) < count:
@@ -206,23 +212,23 @@ class CachePrompts:
         Markers on its last two messages move to the ends of the new last messages, others stay. Nothing without
         recorded markers.
         """
-        own, rules = self._markers(after, self._rules(after)), self._rules(next_call)
-        if own is None or next_call.skeleton is not None or not rules.mechanism.writes_at_markers:
+        recorded_markers, rules = self._recorded_markers(after, self._rules(after)), self._rules(next_call)
+        if recorded_markers is None or next_call.skeleton is not None or not rules.mechanism.writes_at_markers:
             return
         tree, head, path = self._tree, next_call.sent_head, self._path.to(after.sent_head)
         markers: list[tuple[int, float, int]] = []
-        for marker in own.valid:
+        for marker in recorded_markers.valid:
             node = path[marker.item]
-            behind = tree[after.sent_head].message - tree[node].message
-            if tree[node].place.section == "messages" and behind < 2:
-                markers.append((head if behind == 0 else message_before(tree, head), marker.life, behind + 1))
+            distance = tree[after.sent_head].message - tree[node].message
+            if tree[node].place.section == "messages" and distance < 2:
+                markers.append((head if distance == 0 else message_before(tree, head), marker.life, distance + 1))
             elif tree.holds(head, node):
                 markers.append((node, marker.life, 0))
         self._assumed[next_call.id] = [marker for marker in markers if marker[0] != ROOT]
 
     def markers(self, call: Call) -> Markers | None:
         """Recorded markers of `call` by position; None if they are not recorded."""
-        return self._markers(call, self._rules(call))
+        return self._recorded_markers(call, self._rules(call))
 
     def salt(self, call: Call) -> PrefixSalt:
         """Prefix salt of `call`."""
@@ -234,14 +240,14 @@ class CachePrompts:
 
     def has_recorded_markers(self, call: Call) -> bool:
         """Whether the markers of `call` are recorded."""
-        return self._markers(call, self._rules(call)) is not None
+        return self._recorded_markers(call, self._rules(call)) is not None
 
     def sent_request(self, call: Call, prompt: CachedPrompt) -> SentRequest:
         """The sent request of a call with a recorded request; `prompt` is its prompt."""
         assert call.skeleton is not None
         return SentRequest(prompt, call.sent_head, call.skeleton.dialect, call.model, sent_params(call))
 
-    def _markers(self, call: Call, rules: CacheRules) -> Markers | None:
+    def _recorded_markers(self, call: Call, rules: CacheRules) -> Markers | None:
         if call.skeleton is None:
             return None
         markers = self._marked.get(call.id)
@@ -255,28 +261,33 @@ class CachePrompts:
 
         Returns whether it cached anything.
         """
-        usage, lengths, rules = call.usage, self._length(call), self._rules(call)
+        usage, lengths, rules = call.usage, self._lengths_of(call), self._rules(call)
         if usage is None:
             return False
         if first:
-            lengths.set_front(round(usage.input - self._counted(call, call.sent_head)))
+            lengths.set_front(round(usage.input - self._count_blocks(call, call.sent_head)))
         marked = rules.mechanism.writes_at_markers
         self._writes.add(call)
-        whole = self._writes.cached_after(call, rules) if marked else usage.input
-        if not whole:
+        cached_tokens = self._writes.cached_after(call, rules) if marked else usage.input
+        if not cached_tokens:
             return False
-        own = self._markers(call, rules)
-        if own is not None and own.valid and marked:
+        recorded_markers = self._recorded_markers(call, rules)
+        if recorded_markers is not None and recorded_markers.valid and marked:
             # The cached prefix ends at the last marker.
             lengths.pin(call.sent_head, usage.input)
-            lengths.pin(self._path.to(call.sent_head)[own.valid[-1].item], whole)
+            lengths.pin(self._path.to(call.sent_head)[recorded_markers.valid[-1].item], cached_tokens)
         else:
-            lengths.pin(call.sent_head, whole)
-        if rules.answers and usage.output_final and call.response_head != call.sent_head and self._goes_on(call):
+            lengths.pin(call.sent_head, cached_tokens)
+        if (
+            rules.answers
+            and usage.output_final
+            and call.response_head != call.sent_head
+            and self._continues_sent_context(call)
+        ):
             lengths.pin(call.response_head, usage.input + usage.output)
         return True
 
-    def _goes_on(self, call: Call) -> bool:
+    def _continues_sent_context(self, call: Call) -> bool:
         return answer_start(self._tree, call) == call.sent_head
 
     def _make_salt(self, call: Call, rules: CacheRules) -> PrefixSalt:
@@ -291,20 +302,20 @@ class CachePrompts:
         key = (call.provider, call.model, bool(params))
         salt = self._salts.get(key)
         if salt is None:
-            dialect = self._dialect(call, rules)
+            dialect = self._dialect_of(call, rules)
             salt = self._salts[key] = prefix_salt(
                 rules, dialect, provider=call.provider, model=call.model, params=params
             )
         return salt
 
-    def _dialect(self, call: Call, rules: CacheRules) -> str:
+    def _dialect_of(self, call: Call, rules: CacheRules) -> str:
         if not call.provider:
             return rules.mechanism.dialect or CHAT
         dialect = _DIALECTS.get(call.provider)
         # The dialect does not follow from a user's own provider name, but from the blocks.
         return dialect or (RESPONSES if detect_dialect(self._tree.items(call.sent_head)) == RESPONSES else CHAT)
 
-    def _length(self, call: Call) -> Lengths:
+    def _lengths_of(self, call: Call) -> Lengths:
         key = (call.thread, call.model)
         lengths = self._lengths.get(key)
         if lengths is None:

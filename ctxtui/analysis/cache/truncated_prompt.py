@@ -1,4 +1,8 @@
-"""Detects a server that silently cut the prompt: tokens evaluated against tokens sent (facts §5)."""
+"""Detects a server that silently cut the prompt, by comparing tokens read with tokens sent.
+
+Local servers do so if a prompt is longer than their window. The inspector warns and names the setting. Source: facts
+§5.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,10 @@ _SYSTEM: Final = (INDEX["system"], INDEX["tools"])
 
 
 class CutPrompt(NamedTuple):
-    """A prompt of about `sent` tokens; the server read only `read` of them.
+    """A prompt of about `sent` tokens, of which the server read only `read`.
 
-    `unseen` are the nodes that it did not read, assuming the usual cut: the oldest messages first, system prompt
-    and tools stay.
+    `unseen` are the nodes that it did not read. They assume the usual way of cutting: the oldest messages first; system
+    prompt and tools stay.
     """
 
     sent: int
@@ -36,32 +40,34 @@ def is_cut(sent: int, slack: float, read: int, window: int) -> bool:
 
 
 def cut_prompt(
-    tree: Tree, head: int, own: Callable[[int], int], sent: int, *, slack: float, read: int, window: int
+    tree: Tree, head: int, tokens_of: Callable[[int], int], sent: int, *, slack: float, read: int, window: int
 ) -> CutPrompt | None:
     """Find the part cut from the context `head` of `tree`; None if nothing was cut.
 
-    The context has `sent` tokens by `own`; the server reports that it read `read`. `slack` and `window` as for
+    The context has `sent` tokens by `tokens_of`; the server reports that it read `read`. `slack` and `window` as for
     `is_cut`.
     """
     return (
-        CutPrompt(sent, read, unseen_nodes(tree, head, own, sent, read)) if is_cut(sent, slack, read, window) else None
+        CutPrompt(sent, read, unseen_nodes(tree, head, tokens_of, sent, read))
+        if is_cut(sent, slack, read, window)
+        else None
     )
 
 
-def unseen_nodes(tree: Tree, head: int, own: Callable[[int], int], sent: int, read: int) -> tuple[int, ...]:
-    """Nodes that a server leaves out of the context `head` to read `read` of its `sent` tokens by `own`."""
+def unseen_nodes(tree: Tree, head: int, tokens_of: Callable[[int], int], sent: int, read: int) -> tuple[int, ...]:
+    """Nodes that a server leaves out of the context `head` to read `read` of its `sent` tokens by `tokens_of`."""
     path = tree.path(head, ROOT)
     kept_nodes = {n for n in path if tree[n].category in _SYSTEM or tree[n].place.role in ("system", "developer")}
-    if sum(map(own, kept_nodes)) > read:
+    if sum(map(tokens_of, kept_nodes)) > read:
         kept_nodes = set()  # Not even these were read whole: then the end of the prompt was.
     nodes: list[int] = []
-    left = sent
+    excess = sent
     for node in path:
-        if left <= read:
+        if excess <= read:
             break
         if node not in kept_nodes:
             nodes.append(node)
-            left -= own(node)
+            excess -= tokens_of(node)
     return tuple(nodes)
 
 

@@ -1,4 +1,8 @@
-"""Replays a recorded session up to a call or the one after it, for what-ifs with the cache simulator."""
+"""Replays a recorded session up to a call, for what-ifs with the cache simulator.
+
+The result is a `NextRequest`: the caches at that moment and the request, as recorded (`replay_before`) or as it would
+follow (`replay_after`). Prices of edits and the next-call forecast start from it.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +29,14 @@ Weigh = Callable[[Features], float]
 
 
 class NextRequest(NamedTuple):
-    """Caches before a request, the request, and its time (Unix seconds).
+    """A request, and the caches before it.
 
-    `forecast` adds to the simulation what the client's behaviour predicts; the audit compares the same forecast
-    with the reports. None if no earlier call allows one. `weigh` gives the tokens of a block's features in this
-    prompt, `ends` the end position of the same request with another context, `floors` its read in any case.
+    - `simulator`: the caches; `prompt`: the request; `at`: its time (Unix seconds).
+    - `weigh`: gives the tokens of a block's features in this prompt.
+    - `ends`: gives the end position of the same request with another context.
+    - `floors`: tokens that it reads in any case.
+    - `forecast`: the simulation corrected by what the client's behaviour predicts, as the audit compares it with
+      reports; None if no earlier call allows one.
     """
 
     simulator: Simulator
@@ -46,11 +53,11 @@ OtherForecasts = Callable[[], CallForecaster | None]
 
 
 class Replay:
-    """A session's calls in order up to one of them, with the forecasts learnt so far.
+    """A session's calls in order up to one of them, with the forecasts learned so far.
 
-    A later call continues from the current one; an earlier call, or a changed record, restarts. `rules` gives the
-    cache rules of a call; everything in `book` must be counted. Forecasts of another reader (`beside`) are used
-    if it has learnt the same calls, and continued once that reader has restarted.
+    A later call continues from the current one; an earlier call, or a changed recording, restarts. `rules` gives the
+    cache rules of a call. Everything in `book` must be counted. Forecasts of another reader of the session (`beside`)
+    are used if it has learned the same calls.
     """
 
     def __init__(self, book: Book, rules: Callable[[Call], CacheRules], beside: OtherForecasts = lambda: None) -> None:
@@ -70,16 +77,16 @@ class Replay:
         """Forecasts learnt from the calls before `last`, and from it too if `inclusive`."""
         calls = list(self._book.session.calls.values())
         # Search from the end, where it is in a growing session.
-        place = next((at for at in range(len(calls) - 1, -1, -1) if calls[at].id == last.id), None)
-        if place is not None:
-            del calls[place + inclusive :]
-        other = self._other_forecasts()
-        if self._borrowed is not None and self._borrowed is not other:
+        index_of_last = next((index for index in range(len(calls) - 1, -1, -1) if calls[index].id == last.id), None)
+        if index_of_last is not None:
+            del calls[index_of_last + inclusive :]
+        other_forecaster = self._other_forecasts()
+        if self._borrowed is not None and self._borrowed is not other_forecaster:
             # The other reader no longer uses it.
             self._known, self._borrowed = self._borrowed, None
-        if other is not None and inclusive and _has_no_effect(last) and other.calls == calls:
-            self._borrowed = other
-            return other
+        if other_forecaster is not None and inclusive and _has_no_effect(last) and other_forecaster.calls == calls:
+            self._borrowed = other_forecaster
+            return other_forecaster
         if calls[: len(self._known.calls)] != self._known.calls:  # identity is compared first, which is fast
             self._known = self._new_forecaster()
         forecasts = self._known
@@ -104,13 +111,13 @@ class Replay:
         forecasts = self._advance_to(call, inclusive=False)
         forecast = forecasts.inputs.forecast(call)
         recorded = call.usage.input if call.usage else call.estimated_input
-        total = recorded if recorded is not None else forecast.predicted if forecast else self._counted(call)
+        total = recorded if recorded is not None else forecast.predicted if forecast else self._count_context(call)
         return _start_request(forecasts.reads, call, total)
 
-    def request_after(self, call: Call, head: int, at: float | None = None) -> NextRequest:
-        """Request that would follow `call` with the context `head`, sent `at` (None: when `call` ended)."""
+    def request_after(self, call: Call, head: int, time: float | None = None) -> NextRequest:
+        """Request that would follow `call` with the context `head`, sent `time` (None: when `call` ended)."""
         forecasts = self._advance_to(call, inclusive=True)
-        started = at if at is not None else call.ended or call.started
+        started = time if time is not None else call.ended or call.started
         next_call = replace(
             call,
             id=f"after {call.id} with {head}",
@@ -127,18 +134,20 @@ class Replay:
         # An estimate in the recording takes precedence, because the screen shows it for `call`.
         input_forecast = forecasts.inputs.forecast(next_call) if call.estimated_input is None else None
         forecast = forecasts.reads.forecast(next_call, input_forecast) if input_forecast is not None else None
-        total = input_forecast.predicted if input_forecast else self._grown(call, next_call)
+        total = input_forecast.predicted if input_forecast else self._grown_size(call, next_call)
         return _start_request(forecasts.reads, next_call, total, forecast)
 
-    def _counted(self, call: Call) -> int:
+    def _count_context(self, call: Call) -> int:
         return sum(self._book.sums(call.model, call.sent_head))
 
-    def _grown(self, call: Call, next_call: Call) -> int:
+    def _grown_size(self, call: Call, next_call: Call) -> int:
         """Size of the context of `call` plus the blocks that `next_call` adds (or lacks).
 
         It includes the unrecorded part of `call`.
         """
-        return max(0, figures(self._book, call).context_tokens + self._counted(next_call) - self._counted(call))
+        return max(
+            0, figures(self._book, call).context_tokens + self._count_context(next_call) - self._count_context(call)
+        )
 
 
 def _has_no_effect(last: Call) -> bool:

@@ -1,6 +1,7 @@
 """Tests whether a model takes the recorded next step again when asked under other edits.
 
-Its answers to the unchanged request are the noise floor: a model does not always do the same twice.
+``ctxtui agree`` sends the requests; this module compares the steps. A model does not always do the same twice: its
+answers to the unchanged request are the *noise floor* that variants are compared with.
 """
 
 from __future__ import annotations
@@ -74,9 +75,10 @@ def _sort_members(value: Json) -> Json:
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """Call `number` (from 1) sent again under `variant`, with its charge.
+    """Call `number` (from 1), sent again under `variant`.
 
-    `recorded` is the recorded step, `got` the new one (None: no answer, see `error`).
+    `recorded` is the recorded step, `got` the new one (None: no answer, see `error`). `usage` and `usd` are those of
+    the new call.
     """
 
     variant: str
@@ -99,7 +101,10 @@ class Trial(Struct, frozen=True, kw_only=True):
 
 
 class Share(NamedTuple):
-    """`hits` out of `of`, with the 90 % interval of the underlying share (Wilson's)."""
+    """`hits` of `of` cases.
+
+    `low` to `high` is the 90 % interval of the underlying share (Wilson's).
+    """
 
     hits: int
     of: int
@@ -130,9 +135,10 @@ def wilson_interval(hits: int, of: int, deviations: float = DEVIATIONS_90) -> Sh
 class Agreement(Struct, frozen=True, kw_only=True):
     """Agreement of a variant with the recorded next steps.
 
-    The same `tools`, and the same `calls` with their arguments. `lost` are the calls whose tools agreed unchanged
-    but not under the variant, `won` the opposite; `failed` counts trials without an answer; `verdict` compares it
-    with the noise floor.
+    - `tools`: share of calls with the same tools; `calls`: with the same arguments, too.
+    - `lost`: calls whose tools agreed when asked unchanged, but not under the variant; `won`: the opposite.
+    - `failed`: number of trials without an answer.
+    - `verdict`: comparison with the noise floor.
     """
 
     variant: str
@@ -152,26 +158,28 @@ def compare_variants(trials: Sequence[Trial]) -> list[Agreement]:
         by_variant.setdefault(trial.variant, []).append(trial)
     floor = {trial.number: trial.tools_agree for trial in by_variant.get(UNCHANGED, ()) if trial.got is not None}
     noise = wilson_interval(sum(floor.values()), len(floor))
-    return [_agreement(variant, some, floor, noise) for variant, some in by_variant.items()]
+    return [_measure_agreement(variant, some, floor, noise) for variant, some in by_variant.items()]
 
 
-def _agreement(variant: str, some: Sequence[Trial], floor: dict[int, bool], noise: Share) -> Agreement:
-    answered = [trial for trial in some if trial.got is not None]
+def _measure_agreement(
+    variant: str, variant_trials: Sequence[Trial], floor: dict[int, bool], noise: Share
+) -> Agreement:
+    answered = [trial for trial in variant_trials if trial.got is not None]
     tools = wilson_interval(sum(trial.tools_agree for trial in answered), len(answered))
-    charged = [trial.usd for trial in some if trial.usd is not None]
+    charged = [trial.usd for trial in variant_trials if trial.usd is not None]
     return Agreement(
         variant=variant,
         tools=tools,
         calls=wilson_interval(sum(trial.calls_agree for trial in answered), len(answered)),
         lost=tuple(trial.number for trial in answered if floor.get(trial.number) and not trial.tools_agree),
         won=tuple(trial.number for trial in answered if floor.get(trial.number) is False and trial.tools_agree),
-        failed=len(some) - len(answered),
+        failed=len(variant_trials) - len(answered),
         usd=sum(charged) if charged else None,
-        verdict=_verdict(tools, noise),
+        verdict=_judge(tools, noise),
     )
 
 
-def _verdict(tools: Share, noise: Share) -> str:
+def _judge(tools: Share, noise: Share) -> str:
     if not tools.of or not noise.of:
         return UNTOLD
     if tools.high < noise.low:
@@ -180,21 +188,23 @@ def _verdict(tools: Share, noise: Share) -> str:
 
 
 def rank_by_importance(agreements: Iterable[Agreement], weights: dict[str, int]) -> list[Agreement]:
-    """Rank variants that leave out one block each by its importance, the most important first.
+    """Rank variants that leave out one block each, by importance of the block.
 
-    Without an important block the model does something else most often. Of equal ones the heavier block, by
-    `weights`, is last: removing it saves most.
+    The more often the model does something else without a block, the more important it is. Of equally important blocks
+    the heavier one (by `weights`) is last: removing it saves most.
     """
     ranked = [agreement for agreement in agreements if agreement.variant in weights]
-    return sorted(ranked, key=lambda one: (_share(one.tools), _share(one.calls), weights[one.variant], one.variant))
+    return sorted(
+        ranked, key=lambda one: (_share_or_one(one.tools), _share_or_one(one.calls), weights[one.variant], one.variant)
+    )
 
 
-def _share(one: Share) -> float:
+def _share_or_one(one: Share) -> float:
     return one.share if one.share is not None else 1.0
 
 
-def spread_evenly(numbers: Sequence[int], most: int) -> list[int]:
-    """Choose at most `most` of `numbers`, evenly spread and including the last one; deterministic."""
-    if len(numbers) <= most:
+def spread_evenly(numbers: Sequence[int], limit: int) -> list[int]:
+    """Choose at most `limit` of `numbers`, evenly spread and including the last one; deterministic."""
+    if len(numbers) <= limit:
         return list(numbers)
-    return [numbers[(n + 1) * len(numbers) // most - 1] for n in range(most)]
+    return [numbers[(n + 1) * len(numbers) // limit - 1] for n in range(limit)]

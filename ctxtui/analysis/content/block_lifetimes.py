@@ -1,4 +1,8 @@
-"""Lifetime of blocks: the calls whose context held each, its carry, and its cache stability."""
+"""Lifetime of blocks: the calls whose context held each, its carry, and its cache stability.
+
+One `BlockLifetimes` follows one thread. A block is identified by its content and its number among equal blocks of a
+context, not by its node: thus a block that a client sends again after a changed beginning counts as the same.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ HIGH, MEDIUM, LOW = "high", "medium", "low"
 _HIGH: Final = 0.9
 """Minimum share of further calls that a block of high stability was in."""
 _MEDIUM: Final = 0.5
+"""The same for medium stability."""
 
 
 _Key = str | tuple[str, int]
@@ -32,11 +37,10 @@ class Lifetime(NamedTuple):
 
 
 class BlockLifetimes:
-    """Calls (from 0) of one thread whose context held each block, and the first that answered with it.
+    """The calls (from 0) of one thread whose context held each block.
 
-    A block is identified by its content and its number among equal ones, not by its node: a block that a client
-    sends again after a changed beginning stays. `advance` follows the thread; a step costs time for the blocks
-    added and removed by a call. Blocks are numbered and their data is in columns: a long session has a million.
+    Also the first call that answered with it. `advance` follows the thread; a step costs time for the blocks that a
+    call added and removed. Blocks are numbered and their data is in columns, because a long session has a million.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -61,7 +65,7 @@ class BlockLifetimes:
         self._nth = array("i")
         """By node: its number among equal blocks in its context, from 1; 0 if it did not occur."""
         self._now: dict[str, int] = {}
-        """Number of occurrences of each block in the current context of `_walk`."""
+        """Number of occurrences of each block in the current context of `_changed_blocks`."""
         self._prefix: dict[int, int] = {ROOT: ROOT}
         """For each requested node the first one with an equal prefix, ignoring the spelling of messages."""
         self._prefixes: dict[tuple[int, str, str], int] = {}
@@ -81,7 +85,7 @@ class BlockLifetimes:
         return self.done
 
     def _step(self, index: int, call: Call) -> None:
-        removed, added = self._walk(self._heads[-1] if self._heads else ROOT, call.sent_head)
+        removed, added = self._changed_blocks(self._heads[-1] if self._heads else ROOT, call.sent_head)
         for number in removed:
             stood = Lifetime(self._since[number], index, self._node[number])
             self._since[number] = _NO_CALL
@@ -89,13 +93,13 @@ class BlockLifetimes:
         for number, node in added:
             self._node[number] = node
             self._since[number] = index
-        _, answer_blocks = self._walk(call.sent_head, call.response_head)
+        _, answer_blocks = self._changed_blocks(call.sent_head, call.response_head)
         # If the context was sent under edits, the blocks it was sent without are not part of the answer.
         answer = frozenset(answer_path(self._tree, call))
         new = [
             (number, node) for number, node in answer_blocks if self._answering[number] == _NO_CALL and node in answer
         ]
-        self._walk(call.response_head, call.sent_head)
+        self._changed_blocks(call.response_head, call.sent_head)
         for number, node in new:
             self._answer_node[number] = node
             self._answering[number] = index
@@ -105,7 +109,7 @@ class BlockLifetimes:
         # Last, because `done` counts these and another thread may be reading.
         self._heads.append(call.sent_head)
 
-    def _walk(self, before: int, head: int) -> tuple[list[int], list[tuple[int, int]]]:
+    def _changed_blocks(self, before: int, head: int) -> tuple[list[int], list[tuple[int, int]]]:
         """Blocks removed (numbers) and added (numbers with nodes) from one context to the next."""
         tree, now = self._tree, self._now
         shared = tree.common(before, head)
@@ -120,14 +124,14 @@ class BlockLifetimes:
             if node >= len(self._nth):
                 for column in (self._nth, self._number_at):
                     column.frombytes(bytes(column.itemsize * (len(tree) - len(column))))
-            number = self._number(digest, nth)
+            number = self._number_of(digest, nth)
             self._nth[node] = nth
             self._number_at[node] = number + 1
             added.append((number, node))
         return removed, added
 
-    def _number(self, digest: str, nth: int) -> int:
-        key = _key(digest, nth)
+    def _number_of(self, digest: str, nth: int) -> int:
+        key = _key_of(digest, nth)
         number = self._numbers.get(key)
         if number is None:
             number = len(self._answering)
@@ -136,24 +140,26 @@ class BlockLifetimes:
             self._numbers[key] = number
         return number
 
-    def _numbered(self, node: int) -> int | None:
+    def _find_number(self, node: int) -> int | None:
         """Number of the block of `node`; None if it did not occur."""
         number = self._number_at[node] if node < len(self._number_at) else 0
         return number - 1 if number else None
 
-    def _beginning(self, node: int) -> int:
-        """First requested node whose prefix equals that of `node`."""
+    def _first_equal_node(self, node: int) -> int:
+        """The first node of an earlier request with the same prefix as `node`."""
         tree, beginnings = self._tree, self._prefix
         path = []
         while node not in beginnings:
             path.append(node)
             node = tree[node].parent
         beginning = beginnings[node]
-        for below in reversed(path):
-            here = tree[below]
-            if here.block.kind != HEADER:
-                beginning = self._prefixes.setdefault((beginning, here.place.role, here.block.digest), below)
-            beginnings[below] = beginning
+        for path_node in reversed(path):
+            node_row = tree[path_node]
+            if node_row.block.kind != HEADER:
+                beginning = self._prefixes.setdefault(
+                    (beginning, node_row.place.role, node_row.block.digest), path_node
+                )
+            beginnings[path_node] = beginning
         return beginning
 
     def nth(self, node: int) -> int:
@@ -165,15 +171,15 @@ class BlockLifetimes:
 
     def node_of(self, digest: str, nth: int) -> int | None:
         """First node of the `nth` (from 1) block with `digest` in a context; None if there was none."""
-        number = self._numbers.get(_key(digest, nth))
-        first = self._first_stay(number) if number is not None else None
+        number = self._numbers.get(_key_of(digest, nth))
+        first = self._first_presence(number) if number is not None else None
         return first[1] if first is not None else None
 
     def truncate(self, calls: int) -> None:
         """Keep only the first `calls` calls: the next one was replaced by a fuller record."""
         while self.done > calls:
             head = self._heads.pop()
-            removed, added = self._walk(head, self._heads[-1] if self._heads else ROOT)
+            removed, added = self._changed_blocks(head, self._heads[-1] if self._heads else ROOT)
             for number in removed:
                 self._since[number] = _NO_CALL
             for number, _ in added:
@@ -186,7 +192,7 @@ class BlockLifetimes:
             del self._answers[self._answer_ends[-1] :]
             self._epochs.pop()
 
-    def _first_stay(self, number: int) -> tuple[int, int] | None:
+    def _first_presence(self, number: int) -> tuple[int, int] | None:
         """First call whose context held a block, and its node there."""
         stood = self._lifetimes.get(number)
         if stood:
@@ -195,13 +201,13 @@ class BlockLifetimes:
 
     def first_call(self, node: int) -> int | None:
         """First call whose context held the block of `node`; None if none did yet."""
-        number = self._numbered(node)
-        first = self._first_stay(number) if number is not None else None
+        number = self._find_number(node)
+        first = self._first_presence(number) if number is not None else None
         return first[0] if first is not None else None
 
     def answering_call(self, node: int) -> int | None:
         """First call that answered with the block of `node`; None if none did."""
-        number = self._numbered(node)
+        number = self._find_number(node)
         return self._answering[number] if number is not None and self._answering[number] != _NO_CALL else None
 
     def answer_nodes(self) -> list[int]:
@@ -214,13 +220,13 @@ class BlockLifetimes:
 
     def stretches(self, node: int, calls: int) -> list[Lifetime]:
         """Stretches of the first `calls` calls that held the block of `node`, each with its node there."""
-        number, end = self._numbered(node), min(calls, self.done)
+        number, end = self._find_number(node), min(calls, self.done)
         if number is None:
             return []
-        every, since = list(self._lifetimes.get(number, ())), self._since[number]
-        if since != _NO_CALL:
-            every.append(Lifetime(since, end, self._node[number]))
-        return [Lifetime(start, min(stop, end), there) for start, stop, there in every if start < end]
+        lifetimes, current_start = list(self._lifetimes.get(number, ())), self._since[number]
+        if current_start != _NO_CALL:
+            lifetimes.append(Lifetime(current_start, end, self._node[number]))
+        return [Lifetime(start, min(stop, end), there) for start, stop, there in lifetimes if start < end]
 
     def node_at_call(self, node: int, index: int) -> int | None:
         """Node that held the block of `node` in the context of call `index`; None if it was not in it."""
@@ -228,14 +234,14 @@ class BlockLifetimes:
 
     def all_nodes(self) -> list[int]:
         """First node of each block that was in a context, in the order in which they were added."""
-        firsts = filter(None, map(self._first_stay, range(len(self._answering))))
+        firsts = filter(None, map(self._first_presence, range(len(self._answering))))
         return [node for _, _, node in sorted((at, self._tree[node].depth, node) for at, node in firsts)]
 
     def stability(self, node: int) -> tuple[str, int, int]:
-        """Cache stability of a block: `HIGH`, `MEDIUM`, `LOW`, or "" with fewer than two further calls.
+        """Cache stability of a block, with the numbers of calls behind it.
 
-        Then the number of further calls of the epoch in which it was added (up to a compaction, a change of model
-        ...) that had it with an unchanged prefix, and the number of all further calls.
+        Returns (`HIGH`, `MEDIUM` or `LOW`; "" with fewer than two further calls), the further calls of the epoch in
+        which it was added that had it after an unchanged prefix, and all further calls of that epoch.
         """
         every = self.stretches(node, self.done)
         if not every:
@@ -244,14 +250,14 @@ class BlockLifetimes:
         end = bisect_right(self._epochs, self._epochs[first], lo=first)
         further = end - first - 1
         # With a single stretch, as usual, prefixes need not be compared.
-        beginning = self._beginning(every[0].node) if len(every) > 1 else ROOT
-        alike = (stretch for stretch in every if len(every) == 1 or self._beginning(stretch.node) == beginning)
-        held = sum(min(stop, end) - start for start, stop, _ in alike if start < end) - 1
+        beginning = self._first_equal_node(every[0].node) if len(every) > 1 else ROOT
+        alike = (stretch for stretch in every if len(every) == 1 or self._first_equal_node(stretch.node) == beginning)
+        stable_calls = sum(min(stop, end) - start for start, stop, _ in alike if start < end) - 1
         if further < 2:
-            return "", held, further
-        share = held / further
-        return HIGH if share >= _HIGH else MEDIUM if share >= _MEDIUM else LOW, held, further
+            return "", stable_calls, further
+        share = stable_calls / further
+        return HIGH if share >= _HIGH else MEDIUM if share >= _MEDIUM else LOW, stable_calls, further
 
 
-def _key(digest: str, nth: int) -> _Key:
+def _key_of(digest: str, nth: int) -> _Key:
     return digest if nth == 1 else (digest, nth)

@@ -13,11 +13,12 @@ from ctxtui.core.turns import is_read
 
 
 class BlockWeight(Struct, frozen=True, kw_only=True):
-    """A block of a context, with the calls that contained it.
+    """A block of a context, and how long it has been carried.
 
-    `tokens`: its tokens. `calls`: number of calls, up to the weighed one, whose context contains it. `first_call`:
-    number (from 1) of the first of them; 0: none yet. `stability`: its cache stability (`BlockLifetimes.stability`).
-    `stable_calls`: number of the `later_calls` in which the block and everything before it were unchanged.
+    - `tokens`: its tokens.
+    - `calls`: number of calls, up to the weighed one, whose context contains it.
+    - `first_call`: number (from 1) of the first of them; 0: none yet.
+    - `stability`, `stable_calls`, `later_calls`: its cache stability (`BlockLifetimes.stability`).
     """
 
     node: int
@@ -45,7 +46,7 @@ def block_weights(
 ) -> Iterator[BlockWeight]:
     """Yield the weight of every block that the provider reads of the context `head`.
 
-    It is the context of call `number` (from 1). `tokens_of` returns the tokens of a node's block; `lifetimes` must
+    It is the context of call `number` (from 1). `tokens_of` returns the tokens of a node's block. `lifetimes` must
     include the thread's calls up to that one.
     """
     for node in tree.path(head):

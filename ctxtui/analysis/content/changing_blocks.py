@@ -67,8 +67,8 @@ def _first_call_containing(tree: Tree, calls: Sequence[Call], node: int) -> int:
     return next(number for number, call in enumerate(calls, 1) if tree.holds(call.sent_head, node))
 
 
-def _content_nodes(tree: Tree, head: int, after: int) -> list[int]:
-    return [node for node in tree.path(head, after) if tree[node].block.kind != HEADER]
+def _content_nodes(tree: Tree, head: int, parent: int) -> list[int]:
+    return [node for node in tree.path(head, parent) if tree[node].block.kind != HEADER]
 
 
 def _pair_blocks(tree: Tree, olds: Sequence[int], news: Sequence[int]) -> list[tuple[int, int, bool]]:

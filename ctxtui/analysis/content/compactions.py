@@ -1,8 +1,8 @@
-"""Effects of compactions: facts kept by the summary, facts lost, and the cost of recovering them.
+"""Effects of compactions: facts that a summary kept or lost, and the cost of recovering them.
 
 *Facts* of the previous context are files that were read or changed, literals (paths, ids, numbers, error lines, as in
 `curation.price.dependence`) and decisions: instructions of a person, and sentences in which the model states a choice
-or a finding.
+or a finding. A fact is *recovered* if it comes back in a later call.
 """
 
 from __future__ import annotations
@@ -51,19 +51,23 @@ _USER, _ASSISTANT, _SUMMARY = INDEX["user"], INDEX["assistant"], INDEX["summary"
 _FRONT: Final = frozenset({INDEX["system"], INDEX["tools"], INDEX["memory"]})
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
 _BASE: Final = _FRONT | {_SUMMARY}
+"""Categories that are no part of the history that a compaction replaces."""
 _SENTENCE: Final = re.compile(r"[^.!?\n]{12,300}(?:[.!?](?=\s|$)|$)", re.MULTILINE)
+"""A sentence: 12 to 300 characters up to a period or the end of a line."""
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
+"""A word of four or more letters, which may be significant."""
 _COMMON: Final = frozenset(
     "that this with from have will would could should they them then than what when where which there here your just "
     "like into also some more over only been being were does doing done make made want need very much about after "
     "before because still these those their please okay sure".split()
 )
+"""Frequent words, which are not significant."""
 
 
 class Recovery(Struct, frozen=True):
-    """Recovery of a fact: `how`, in call `call` (from 1), with the block of `node`.
+    """Recovery of a fact: `how` it came back, in call `call` (from 1), with the block of `node`.
 
-    If a file was read again for it, that block and its call have `tokens` and have cost `usd` since (None:
+    If a file was read again for it, that block and its call have `tokens`, and have cost `usd` since then (None:
     unknown).
     """
 
@@ -75,10 +79,10 @@ class Recovery(Struct, frozen=True):
 
 
 class Fact(Struct, frozen=True, kw_only=True):
-    """A fact in the context before a compaction, in `times` blocks, last in that of `node`.
+    """A fact in the context before a compaction.
 
-    `kept` says that the summary, or a block that was kept, has it; `again` lists its recoveries before the next
-    compaction.
+    It was in `times` blocks, last in that of `node`. `kept`: the summary, or a block that stayed, has it. `again` lists
+    its recoveries before the next compaction.
     """
 
     kind: str
@@ -92,12 +96,14 @@ class Fact(Struct, frozen=True, kw_only=True):
 class Compaction(Struct, frozen=True, kw_only=True):
     """A compaction before call `number` (from 1) of `thread`.
 
-    `kind` is from `EpochStart`, `trigger` is ``auto``, ``manual`` or "". `before` and `after` are the figures of
-    the calls around it, `summary` the new blocks that replace the history (nodes), with their `summary_tokens`,
-    `kept` the blocks that stayed verbatim, `replaced` counts the removed ones. `sealed`: the summary is
-    encrypted, so that only the provider can read it. `literals` counts the different ones, and those kept:
-    `facts` lists the first `MAX_LITERALS` that were lost. `is_held`: the client does not have the summary yet, and
-    `after` is an estimate.
+    - `kind`: from `EpochStart`; `trigger`: ``auto``, ``manual`` or "".
+    - `before`, `after`: the figures of the calls around it.
+    - `summary`: nodes of the new blocks that replace the history, with `summary_tokens`.
+    - `kept`: nodes of blocks that stayed verbatim, with `kept_tokens`; `replaced`: number of removed blocks.
+    - `sealed`: the summary is encrypted, so that only the provider can read it.
+    - `facts`: the facts; of lost literals only the first `MAX_LITERALS`.
+    - `literals`: number of different literals, and of those kept.
+    - `is_held`: the client does not have the summary yet, and `after` is an estimate.
     """
 
     thread: str
@@ -167,7 +173,7 @@ def find_compactions(book: Book, thread: str, usd: Usd) -> list[Compaction]:
 
 
 def preview_compaction(book: Book, thread: str, summary: str, request: int | None = None) -> Compaction | None:
-    """What the context at the end of `thread` loses if `summary` replaces its messages; None without a call.
+    """Losses of the context at the end of `thread` if `summary` replaces its messages; None without a call.
 
     `request` is the node at which the request for the summary ends, the instruction being its last block; None: the
     client has not sent it yet. Everything in `book` must be counted.
@@ -180,7 +186,7 @@ def preview_compaction(book: Book, thread: str, summary: str, request: int | Non
 
 
 def thread_compactions(book: Book, costs: ThreadCosts) -> list[Compaction]:
-    """Compactions of a thread, with costs up to its end."""
+    """The compactions of a thread, with the cost of recoveries up to its end."""
     return find_compactions(
         book, costs.thread, lambda node, tokens: costs.ledger.block_usd(node, tokens, len(costs.calls))
     )
@@ -197,24 +203,24 @@ class _CompactionAnalysis:
         # The request for the summary is not part of the history, and its answer is the summary.
         self._last = next((call for call in reversed(calls[:at]) if COMPACTS not in call.extra), calls[at - 1])
         self._model = calls[at].model if at < len(calls) else self._last.model
-        self._old = self._blocks(self._history(request))
+        self._old = self._without_headers(self._nodes_before(request))
         digests = {self._tree[node].block.digest for node in self._old}
-        now = self._blocks(self._tree.path(calls[at].sent_head)) if at < len(calls) else self._front()
+        now = self._without_headers(self._tree.path(calls[at].sent_head)) if at < len(calls) else self._resent_front()
         fresh = [node for node in now if self._tree[node].block.digest not in digests]
         self._kept = [node for node in now if self._tree[node].block.digest in digests]
         told = [n for n, node in enumerate(fresh) if self._tree[node].category in _BASE]
         # Blocks after the summary were added after the compaction, usually a person's next message.
         self._base = fresh[: told[-1] + 1] if told else fresh
         self._later = [(at + 1, node) for node in fresh[len(self._base) :]]
-        self._later += self._after() if at < len(calls) else ()
+        self._later += self._later_blocks() if at < len(calls) else ()
 
-    def _history(self, request: int | None) -> list[int]:
+    def _nodes_before(self, request: int | None) -> list[int]:
         """Nodes of the context before, without the instruction to summarize it."""
         if request is not None:
             return [*self._tree.path(request)][:-1]
         return [*self._tree.path(self._last.sent_head), *answer_path(self._tree, self._last)]
 
-    def _front(self) -> list[int]:
+    def _resent_front(self) -> list[int]:
         """Blocks that the client sends again after a compaction: system prompt, tools, memory."""
         return [node for node in self._old if self._tree[node].category in _FRONT]
 
@@ -222,7 +228,9 @@ class _CompactionAnalysis:
         """Build the result for a summary that no call has yet."""
         block = text_block(summary)
         text = "\n".join([*(self._block_text(node) for node in self._kept), summary])
-        facts, counts = self._facts(text, literals_of(block).union(*(self._literals(node) for node in self._kept)))
+        facts, counts = self._find_facts(
+            text, literals_of(block).union(*(self._literals_of(node) for node in self._kept))
+        )
         before = figures(self._book, self._last)
         tokens = round(weigh(self._book.measure(self._model)(block), self._book.weights(self._model)))
         front = {name: count for name, count in before.categories.items() if INDEX[name] in _FRONT}
@@ -249,10 +257,10 @@ class _CompactionAnalysis:
             is_held=True,
         )
 
-    def _facts(self, text: str, kept_literals: frozenset[str]) -> tuple[tuple[Fact, ...], tuple[int, int]]:
+    def _find_facts(self, text: str, kept_literals: frozenset[str]) -> tuple[tuple[Fact, ...], tuple[int, int]]:
         """The facts of the context before, and the numbers of literals and of kept ones; `text` is what remains."""
-        files, decisions = self._files(text), self._decisions(text)
-        literals, counts = self._lost_literals(kept_literals, text, {fact.text for fact in files})
+        files, decisions = self._find_files(text), self._find_decisions(text)
+        literals, counts = self._find_literals(kept_literals, text, {fact.text for fact in files})
         return (*files, *decisions, *literals), counts
 
     def compaction(self, thread: str) -> Compaction:
@@ -260,7 +268,7 @@ class _CompactionAnalysis:
         call, before = self._calls[self._at], self._last
         remaining = [*self._base, *self._kept]
         text = "\n".join(self._block_text(node) for node in remaining)
-        facts, counts = self._facts(text, frozenset[str]().union(*(self._literals(node) for node in remaining)))
+        facts, counts = self._find_facts(text, frozenset[str]().union(*(self._literals_of(node) for node in remaining)))
         recorded = call.extra.get(COMPACTED)
         trigger = recorded.get("trigger") if isinstance(recorded, dict) else ""
         summary = [node for node in self._base if self._tree[node].category == _SUMMARY] or self._base
@@ -284,10 +292,10 @@ class _CompactionAnalysis:
 
     # Blocks
 
-    def _blocks(self, path: Iterable[int]) -> list[int]:
+    def _without_headers(self, path: Iterable[int]) -> list[int]:
         return [node for node in path if self._tree[node].block.kind != HEADER]
 
-    def _after(self) -> Iterator[tuple[int, int]]:
+    def _later_blocks(self) -> Iterator[tuple[int, int]]:
         """Yield (number of the call that added it, node) for every later block, up to the next compaction."""
         tree, before, seen = self._tree, self._calls[self._at], set[int]()
         for index in range(self._at, self._end):
@@ -298,7 +306,7 @@ class _CompactionAnalysis:
                 if node not in seen and tree[node].block.kind != HEADER:
                     seen.add(node)
                     yield index + 1, node
-            for node in self._blocks(answer_path(tree, call)):
+            for node in self._without_headers(answer_path(tree, call)):
                 seen.add(node)
                 yield index + 1, node
             before = call
@@ -307,21 +315,21 @@ class _CompactionAnalysis:
         return self._book.block_tokens(self._model, node)
 
     def _block_text(self, node: int) -> str:
-        got = read(self._tree[node].block)
-        return f"{got.text}\n{got.arguments}" if got.arguments else got.text
+        content = read(self._tree[node].block)
+        return f"{content.text}\n{content.arguments}" if content.arguments else content.text
 
-    def _literals(self, node: int) -> frozenset[str]:
+    def _literals_of(self, node: int) -> frozenset[str]:
         return literals_of(self._tree[node].block)
 
     # Files
 
-    def _files(self, text: str) -> list[Fact]:
+    def _find_files(self, text: str) -> list[Fact]:
         nodes_by_path: dict[str, list[int]] = {}
         for node in self._old:
             if self._tree[node].category == _CALL:
                 for touch in find_touches(read(self._tree[node].block), self._cwd):
                     nodes_by_path.setdefault(touch.path, []).append(node)
-        back = self._read_again(nodes_by_path)
+        recoveries = self._find_rereads(nodes_by_path)
         names = [path.rpartition("/")[2] for path in nodes_by_path]
         return [
             Fact(
@@ -330,39 +338,39 @@ class _CompactionAnalysis:
                 node=nodes[-1],
                 times=len(nodes),
                 kept=path in text or (names.count(path.rpartition("/")[2]) == 1 and _has_file_name(path, text)),
-                again=tuple(back.get(path, ())),
+                again=tuple(recoveries.get(path, ())),
             )
             for path, nodes in nodes_by_path.items()
         ]
 
-    def _read_again(self, files: Container[str]) -> dict[str, list[Recovery]]:
+    def _find_rereads(self, files: Container[str]) -> dict[str, list[Recovery]]:
         """Reads of `files` that gave lines not read since the compaction.
 
         A file that was changed since is read for another reason.
         """
-        back: dict[str, list[Recovery]] = {}
-        had: dict[str, list[Touch]] = {}
-        answers = self._answers()
+        recoveries: dict[str, list[Recovery]] = {}
+        touches: dict[str, list[Touch]] = {}
+        answers = self._results_by_call()
         for number, node in self._later:
             if self._tree[node].category != _CALL:
                 continue
-            got = read(self._tree[node].block)
-            for touch in find_touches(got, self._cwd):
-                before = had.setdefault(touch.path, [])
+            content = read(self._tree[node].block)
+            for touch in find_touches(content, self._cwd):
+                before = touches.setdefault(touch.path, [])
                 new = touch.kind == READ and not any(one.kind != READ or one.covers(touch) for one in before)
                 before.append(touch)
                 if new and touch.path in files:
-                    again = self._make_recovery(number, node, answers.get(got.call_id))
-                    back.setdefault(touch.path, []).append(again)
-        return back
+                    again = self._make_recovery(number, node, answers.get(content.call_id))
+                    recoveries.setdefault(touch.path, []).append(again)
+        return recoveries
 
-    def _answers(self) -> dict[str, int]:
+    def _results_by_call(self) -> dict[str, int]:
         """Later results, by the id of their call."""
         results = {}
         for _, node in self._later:
-            here = self._tree[node]
-            if here.category == _RESULT:
-                results[read(here.block).call_id or self._book.names.answered_call_id(here)] = node
+            result = self._tree[node]
+            if result.category == _RESULT:
+                results[read(result.block).call_id or self._book.names.answered_call_id(result)] = node
         return results
 
     def _make_recovery(self, number: int, node: int, answer: int | None) -> Recovery:
@@ -374,7 +382,7 @@ class _CompactionAnalysis:
 
     # Decisions
 
-    def _decisions(self, text: str) -> list[Fact]:
+    def _find_decisions(self, text: str) -> list[Fact]:
         present = frozenset(_WORD.findall(text.lower()))
         sentences: dict[str, tuple[frozenset[str], list[int]]] = {}
         for node in self._old:
@@ -388,13 +396,17 @@ class _CompactionAnalysis:
             if _is_from_person(self._tree[node])
             for sentence in self._sentences(self._tree[node])
         ]
-        out = []
+        decisions = []
         for sentence, (words, nodes) in sentences.items():
-            kept = _has_words(present, words)
-            said = {node: Recovery(SAID_AGAIN, number, node) for number, node, told in later if _has_words(told, words)}
-            again = tuple(said.values())
-            out.append(Fact(kind=DECISION, text=sentence, node=nodes[-1], times=len(nodes), kept=kept, again=again))
-        return out
+            is_kept = _has_words(present, words)
+            repeated = {
+                node: Recovery(SAID_AGAIN, number, node) for number, node, told in later if _has_words(told, words)
+            }
+            again = tuple(repeated.values())
+            decisions.append(
+                Fact(kind=DECISION, text=sentence, node=nodes[-1], times=len(nodes), kept=is_kept, again=again)
+            )
+        return decisions
 
     def _sentences(self, node: Node) -> Iterator[str]:
         if _is_from_person(node):
@@ -412,42 +424,43 @@ class _CompactionAnalysis:
 
     # Literals
 
-    def _lost_literals(
+    def _find_literals(
         self, kept_literals: frozenset[str], text: str, files: set[str]
     ) -> tuple[list[Fact], tuple[int, int]]:
         by_literal: dict[str, list[int]] = {}
         for node in self._old:
-            for literal in self._literals(node):
+            for literal in self._literals_of(node):
                 if literal not in files:
                     by_literal.setdefault(literal, []).append(node)
-        gone = {
+        lost = {
             literal: nodes
             for literal, nodes in by_literal.items()
             if literal not in kept_literals and literal not in text
         }
-        back: dict[str, Recovery] = {}
+        recoveries: dict[str, Recovery] = {}
         for number, node in self._later:
-            for literal in self._literals(node) & gone.keys() - back.keys():
-                back[literal] = Recovery(self._how(self._tree[node]), number, node)
+            for literal in self._literals_of(node) & lost.keys() - recoveries.keys():
+                recoveries[literal] = Recovery(self._recovery_kind(self._tree[node]), number, node)
         # Literals that the model or a person had to repeat rank above those that only occur in a result.
         rank = {SAID_AGAIN: 0, USED_AGAIN: 1, CAME_AGAIN: 2}
         order = sorted(
-            gone, key=lambda one: (rank[back[one].how] if one in back else 3, -len(gone[one]), gone[one][0], one)
+            lost,
+            key=lambda one: (rank[recoveries[one].how] if one in recoveries else 3, -len(lost[one]), lost[one][0], one),
         )
         facts = [
             Fact(
                 kind=LITERAL,
                 text=literal,
-                node=gone[literal][-1],
-                times=len(gone[literal]),
+                node=lost[literal][-1],
+                times=len(lost[literal]),
                 kept=False,
-                again=(back[literal],) if literal in back else (),
+                again=(recoveries[literal],) if literal in recoveries else (),
             )
             for literal in order[:MAX_LITERALS]
         ]
-        return facts, (len(by_literal), len(by_literal) - len(gone))
+        return facts, (len(by_literal), len(by_literal) - len(lost))
 
-    def _how(self, node: Node) -> str:
+    def _recovery_kind(self, node: Node) -> str:
         return CAME_AGAIN if node.category == _RESULT else SAID_AGAIN if _is_from_person(node) else USED_AGAIN
 
 
@@ -484,6 +497,34 @@ _MAX_FILES, _MAX_DECISIONS, _MAX_REPEATED = 40, 30, 40
 _SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
 
 
+_MAX_NAMED_LITERALS: Final = 40
+
+
+def name_facts(compaction: Compaction) -> str:
+    """Instructions for a summary to keep the facts that `compaction` loses; "" if there are none.
+
+    Of literals, those that occur more than once, the most frequent first.
+    """
+    files = [fact.text for fact in _lost_facts(compaction, FILE)][-_MAX_FILES:]
+    said = [fact.text for fact in _lost_facts(compaction, DECISION)][-_MAX_DECISIONS:]
+    literals = sorted(
+        (fact for fact in _lost_facts(compaction, LITERAL) if fact.times > 1), key=lambda fact: -fact.times
+    )
+    lines = [f"- file: {text}" for text in files] + [f"- said: {text}" for text in said]
+    lines += [f"- literal: {fact.text}" for fact in literals[:_MAX_NAMED_LITERALS]]
+    return "\n".join(["Name each of these in the summary, word for word:", *lines]) if lines else ""
+
+
+_LEFT_OUT: Final = "[What the summary above left out]"
+_KEPT_AS: Final = {FILE: "- file: ", DECISION: "- said: ", LITERAL: "- literal: "}
+
+
+def keep_fact(summary: str, fact: Fact) -> str:
+    """The summary with a line for a fact that it lost."""
+    heading = [] if _LEFT_OUT in summary else [_LEFT_OUT]
+    return "\n".join([summary, *heading, f"{_KEPT_AS[fact.kind]}{fact.text}"])
+
+
 def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
     """Add the lost facts to the text of the compaction's summary.
 
@@ -497,8 +538,8 @@ def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
         _lost_facts(compaction, DECISION),
         _lost_facts(compaction, LITERAL),
     )
-    if files or decisions or literals:
-        parts.append("[What the summary above left out]")
+    if (files or decisions or literals) and _LEFT_OUT not in parts[0]:
+        parts.append(_LEFT_OUT)
     if files:
         parts.append(f"- files: {'; '.join(fact.text for fact in files[:_MAX_FILES])}")
     parts += [f"- said: {fact.text}" for fact in decisions[:_MAX_DECISIONS]]
@@ -510,8 +551,8 @@ def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
 
 def _lost_facts(compaction: Compaction, kind: str) -> list[Fact]:
     """Lost facts of a kind, those that came back first."""
-    return _first_again(fact for fact in compaction.facts_of(kind) if not fact.kept)
+    return _recovered_first(fact for fact in compaction.facts_of(kind) if not fact.kept)
 
 
-def _first_again(facts: Iterable[Fact]) -> list[Fact]:
+def _recovered_first(facts: Iterable[Fact]) -> list[Fact]:
     return sorted(facts, key=lambda fact: not fact.again)

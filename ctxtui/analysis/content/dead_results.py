@@ -1,8 +1,8 @@
-"""Dead weight: tool results that were carried from call to call and that the model never quoted.
+"""Dead weight: tool results that were carried from call to call and never quoted by the model.
 
-A result is quoted if later text of the model contains one of its literals (a path, an id, a number, an error
-line) that occurred nowhere before. A result without such a literal is not judged. A result that is never quoted
-may still have been useful.
+A result is quoted if later text of the model contains one of its literals (a path, an id, a number, an error line) that
+occurred nowhere before. A result without such a literal is not judged. A result that is never quoted may still have
+been useful.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _BY_MODEL: Final = frozenset({INDEX["assistant"], INDEX["thinking"], INDEX["tool
 
 
 class DeadResult(NamedTuple):
-    """A result that was never quoted: its first `node` and its `tokens`.
+    """A result that was never quoted.
 
-    Also the call (from 1) that added it, and its number of calls.
+    `node` is its first node. `entered` is the call (from 1) that added it, `calls` the number of calls that carried it.
     """
 
     node: int
@@ -47,8 +47,8 @@ class DeadResult(NamedTuple):
 class DeadWeight(Struct, frozen=True):
     """Dead results of a thread, the largest carry first.
 
-    `judged` results carried `tokens` in all (tokens x calls); `unjudged` have nothing that could be quoted, or
-    came too late.
+    - `judged`: number of results that could have been quoted; `tokens`: their carry (tokens x calls).
+    - `unjudged`: results that have nothing quotable, or came too late to be quoted.
     """
 
     dead: tuple[DeadResult, ...] = ()
@@ -63,16 +63,16 @@ class DeadWeight(Struct, frozen=True):
 
 
 def find_dead_results(
-    tree: Tree, calls: Sequence[Call], lifetimes: BlockLifetimes, own: Callable[[int], int]
+    tree: Tree, calls: Sequence[Call], lifetimes: BlockLifetimes, tokens_of: Callable[[int], int]
 ) -> DeadWeight:
     """Find the dead results of a thread's `calls`, which `lifetimes` has processed.
 
-    `own` gives a node's tokens.
+    `tokens_of` gives a node's tokens.
     """
     quotes = _find_quotes(tree, calls, lifetimes)
     dead, judged, unjudged, carried = [], 0, 0, 0
     for node in lifetimes.all_nodes():
-        tokens = own(node) if tree[node].category in _RESULTS and tree[node].block.kind != HEADER else 0
+        tokens = tokens_of(node) if tree[node].category in _RESULTS and tree[node].block.kind != HEADER else 0
         if tokens < MIN_TOKENS:
             continue
         entered, stayed = lifetimes.first_call(node) or 0, lifetimes.count_calls(node, len(calls))
@@ -96,35 +96,35 @@ class _Quotes:
         self.holds: dict[int, bool] = {}
         self._tree = tree
         self._owners: dict[str, list[int]] = {}
-        self._said: set[str] = set()
+        self._model_text: set[str] = set()
         self._known: dict[str, frozenset[str]] = {}
 
     def add_blocks(self, nodes: Iterable[int]) -> None:
         """Process blocks."""
         for node in nodes:
-            here = self._tree[node]
-            if here.block.kind == HEADER:
+            node_row = self._tree[node]
+            if node_row.block.kind == HEADER:
                 continue
-            if here.category in _RESULTS:
+            if node_row.category in _RESULTS:
                 self._add_result(node)
             else:
-                self._add_other(here.block, by_model=here.category in _BY_MODEL)
+                self._add_other(node_row.block, by_model=node_row.category in _BY_MODEL)
 
     def _add_result(self, node: int) -> None:
-        own = self._literals(self._tree[node].block) - self._said
-        self.holds[node] = bool(own)
-        for literal in own:
+        new_literals = self._literals_of(self._tree[node].block) - self._model_text
+        self.holds[node] = bool(new_literals)
+        for literal in new_literals:
             self._owners.setdefault(literal, []).append(node)
 
     def _add_other(self, block: Block, *, by_model: bool) -> None:
-        for literal in self._literals(block):
+        for literal in self._literals_of(block):
             owners = self._owners.get(literal)
             if owners is None:
-                self._said.add(literal)
+                self._model_text.add(literal)
             elif by_model:
                 self.quoted.update(owners)
 
-    def _literals(self, block: Block) -> frozenset[str]:
+    def _literals_of(self, block: Block) -> frozenset[str]:
         literals = self._known.get(block.digest)
         if literals is None:
             literals = self._known[block.digest] = literals_of(block)

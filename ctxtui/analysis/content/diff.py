@@ -1,8 +1,8 @@
 """Diff of two contexts: of two calls in one tree, or of two sessions.
 
-In one tree the contexts share a path; two sessions are compared by digest. Blocks that differ are compared by
-content (`normalized`), so that another dialect or id is distinguished from other words. Corresponding blocks are
-two versions of one.
+The screen and ``ctxtui diff`` show it. In one tree the contexts share a path; two sessions are compared by the digests
+of blocks. Blocks that differ are then compared by content (`normalized`): a block in another dialect or with another id
+is *respelled*, one with other words is *changed*.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class DiffSide(Struct, frozen=True):
         book, call = self.book, self.chosen.call
         if not self.tree.holds(call.sent_head, node) or reads_block(book, call, node):
             return ""
-        gone = book.contexts.absences_at(call.sent_head).get(node)
-        return TAKEN_OUT if gone is None else gone.reason_text
+        absence = book.contexts.absences_at(call.sent_head).get(node)
+        return TAKEN_OUT if absence is None else absence.reason_text
 
     @property
     def context_tokens(self) -> int:
@@ -93,9 +93,12 @@ def first_call_numbers(side: DiffSide) -> Callable[[int], int]:
 
 
 class Change(Struct, frozen=True):
-    """One difference: its `kind`, the nodes `before` and `after` in each side's tree, and their tokens.
+    """One difference between two contexts.
 
-    Both are None on the side that lacks the block; `at` is its position in the context that has it, from 1.
+    - `kind`: what happened to the block.
+    - `before`, `after`: its nodes in the two trees; None on the side that lacks it. `tokens_before` and `tokens_after`
+      likewise.
+    - `at`: its position, from 1, in the context that has it.
     """
 
     kind: str
@@ -109,8 +112,8 @@ class Change(Struct, frozen=True):
 class Diff(Struct, frozen=True, kw_only=True):
     """Changes from the context of `a` to that of `b`.
 
-    Both begin with `shared` blocks of `shared_tokens`; of the later blocks `kept` are in both. `changes` are in
-    prompt order. Tokens are those of the side that has a block, of `b` if both do.
+    Both begin with `shared` blocks (`shared_tokens`). Of the later blocks, `kept` are in both (`kept_tokens`).
+    `changes` are in prompt order. Tokens are those of the side that has a block, and those of `b` if both have it.
     """
 
     a: DiffSide
@@ -122,9 +125,9 @@ class Diff(Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...]
 
     def removal_reason(self, change: Change) -> str:
-        """Reason for the absence of a removed block that the second context still holds.
+        """Why a removed block that the second context still holds is not read.
 
-        "" if there is none.
+        "" if there is no reason.
         """
         if change.kind != LEFT or change.before is None or self.a.tree is not self.b.tree:
             return ""
@@ -156,17 +159,17 @@ def compare_contexts(a: DiffSide, b: DiffSide) -> Diff:
     old_rows, new_rows = a.rows(), b.rows()
     shared = _count_shared(a, b, old_rows, new_rows)
     changes: list[Change] = []
-    kept = kept_tokens = 0
+    kept_count = kept_tokens = 0
     for (start, end), (first, last), equal in matching_ranges(a.tree, b.tree, old_rows[shared:], new_rows[shared:]):
         olds, news = old_rows[shared + start : shared + end], new_rows[shared + first : shared + last]
         if equal:
-            kept, kept_tokens = kept + len(news), kept_tokens + sum(map(b.tokens, news))
-            changes += _respelled(a, b, olds, news, shared + first)
+            kept_count, kept_tokens = kept_count + len(news), kept_tokens + sum(map(b.tokens, news))
+            changes += _find_respelled(a, b, olds, news, shared + first)
         else:
-            changes += _changes(a, b, olds, news, (shared + start, shared + first))
+            changes += _find_changes(a, b, olds, news, (shared + start, shared + first))
     begun = sum(map(b.tokens, new_rows[:shared]))
     return Diff(
-        a=a, b=b, shared=shared, shared_tokens=begun, kept=kept, kept_tokens=kept_tokens, changes=tuple(changes)
+        a=a, b=b, shared=shared, shared_tokens=begun, kept=kept_count, kept_tokens=kept_tokens, changes=tuple(changes)
     )
 
 
@@ -181,38 +184,42 @@ def _count_shared(a: DiffSide, b: DiffSide, old_rows: Sequence[int], new_rows: S
     return count
 
 
-def _respelled(a: DiffSide, b: DiffSide, old_rows: Sequence[int], new_rows: Sequence[int], at: int) -> Iterator[Change]:
-    for number, (old, new) in enumerate(zip(old_rows, new_rows, strict=True), at + 1):
+def _find_respelled(
+    a: DiffSide, b: DiffSide, old_rows: Sequence[int], new_rows: Sequence[int], start: int
+) -> Iterator[Change]:
+    for number, (old, new) in enumerate(zip(old_rows, new_rows, strict=True), start + 1):
         before, after = a.tree[old].block, b.tree[new].block
         # The same words in another shape come from another dialect, not from a change of the conversation.
-        if before.digest != after.digest and _shape(before) == _shape(after):
+        if before.digest != after.digest and _shape_of(before) == _shape_of(after):
             yield Change(RESPELLED, old, new, a.tokens(old), b.tokens(new), number)
 
 
-def _shape(block: Block) -> Hashable:
+def _shape_of(block: Block) -> Hashable:
     value = block.value()
     return block.kind, frozenset(value) if isinstance(value, dict) else type(value)
 
 
-def _changes(
-    a: DiffSide, b: DiffSide, old_rows: Sequence[int], new_rows: Sequence[int], at: tuple[int, int]
+def _find_changes(
+    a: DiffSide, b: DiffSide, old_rows: Sequence[int], new_rows: Sequence[int], starts: tuple[int, int]
 ) -> Iterator[Change]:
     """Yield removed and added blocks in order; a block and its other version are one change."""
     pairs = dict(match_versions(a.tree, b.tree, old_rows, new_rows))
     done = 0
-    for here, old in enumerate(old_rows):
-        there = pairs.get(here)
-        if there is None:
-            yield Change(LEFT, old, None, a.tokens(old), None, at[0] + here + 1)
+    for old_index, old in enumerate(old_rows):
+        new_index = pairs.get(old_index)
+        if new_index is None:
+            yield Change(LEFT, old, None, a.tokens(old), None, starts[0] + old_index + 1)
             continue
-        yield from _entered(b, new_rows[done:there], at[1] + done)
-        yield Change(CHANGED, old, new_rows[there], a.tokens(old), b.tokens(new_rows[there]), at[1] + there + 1)
-        done = there + 1
-    yield from _entered(b, new_rows[done:], at[1] + done)
+        yield from _make_entered(b, new_rows[done:new_index], starts[1] + done)
+        yield Change(
+            CHANGED, old, new_rows[new_index], a.tokens(old), b.tokens(new_rows[new_index]), starts[1] + new_index + 1
+        )
+        done = new_index + 1
+    yield from _make_entered(b, new_rows[done:], starts[1] + done)
 
 
-def _entered(side: DiffSide, nodes: Sequence[int], at: int) -> Iterator[Change]:
-    for number, node in enumerate(nodes, at + 1):
+def _make_entered(side: DiffSide, nodes: Sequence[int], start: int) -> Iterator[Change]:
+    for number, node in enumerate(nodes, start + 1):
         yield Change(ENTERED, None, node, None, side.tokens(node), number)
 
 
@@ -247,19 +254,19 @@ def matching_ranges(
 
 def match_versions(a: Tree, b: Tree, old_rows: Sequence[int], new_rows: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield indices of blocks that are two versions of one: the same kind, with similar words or position."""
-    alone, free = len(old_rows) == len(new_rows) == 1, 0
-    for here, old in enumerate(old_rows):
-        for there in range(free, min(len(new_rows), free + _MAX_DISTANCE)):
-            if _are_versions(a[old], b[new_rows[there]], alone):
-                yield here, there
-                free = there + 1
+    is_single_pair, free = len(old_rows) == len(new_rows) == 1, 0
+    for old_index, old in enumerate(old_rows):
+        for new_index in range(free, min(len(new_rows), free + _MAX_DISTANCE)):
+            if _are_versions(a[old], b[new_rows[new_index]], is_single_pair):
+                yield old_index, new_index
+                free = new_index + 1
                 break
 
 
-def _are_versions(old: Node, new: Node, alone: bool) -> bool:
+def _are_versions(old: Node, new: Node, is_single_pair: bool) -> bool:
     if old.category != new.category:
         return False
-    if alone and CATEGORIES[old.category] not in ("tool_call", "tool_result"):
+    if is_single_pair and CATEGORIES[old.category] not in ("tool_call", "tool_result"):
         return True
     was, now = read(old.block), read(new.block)
     if (was.call_id and was.call_id == now.call_id) or (CATEGORIES[old.category] == "tools" and was.name == now.name):
@@ -271,6 +278,6 @@ def _are_versions(old: Node, new: Node, alone: bool) -> bool:
 
 def word_overlap(first: str, second: str) -> float:
     """Share of common words in two texts, of the longer one's: 0 to 1."""
-    here, there = Counter(first[:_MAX_CHARACTERS].split()), Counter(second[:_MAX_CHARACTERS].split())
-    most = max(here.total(), there.total())
-    return (here & there).total() / most if most else 1.0
+    first_words, second_words = Counter(first[:_MAX_CHARACTERS].split()), Counter(second[:_MAX_CHARACTERS].split())
+    most = max(first_words.total(), second_words.total())
+    return (first_words & second_words).total() / most if most else 1.0

@@ -1,6 +1,7 @@
 """Duplicate content: equal or similar text, and files that were read again or changed later.
 
-Also finds stale tool results: those, and results for calls of an earlier turn.
+`DuplicateFinder` marks the blocks of a path that could be removed. From these, `stale_results` finds tool results that
+are outdated.
 """
 
 from __future__ import annotations
@@ -33,24 +34,29 @@ _MIN_LINE_CHARACTERS: Final = 12
 STEP_CHARACTERS: Final = 1 << 16
 """Characters searched at once: a regular expression blocks all other threads until it is done."""
 _NUMBERED: Final = re.compile(r"^[ \t]*\d+(?:→|\t)", re.MULTILINE)
+"""Line numbers that clients add to the text of a file."""
 _ENDS: Final = re.compile(r"(?<=[.;,{}>])\s*")
+"""Positions after which a long line is split."""
 
 
 class Sketch(NamedTuple):
-    """Hashes of a text's lines: all, or if `sampled` those divisible by `_SAMPLING`."""
+    """Hashes of a text's lines, to estimate quickly how much two texts have in common.
+
+    All hashes, or if `sampled` only those divisible by `_SAMPLING`.
+    """
 
     hashes: frozenset[int]
     sampled: bool
 
     def common(self, second: Sketch) -> tuple[int, int, int]:
         """Count the common hashes, and those of each side, among those that both could have."""
-        mine, theirs = self.hashes, second.hashes
+        own_hashes, other_hashes = self.hashes, second.hashes
         if self.sampled != second.sampled:
             if self.sampled:
-                theirs = frozenset(h for h in theirs if h % _SAMPLING == 0)
+                other_hashes = frozenset(h for h in other_hashes if h % _SAMPLING == 0)
             else:
-                mine = frozenset(h for h in mine if h % _SAMPLING == 0)
-        return len(mine & theirs), len(mine), len(theirs)
+                own_hashes = frozenset(h for h in own_hashes if h % _SAMPLING == 0)
+        return len(own_hashes & other_hashes), len(own_hashes), len(other_hashes)
 
 
 def plain_lines(text: str) -> list[str]:
@@ -58,14 +64,16 @@ def plain_lines(text: str) -> list[str]:
 
     A text of few long lines is split after punctuation.
     """
-    lines = [line for line in map(str.strip, _unnumbered(text).splitlines()) if len(line) >= _MIN_LINE_CHARACTERS]
+    lines = [
+        line for line in map(str.strip, _strip_line_numbers(text).splitlines()) if len(line) >= _MIN_LINE_CHARACTERS
+    ]
     if len(lines) < 4 < len(text) // 100:
         pieces = (piece for line in lines for piece in _split_line(line))
         lines = [piece for piece in map(str.strip, pieces) if len(piece) >= _MIN_LINE_CHARACTERS]
     return lines
 
 
-def _unnumbered(text: str) -> str:
+def _strip_line_numbers(text: str) -> str:
     """Remove line numbers from `text`."""
     if "\t" not in text and "→" not in text:
         return text
@@ -80,12 +88,12 @@ def _split_line(line: str) -> Iterator[str]:
 
     Some are empty.
     """
-    at = 0
+    offset = 0
     for begin in range(0, len(line), STEP_CHARACTERS):
         for match in _ENDS.finditer(line, begin, begin + STEP_CHARACTERS):
-            yield line[at : match.start()]
-            at = match.end()
-    yield line[at:]
+            yield line[offset : match.start()]
+            offset = match.end()
+    yield line[offset:]
 
 
 def make_sketch(text: str) -> Sketch | None:
@@ -100,14 +108,17 @@ def make_sketch(text: str) -> Sketch | None:
 
 
 def containment(text: str, other: str) -> tuple[float, float]:
-    """The share of the telling lines of each text (by characters) that occur in the other one, too: 0 to 1."""
-    mine, theirs = plain_lines(text), plain_lines(other)
-    return _contained_share(mine, set(theirs)), _contained_share(theirs, set(mine))
+    """The share of each text's significant lines (by characters) that the other text has, too.
+
+    0 to 1.
+    """
+    text_lines, other_lines = plain_lines(text), plain_lines(other)
+    return _contained_share(text_lines, set(other_lines)), _contained_share(other_lines, set(text_lines))
 
 
-def _contained_share(lines: Sequence[str], there: set[str]) -> float:
-    whole = sum(map(len, lines))
-    return sum(len(line) for line in lines if line in there) / whole if whole else 0.0
+def _contained_share(lines: Sequence[str], other_lines: set[str]) -> float:
+    total_chars = sum(map(len, lines))
+    return sum(len(line) for line in lines if line in other_lines) / total_chars if total_chars else 0.0
 
 
 IDENTICAL, NEAR, REREAD, EDITED, WORKSPACE = "identical", "near", "read again", "edited since", "in workspace"
@@ -129,8 +140,9 @@ _CALL, _RESULT, _TOOLS = INDEX["tool_call"], INDEX["tool_result"], INDEX["tools"
 class Duplicate(Struct, frozen=True):
     """The block `node` could be removed, for the reason `kind`.
 
-    `other` is the node that replaces it (`ROOT`: a file), `share` the part of its lines found there, `path` the
-    file concerned, if any.
+    - `other`: the node whose block has its content; `ROOT`: a file has it.
+    - `share`: the part of its lines found there.
+    - `path`: the file, if one is concerned.
     """
 
     node: int
@@ -143,9 +155,9 @@ class Duplicate(Struct, frozen=True):
 class DuplicateFinder:
     """Finds duplicates along a path, block by block.
 
-    `cwd` is the session's directory, `names` pairs results with calls. `duplicates` holds them by node. A block that
-    replaces another one is never marked itself, so that all marked blocks can be removed together without losing
-    text that is still valid.
+    `cwd` is the session's directory, `names` pairs results with calls; `duplicates` has the finds by node. A block that
+    has the content of a marked block is never marked itself. Thus all marked blocks can be removed together, and no
+    valid text is lost.
     """
 
     def __init__(self, tree: Tree, names: Names, cwd: str = "") -> None:
@@ -155,9 +167,9 @@ class DuplicateFinder:
         self._names = names
         self._cwd = cwd
         self._sketches: dict[str, Sketch | None] = {}
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._head = ROOT
         self._texts: dict[str, int] = {}
         self._by_line: dict[int, int] = {}
@@ -172,7 +184,7 @@ class DuplicateFinder:
         """
         tree = self._tree
         if tree.common(self._head, head) != self._head:
-            self._forget()
+            self._reset()
         path = tree.path(head, self._head)
         for node in path if limit is None else path[:limit]:
             if tree[node].block.kind != HEADER:
@@ -200,29 +212,29 @@ class DuplicateFinder:
             touched = self._calls.get(content.call_id or self._names.answered_call_id(node), ())
             if not content.is_error:
                 for touch in touched:
-                    self._touch(node.id, touch)
+                    self._mark_outdated(node.id, touch)
         text = _block_text(node, content)
         if len(text) >= MIN_CHARACTERS:
-            self._compare(node, text)
+            self._compare_with_similar(node, text)
 
     def _add_call(self, content: BlockContent) -> None:
         touched = tuple(find_touches(content, self._cwd))
         if touched:
             self._calls[content.call_id] = touched
 
-    def _touch(self, node: int, touch: Touch) -> None:
+    def _mark_outdated(self, node: int, touch: Touch) -> None:
         """Mark earlier reads of a file as outdated after it was read or changed."""
         before = self._reads.setdefault(touch.path, [])
         for earlier, what in before:
             if earlier not in self.duplicates and (touch.kind == CHANGE or touch.covers(what)):
                 kind = EDITED if touch.kind == CHANGE else REREAD
-                self._mark(Duplicate(earlier, kind, node, path=touch.path))
+                self._add_duplicate(Duplicate(earlier, kind, node, path=touch.path))
         if touch.kind == READ:
             before.append((node, touch))
         else:
             before.clear()
 
-    def _mark(self, repeat: Duplicate) -> None:
+    def _add_duplicate(self, repeat: Duplicate) -> None:
         if repeat.node in self.duplicates:
             return
         # The blocks that this one replaced must stay, so that no valid text is lost.
@@ -234,11 +246,11 @@ class DuplicateFinder:
     def _is_unmarked(self, node: int) -> bool:
         return node not in self.duplicates
 
-    def _compare(self, node: Node, text: str) -> None:
+    def _compare_with_similar(self, node: Node, text: str) -> None:
         key = canonical.digest(text.encode("utf-8", "replace"))
         first = self._texts.get(key)
         if first is not None and self._is_unmarked(first):
-            self._mark(Duplicate(node.id, IDENTICAL, first))
+            self._add_duplicate(Duplicate(node.id, IDENTICAL, first))
             return
         self._texts[key] = node.id
         digest = node.block.digest
@@ -248,8 +260,8 @@ class DuplicateFinder:
         if sketch is None:
             return
         looked_up = sorted(sketch.hashes)[:_MAX_LOOKUP_LINES]
-        others = Counter(other for line in looked_up for other in self._blocks_with_line(line))
-        for other, hits in others.most_common(3):
+        candidates = Counter(other for line in looked_up for other in self._blocks_with_line(line))
+        for other, hits in candidates.most_common(3):
             if (
                 hits * 3 >= len(looked_up)
                 and self._is_unmarked(other)
@@ -273,24 +285,24 @@ class DuplicateFinder:
     def _mark_similar(self, node: int, text: str, sketch: Sketch, other: int) -> bool:
         """Mark the one of two blocks that the other contains; returns whether there is one."""
         block = self._tree[other].block
-        theirs = self._sketches[block.digest]
-        assert theirs is not None
-        both, mine, its = sketch.common(theirs)
-        if both < 3 or both < 0.7 * min(mine, its):
+        other_sketch = self._sketches[block.digest]
+        assert other_sketch is not None
+        common_count, own_count, other_count = sketch.common(other_sketch)
+        if common_count < 3 or common_count < 0.7 * min(own_count, other_count):
             return False
         other_text = _block_text(self._tree[other], read(block))
-        here, there = containment(text, other_text)
-        if here >= MIN_SIMILARITY and here >= there:
-            self._mark(Duplicate(node, NEAR, other, here))
-        elif there >= MIN_SIMILARITY and other not in self._replaced_by:
-            self._mark(Duplicate(other, NEAR, node, there))
+        share_here, share_there = containment(text, other_text)
+        if share_here >= MIN_SIMILARITY and share_here >= share_there:
+            self._add_duplicate(Duplicate(node, NEAR, other, share_here))
+        elif share_there >= MIN_SIMILARITY and other not in self._replaced_by:
+            self._add_duplicate(Duplicate(other, NEAR, node, share_there))
         else:
             return False
         return True
 
 
-def _block_text(node: Node, got: BlockContent) -> str:
-    return diff_text(node) if node.category == _CALL else got.text
+def _block_text(node: Node, content: BlockContent) -> str:
+    return diff_text(node) if node.category == _CALL else content.text
 
 
 def duplicates_in(duplicates: Mapping[int, Duplicate], tree: Tree, head: int) -> list[Duplicate]:
@@ -307,10 +319,10 @@ def duplicates_in(duplicates: Mapping[int, Duplicate], tree: Tree, head: int) ->
 
 
 def stale_results(tree: Tree, head: int, turns: Turns, repeats: Iterable[Duplicate]) -> dict[int, str]:
-    """Stale tool results of the context `head`, each with the reason.
+    """Outdated tool results of the context `head`, each with the reason.
 
-    Its file was read again or changed since, it has a duplicate (`repeats` of this context), or it answers a call
-    of an earlier turn.
+    A result is outdated if its file was read again or changed since, if it has a duplicate (`repeats` of this context),
+    or if it answers a call of an earlier turn.
     """
     reasons = {duplicate.node: _STALE[duplicate.kind] for duplicate in repeats if duplicate.kind != WORKSPACE}
     now = turns.number_of(head)

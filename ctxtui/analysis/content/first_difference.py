@@ -1,7 +1,7 @@
 """Finds the first difference between the blocks that the model read of two requests.
 
-Read is not the same as sent: a provider removes thinking of earlier turns, a report may show that blocks are
-absent.
+Read is not the same as sent: a provider removes thinking of earlier turns, and a report may show that blocks are gone.
+Miss causes and the diff start from it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ctxtui.core.turns import is_read
 
 
 class FirstDifference(NamedTuple):
-    """Tree nodes of the first blocks that differ (`ROOT` on a side that ends there).
+    """The first blocks that differ between two requests.
 
-    `token` is the token of the second request at which they differ: the length of the common prefix, including
-    unrecorded system prompt and tools.
+    `before` and `now` are their nodes; `ROOT` on a side that ends there. `token` is the length of the common prefix in
+    tokens, including unrecorded system prompt and tools.
     """
 
     before: int
@@ -33,14 +33,14 @@ def reads_block(book: Book, call: Call, node: int) -> bool:
     """Whether the model reads any of the block of `node`, which is on the path of `call`."""
     if not is_read(book.session.tree, call.sent_head, node, strips_thinking=book.card(call.model).strips_thinking):
         return False
-    gone = book.contexts.absences_at(call.sent_head).get(node)
-    return gone is None or gone.left > 0
+    absences = book.contexts.absences_at(call.sent_head).get(node)
+    return absences is None or absences.left > 0
 
 
 def read_nodes(book: Book, call: Call, after: int = ROOT) -> list[int]:
-    """Nodes of the context of `call` whose blocks the model read, in prompt order, without headers.
+    """Nodes of the context of `call` whose blocks the model read, in prompt order.
 
-    Only nodes after the node `after`.
+    Headers and nodes up to `after` are left out.
     """
     tree = book.session.tree
     nodes = tree.path(call.sent_head, after)

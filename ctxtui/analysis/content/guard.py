@@ -1,4 +1,7 @@
-"""Risks in a context: secrets, files that hold logins, dangerous commands, instructions inside results of tools."""
+"""Finds risks in blocks: secrets, files with logins, dangerous commands, injected instructions.
+
+Findings list them, and chats ask before they send one. The rules are a table in ``data``.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,19 @@ COMMAND: Final = "dangerous command run"
 INSTRUCTIONS: Final = "instructions in ingested text"
 
 _WORD: Final = re.compile(r"""[^\s"'`;|&<>()=]+""")
+"""A word of a command line."""
 _STATEMENT: Final = re.compile(r"[\n;|&]+|\$\(|`")
+"""Separators between the commands of a line."""
 _BEFORE_PROGRAMS: Final = frozenset({"sudo", "env", "command", "exec", "time", "bash", "sh", "zsh", "-c", "-lc"})
+"""Words before the program of a command."""
 _MAX_COMMAND_CHARS: Final = 20_000
 """Characters of a command line that are searched."""
 _MAX_ORIGIN_CHARS: Final = 80
 _NO_ALARM: Final = frozenset({"random text", "cookie", "signature in a url", "password hash"})
-"""Masks that are right for copies that leave the machine, but wrong too often for an alarm."""
+"""Names of masks that are not reported as risks.
+
+They are right for copies that leave the machine, but too often wrong for an alarm.
+"""
 _PLACEHOLDER: Final = re.compile(r"(?i)placeholder|changeme|redacted|dummy|xxxx|your[-_]|<[^>]*>|\*{3}|\.\.\.")
 """Parts of values that only say where a secret would be."""
 _TRIVIAL: Final = re.compile(
@@ -47,9 +56,11 @@ class GuardRule(Struct, frozen=True):
 
 
 class GuardRules(Struct, frozen=True):
-    """Rules for paths (`files`), command lines (`commands`) and texts (`instructions`), and those of secrets.
+    """Rules that find risks.
 
-    `readers` are the programs that print a file named on their command line.
+    - `files`: for paths; `commands`: for command lines; `instructions`: for texts.
+    - `readers`: programs that print a file named on their command line.
+    - `masks`: rules that find secrets.
     """
 
     files: tuple[GuardRule, ...] = ()
@@ -83,16 +94,16 @@ class Guard:
     def __init__(self, rules: GuardRules) -> None:
         self._rules = rules
         self._masker = Masker(rules.masks, Level.SECRETS)
-        self._known: dict[tuple[str, bool], tuple[Risk, ...]] = {}
+        self._risks_by_block: dict[tuple[str, bool], tuple[Risk, ...]] = {}
 
     def risks(self, block: Block, *, ingested: bool = False) -> tuple[Risk, ...]:
         """The risks of `block`, each kind of thing once; `ingested`: a tool brought its text."""
         key = block.digest, ingested
-        if key not in self._known:
-            self._known[key] = tuple(dict.fromkeys(self._risks(block, ingested)))
-        return self._known[key]
+        if key not in self._risks_by_block:
+            self._risks_by_block[key] = tuple(dict.fromkeys(self._find_risks(block, ingested)))
+        return self._risks_by_block[key]
 
-    def _risks(self, block: Block, ingested: bool) -> Iterator[Risk]:
+    def _find_risks(self, block: Block, ingested: bool) -> Iterator[Risk]:
         if block.kind in (HEADER, TOOL):
             return
         content = read(block)
@@ -100,12 +111,12 @@ class Guard:
         yield from (Risk(SECRET, name) for name, _ in secrets)
         if is_call(block.kind):
             command = shell_command(content)[:_MAX_COMMAND_CHARS]
-            yield from (Risk(COMMAND, name) for name in _match_names(self._rules.commands, [command]))
+            yield from (Risk(COMMAND, name) for name in _matching_names(self._rules.commands, [command]))
             read_paths = [touch.path for touch in find_touches(content) if touch.kind == READ]
-            paths = [path.replace("\\", "/") for path in [*read_paths, *self._printed_files(command)]]
-            yield from (Risk(FILE, name) for name in _match_names(self._rules.files, paths))
+            paths = [path.replace("\\", "/") for path in [*read_paths, *self._find_printed_files(command)]]
+            yield from (Risk(FILE, name) for name in _matching_names(self._rules.files, paths))
         elif ingested:
-            yield from (Risk(INSTRUCTIONS, name) for name in _match_names(self._rules.instructions, [content.text]))
+            yield from (Risk(INSTRUCTIONS, name) for name in _matching_names(self._rules.instructions, [content.text]))
 
     def find_secrets(self, text: str) -> list[tuple[str, str]]:
         """The kind and the value of each secret in `text`, less placeholders and logins of examples."""
@@ -141,7 +152,7 @@ class Guard:
             f"{content.name} {line if len(line) <= _MAX_ORIGIN_CHARS else line[: _MAX_ORIGIN_CHARS - 1] + '…'}".strip()
         )
 
-    def _printed_files(self, command: str) -> Iterator[str]:
+    def _find_printed_files(self, command: str) -> Iterator[str]:
         """Files that programs such as ``cat`` print, in any part of a command line."""
         for statement in _STATEMENT.split(command):
             words = _WORD.findall(statement)
@@ -151,6 +162,6 @@ class Guard:
                 yield from words[1:]
 
 
-def _match_names(rules: Sequence[GuardRule], texts: Sequence[str]) -> Iterator[str]:
+def _matching_names(rules: Sequence[GuardRule], texts: Sequence[str]) -> Iterator[str]:
     for text in texts:
         yield from (rule.name for rule in rules if rule.pattern.search(text))

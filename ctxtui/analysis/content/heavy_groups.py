@@ -1,4 +1,7 @@
-"""Groups the blocks of a context's large categories: by file, program or tool."""
+"""Groups the blocks of a context's large categories by file, program or tool.
+
+The composition pane shows the heaviest groups.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +28,20 @@ _CHECKED_FIRST: Final = 64
 """Number of blocks at the end of a context that are checked first."""
 _COMMANDS: Final = ("command", "cmd", "script")
 _BEFORE: Final = re.compile(r"\s*(?:cd\s+[^;&|]+(?:&&|;)\s*|[A-Za-z_]\w*=\S*\s+|(?:sudo|env|time|timeout\s+\S+)\s+)*")
+"""Text before the program of a command: a change of directory, variables, wrappers."""
 _PROGRAM: Final = re.compile(r"(?:[^\s;&|()'\"`$]*/)?([A-Za-z0-9_.+-]+)")
+"""The program's name, without its folder."""
 _WRITING: Final = re.compile(r"write|edit|patch|create|replace|insert|notebook", re.IGNORECASE)
+"""Names of tools whose calls contain the text that they write."""
 
 
 class HeavyGroup(Struct, frozen=True):
-    """Blocks of `category` (an index) that belong together: `name` is a file, a program or a tool.
+    """Blocks of a category that belong together.
 
-    `what` is the kind of group (`FILE` ...), `tokens` their sum, `count` their number, `node` the heaviest of
-    them.
+    - `category`: its index.
+    - `name`: a file, a program or a tool.
+    - `what`: the kind of group (`FILE` ...).
+    - `tokens`: their sum; `count`: their number; `node`: the heaviest of them.
     """
 
     category: int
@@ -73,10 +81,10 @@ class HeavyGroups:
     def learn(self, path: Iterable[int]) -> None:
         """Assign each block of a `path` to its group."""
         for node in path:
-            here = self._tree[node]
-            if here.category not in (_CALL, _RESULT) or node in self._of:
+            node_row = self._tree[node]
+            if node_row.category not in (_CALL, _RESULT) or node in self._of:
                 continue
-            key = self._group_key(here)
+            key = self._group_key(node_row)
             number = self._numbers.get(key)
             if number is None:
                 # Append the group before any node refers to its number: other threads may be reading.
@@ -108,9 +116,9 @@ class HeavyGroups:
             elif node >= self._reached and self._tree[node].category in (_CALL, _RESULT) and tokens(node) > 0:
                 return None
         order = sorted(sums, key=lambda number: (-sums[number], heaviest[number][1]))
-        return [self._group(number, sums[number], counts[number], heaviest[number][1]) for number in order]
+        return [self._make_group(number, sums[number], counts[number], heaviest[number][1]) for number in order]
 
-    def _group(self, number: int, size: int, count: int, node: int) -> HeavyGroup:
+    def _make_group(self, number: int, size: int, count: int, node: int) -> HeavyGroup:
         name, what = self._keys[number]
         return HeavyGroup(_CALL if what in _OF_CALLS else _RESULT, name, what, size, count, node)
 
@@ -126,11 +134,11 @@ class HeavyGroups:
         touched = next(iter(find_touches(call, self._cwd)), None)
         if touched is not None and touched.kind == "read":
             return (touched.path, FILE)
-        program = _program(call)
+        program = _program_of(call)
         return (program, OUTPUT) if program else (call.name, RESULTS)
 
 
-def _program(call: BlockContent) -> str:
+def _program_of(call: BlockContent) -> str:
     """Program that a call runs; "" if it runs none."""
     arguments = arguments_value(call) if call.arguments else {}
     if not isinstance(arguments, dict):

@@ -1,4 +1,4 @@
-"""Content of a block independent of its dialect: the key by which blocks of two sessions are the same."""
+"""Content of a block independent of its dialect, to find equal blocks in two sessions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def neutral_key(node: Node) -> Hashable:
     block, category = node.block, CATEGORIES[node.category]
     value = block.value()
     if category == "tools":
-        return category, _definition(value)
+        return category, _definition_key(value)
     content = read_value(block.kind, value)
     arguments = _sorted_json(arguments_value(content)) if content.arguments else ""
     media = tuple((item.media_type, item.data or item.url) for item in content.media)
@@ -28,7 +28,7 @@ def neutral_key(node: Node) -> Hashable:
     return category, content.text, name, arguments, media, content.hidden if not content.text else 0
 
 
-def _definition(value: Json) -> str:
+def _definition_key(value: Json) -> str:
     inner = value.get("function", value) if isinstance(value, Mapping) else value
     if not isinstance(inner, Mapping):
         return _sorted_json(value)
@@ -38,13 +38,13 @@ def _definition(value: Json) -> str:
 
 def _sorted_json(value: Json) -> str:
     """JSON text independent of the order of keys."""
-    return canonical.dump_text(_ordered(value))
+    return canonical.dump_text(_sort_keys(value))
 
 
-def _ordered(value: Json) -> Json:
+def _sort_keys(value: Json) -> Json:
     if isinstance(value, Mapping):
-        return {key: _ordered(value[key]) for key in sorted(value)}
-    return [_ordered(item) for item in value] if isinstance(value, list) else value
+        return {key: _sort_keys(value[key]) for key in sorted(value)}
+    return [_sort_keys(item) for item in value] if isinstance(value, list) else value
 
 
 def diff_text(node: Node) -> str:
@@ -52,20 +52,22 @@ def diff_text(node: Node) -> str:
     value = node.block.value()
     category = CATEGORIES[node.category]
     if category == "tools":
-        return "\n".join(_lines(value))
+        return "\n".join(_json_lines(value))
     content = read_value(node.block.kind, value)
     if category == "tool_call":
-        return "\n".join([content.name, *_lines(arguments_value(content))])
+        return "\n".join([content.name, *_json_lines(arguments_value(content))])
     media = "\n".join(f"{item.media_type} {item.url or len(item.data)}" for item in content.media)
     return "\n".join(part for part in (content.text, media) if part) or node.block.body.decode("utf-8", "replace")
 
 
-def _lines(value: Json, name: str = "") -> list[str]:
+def _json_lines(value: Json, name: str = "") -> list[str]:
     """Render JSON as lines ``a.b: text``; long texts keep their own lines."""
     if isinstance(value, Mapping):
-        return [line for key, item in value.items() for line in _lines(item, f"{name}.{key}" if name else str(key))]
+        return [
+            line for key, item in value.items() for line in _json_lines(item, f"{name}.{key}" if name else str(key))
+        ]
     if isinstance(value, list):
-        return [line for at, item in enumerate(value) for line in _lines(item, f"{name}[{at}]")]
+        return [line for index, item in enumerate(value) for line in _json_lines(item, f"{name}[{index}]")]
     text = value if isinstance(value, str) else canonical.dump_text(value)
     if not name:
         return [text]

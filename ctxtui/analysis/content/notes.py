@@ -1,4 +1,7 @@
-"""Finds the positions of notes in a session as currently read."""
+"""Finds the blocks and calls of a session that the user's notes are about.
+
+A note names its block by digest and occurrence, so that it is found again if the recording is read anew.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +17,19 @@ from ctxtui.core.tree import ROOT, Tree
 
 def target_of(tree: Tree, node: int) -> Target:
     """Stable name of the block of `node`: its digest, and the number of equal blocks before it."""
-    digest, equals, at = tree[node].block.digest, 0, tree[node].parent
-    while at != ROOT:
-        here = tree[at]
-        equals += here.block.digest == digest
-        at = here.parent
+    digest, equals, ancestor = tree[node].block.digest, 0, tree[node].parent
+    while ancestor != ROOT:
+        ancestor_row = tree[ancestor]
+        equals += ancestor_row.block.digest == digest
+        ancestor = ancestor_row.parent
     return Target(digest, equals)
 
 
 class PlacedNote(Struct, frozen=True):
-    """Position of a note: call `call` (from 1) of `thread` is the first to have it.
+    """A note with its position in the session.
 
-    `node` is the block's, None for a note on a call. Both are None if the recording no longer holds it.
+    `call` (from 1) of `thread` is the first call that has the block; `node` is the block's node, None for a note on a
+    call. Both are None if the recording no longer holds the subject.
     """
 
     note: Note
@@ -59,25 +63,25 @@ def locate_notes(session: Session, notes: Iterable[Note]) -> SessionNotes:
             about_blocks[note.target] = note
         else:
             about_calls[note.call] = note
-    nodes = _nodes(session.tree, about_blocks)
+    nodes = _nodes_by_target(session.tree, about_blocks)
     places = _first_calls(session, set(nodes)) if nodes else {}
     placed: dict[int, PlacedNote] = {}
     for node in sorted(nodes, key=lambda node: (places.get(node, ("", 1 << 30))[1] or 1 << 30, node)):
         thread, call = places.get(node, ("", None))
         placed.setdefault(id(nodes[node]), PlacedNote(nodes[node], thread, call, node))
     blocks = [placed.get(id(note), PlacedNote(note)) for note in about_blocks.values()]
-    calls = [_of_call(session, note) for note in about_calls.values()]
+    calls = [_place_call_note(session, note) for note in about_calls.values()]
     ranks = {thread: rank for rank, thread in enumerate(session.order)}
-    order = sorted([*blocks, *calls], key=lambda one: _rank(one, ranks))
+    order = sorted([*blocks, *calls], key=lambda one: _sort_key(one, ranks))
     return SessionNotes(order, nodes, {id_: note for id_, note in about_calls.items() if id_ in session.calls})
 
 
-def _rank(placed: PlacedNote, ranks: dict[str, int]) -> tuple[int, float, int]:
+def _sort_key(placed: PlacedNote, ranks: dict[str, int]) -> tuple[int, float, int]:
     rank = ranks.get(placed.thread, len(ranks)) if placed.is_found else len(ranks) + 1
     return rank, float("inf") if placed.call is None else placed.call, placed.node or 0
 
 
-def _nodes(tree: Tree, by_target: dict[Target, Note]) -> dict[int, Note]:
+def _nodes_by_target(tree: Tree, by_target: dict[Target, Note]) -> dict[int, Note]:
     digests = {target.digest for target in by_target}
     notes = {}
     for node in tree.nodes(1) if digests else ():
@@ -91,11 +95,11 @@ def _nodes(tree: Tree, by_target: dict[Target, Note]) -> dict[int, Note]:
 def _first_calls(session: Session, nodes: set[int]) -> dict[int, tuple[str, int | None]]:
     """(thread, number) of the first call that has each of the nodes in its context or answer."""
     tree, first = session.tree, {}
-    seen = {ROOT}
+    seen_nodes = {ROOT}
 
     def walk(head: int, thread: str, number: int | None) -> None:
-        while head not in seen:
-            seen.add(head)
+        while head not in seen_nodes:
+            seen_nodes.add(head)
             if head in nodes:
                 first[head] = thread, number
             head = tree[head].parent
@@ -105,12 +109,12 @@ def _first_calls(session: Session, nodes: set[int]) -> dict[int, tuple[str, int 
             call = session.calls[id_]
             for head in (call.sent_head, call.raw_head, call.response_head):
                 walk(head, thread, number)
-    for thread, known in list(session.threads.items()):
-        walk(known.tip, thread, None)
+    for thread, thread_state in list(session.threads.items()):
+        walk(thread_state.tip, thread, None)
     return first
 
 
-def _of_call(session: Session, note: Note) -> PlacedNote:
+def _place_call_note(session: Session, note: Note) -> PlacedNote:
     call = session.calls.get(note.call)
     if call is None:
         return PlacedNote(note)

@@ -1,4 +1,7 @@
-"""Loops: the same calls of tools, one after the other, that got the same answers each time."""
+"""Loops: the same tool calls, one after the other, that got the same answers each time.
+
+A finding reports them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from typing import Final, NamedTuple
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
 from ctxtui.core.canonical import Json
+from ctxtui.core.session import Session
+from ctxtui.core.tree import ROOT
 from ctxtui.curation.context import Context, is_call
 
 MIN_REPEATS: Final = 3
@@ -18,7 +23,11 @@ _IDS: Final = frozenset({"id", "tool_use_id", "tool_call_id", "call_id", "cache_
 
 
 class Exchange(NamedTuple):
-    """A call and its answer: the position of the `call`, those of the `answer`, and what both say, ids left out."""
+    """A call and its answer.
+
+    `call` is the call's position, `answer` those of the answer. `said` is the content of both without ids, so that
+    equal exchanges compare equal.
+    """
 
     call: int
     answer: tuple[int, ...]
@@ -39,22 +48,46 @@ class Loop(NamedTuple):
     @property
     def middle(self) -> tuple[Exchange, ...]:
         """All but the first and the last cycle, which the model can do without."""
-        whole = self.repeats * self.period
-        return self.exchanges[self.period : whole - self.period]
+        looped_count = self.repeats * self.period
+        return self.exchanges[self.period : looped_count - self.period]
 
 
 def find_loops(context: Context, min_repeats: int = MIN_REPEATS) -> list[Loop]:
     """The loops in `context`, in order. A person's message between two calls ends a loop."""
-    return [loop for run in _runs(context) for loop in _loops(run, min_repeats)]
+    return [loop for run in _exchange_runs(context) for loop in _find_loops_in(run, min_repeats)]
+
+
+def loops_by_call(session: Session, thread: str) -> dict[int, str]:
+    """The calls of `thread` (from 1) that sent results of a loop, each with its tools and repetitions: ``Bash x4``.
+
+    Searched are the contexts at the end of the thread and before each compaction.
+    """
+    tree, calls = session.tree, session.thread_calls(thread)
+    names: dict[int, str] = {}
+    ends = [n for n, call in enumerate(calls) if n + 1 == len(calls) or calls[n + 1].epoch.number != call.epoch.number]
+    for end in ends:
+        context = Context(tree, calls[end].sent_head)
+        for loop in find_loops(context):
+            tools = ", ".join(context.reading(exchange.call).name for exchange in loop.exchanges[: loop.period])
+            answers = (position for exchange in loop.exchanges for position in exchange.answer)
+            names |= dict.fromkeys((context.nodes[position] for position in answers), f"{tools} x{loop.repeats}")
+    by_call: dict[int, str] = {}
+    before = ROOT
+    for number, call in enumerate(calls, 1) if names else ():
+        added = tree.path(call.sent_head, tree.common(before, call.sent_head))
+        sent = [names.pop(node) for node in added if node in names]
+        by_call |= {number: sent[-1]} if sent else {}
+        before = call.sent_head
+    return by_call
 
 
 def longest_loop(context: Context) -> int:
     """Longest run of the same calls with the same answers; 0 without calls, 1 without repetitions."""
-    runs = list(_runs(context))
-    return max((loop.repeats for run in runs for loop in _loops(run, 2)), default=1 if any(runs) else 0)
+    runs = list(_exchange_runs(context))
+    return max((loop.repeats for run in runs for loop in _find_loops_in(run, 2)), default=1 if any(runs) else 0)
 
 
-def _runs(context: Context) -> Iterator[list[Exchange]]:
+def _exchange_runs(context: Context) -> Iterator[list[Exchange]]:
     """Exchanges between two messages of a person."""
     run: list[Exchange] = []
     user_texts = set(context.user_texts)
@@ -63,12 +96,12 @@ def _runs(context: Context) -> Iterator[list[Exchange]]:
             yield run
             run = []
         elif is_call(item.block.kind):
-            run.append(_exchange(context, position))
+            run.append(_make_exchange(context, position))
     if run:
         yield run
 
 
-def _exchange(context: Context, call: int) -> Exchange:
+def _make_exchange(context: Context, call: int) -> Exchange:
     content = context.reading(call)
     answer: list[int] = []
     for partner in context.partners.get(call, ()):
@@ -83,15 +116,17 @@ def _without_ids(value: Json) -> Json:
     return {k: v for k, v in value.items() if k not in _IDS} if isinstance(value, dict) else value
 
 
-def _loops(run: Sequence[Exchange], min_repeats: int) -> Iterator[Loop]:
+def _find_loops_in(run: Sequence[Exchange], min_repeats: int) -> Iterator[Loop]:
     start = 0
     while start < len(run):
-        found = max((_loop_at(run, start, period) for period in range(1, MAX_CYCLE + 1)), key=lambda loop: loop.repeats)
-        if found.repeats < min_repeats:
+        longest = max(
+            (_loop_at(run, start, period) for period in range(1, MAX_CYCLE + 1)), key=lambda loop: loop.repeats
+        )
+        if longest.repeats < min_repeats:
             start += 1
             continue
-        yield found
-        start += len(found.exchanges)
+        yield longest
+        start += len(longest.exchanges)
 
 
 def _loop_at(run: Sequence[Exchange], start: int, period: int) -> Loop:
@@ -102,5 +137,5 @@ def _loop_at(run: Sequence[Exchange], start: int, period: int) -> Loop:
     end = start + period
     while end < len(run) and run[end].answer and run[end].said == run[end - period].said:
         end += 1
-    whole = (end - start) // period * period
-    return Loop(period, tuple(run[start : start + whole]))
+    complete_count = (end - start) // period * period
+    return Loop(period, tuple(run[start : start + complete_count]))

@@ -1,4 +1,7 @@
-"""Searches a session: the searchable text of blocks, the blocks with hits, and their positions."""
+"""Searches a session: the searchable text of blocks, the blocks with hits, their positions.
+
+The search screen and ``ctxtui search`` use it; the full-text index stores the text of `searchable_text`.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +43,10 @@ def text_of_content(content: BlockContent, kind: str) -> str:
         return ""
     if not content.arguments:
         return content.text
-    return "\n".join([content.name, *_arguments(arguments_value(content))])
+    return "\n".join([content.name, *_argument_texts(arguments_value(content))])
 
 
-def _arguments(arguments: Json) -> Iterator[str]:
+def _argument_texts(arguments: Json) -> Iterator[str]:
     if not isinstance(arguments, Mapping):
         yield arguments if isinstance(arguments, str) else dump_text(arguments)
         return
@@ -54,8 +57,9 @@ def _arguments(arguments: Json) -> Iterator[str]:
 class FirstPlace(Struct, frozen=True):
     """First position of a block: the first call that has it in its context or answer.
 
-    `call` counts from 1 in `thread`. None if no call has it yet; `turn` counts the user's turns, `category` is
-    its name.
+    - `call`: its number (from 1) in `thread`; None if no call has it yet.
+    - `turn`: the number of the user's turn.
+    - `category`: the name of its category.
     """
 
     node: int
@@ -68,37 +72,39 @@ class FirstPlace(Struct, frozen=True):
 def first_places(session: Session) -> dict[str, FirstPlace]:
     """First position of every block by digest, in order of the calls."""
     by_digest: dict[str, FirstPlace] = {}
-    seen = {ROOT}
+    seen_nodes = {ROOT}
     turns = {thread: turns_of(session.tree, session.thread_calls(thread)) for thread in session.order}
     for thread, ids in list(session.order.items()):
         for number, id_ in enumerate(ids, 1):
             call = session.calls[id_]
             for head in (call.sent_head, call.raw_head, call.response_head):
-                _place(session, head, turns[thread], thread, number, seen, by_digest)
-    for thread, known in list(session.threads.items()):
-        _place(session, known.tip, turns.get(thread) or Turns(session.tree), thread, None, seen, by_digest)
+                _add_places(session, head, turns[thread], thread, number, seen_nodes, by_digest)
+    for thread, thread_state in list(session.threads.items()):
+        _add_places(
+            session, thread_state.tip, turns.get(thread) or Turns(session.tree), thread, None, seen_nodes, by_digest
+        )
     return by_digest
 
 
-def _place(
+def _add_places(
     session: Session,
     head: int,
     turns: Turns,
     thread: str,
     call: int | None,
-    seen: set[int],
-    found: dict[str, FirstPlace],
+    seen_nodes: set[int],
+    places: dict[str, FirstPlace],
 ) -> None:
     tree, fresh = session.tree, []
-    while head not in seen:
-        seen.add(head)
+    while head not in seen_nodes:
+        seen_nodes.add(head)
         fresh.append(head)
         head = tree[head].parent
     for node in reversed(fresh):
-        here = tree[node]
-        if here.block.digest not in found:
-            place = FirstPlace(node, thread, call, turns.number_of(node), CATEGORIES[here.category])
-            found[here.block.digest] = place
+        node_row = tree[node]
+        if node_row.block.digest not in places:
+            place = FirstPlace(node, thread, call, turns.number_of(node), CATEGORIES[node_row.category])
+            places[node_row.block.digest] = place
 
 
 class BlockHits(Struct, frozen=True):

@@ -1,4 +1,8 @@
-"""Attributes each call of a thread to a skill: the last one requested in the call's turn."""
+"""Attributes each call of a thread to a skill: the last one requested in the call's turn.
+
+Costs by skill are computed from it. A skill is requested by the model (Claude Code's tool ``Skill``) or typed by the
+user.
+"""
 
 from __future__ import annotations
 
@@ -36,22 +40,22 @@ def call_skills(session: Session, thread: str) -> list[str]:
             now, turn = "", turns.of_call(index)
         shared = tree.common(before, call.raw_head)
         for node in tree.path(call.raw_head, shared):
-            now = (tree[node].category == _USER and _typed_skill(tree[node].block)) or now
+            now = (tree[node].category == _USER and _find_typed_skill(tree[node].block)) or now
         skills.append(now)
         before = call.response_head or call.raw_head
         for node in tree.path(before, tree.common(call.raw_head, before)):
-            now = (tree[node].category == _CALL and _requested_skill(tree[node].block)) or now
+            now = (tree[node].category == _CALL and _find_requested_skill(tree[node].block)) or now
     return skills
 
 
-def _typed_skill(block: Block) -> str:
+def _find_typed_skill(block: Block) -> str:
     if b"<command-name>" not in block.body:
         return ""
     named = _TYPED.search(read(block).text)
     return named[1] if named else ""
 
 
-def _requested_skill(block: Block) -> str:
+def _find_requested_skill(block: Block) -> str:
     if called_tool(block) != ("", _TOOL):
         return ""
     try:

@@ -1,4 +1,7 @@
-"""Tool definitions and calls in any dialect: tool, server, and whether it is loaded or deferred."""
+"""Reads tool definitions and calls in any dialect.
+
+Tool, server, and whether it is loaded or deferred.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,17 @@ PREFIXING_CLIENTS: Final = frozenset({"claude code", "codex"})
 """Clients that put the server in a tool's name: tools without one there are their own."""
 
 _NAME: Final = re.compile(rb'\{"type":"(?:tool_use|function_call)",(?:"\w+":"[^"\\]*",){0,3}"name":"([\w.:/-]+)"')
+"""The name in a call's canonical JSON; faster than parsing it."""
 _SERVER: Final = ("namespace", "server_name", "mcp_server_name", "server_label", "toolset_name")
 """Keys that name the server of a tool or a call (facts §1, §4)."""
 _LISTS: Final = ("tools", "allowed_tools")
+"""Keys that list the tools of a server."""
 _MCP: Final = re.compile(rb'"(?:server_name|mcp_server_name|server_label|toolset_name)":|"type":"mcp')
+"""Signs in JSON that a server is an MCP server."""
 _REFERENCE: Final = re.compile(
     rb'"type":"tool_reference","tool_name":"([^"\\]+)"|"tool_name":"([^"\\]+)","type":"tool_reference"'
 )
+"""A reference to a tool in a search's result."""
 
 
 class ToolDefinition(NamedTuple):
@@ -41,10 +48,10 @@ def read_definitions(block: Block) -> Iterator[ToolDefinition]:
     """Yield the definitions in a block of the tools category."""
     value = block.value()
     rows = list(_walk_definitions(value, "", False))
-    whole = sum(size for *_, size in rows) or 1
+    total_chars = sum(size for *_, size in rows) or 1
     for server, name, deferred, size in rows:
-        own, plain = split_name(name)
-        yield ToolDefinition(server or own, plain if own else name, size / whole, deferred)
+        own_server, plain = split_name(name)
+        yield ToolDefinition(server or own_server, plain if own_server else name, size / total_chars, deferred)
 
 
 def _walk_definitions(value: Json, server: str, deferred: bool) -> Iterator[tuple[str, str, bool, int]]:
@@ -85,8 +92,8 @@ def called_tool(block: Block) -> tuple[str, str]:
     value = block.value()
     content = read_value(block.kind, value)
     server = next((str(value[key]) for key in _SERVER if value.get(key)), "") if isinstance(value, Mapping) else ""
-    own, name = split_name(content.name)
-    return server_name(server) or own, name if own else content.name
+    own_server, name = split_name(content.name)
+    return server_name(server) or own_server, name if own_server else content.name
 
 
 def referenced_tools(block: Block) -> list[str]:

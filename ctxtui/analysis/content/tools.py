@@ -1,4 +1,8 @@
-"""Tools of a context by server: tokens of definitions, whether they are loaded, number of calls."""
+"""Tools of a context by server.
+
+Tokens of definitions, whether they are loaded, number of calls. The tools list and the finding about unused tools show
+these figures.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +84,7 @@ class ToolUse:
         self._head = ROOT
         self._calls: Counter[tuple[str, str]] = Counter()
         self._defined: dict[tuple[str, str], _Definition] = {}
-        self._found: set[str] = set()
+        self._referenced_names: set[str] = set()
 
     def read_path(self, head: int) -> None:
         """Read the path to `head`."""
@@ -89,35 +93,36 @@ class ToolUse:
             self._head = ROOT
             self._calls.clear()
             self._defined.clear()
-            self._found.clear()
+            self._referenced_names.clear()
         for node in tree.path(head, self._head):
             block, category = tree[node].block, tree[node].category
             if category == _CALL:
                 self._calls[called_tool(block)] += 1
             elif category == _TOOLS:
                 for definition in read_definitions(block):
-                    self._define(node, definition)
+                    self._add_definition(node, definition)
             elif category == _RESULT:
-                self._found.update(referenced_tools(block))
+                self._referenced_names.update(referenced_tools(block))
         self._head = head
 
-    def _define(self, node: int, definition: ToolDefinition) -> None:
+    def _add_definition(self, node: int, definition: ToolDefinition) -> None:
         self._defined[definition.server, definition.name] = _Definition(node, definition.share, definition.deferred)
 
     def servers(
-        self, own: Callable[[int], int] | None, used: Counter[tuple[str, str]] | None = None
+        self, tokens_of: Callable[[int], int] | None, used: Counter[tuple[str, str]] | None = None
     ) -> list[ToolServer]:
         """Tools by server: most tokens first, then most calls.
 
-        `own` gives the tokens of a node's block; None while they are not counted. Calls are those on the path, or those
+        `tokens_of` gives the tokens of a node's block; None while they are not counted. Calls are those on the path, or
+        those
         of `used`.
         """
         calls = self._resolve_servers(self._calls if used is None else used)
         names = dict.fromkeys([*self._defined, *calls])
         by_server: dict[str, list[ToolFigures]] = {}
         for server, name in names:
-            by_server.setdefault(server, []).append(self._tool(server, name, calls[server, name], own))
-        servers = [_server(name, tools) for name, tools in by_server.items()]
+            by_server.setdefault(server, []).append(self._make_figures(server, name, calls[server, name], tokens_of))
+        servers = [_make_server(name, tools) for name, tools in by_server.items()]
         return sorted(servers, key=lambda one: (-(one.tokens or 0), -one.calls, one.name))
 
     def _resolve_servers(self, calls: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
@@ -127,22 +132,24 @@ class ToolUse:
             resolved[homes.find(server, name), name] += count
         return resolved
 
-    def _tool(self, server: str, name: str, calls: int, own: Callable[[int], int] | None) -> ToolFigures:
+    def _make_figures(self, server: str, name: str, calls: int, tokens_of: Callable[[int], int] | None) -> ToolFigures:
         defined = self._defined.get((server, name))
         if defined is None:
             return ToolFigures(server, name, None, UNKNOWN, calls)
         state = LOADED if not defined.deferred else FOUND if self._is_found(server, name) else DEFERRED
-        return ToolFigures(server, name, round(own(defined.node) * defined.share) if own else None, state, calls)
+        return ToolFigures(
+            server, name, round(tokens_of(defined.node) * defined.share) if tokens_of else None, state, calls
+        )
 
     def _is_found(self, server: str, name: str) -> bool:
-        return not self._found.isdisjoint(tool_spellings(server, name))
+        return not self._referenced_names.isdisjoint(tool_spellings(server, name))
 
 
 def tool_calls(lifetimes: BlockLifetimes, tree: Tree) -> Iterator[tuple[int, int]]:
     """Yield every tool call of a thread once, even if it was removed later.
 
-    Each with its node and the number (from 0) of the call that made it, or probably made it if the answer is not
-    recorded.
+    Each is (node, number from 0 of the model call that made it). If that call's answer is not recorded, the number is
+    the most probable one.
     """
     for node in lifetimes.all_nodes():
         if tree[node].category == _CALL:
@@ -161,7 +168,7 @@ def count_tool_calls(tree: Tree, calls: Sequence[Call]) -> Counter[tuple[str, st
     return Counter(called_tool(tree[node].block) for node, _ in tool_calls(lifetimes, tree))
 
 
-def _server(name: str, tools: Iterable[ToolFigures]) -> ToolServer:
+def _make_server(name: str, tools: Iterable[ToolFigures]) -> ToolServer:
     ordered = sorted(tools, key=lambda tool: (-(tool.tokens or 0), -tool.calls, tool.name))
     sizes = [tool.tokens for tool in ordered if tool.tokens is not None]
     return ToolServer(name, tuple(ordered), sum(sizes) if sizes else None, sum(tool.calls for tool in ordered))

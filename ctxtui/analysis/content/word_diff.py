@@ -33,24 +33,29 @@ def word_diff(before: str, after: str) -> list[DiffSpan]:
     if before == after:
         return [DiffSpan(SAME, before)] if before else []
     pieces: list[DiffSpan] = []
-    for one, other in _stretches(before.splitlines(keepends=True), after.splitlines(keepends=True)):
-        old, new = "".join(one), "".join(other)
+    for old_stretch, new_stretch in _aligned_stretches(
+        before.splitlines(keepends=True), after.splitlines(keepends=True)
+    ):
+        old, new = "".join(old_stretch), "".join(new_stretch)
         if old == new:
             pieces.append(DiffSpan(SAME, old))
         elif not old or not new or max(len(old), len(new)) > _MAX_WORD_DIFF:
             pieces += [DiffSpan(REMOVED, old), DiffSpan(ADDED, new)]
         else:
-            for some, others in _stretches(_WORDS.findall(old), _WORDS.findall(new)):
-                pieces += _pieces("".join(some), "".join(others))
+            for some, others in _aligned_stretches(_WORDS.findall(old), _WORDS.findall(new)):
+                pieces += _make_pieces("".join(some), "".join(others))
     return _merge_pieces(pieces)
 
 
-def _pieces(old: str, new: str) -> list[DiffSpan]:
+def _make_pieces(old: str, new: str) -> list[DiffSpan]:
     return [DiffSpan(SAME, old)] if old == new else [DiffSpan(REMOVED, old), DiffSpan(ADDED, new)]
 
 
 class _Change(NamedTuple):
-    """Text removed and added between two common stretches, followed by the second of these."""
+    """Text between two common stretches.
+
+    `gone` was removed, `come` was added, `same` is the common stretch after them.
+    """
 
     gone: str
     come: str
@@ -73,11 +78,11 @@ def _merge_pieces(pieces: Iterable[DiffSpan]) -> list[DiffSpan]:
         if kind == SAME:
             stack[-1] = last._replace(same=last.same + text)
             continue
-        gone, come = (text, "") if kind == REMOVED else ("", text)
+        removed, added = (text, "") if kind == REMOVED else ("", text)
         if last.same:
-            stack.append(_Change(gone, come, ""))
+            stack.append(_Change(removed, added, ""))
         else:
-            stack[-1] = _Change(last.gone + gone, last.come + come, "")
+            stack[-1] = _Change(last.gone + removed, last.come + added, "")
         while len(stack) > 1 and _is_part_of_changes(stack[-2], stack[-1]):
             after = stack.pop()
             one = stack[-1]
@@ -92,9 +97,12 @@ def _is_part_of_changes(before: _Change, after: _Change) -> bool:
 
 
 Stretch = tuple[Sequence[str], Sequence[str]]
-"""A part of each side; the two are equal, or share nothing that was found."""
+"""A part of each side.
+
+The two are equal, or have nothing in common that was found.
+"""
 
 
-def _stretches(a: Sequence[str], b: Sequence[str]) -> Iterator[Stretch]:
+def _aligned_stretches(a: Sequence[str], b: Sequence[str]) -> Iterator[Stretch]:
     for (start, end), (first, last) in align(a, b):
         yield a[start:end], b[first:last]

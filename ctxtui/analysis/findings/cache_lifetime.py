@@ -23,7 +23,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         (
             five_minute_entries(inputs.costs, inputs.rates),
             "5m",
-            "entries of 1 hour were hardly needed: {tokens} written into them; entries of 5 minutes would have cost "
+            "entries of 1 hour were rarely needed: {tokens} written into them; entries of 5 minutes would have cost "
             "{usd} less",
             "ask for cache entries of 5 minutes",
         ),

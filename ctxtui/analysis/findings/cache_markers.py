@@ -24,7 +24,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             inputs,
             DEFAULT_STRATEGY,
             kind=KIND,
-            says="no call asked for caching: {count} calls could have read what the one before sent, {usd} less",
+            says="no call requested caching: {count} calls could have read their prefix from the cache, {usd} less",
             cure="set a cache marker on the last message of each call",
             count=caching.count,
             setting="ctxtui cache --markers shows where; b sets one",

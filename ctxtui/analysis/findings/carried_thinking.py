@@ -21,7 +21,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             effect,
             kind=KIND,
             says="thinking of earlier turns is read again: {tokens} in every call{so_far}",
-            cure="take out thinking of earlier turns",
+            cure="remove thinking of earlier turns",
             policy="strip_thinking",
             given=settings,
         )

@@ -41,8 +41,8 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             count=len(misses),
             names=(changed,) if changed else (),
             ahead=usd / len(inputs.calls) if usd is not None else None,
-            setting="dates, lists and status belong into the last message, not in front of all others",
-            by_hand="the client writes its front anew for each call: where the text stands is set in the program",
+            setting="put dates, lists and status into the last message, not before the others",
+            by_hand="the client rebuilds this text for each call: move it in the client's code",
         )
 
 
@@ -54,7 +54,7 @@ def _describe_change(miss: CacheMiss) -> str:
     """Describe the last change word by word: ``(“16:00” became “17:00”)``; "" if that is long."""
     old, new = (side.words.split() if side is not None else [] for side in (miss.old, miss.new))
     start = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-    back = zip(old[start:][::-1], new[start:][::-1], strict=False)
-    same = next((n for n, (a, b) in enumerate(back) if a != b), min(len(old), len(new)) - start)
+    backwards = zip(old[start:][::-1], new[start:][::-1], strict=False)
+    same = next((n for n, (a, b) in enumerate(backwards) if a != b), min(len(old), len(new)) - start)
     was, now = (" ".join(words[start : len(words) - same]) for words in (old, new))
     return f"(“{was}” became “{now}”)" if 0 < len(was) <= _MAX_CHARACTERS and 0 < len(now) <= _MAX_CHARACTERS else ""

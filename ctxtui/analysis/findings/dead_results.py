@@ -17,21 +17,31 @@ MIN_TOKENS = 1_000
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report results of the context that were never quoted."""
-    here = inputs.policy_context
-    dead = find_dead_results(here.context.tree, inputs.calls, inputs.costs.lifetimes, inputs.costs.running.block_tokens)
-    results_ = set(results(here))
-    at = [p for is_single in dead.dead if (p := inputs.position(is_single.node)) is not None and p in results_]
-    free = [p for p in at if here.is_unchanged(p) and p not in here.pinned and p not in here.reverted_by_user]
-    edits = inputs.keep_unquoted([make(REPLACE, here.context.targets([p]), {"text": CLEARED}) for p in sorted(free)])
+    policy_context = inputs.policy_context
+    dead = find_dead_results(
+        policy_context.context.tree, inputs.calls, inputs.costs.lifetimes, inputs.costs.running.block_tokens
+    )
+    results_ = set(results(policy_context))
+    positions = [p for result in dead.dead if (p := inputs.position(result.node)) is not None and p in results_]
+    free = [
+        p
+        for p in positions
+        if policy_context.is_unchanged(p)
+        and p not in policy_context.pinned
+        and p not in policy_context.reverted_by_user
+    ]
+    edits = inputs.keep_unquoted(
+        [make(REPLACE, policy_context.context.targets([p]), {"text": CLEARED}) for p in sorted(free)]
+    )
     effect = measure_edits(inputs, edits, MIN_TOKENS)
     if effect is None:
         return
-    is_single = effect.count == 1
+    result = effect.count == 1
     yield finding_from_edits(
         edits,
         effect,
         kind=KIND,
-        says=f"{{count}} tool result{'' if is_single else 's'} {'was' if is_single else 'were'} never quoted since "
-        f"{'it' if is_single else 'they'} came: {{tokens}} in every call{{so_far}}",
-        cure=f"clear {{count}} result{'' if is_single else 's'} that nothing quotes",
+        says=f"{{count}} tool result{'' if result else 's'} {'was' if result else 'were'} never quoted since "
+        f"{'it' if result else 'they'} came: {{tokens}} in every call{{so_far}}",
+        cure=f"clear {{count}} result{'' if result else 's'} that nothing quotes",
     )

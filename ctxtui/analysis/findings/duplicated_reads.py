@@ -18,16 +18,21 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
     effect = measure_edits(inputs, edits)
     if effect is None:
         return
-    here = inputs.policy_context
-    at = [p for edit in edits for target in edit.targets if (p := here.context.find(target)) is not None]
-    paths = dict.fromkeys(path for p in sorted(at, key=lambda p: -here.size(p)) if (path := path_of(here, p)))
-    of = " ({names})" if paths else ""
+    policy_context = inputs.policy_context
+    positions = [
+        p for edit in edits for target in edit.targets if (p := policy_context.context.find(target)) is not None
+    ]
+    paths = dict.fromkeys(
+        path for p in sorted(positions, key=lambda p: -policy_context.size(p)) if (path := path_of(policy_context, p))
+    )
+    names_text = " ({names})" if paths else ""
     is_single = effect.count == 1
     yield finding_from_edits(
         edits,
         effect,
         kind=KIND,
-        says=f"{{count}} result{'' if is_single else 's'}{of} {'stands' if is_single else 'stand'} there again or "
+        says=f"{{count}} result{'' if is_single else 's'}{names_text} "
+        f"{'occurs' if is_single else 'occur'} again or "
         f"{'is' if is_single else 'are'} outdated: {{tokens}} in every call{{so_far}}",
         cure=f"replace {{count}} repeated or outdated result{'' if is_single else 's'} by a line",
         names=tuple(paths),

@@ -1,4 +1,8 @@
-"""Base of findings: the finding itself, the inputs of its kinds, and shared helpers."""
+"""Base of the kinds of findings.
+
+The finding itself, the input of a kind, and shared helpers. Each module of `findings.registry` is a kind: its `find`
+gets `FindingInputs` and yields findings. `priced` prices them.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +29,10 @@ from ctxtui.curation.policies.safe_edits import without_quoted
 
 
 class Place(NamedTuple):
-    """Position of a finding: its subject (`what`), the `call` that first sent it, and its `block`.
+    """The place of a finding.
 
-    Both count from 1. `origin` is a tool with its argument, or the author.
+    `what` is its subject. `call` is the call that first sent it and `block` its block, both from 1. `origin` is the
+    tool with its argument, or the author.
     """
 
     what: str
@@ -37,15 +42,20 @@ class Place(NamedTuple):
 
 
 class Finding(Struct, frozen=True, kw_only=True, dict=True):
-    """A problem found in a thread, and its cure.
+    """A problem found in a thread, and its fix.
 
-    `says` is the sentence and `cure` the remedy, with ``{tokens}``, ``{usd}``, ``{so_far}`` (``, $1.20 so far``),
-    ``{calls}``, ``{count}``, ``{names}`` as placeholders: `tokens` are in every call now, `so_far` USD were paid for
-    it in `calls` calls (None: unknown), `count` of what `names` name. `edits` cure it from here on; if there are none,
-    `ahead` is the saving of each later call (USD; None: unknown) once `setting` is followed. `policy` with `given`
-    makes the same edits on the command line. `cache` is the strategy whose markers cure it, as named in the lab;
-    without either, `by_hand` says why nothing can be staged. A `warning` is listed whatever its cure costs. `places`
-    are where it was found, in the order of the context.
+    - `says`, `cure`: the sentences about the problem and the fix. Placeholders: ``{tokens}``, ``{usd}``, ``{so_far}``
+      (``, $1.20 so far``), ``{calls}``, ``{count}``, ``{names}``.
+    - `tokens`: in every call now.
+    - `so_far`: USD paid for it in `calls` calls; None: unknown.
+    - `count`: number of things, which `names` name.
+    - `edits`: fix it from here on.
+    - `ahead`: without edits, USD that each later call saves once `setting` is followed; None: unknown.
+    - `policy`, `given`: a policy with settings that makes the same edits on the command line.
+    - `cache`: the strategy whose markers fix it, as named in the lab.
+    - `by_hand`: why nothing can be staged, if there are neither edits nor a strategy.
+    - `warning`: listed whatever the fix costs.
+    - `places`: where it was found, in the order of the context.
     """
 
     kind: str
@@ -70,10 +80,13 @@ class Finding(Struct, frozen=True, kw_only=True, dict=True):
 class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     """A thread up to the call shown, and the context after its answer.
 
-    `policy_context` is that context under the active edits, `calls` are those of the thread so far, `costs` the cost of
-    their blocks, `missed` their misses, `markers` their cost under other cache markers. `policies` are all policies by
-    name; `priced` says whether money is known at all, `minimum` gives a model's shortest cacheable prefix, `guard`
-    finds risks in a block.
+    - `policy_context`: that context under the active edits.
+    - `calls`: the thread's calls so far; `costs`: the cost of their blocks; `missed`: their misses; `markers`: their
+      cost under other cache markers.
+    - `policies`: all policies by name.
+    - `priced`: whether prices are known at all.
+    - `minimum`: gives a model's shortest cacheable prefix.
+    - `guard`: finds risks in a block.
     """
 
     book: Book
@@ -111,8 +124,12 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
 
     def saved_by_markers(self, cache: str) -> float | None:
         """USD saved in the calls by the markers of `cache`, from the lab; None if unknown."""
-        under = self.markers.edited_calls(cache, self.calls)
-        return -under.usd if under is not None and under.usd is not None and not under.partial else None
+        edited_calls = self.markers.edited_calls(cache, self.calls)
+        return (
+            -edited_calls.usd
+            if edited_calls is not None and edited_calls.usd is not None and not edited_calls.partial
+            else None
+        )
 
     def input_usd(self, call: Call) -> float:
         """USD of the input of `call`; 0 if no price is known."""
@@ -131,10 +148,10 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
 
         None if it is not in the context unchanged.
         """
-        there = self.costs.lifetimes.node_at_call(node, len(self.calls) - 1)
+        current_node = self.costs.lifetimes.node_at_call(node, len(self.calls) - 1)
         nodes = self.policy_context.context.nodes
-        depth = self.policy_context.context.tree[there].depth - 1 if there is not None else -1
-        return depth if 0 <= depth < len(nodes) and nodes[depth] == there else None
+        depth = self.policy_context.context.tree[current_node].depth - 1 if current_node is not None else -1
+        return depth if 0 <= depth < len(nodes) and nodes[depth] == current_node else None
 
 
 class NoFinding(NamedTuple):
@@ -152,7 +169,7 @@ class NothingToStage(Exception):
 
 
 class FindingKind(Protocol):
-    """A module of a kind; its `KIND` is the displayed name."""
+    """A kind of finding: a module, or an object like one; `KIND` is the displayed name."""
 
     KIND: str
 
@@ -161,7 +178,10 @@ class FindingKind(Protocol):
 
 
 class EditEffect(Struct, frozen=True):
-    """Effect of edits: `tokens` freed in every call, calls that held any of them, number of blocks."""
+    """Effect of edits.
+
+    `tokens` are freed in every call. `calls` held any of the blocks, `count` is the number of blocks.
+    """
 
     tokens: int
     calls: int
@@ -175,32 +195,32 @@ def measure_edits(inputs: FindingInputs, edits: Sequence[Edit], min_tokens: int 
     """
     if not edits:
         return None
-    here, stays = inputs.policy_context, inputs.costs.lifetimes
-    after = here.under(edits).applied
+    policy_context, lifetimes = inputs.policy_context, inputs.costs.lifetimes
+    after = policy_context.under(edits).applied
     if after.refused:
         raise NothingToStage(f"the provider would refuse it: {after.refused}")
-    freed = freed_tokens(here, after)
+    freed = freed_tokens(policy_context, after)
     tokens = sum(freed.values())
     if tokens < min_tokens:
         raise NothingToStage("too small to matter" if tokens > 0 else "it frees nothing")
-    smaller = [here.context.nodes[at] for at, less in freed.items() if less > 0]
-    return EditEffect(tokens, max(stays.count_calls(node, len(inputs.calls)) for node in smaller), len(smaller))
+    smaller = [policy_context.context.nodes[at] for at, less in freed.items() if less > 0]
+    return EditEffect(tokens, max(lifetimes.count_calls(node, len(inputs.calls)) for node in smaller), len(smaller))
 
 
-def finding_from_markers(inputs: FindingInputs, cache: str, **more: Any) -> Iterator[Finding]:
+def finding_from_markers(inputs: FindingInputs, cache: str, **members: Any) -> Iterator[Finding]:
     """Yield the finding cured by the markers of `cache`, with their saving from the lab.
 
-    Nothing if it is unknown. `more` are its other members. Raises `NothingToStage` if they save nothing.
+    Nothing if it is unknown. `members` are its other members. Raises `NothingToStage` if they save nothing.
     """
-    under, saved = inputs.markers.edited_calls(cache, inputs.calls), inputs.saved_by_markers(cache)
-    if under is not None and saved is not None:
+    edited_calls, saved = inputs.markers.edited_calls(cache, inputs.calls), inputs.saved_by_markers(cache)
+    if edited_calls is not None and saved is not None:
         if saved <= 0:
             raise NothingToStage("it would cost more than it saves")
-        yield Finding(cache=cache, so_far=saved, calls=under.calls, ahead=saved / under.calls, **more)
+        yield Finding(cache=cache, so_far=saved, calls=edited_calls.calls, ahead=saved / edited_calls.calls, **members)
 
 
 def finding_from_edits(
-    edits: Sequence[Edit], effect: EditEffect, *, kind: str, says: str, cure: str, policy: str = "", **more: Any
+    edits: Sequence[Edit], effect: EditEffect, *, kind: str, says: str, cure: str, policy: str = "", **members: Any
 ) -> Finding:
-    """Finding that `edits` cure, with their `effect`; `more` are other members."""
-    return Finding(kind=kind, says=says, cure=cure, edits=tuple(edits), policy=policy, **{**asdict(effect), **more})
+    """Finding that `edits` cure, with their `effect`; `members` are other members."""
+    return Finding(kind=kind, says=says, cure=cure, edits=tuple(edits), policy=policy, **{**asdict(effect), **members})

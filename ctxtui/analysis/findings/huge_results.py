@@ -20,16 +20,20 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
     effect = measure_edits(inputs, edits)
     if effect is None:
         return
-    here = inputs.policy_context
-    at = [p for edit in edits for target in edit.targets if (p := here.context.find(target)) is not None]
-    tools = dict.fromkeys(name for p in sorted(at, key=lambda p: -here.size(p)) if (name := tool_of(here, p)))
-    of = " (of {names})" if tools else ""
+    policy_context = inputs.policy_context
+    positions = [
+        p for edit in edits for target in edit.targets if (p := policy_context.context.find(target)) is not None
+    ]
+    tools = dict.fromkeys(
+        name for p in sorted(positions, key=lambda p: -policy_context.size(p)) if (name := tool_of(policy_context, p))
+    )
+    names_text = " (of {names})" if tools else ""
     is_single = effect.count == 1
     yield finding_from_edits(
         edits,
         effect,
         kind=KIND,
-        says=f"{{count}} block{'' if is_single else 's'}{of} {'is' if is_single else 'are'} very large: "
+        says=f"{{count}} block{'' if is_single else 's'}{names_text} {'is' if is_single else 'are'} very large: "
         "{tokens} in every call{so_far}",
         cure=f"externalize {{count}} very large block{'' if is_single else 's'}",
         names=tuple(tools),

@@ -13,11 +13,11 @@ KIND = "late compaction"
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report a context above the usable share of its window."""
-    here = inputs.policy_context
-    if not here.usable or here.total <= here.usable:
+    policy_context = inputs.policy_context
+    if not policy_context.usable or policy_context.total <= policy_context.usable:
         return
-    over = [call for call in inputs.calls if call.usage is not None and call.usage.input > here.usable]
-    settings: Settings = {"target": here.usable}
+    calls_above = [call for call in inputs.calls if call.usage is not None and call.usage.input > policy_context.usable]
+    settings: Settings = {"target": policy_context.usable}
     edits = inputs.propose(budget.NAME, settings)
     effect = measure_edits(inputs, edits)
     if effect is None:
@@ -26,10 +26,10 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         edits,
         effect,
         kind=KIND,
-        says=f"{len(over):,} call{'' if len(over) == 1 else 's'} sent more than is usable of the window; "
-        "{tokens} can go{so_far}",
-        cure="shrink the context, at the least risk, until it fits",
-        calls=len(over),
+        says=f"{len(calls_above):,} call{'' if len(calls_above) == 1 else 's'} exceeded the usable window; "
+        "{tokens} can be removed{so_far}",
+        cure="shrink the context at the lowest risk until it fits",
+        calls=len(calls_above),
         policy=budget.NAME,
         given=settings,
     )

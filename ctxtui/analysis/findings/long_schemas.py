@@ -21,6 +21,6 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             effect,
             kind=KIND,
             says="descriptions of {count} tools take {tokens} more than their first 100 characters{so_far}",
-            cure="shorten descriptions of {count} tools, leave those of properties out",
+            cure="shorten descriptions of {count} tools, remove those of properties",
             policy="minimise_schemas",
         )

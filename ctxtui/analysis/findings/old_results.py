@@ -21,7 +21,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             edits,
             effect,
             kind=KIND,
-            says=f"{{count}} results older than the newest {KEPT_RESULTS} are carried on: "
+            says=f"{{count}} results older than the newest {KEPT_RESULTS} are still sent: "
             "{tokens} in every call{so_far}",
             cure="clear {count} old tool results",
             policy="clear_tool_results",

@@ -22,12 +22,15 @@ MIN_SAVING_SHARE: Final = 0.01
 
 
 class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
-    """A `finding` with the price `tag` of its edits (None: no edit cures it) and their risk.
+    """A `finding` with risk and saving of its fix.
 
-    `rest` is their effect on the recorded calls that followed (None: there were none). `marks` are the
-    breakpoints that cure it in the next request. `proved` is its saving up to the call shown, had it been applied
-    from the first call on (None: unknown): markers as found by the lab. Its edits are about `blocks` blocks, of
-    which `longer` would not get smaller, and `along` more must be removed with them.
+    - `tag`: the price of its edits; None: no edit fixes it. `risk` is their risk.
+    - `rest`: their effect on the recorded calls that followed; None: there were none.
+    - `marks`: breakpoints that fix it in the next request.
+    - `proved`: its saving up to the call shown, had it been applied from the first call on; markers as found by the
+      lab. None: unknown.
+    - `blocks`: number of blocks that the edits are about; `longer`: those that would not get smaller; `along`: further
+      blocks that must be removed with them.
     """
 
     finding: Finding
@@ -53,7 +56,7 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
         """Reason why nothing can be staged ("": something can)."""
         if self.staged_edits:
             return ""
-        takes_none = "the next request has no place for breakpoints: its provider takes none"
+        takes_none = "no breakpoint can be set: the provider does not accept them"
         return self.finding.by_hand or (takes_none if self.finding.cache else "no edit of the context fixes it")
 
     @property
@@ -82,22 +85,24 @@ class StagedBlocks(NamedTuple):
     along: int
 
 
-def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) -> StagedBlocks:
-    """Count the blocks that `edits` change in the context `here`.
+def staged_blocks(policy_context: PolicyContext, after: Applied, edits: Iterable[Edit]) -> StagedBlocks:
+    """Count the blocks that `edits` change in the context `policy_context`.
 
     `after` is the context under them.
     """
-    context = here.context
+    context = policy_context.context
     every = dict.fromkeys(target for edit in edits for target in edit.targets)
-    there = [at for target in every if (at := context.find(target)) is not None]
-    blocks = [at for at in there if context.items[at].block.kind != HEADER]
+    positions = [position for target in every if (position := context.find(target)) is not None]
+    blocks = [position for position in positions if context.items[position].block.kind != HEADER]
     longer = 0
-    for at in blocks:
-        change = after.changes.get(at)
+    for position in blocks:
+        change = after.changes.get(position)
         # Without a change, the replacement is already in place.
-        if change is None or (change.after is not None and here.count(change.after) >= here.size(at)):
+        if change is None or (
+            change.after is not None and policy_context.count(change.after) >= policy_context.size(position)
+        ):
             longer += 1
-    return StagedBlocks(len(blocks), longer, after.repair_count - here.applied.repair_count)
+    return StagedBlocks(len(blocks), longer, after.repair_count - policy_context.applied.repair_count)
 
 
 def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[NoFinding]]:
@@ -112,7 +117,7 @@ def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], 
         if finding.finding.warning:
             ranked.append(finding)
         elif saves is None and finding.freed <= 0:
-            why = "it frees nothing" if finding.finding.edits else "what its cure saves is not known"
+            why = "it frees nothing" if finding.finding.edits else "the savings of this fix are not known"
             silent.append(NoFinding(finding.finding.kind, why))
         elif saves is not None and saves <= 0:
             silent.append(NoFinding(finding.finding.kind, "it would cost more than it saves"))
@@ -133,10 +138,12 @@ def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], 
 
 
 class Findings(Struct, frozen=True, kw_only=True):
-    """Findings in `thread` up to call `number`, of `calls` in all, the least risky first.
+    """All findings in `thread` up to call `number` (of `calls`), the least risky first.
 
-    `together` is the price of all their edits at once (None: there are none); savings overlap, so it is less than
-    their sum. `lacks` lists what could not be determined or is not proposed, with reasons.
+    - `together`: the price of all their edits at once; None: there are none. Savings overlap, so that it is less than
+      their sum.
+    - `lacks`: what could not be determined or is not proposed, with reasons.
+    - `horizon`: number of next calls that savings are computed over.
     """
 
     thread: str

@@ -1,4 +1,4 @@
-"""The same calls with the same answers, again and again."""
+"""Finding: the same calls with the same answers, again and again."""
 
 from __future__ import annotations
 
@@ -14,29 +14,35 @@ KIND = "loops"
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report calls made at least three times in a row with equal answers, also in cycles of two or three."""
-    here = inputs.policy_context
-    loops = find_loops(here.context)
+    policy_context = inputs.policy_context
+    loops = find_loops(policy_context.context)
     positions = [p for loop in loops for exchange in loop.middle for p in (exchange.call, *exchange.answer)]
-    free = [p for p in positions if here.is_unchanged(p) and p not in here.pinned and p not in here.reverted_by_user]
+    free = [
+        p
+        for p in positions
+        if policy_context.is_unchanged(p)
+        and p not in policy_context.pinned
+        and p not in policy_context.reverted_by_user
+    ]
     # Each for itself: one may be taken back alone.
-    edits = [make(DROP, here.context.targets([p]), {}) for p in sorted(set(free))]
+    edits = [make(DROP, policy_context.context.targets([p]), {}) for p in sorted(set(free))]
     effect = measure_edits(inputs, edits)
     if effect is None:
         return
-    places = tuple(_place(inputs, loop) for loop in loops)
+    places = tuple(_make_place(inputs, loop) for loop in loops)
     yield finding_from_edits(
         edits,
         effect,
         kind=KIND,
         says=f"{{names}}: the same calls with the same answers, from call {places[0].call:,} on: "
         "{tokens} in every call{so_far}",
-        cure="keep the first and the last, drop what is between",
+        cure="keep the first and the last, drop the others",
         names=tuple(place.what for place in places),
         places=places,
     )
 
 
-def _place(inputs: FindingInputs, loop: Loop) -> Place:
+def _make_place(inputs: FindingInputs, loop: Loop) -> Place:
     reading, position = inputs.policy_context.context.reading, loop.exchanges[0].call
     names = ", ".join(reading(exchange.call).name for exchange in loop.exchanges[: loop.period])
     origin = inputs.guard.describe_call(reading(position))

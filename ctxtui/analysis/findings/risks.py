@@ -1,4 +1,7 @@
-"""Risks: secrets, files that hold logins, dangerous commands, instructions in what tools brought."""
+"""Findings about risks: secrets, files with logins, dangerous commands, injected instructions.
+
+`content.guard` finds the risks; here they become findings with edits that remove them from what is sent.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,16 @@ from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.policies.tool_results import call_of
 
 REMOVED: Final = "[removed: a file that holds logins]"
-"""What is put in the place of a sensitive file's content."""
+"""Text that replaces the content of a sensitive file."""
 _INGESTED: Final = frozenset({INDEX["tool_result"], INDEX["document"]})
 _AUTHORS: Final = {"user": "your message", "assistant": "an answer", "system": "the system prompt"}
 
 
 class RiskKind:
-    """A kind of risk as a kind of finding; `says` and `cure` are the finding's, `by_hand` why no edit undoes it.
+    """A kind of risk as a kind of finding.
 
-    ``{things}`` in `says` is one `things` or several.
+    `says` and `cure` are the finding's sentences; ``{things}`` in `says` becomes one or several of `things`. `by_hand`
+    says why no edit undoes it; "" if edits do.
     """
 
     def __init__(self, kind: str, says: str, cure: str, by_hand: str = "", things: str = "block") -> None:
@@ -34,25 +38,25 @@ class RiskKind:
 
     def find(self, inputs: FindingInputs) -> Iterator[Finding]:
         """Report the risks of this kind in the context, with the edits that take them out."""
-        here, guard = inputs.policy_context, inputs.guard
-        risks = [risk for risk in _risky_blocks(here, guard) if risk.kind == self.KIND]
+        policy_context, guard = inputs.policy_context, inputs.guard
+        risks = [risk for risk in _risky_blocks(policy_context, guard) if risk.kind == self.KIND]
         if not risks:
             return
         positions = [*dict.fromkeys(risk.position for risk in risks)]
-        nodes = [here.context.nodes[position] for position in positions]
-        edits = () if self._by_hand else tuple(_redactions(here, guard, self.KIND, positions))
+        nodes = [policy_context.context.nodes[position] for position in positions]
+        edits = () if self._by_hand else tuple(_make_redactions(policy_context, guard, self.KIND, positions))
         yield Finding(
             kind=self.KIND,
             says=self._says.replace("{things}", self._things if len(positions) == 1 else f"{self._things}s"),
             cure=self._cure,
-            tokens=sum(map(here.size, positions)),
+            tokens=sum(map(policy_context.size, positions)),
             calls=max(inputs.costs.lifetimes.count_calls(node, len(inputs.calls)) for node in nodes),
             count=len(positions),
             names=tuple(dict.fromkeys(risk.what for risk in risks)),
             edits=edits,
             by_hand=self._by_hand or ("" if edits else "the blocks that hold it cannot be changed: drop them"),
             warning=True,
-            places=tuple(_place(inputs, risk) for risk in risks),
+            places=tuple(_make_place(inputs, risk) for risk in risks),
         )
 
 
@@ -60,25 +64,25 @@ KINDS: Final = (
     RiskKind(
         SECRET,
         "secrets in {count} {things} ({names}): each later call sends them again",
-        "mask them in what is sent from here on, and replace them if they are real",
+        "mask them in later requests, and replace them if they are real",
     ),
     RiskKind(
         FILE,
         "files that hold logins were read ({names}): {count} {things}",
-        "take their content out of what is sent, and deny the paths in the agent's settings",
+        "remove their content from later requests, and deny the paths in the agent's settings",
         things="result",
     ),
     RiskKind(
         COMMAND,
         "dangerous commands were run ({names}): {count} {things}",
-        "look at what they did, and deny them in the agent's settings",
-        by_hand="what has run, no edit of the context undoes",
+        "check what they did, and deny them in the agent's settings",
+        by_hand="no edit of the context undoes a command",
         things="call",
     ),
     RiskKind(
         INSTRUCTIONS,
-        "text that a tool brought gives the model instructions ({names}): {count} {things}",
-        "take those sentences out of what is sent, and see whether the model has followed them",
+        "tool results contain instructions for the model ({names}): {count} {things}",
+        "remove those sentences from later requests, and check whether the model followed them",
     ),
 )
 
@@ -98,12 +102,12 @@ def _risky_blocks(here: PolicyContext, guard: Guard) -> Iterator[_RiskyBlock]:
         ingested = tree[here.context.nodes[position]].category in _INGESTED
         for risk in guard.risks(item.block, ingested=ingested):
             # The file's content is in the answer; where there is none, nothing was read.
-            at = _answer_of(here, position) if risk.kind == FILE else position
+            at = _find_answer(here, position) if risk.kind == FILE else position
             if at is not None and here.is_unchanged(at):
                 yield _RiskyBlock(at, risk.kind, risk.what)
 
 
-def _answer_of(here: PolicyContext, call: int) -> int | None:
+def _find_answer(here: PolicyContext, call: int) -> int | None:
     partners = here.context.partners.get(call)
     if not partners:
         return None
@@ -112,18 +116,27 @@ def _answer_of(here: PolicyContext, call: int) -> int | None:
     return partners[0] + 1 if headed else partners[0]
 
 
-def _redactions(here: PolicyContext, guard: Guard, kind: str, positions: Sequence[int]) -> Iterator[Edit]:
+def redact_secrets(here: PolicyContext, guard: Guard) -> list[Edit]:
+    """The edits that mask the secrets in a context, wherever its blocks may be changed."""
+    risks = (risk for risk in _risky_blocks(here, guard) if risk.kind == SECRET)
+    return list(_make_redactions(here, guard, SECRET, [*dict.fromkeys(risk.position for risk in risks)]))
+
+
+def _make_redactions(here: PolicyContext, guard: Guard, kind: str, positions: Sequence[int]) -> Iterator[Edit]:
     for position in positions:
         block = here.context.items[position].block
         if position in here.pinned or not is_changeable(block):
             continue
-        payload = _redacted(block, guard, kind)
+        payload = _redaction_payload(block, guard, kind)
         if payload is not None:
             yield make(REPLACE, here.context.targets([position]), payload)
 
 
-def _redacted(block: Block, guard: Guard, kind: str) -> dict[str, object] | None:
-    """The payload that takes the risk out of `block`; None if its text cannot be changed."""
+def _redaction_payload(block: Block, guard: Guard, kind: str) -> dict[str, object] | None:
+    """The payload of an edit that removes the risk from `block`.
+
+    None if its text cannot be changed.
+    """
     if is_call(block.kind):
         masked = guard.mask_call(block)
         return {"value": masked.value()} if kind == SECRET and masked != block else None
@@ -135,13 +148,13 @@ def _redacted(block: Block, guard: Guard, kind: str) -> dict[str, object] | None
     return {"text": guard.remove_instructions(text) if kind == INSTRUCTIONS else text}
 
 
-def _place(inputs: FindingInputs, risk: _RiskyBlock) -> Place:
-    origin = _origin(inputs.policy_context, inputs.guard, risk.position)
+def _make_place(inputs: FindingInputs, risk: _RiskyBlock) -> Place:
+    origin = _describe_origin(inputs.policy_context, inputs.guard, risk.position)
     return Place(risk.what, inputs.first_call(risk.position), risk.position + 1, origin)
 
 
-def _origin(here: PolicyContext, guard: Guard, position: int) -> str:
-    """The call that the block is or answers, else who wrote it."""
+def _describe_origin(here: PolicyContext, guard: Guard, position: int) -> str:
+    """The call that the block is or answers, else its author."""
     item = here.context.items[position]
     call = position if is_call(item.block.kind) else call_of(here, position)
     if call is not None:

@@ -21,6 +21,6 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             kind=KIND,
             says=f"{{count}} image{'' if is_single else 's'} of earlier messages "
             f"{'is' if is_single else 'are'} still sent: {{tokens}} in every call{{so_far}}",
-            cure=f"take out {{count}} image{'' if is_single else 's'} that the model has seen",
+            cure=f"remove {{count}} image{'' if is_single else 's'} that the model has seen",
             policy="strip_images",
         )

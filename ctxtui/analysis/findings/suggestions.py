@@ -1,4 +1,7 @@
-"""Suggestions: proposals of findings and policies for a context, in one order."""
+"""Suggestions for a context: findings and the advice of policies, in one order.
+
+The inspector lists them; each can be staged.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ from ctxtui.curation.price.advice import Advice
 
 
 class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
-    """One suggestion: a finding with its cure, or the advice of policies.
+    """One suggestion: a finding with its fix, or the advice of policies.
 
-    `is_safe`: no text is lost that the model may need again. `staged` are the tokens already freed by staged
-    edits, which the price of advice includes.
+    `is_safe`: no text is lost that the model may need again. `staged` are the tokens that staged edits free already;
+    the price of advice includes them.
     """
 
     what: PricedFinding | Advice
@@ -36,7 +39,7 @@ class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def is_warning(self) -> bool:
-        """Whether it is a risk, told whatever its cure costs."""
+        """Whether it is a risk, which is listed whatever its fix costs."""
         return self.finding is not None and self.finding.finding.warning
 
     @property
@@ -59,8 +62,8 @@ class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
         """The same for each later call."""
         if self.what.moment is not None:
             return self.what.moment.per_call
-        ahead = self.what.finding.ahead if isinstance(self.what, PricedFinding) else None
-        return -ahead if ahead is not None else None
+        saving = self.what.finding.ahead if isinstance(self.what, PricedFinding) else None
+        return -saving if saving is not None else None
 
     @property
     def worth(self) -> float:

@@ -22,19 +22,20 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
     if effect is None:
         return
     context = inputs.policy_context.context
-    at = [p for edit in edits for target in edit.targets if (p := context.find(target)) is not None]
+    positions = [p for edit in edits for target in edit.targets if (p := context.find(target)) is not None]
     # The heaviest are named first.
-    names = [context.reading(p).name for p in sorted(at, key=lambda p: -inputs.policy_context.size(p))]
-    many = len(names) != 1
+    names = [context.reading(p).name for p in sorted(positions, key=lambda p: -inputs.policy_context.size(p))]
+    is_plural = len(names) != 1
     yield finding_from_edits(
         edits,
         effect,
         kind=KIND,
-        says=f"{{names}} {'were' if many else 'was'} never called in {{calls}}: {{tokens}} in every call{{so_far}}",
-        cure=f"drop {{count}} unused tool{'s' if many else ''}",
+        says=f"{{names}} {'were' if is_plural else 'was'} never called in {{calls}}: "
+        f"{{tokens}} in every call{{so_far}}",
+        cure=f"drop {{count}} unused tool{'s' if is_plural else ''}",
         calls=len(inputs.calls),
         count=len(names),
-        names=tuple(f"tool {name}" if not many else name for name in names),
+        names=tuple(f"tool {name}" if not is_plural else name for name in names),
         policy="drop_unused_tools",
         given=settings,
     )

@@ -1,4 +1,7 @@
-"""Whether a number of further phases fits below a limit, from preflight's forecast."""
+"""Whether a number of further phases fits below a limit, by preflight's forecast.
+
+``ctxtui growth`` and the growth list answer with it.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +32,12 @@ UNKNOWN: Final = "not known"
 
 
 class Feasibility(Struct, frozen=True):
-    """Whether `ahead` more of `unit` fit, and when each limit is reached.
+    """Whether `ahead` more units fit, and when each limit is reached.
 
-    `after` is the context after them (None: unknown). The limits are the usable share of the window and the
-    window itself (None: unknown).
+    - `unit`: phase, turn or round.
+    - `after`: the size of the context after them in tokens (None: unknown).
+
+    The limits are the usable share of the window and the window itself (None: unknown).
     """
 
     unit: str

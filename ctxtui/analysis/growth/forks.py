@@ -1,4 +1,4 @@
-"""Forks: sessions continued from another one's call, and threads that went back to an earlier answer."""
+"""Forks: sessions that continue another session's call, and returns to an earlier answer."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _COMPACTIONS: Final = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTI
 
 
 class ForkOrigin(Struct, frozen=True):
-    """Origin of a session: another session's database id, and call `call` (from 1) of its `thread`.
+    """The call that a session continues from.
 
-    `name` is what it can be opened by (a path or that id).
+    `session` is the database id of the other session, `name` what it can be opened by (a path or that id). `call` (from
+    1) is a call of its `thread`.
     """
 
     session: str
@@ -100,8 +101,8 @@ def _continued_call(session: Session, call: Call, ends: dict[int, int]) -> int |
     return None
 
 
-def _first_user_words(session: Session, call: Call, since: int) -> str:
+def _first_user_words(session: Session, call: Call, start: int) -> str:
     tree = session.tree
-    nodes: Sequence[int] = tree.path(call.raw_head, since) if tree.holds(call.raw_head, since) else ()
+    nodes: Sequence[int] = tree.path(call.raw_head, start) if tree.holds(call.raw_head, start) else ()
     user = next((node for node in nodes if tree[node].category == INDEX["user"] and tree[node].block.kind != HEADER), 0)
     return first_words(read(tree[user].block).text) if user else ""

@@ -43,11 +43,12 @@ _MIN_BEND_RATIO: Final = 2.0
 
 
 class GrowthShape(Struct, frozen=True, kw_only=True):
-    """Shape of the growth over `calls` consecutive contexts.
+    """Shape of the growth over `calls` consecutive contexts, from call `first` on.
 
-    `per_call` is the slope of the fitted line in tokens, `begins` and `ends` are the slopes of the fitted curve at its
-    ends (the line's, without a curve), `r2` is the share of the variance that the line explains, `r2_bent` that of the
-    curve. `doubled`: factor on all tokens sent if there were twice as many calls on the fitted curve.
+    - `per_call`: slope of the fitted line, in tokens.
+    - `begins`, `ends`: slopes of the fitted curve at its ends; without a curve those of the line.
+    - `r2`, `r2_bent`: share of the variance that the line and the curve explain.
+    - `doubled`: factor on all tokens sent, if there were twice as many calls on the fitted curve.
     """
 
     kind: str
@@ -78,21 +79,21 @@ def fit_shape(sizes: Sequence[int], first: int = 1) -> GrowthShape | None:
     unit = gcd(*sizes) or 1
     sizes = [size // unit for size in sizes]
     mean = sum(sizes) / n
-    whole = sum((size - mean) ** 2 for size in sizes)
+    variance = sum((size - mean) ** 2 for size in sizes)
     middle = (n - 1) / 2
     # Orthogonal on whole numbers 0 .. n-1, so that the coefficients are independent.
     line = [x - middle for x in range(n)]
     bend = [x * x - (n * n - 1) / 12 for x in line]
-    slope = _along(sizes, line)
-    curve = _along(sizes, bend)
+    slope = _project_onto(sizes, line)
+    curve = _project_onto(sizes, bend)
     by_line = slope * slope * sum(x * x for x in line)
     by_bend = curve * curve * sum(x * x for x in bend)
-    r2 = by_line / whole if whole else 1.0
-    r2_bent = (by_line + by_bend) / whole if whole else 1.0
-    left = max(whole - by_line - by_bend, 0.0)
+    r2 = by_line / variance if variance else 1.0
+    r2_bent = (by_line + by_bend) / variance if variance else 1.0
+    unexplained = max(variance - by_line - by_bend, 0.0)
     begins, ends = slope - 2 * curve * middle, slope + 2 * curve * middle
-    kind = _kind(n, mean, slope, r2)
-    if n >= MIN_CURVE_CALLS and kind not in (FLAT, SHRINKING) and by_bend > _MIN_F * left / (n - 3):
+    kind = _classify(n, mean, slope, r2)
+    if n >= MIN_CURVE_CALLS and kind not in (FLAT, SHRINKING) and by_bend > _MIN_F * unexplained / (n - 3):
         if ends >= _MIN_BEND_RATIO * max(begins, 0.0) and r2_bent >= _MIN_R2:
             kind = FASTER
         elif begins >= _MIN_BEND_RATIO * max(ends, 0.0) and r2_bent >= _MIN_R2:
@@ -120,11 +121,11 @@ def fit_shape(sizes: Sequence[int], first: int = 1) -> GrowthShape | None:
     )
 
 
-def _along(sizes: Sequence[int], by: Sequence[float]) -> float:
-    return sum(size * x for size, x in zip(sizes, by, strict=True)) / sum(x * x for x in by)
+def _project_onto(sizes: Sequence[int], direction: Sequence[float]) -> float:
+    return sum(size * x for size, x in zip(sizes, direction, strict=True)) / sum(x * x for x in direction)
 
 
-def _kind(n: int, mean: float, slope: float, r2: float) -> str:
+def _classify(n: int, mean: float, slope: float, r2: float) -> str:
     if abs(slope) * (n - 1) < _MAX_FLAT_SHARE * mean:
         return FLAT
     if r2 < _MIN_R2:
@@ -138,10 +139,10 @@ PARTS: Final = (NOT_RECORDED, ATTACHED, *CATEGORIES, RESIDUAL)
 
 
 class CallSize(Struct, frozen=True, kw_only=True):
-    """One call: its `number` in the thread (from 1) and `turn`, its context's `tokens` and their `method`.
+    """Size of one call's context.
 
-    `parts` are the tokens by part (`PARTS`; their sum is `tokens`), `broken` says that the context was cut before
-    it.
+    `number` is the call's number in the thread (from 1), `turn` its turn. `parts` are the tokens by part (`PARTS`);
+    their sum is `tokens`. `broken`: the context was cut before this call.
     """
 
     number: int
@@ -167,7 +168,11 @@ class GrownPart(NamedTuple):
 
 
 class SentAgain(NamedTuple):
-    """Resent tokens: those of `sent` input tokens sent `before`, and those of the last context in it `twice`."""
+    """Tokens that were sent more than once.
+
+    `before`: those of `sent` input tokens that were sent before. `twice`: tokens of the last context that are in it
+    twice.
+    """
 
     sent: int
     before: int
@@ -182,9 +187,10 @@ class SentAgain(NamedTuple):
 class Growth(Struct, frozen=True, kw_only=True):
     """Growth of the context of `thread`.
 
-    `stretch` are the calls (from 1) that the `shape` is fitted to: the last ones without a compaction between them.
-    `phases` are named by `rule`; `dead_usd` is the cost of the dead results so far (None: unknown). `lacks` lists what
-    is missing, with reasons.
+    - `stretch`: the calls (from 1) that `shape` is fitted to: the last ones without a compaction between them.
+    - `phases`: named by `rule`.
+    - `dead_usd`: cost of the dead results so far; None: unknown.
+    - `lacks`: what is missing, with reasons.
     """
 
     thread: str
@@ -269,15 +275,17 @@ def last_stretch(every: Sequence[CallSize]) -> tuple[int, int]:
     return last if last[1] - last[0] + 1 >= MIN_CALLS else max(stretches, key=lambda one: (one[1] - one[0], one[1]))
 
 
-def grown_parts(begins: Mapping[str, int], here: Sequence[CallSize]) -> list[GrownPart]:
-    """Growth of each part over the calls `here`, largest first.
+def grown_parts(begins: Mapping[str, int], sizes: Sequence[CallSize]) -> list[GrownPart]:
+    """Growth of each part over the calls `sizes`, largest first.
 
     `begins` are the parts before them.
     """
-    if not here:
+    if not sizes:
         return []
     parts = [
-        GrownPart(name, begins.get(name, 0), here[-1].parts.get(name, 0), sum(call.parts.get(name, 0) for call in here))
+        GrownPart(
+            name, begins.get(name, 0), sizes[-1].parts.get(name, 0), sum(call.parts.get(name, 0) for call in sizes)
+        )
         for name in PARTS
     ]
     return sorted((one for one in parts if one.carry or one.begins), key=lambda one: (-one.growth, -one.carry))
@@ -308,7 +316,7 @@ def thread_growth(
     stretch = every[first - 1 : last] if every else ()
     sending = ResentTracker(book, lambda _: thread.running)
     before = [sending.add_call(call).tokens for call in thread.calls]
-    sent = sum(call.usage.input for call in thread.calls if call.usage is not None)
+    sent_tokens = sum(call.usage.input for call in thread.calls if call.usage is not None)
     dead = find_dead_results(thread.tree, thread.calls, thread.lifetimes, thread.running.block_tokens)
     usd = sum(thread.input_usd(one.node) for one in dead.dead) if priced and dead.dead else None
     return Growth(
@@ -319,24 +327,24 @@ def thread_growth(
         stretch=(first, last),
         shape=fit_shape([call.tokens for call in stretch], first),
         parts=tuple(grown_parts(stretch[0].parts if stretch else {}, stretch)),
-        again=SentAgain(sent, sum(before), twice),
+        again=SentAgain(sent_tokens, sum(before), twice),
         dead=dead,
         dead_usd=usd,
         dead_digests=tuple(thread.tree[one.node].block.digest for one in dead.dead),
-        lacks=tuple(_lacking(thread.calls, len(stretch), priced=priced)),
+        lacks=tuple(_describe_lacks(thread.calls, len(stretch), priced=priced)),
         since=call_sizes(book, [*thread.calls, since])[-1] if since is not None else None,
     )
 
 
-def _lacking(calls: Sequence[Call], stretch: int, *, priced: bool) -> Iterable[str]:
+def _describe_lacks(calls: Sequence[Call], stretch: int, *, priced: bool) -> Iterable[str]:
     if len(calls) == 1:
-        yield "one call: nothing grew yet, so no rate, shape or way to a limit is told"
+        yield "only one call: growth and limits are not known yet"
     elif stretch < MIN_CALLS:
-        yield f"no shape: {MIN_CALLS} calls without a compaction between them are needed, {stretch} are there"
+        yield f"no shape: {MIN_CALLS} calls without a compaction are needed, there are {stretch}"
     reported = sum(call.usage is not None for call in calls)
     if not reported:
-        yield "no call was reported: sizes are counted, and what was sent again is not told"
+        yield "no call was reported: sizes are counted, and repeated input is not known"
     elif reported < len(calls):
         yield f"{len(calls) - reported:,} of {len(calls):,} calls were not reported: their sizes are counted"
     if not priced and reported:
-        yield "no price is known for the model: no money is told"
+        yield "no price is known for the model: costs are not shown"

@@ -22,6 +22,7 @@ NOTE_PREFIX: Final = "phase:"
 """Prefix of a note on a call that names the phase beginning with it."""
 
 _SPOKEN: Final = frozenset({INDEX["user"], INDEX["assistant"], INDEX["summary"]})
+"""Categories that are searched for the start of a phase."""
 
 Search = Callable[[str], str]
 """Gives the first hit in a text, "" without one."""
@@ -38,12 +39,15 @@ class Start(NamedTuple):
 
 
 class Phase(Struct, frozen=True):
-    """One phase: calls `first` to `last` (from 1).
+    """One phase: the calls `first` to `last` (from 1).
 
-    Tokens: `before` is the context of the previous call (0 for the first), `end` that of its last call, `peak` its
-    largest, `sent` all input and `answered` all output in it. `usd` is the cost of its calls: None if a price is
-    unknown or the answers of `partial` calls are partly reported (`least` is the known part), or, if not `priced`, not
-    known yet.
+    - `before`: context of the previous call in tokens; 0 for the first phase.
+    - `end`, `peak`: context of its last call, and its largest context.
+    - `sent`, `answered`: all input and all output in it.
+    - `usd`: cost of its calls; None if a price is unknown, or if answers are only partly reported (of `partial` calls;
+      `least` is then the known part).
+    - `priced`: False while prices are not computed yet; then `usd` is None.
+    - `own`: named by the user.
     """
 
     name: str
@@ -97,13 +101,17 @@ def find_starts(tree: Tree, calls: Sequence[Call], rule: str, search: Search | N
 
 def _new_texts(tree: Tree, calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
     """Yield (number of the call, text) of new text, in the order in which it was added."""
-    head, seen = ROOT, set[str]()
+    head, seen_digests = ROOT, set[str]()
     for number, call in enumerate(calls, 1):
         for node in tree.path(call.sent_head, tree.common(head, call.sent_head)):
-            here = tree[node]
-            if here.category in _SPOKEN and here.block.kind != HEADER and here.block.digest not in seen:
-                seen.add(here.block.digest)
-                yield number, read(here.block).text
+            node_row = tree[node]
+            if (
+                node_row.category in _SPOKEN
+                and node_row.block.kind != HEADER
+                and node_row.block.digest not in seen_digests
+            ):
+                seen_digests.add(node_row.block.digest)
+                yield number, read(node_row.block).text
         head = call.sent_head
 
 
@@ -118,7 +126,10 @@ def named_starts(calls: Sequence[Call], notes: Mapping[str, str]) -> list[Start]
 
 
 def merge_starts(by_rule: Iterable[Start], own: Iterable[Start]) -> list[Start]:
-    """Merge both lists in order; if both have a start at one call, the user's own is used."""
+    """Merge the starts of a rule and of the user's notes (`own`), in order.
+
+    If both have a start at one call, the user's is used.
+    """
     by_call = {start.call: start for start in (*by_rule, *own)}
     return [by_call[call] for call in sorted(by_call)]
 
@@ -137,10 +148,10 @@ def build_phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, c
     every = list(begun) if begun and begun[0].call == 1 else [Start(1, ""), *begun]
     sizes = [tokens(call) for call in calls]
     phases = []
-    for at, start in enumerate(every):
-        last = every[at + 1].call - 1 if at + 1 < len(every) else len(calls)
-        mine, there = calls[start.call - 1 : last], sizes[start.call - 1 : last]
-        costs = [cost(call) for call in mine]
+    for index, start in enumerate(every):
+        last = every[index + 1].call - 1 if index + 1 < len(every) else len(calls)
+        phase_calls, phase_sizes = calls[start.call - 1 : last], sizes[start.call - 1 : last]
+        costs = [cost(call) for call in phase_calls]
         spent = sum_rows(row for row, _ in costs)
         least = spent.usd if spent.usd is not None or spent.at_least else 0.0
         phases.append(
@@ -149,10 +160,10 @@ def build_phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, c
                 start.call,
                 last,
                 before=sizes[start.call - 2] if start.call > 1 else 0,
-                end=there[-1],
-                peak=max(there),
-                sent=sum(size for call, size in zip(mine, there, strict=True) if call.id),
-                answered=sum(call.output for call in mine),
+                end=phase_sizes[-1],
+                peak=max(phase_sizes),
+                sent=sum(size for call, size in zip(phase_calls, phase_sizes, strict=True) if call.id),
+                answered=sum(call.output for call in phase_calls),
                 usd=None if spent.at_least else least,
                 least=least,
                 own=start.own,
@@ -163,16 +174,16 @@ def build_phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, c
     return phases
 
 
-def typical_growth(some: Sequence[Phase]) -> tuple[int, int]:
+def typical_growth(phases: Sequence[Phase]) -> tuple[int, int]:
     """Median growth of a phase, and median growth per call, in tokens.
 
     The first and last are left out if others remain (one begins the prompt, the other may not be over).
     """
-    whole = some[1:-1] if len(some) > 2 else some[1:] or some
-    if not whole:
+    complete_phases = phases[1:-1] if len(phases) > 2 else phases[1:] or phases
+    if not complete_phases:
         return 0, 0
-    grown = sorted(phase.growth for phase in whole)
-    each = sorted(phase.growth / phase.calls for phase in whole)
+    grown = sorted(phase.growth for phase in complete_phases)
+    each = sorted(phase.growth / phase.calls for phase in complete_phases)
     return _median(grown), _median(each)
 
 

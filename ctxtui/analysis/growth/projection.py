@@ -1,6 +1,7 @@
-"""Projects a session: growth of its context turn by turn, when it reaches a limit, and the cost.
+"""Projects a session: growth of its context, when it reaches a limit, and the cost.
 
-An agent that runs by itself has no turns: there a round is the unit (one call and the results that answer it).
+``ctxtui preflight`` and the growth list use it. The unit is a turn; an agent that runs by itself has no turns, and a
+round is the unit (one call and the results that answer it).
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ class TurnGrowth(NamedTuple):
 
 
 class Limit(Struct, frozen=True):
-    """A size that the context will reach: `tokens`, and how it is known.
+    """A size that the context will reach.
 
-    `how` is ``observed``, ``assumed`` or ``setting``. `turns` is the number of turns until then (high growth
-    first; None: not at this pace).
+    `how` is ``observed``, ``assumed`` or ``setting``. `turns` are the numbers of turns until then, for high, typical
+    and low growth (None: not at this pace).
     """
 
     tokens: int
@@ -66,12 +67,13 @@ class Limit(Struct, frozen=True):
 
 
 class Outlook(Struct, frozen=True, kw_only=True):
-    """Forecast of the next turns or rounds (`unit`).
+    """Forecast of the next turns or rounds (`unit`). Ranges contain four of five cases.
 
-    `context` is the current size; `growth`, `calls` and `output` are per unit as observed over `turns` units
-    (`growth` None if unknown, `calls` if a unit is one call). `after` is the size after `ahead` units without a
-    compaction, `usd` their cost (None: no price is known), `rewrites` the misses per unit so far. Ranges contain
-    four of five cases.
+    - `context`: the current size.
+    - `growth`, `calls`, `output`: per unit, as observed over `turns` units. `growth` is None if unknown, `calls` if a
+      unit is one call.
+    - `rewrites`: misses per unit so far.
+    - `after`: the size after `ahead` units without a compaction; `usd`: their cost (None: no price is known).
     """
 
     unit: str = TURN
@@ -111,15 +113,18 @@ def group_turns(
 ) -> list[TurnGrowth]:
     """Like `measure_turns`, for `calls` of a thread whose contexts have the `size` (tokens)."""
     turns = turns_of(tree, calls)
-    alone = turns.count_with_calls <= 1
+    has_single_turn = turns.count_with_calls <= 1
     groups: list[list[Call]] = []
     for n, call in enumerate(calls):
-        if n and not alone and turns.of_call(n - 1) == turns.of_call(n):
+        if n and not has_single_turn and turns.of_call(n - 1) == turns.of_call(n):
             groups[-1].append(call)
         else:
             groups.append([call])
     sizes = [size(group[-1]) for group in groups]
-    growth = [None, *(None if was_shortened(a, b) else size - was for (a, b), (was, size) in _steps(groups, sizes))]
+    growth = [
+        None,
+        *(None if was_shortened(a, b) else size - was for (a, b), (was, size) in _pair_groups(groups, sizes)),
+    ]
     return [
         TurnGrowth(
             n,
@@ -127,24 +132,24 @@ def group_turns(
             more,
             sum(call.output for call in group),
             sizes[n - 1],
-            _paid(group, usd) if usd is not None else None,
+            _group_cost(group, usd) if usd is not None else None,
         )
         for n, (group, more) in enumerate(zip(groups, growth[: len(groups)], strict=True), 1)
     ]
 
 
-def _paid(group: Sequence[Call], usd: Usd) -> tuple[float, float] | None:
+def _group_cost(group: Sequence[Call], usd: Usd) -> tuple[float, float] | None:
     input_usd = answer_usd = 0.0
     for call in group:
-        whole = None if call.usage is None else usd(replace(call.usage, output=call.output))
+        cost = None if call.usage is None else usd(replace(call.usage, output=call.output))
         read = None if call.usage is None else usd(replace(call.usage, output=0))
-        if whole is None or read is None:
+        if cost is None or read is None:
             return None
-        input_usd, answer_usd = input_usd + read, answer_usd + whole - read
+        input_usd, answer_usd = input_usd + read, answer_usd + cost - read
     return input_usd, answer_usd
 
 
-def _steps(
+def _pair_groups(
     groups: Sequence[list[Call]], sizes: Sequence[int]
 ) -> list[tuple[tuple[list[Call], list[Call]], tuple[int, int]]]:
     return list(zip(pairwise(groups), pairwise(sizes), strict=True))
@@ -185,8 +190,8 @@ def reach_limit(tokens: int, how: str, context: int, growth: Range | None) -> Li
         return Limit(tokens, how, (0, 0, 0))
     if growth is None:
         return Limit(tokens, how, (None, None, None))
-    left = tokens - context
-    soon, mid, late = (math.ceil(left / each) if each > 0 else None for each in reversed(growth))
+    remaining = tokens - context
+    soon, mid, late = (math.ceil(remaining / each) if each > 0 else None for each in reversed(growth))
     return Limit(tokens, how, (soon, mid, late))
 
 
@@ -210,15 +215,15 @@ def forecast_outlook(book: Book, thread: str, ahead: int, window: int, usd: Usd,
         turns=len(turns),
         ahead=ahead,
         growth=growth,
-        calls=_range_of_one([turn.calls for turn in turns]) if unit == TURN else None,
-        output=_range_of_one([turn.output for turn in turns]),
+        calls=_range_of_next([turn.calls for turn in turns]) if unit == TURN else None,
+        output=_range_of_next([turn.output for turn in turns]),
         rewrites=missed / max(1, len(turns) - 1),
         after=after,
         usd=money,
     )
 
 
-def _range_of_one(values: Sequence[float]) -> Range | None:
+def _range_of_next(values: Sequence[float]) -> Range | None:
     """Range of one more of `values`, which cannot be negative."""
     return units_ahead(values, 1, COST).map(lambda value: max(0.0, value)) if values else None
 
@@ -265,11 +270,12 @@ class Instruction(Struct, frozen=True):
 
 
 class Preflight(Struct, frozen=True, kw_only=True):
-    """Result of `ctxtui preflight`.
+    """Result of ``ctxtui preflight``.
 
-    The limits are the usable share of the window and the client's own compaction, if known; `eaten` are the
-    tokens by category that a compaction would replace, `asked` the people's messages among them. `partial` calls
-    of the thread have a partly reported answer: only the known part counts.
+    - `usable`, `compaction`: the limits: the usable share of the window, and the client's own compaction (None:
+      unknown).
+    - `eaten`: tokens by category that a compaction would replace; `asked`: the people's messages among them.
+    - `partial`: number of calls whose answer is only partly reported; only the known part counts.
     """
 
     outlook: Outlook

@@ -1,4 +1,7 @@
-"""Finds the causes of smaller contexts in a recorded session: client, provider, policies, user."""
+"""Finds what made contexts smaller in a recorded session: client, provider, policies, user.
+
+Home and statistics list the names.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,13 @@ def find_compressors(session: Session) -> tuple[str, ...]:
         for call in session.thread_calls(thread):
             # The first call of an epoch says how it began; an epoch that begins a session was compacted in another.
             if epoch is not None and call.epoch.number != epoch:
-                names.update(_began(call, client))
+                names.update(_client_compactions(call, client))
             epoch = call.epoch.number
-            names.update(_by_provider(call))
+            names.update(_provider_edits(call))
     return tuple(sorted(names))
 
 
-def _began(call: Call, client: str) -> Iterator[str]:
+def _client_compactions(call: Call, client: str) -> Iterator[str]:
     if call.epoch.start == EpochStart.COMPACTION:
         recorded = call.extra.get(COMPACTED)
         trigger = recorded.get("trigger") if isinstance(recorded, dict) else None
@@ -43,7 +46,7 @@ def _began(call: Call, client: str) -> Iterator[str]:
         yield f"{client} {EpochStart.MICROCOMPACTION}"
 
 
-def _by_provider(call: Call) -> Iterator[str]:
+def _provider_edits(call: Call) -> Iterator[str]:
     management = call.extra.get("context_management")
     applied = management.get("applied_edits") if isinstance(management, dict) else None
     for edit in applied if isinstance(applied, list) else ():

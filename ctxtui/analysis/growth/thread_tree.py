@@ -13,15 +13,20 @@ from ctxtui.core.session import MAIN, Session, Thread
 from ctxtui.pricing.price import Cost
 
 _FOLDS = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
+"""Starts of an epoch that count as a compaction."""
 
 
 class ThreadNode(Struct, frozen=True, kw_only=True):
-    """One thread: `depth` below the main one, `last` among its parent's children.
+    """One thread, as a row of the tree.
 
-    `tokens` is the context of its last call, `peak` its largest (None: not known yet), `sent` all reported input and
-    `answered` all output (None: no report); of `partial` calls only the known part counts. `usd` is the cost of its
-    calls: None if unknown, or not known yet (then `priced` is False); `least` is the known part. `since` is the
-    parent's call (from 1) after which it began, 0 if unknown; `folds` counts its compactions.
+    - `depth`: below the main thread; `last`: the last of its parent's children.
+    - `tokens`: context of its last call; `peak`: its largest context (None: not known yet).
+    - `sent`, `answered`: all reported input and all output (None: no report). Of `partial` calls only the known part
+      counts.
+    - `usd`: cost of its calls; None if unknown, or if prices are not computed yet (`priced` is then False). `least` is
+      the known part.
+    - `since`: the parent's call (from 1) after which it began; 0 if unknown.
+    - `folds`: number of its compactions.
     """
 
     id: str
@@ -55,16 +60,16 @@ def order_threads(session: Session) -> Iterator[tuple[Thread, int, bool]]:
     for thread in threads.values():
         if thread.id != MAIN:
             children.setdefault(parent_thread(session, thread), []).append(thread.id)
-    seen: set[str] = set()
+    seen_ids: set[str] = set()
     waiting = [(id_, 1, True) for id_ in reversed(threads)] + [(MAIN, 0, True)]
     while waiting:
         id_, depth, last = waiting.pop()
-        if id_ in seen:
+        if id_ in seen_ids:
             continue
-        seen.add(id_)
+        seen_ids.add(id_)
         yield threads[id_], depth, last
-        below = children.get(id_, [])
-        waiting += [(child, depth + 1, child == below[-1]) for child in reversed(below)]
+        child_ids = children.get(id_, [])
+        waiting += [(child, depth + 1, child == child_ids[-1]) for child in reversed(child_ids)]
 
 
 def parent_thread(session: Session, thread: Thread) -> str:
@@ -88,7 +93,7 @@ def _thread_node(
     sizes = [size(call) for call in calls]
     used = [call.usage for call in calls if call.usage is not None]
     parent = parent_thread(session, thread) if thread.id != MAIN else ""
-    least, whole, priced = _known_cost(calls, costs)
+    least, is_complete, priced = _known_cost(calls, costs)
     return ThreadNode(
         id=thread.id,
         label=thread.label,
@@ -101,7 +106,7 @@ def _thread_node(
         peak=max((tokens for tokens in sizes if tokens is not None), default=None),
         sent=sum(usage.input for usage in used) if used else None,
         answered=sum(call.output for call in calls) if used else None,
-        usd=least if whole else None,
+        usd=least if is_complete else None,
         least=least,
         priced=priced,
         partial=sum(call.is_partial for call in calls),

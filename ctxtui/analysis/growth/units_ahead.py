@@ -1,6 +1,7 @@
-"""Forecasts the next few turns or rounds as a range that contains four of five cases.
+"""Forecasts the sum of the next few turns or rounds, as a range.
 
-It is based on the units so far, and on errors of such forecasts, here and in other sessions.
+The range contains four of five cases. The forecast is based on the units so far, and on the errors of such forecasts,
+in this session and in others. `projection` uses it for growth and cost.
 """
 
 from __future__ import annotations
@@ -77,18 +78,18 @@ def forecast_sum(values: Sequence[float], n: int, unit: float) -> tuple[float, f
 def own_errors(values: Sequence[float], n: int, unit: float) -> Iterator[tuple[float, float]]:
     """Yield (error, weight) of the same forecast at earlier positions; over fewer units near the end."""
     for cut in range(max(1, len(values) - _MAX_CUTS), len(values)):
-        over = min(n, len(values) - cut)
-        expected, deviation = forecast_sum(values[:cut], over, unit)
+        count = min(n, len(values) - cut)
+        expected, deviation = forecast_sum(values[:cut], count, unit)
         # Stretches overlap: the longer they are, the less information each has.
-        yield (sum(values[cut : cut + over]) - expected) / deviation, over**-0.5
+        yield (sum(values[cut : cut + count]) - expected) / deviation, count**-0.5
 
 
 def _weighted_quantile(weighed: Sequence[tuple[float, float]], share: float) -> float:
     """First value up to which `share` of the weights lie."""
-    left = share * sum(weight for _, weight in weighed)
+    remaining_weight = share * sum(weight for _, weight in weighed)
     for value, weight in weighed:
-        left -= weight
-        if left <= 1e-12:
+        remaining_weight -= weight
+        if remaining_weight <= 1e-12:
             return value
     return weighed[-1][0]
 
@@ -99,10 +100,12 @@ _GROWTH: Final = (
     -0.62, -0.53, -0.47, -0.43, -0.36, -0.32, -0.24, -0.18, -0.09, -0.04,
     0.04, 0.15, 0.25, 0.35, 0.49, 0.66, 0.86, 1.31, 2.25,
 )  # fmt: skip
+"""Errors of growth forecasts in other sessions, in deviations: 19 evenly spread quantiles."""
 _COST: Final = (
     -0.51, -0.44, -0.41, -0.37, -0.32, -0.27, -0.21, -0.15, -0.09, -0.03,
     0.03, 0.1, 0.16, 0.26, 0.35, 0.48, 0.61, 0.82, 1.47,
 )  # fmt: skip
+"""The same for forecasts of cost."""
 
 GROWTH_OF_ROUNDS: Final = Typical(451.0, _GROWTH)
 GROWTH_OF_TURNS: Final = Typical(4_283.0, _GROWTH)

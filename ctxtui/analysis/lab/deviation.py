@@ -1,7 +1,7 @@
 """Compares the simulation of a recording with its reports, and explains larger deviations.
 
-The simulation counts the recorded blocks, infers unrecorded input from *earlier* reports, and uses a cache that
-follows its provider's rules. Each of the three may deviate from the report.
+The lab shows the explanations. The simulation counts the recorded blocks, infers unrecorded input from *earlier*
+reports, and uses a cache that follows its provider's rules. Each of the three may deviate from the report.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def explain_deviations(book: Book, calls: Sequence[Call], counted: Sequence[Vari
             call,
             simulated.number,
             call.usage.input - simulated.context,
-            None if simulated.read is None else _read(call) - simulated.read,
+            None if simulated.read is None else _reported_read(call) - simulated.read,
         )
         for call, simulated in zip(calls, counted, strict=True)
         if call.usage is not None
@@ -51,66 +51,68 @@ def explain_deviations(book: Book, calls: Sequence[Call], counted: Sequence[Vari
     reported = sum(gap.reported for gap in gaps)
     off = -sum(gap.input for gap in gaps) / reported if reported else 0.0
     if abs(off) > MAX_DEVIATION:
-        yield f"the simulation is off by {100 * off:+.1f} %: {_why_input(book, gaps, off)}"
+        yield f"the simulation is off by {100 * off:+.1f} %: {_explain_input(book, gaps, off)}"
     reads = [gap.read for gap in gaps if gap.read is not None]
     read_off = -sum(reads) / reported if reported and len(reads) == len(gaps) else 0.0
     # Missing input is not read either, which the first sentence already explains.
     if abs(read_off) > MAX_DEVIATION and abs(read_off - off) > MAX_DEVIATION:
-        yield _why_read(gaps, read_off)
+        yield _explain_read(gaps, read_off)
 
 
-def _read(call: Call) -> int:
+def _reported_read(call: Call) -> int:
     return call.usage.cache_read if call.usage is not None else 0
 
 
-def _why_input(book: Book, gaps: Sequence[_Gap], off: float) -> str:
+def _explain_input(book: Book, gaps: Sequence[_Gap], deviation: float) -> str:
     """Explain the largest difference between counts and reports."""
-    seen: set[str] = set()
+    explained: set[str] = set()
     began: dict[str, int] = {}
     starts = epochs = cut = 0
     for gap in gaps:
         call = gap.call
-        if call.thread not in seen and call.fidelity == Fidelity.TRANSCRIPT:
+        if call.thread not in explained and call.fidelity == Fidelity.TRANSCRIPT:
             starts += gap.input
         elif began.get(call.thread) not in (None, call.epoch.number):
             epochs += gap.input
         elif gap.input > _MIN_CUT_SHARE * gap.reported:
             cut += gap.input
-        seen.add(call.thread)
+        explained.add(call.thread)
         began[call.thread] = call.epoch.number
-    whole = sum(gap.input for gap in gaps)
-    threads = "the first call" if len(seen) == 1 else f"the first calls of {len(seen)} threads"
-    if starts / whole > 0.5:
-        if off > 0:
-            return f"{threads} came to {-starts:,} tokens less than the blocks on record are counted"
+    total = sum(gap.input for gap in gaps)
+    threads = "the first call" if len(explained) == 1 else f"the first calls of {len(explained)} threads"
+    if starts / total > 0.5:
+        if deviation > 0:
+            return f"{threads} had {-starts:,} tokens less than their recorded blocks count"
         return (
-            f"{starts:,} tokens of system prompt and tools in {threads} are not recorded, and no report came before to "
-            "tell of them"
+            f"{starts:,} tokens of system prompt and tools in {threads} are not recorded, and no earlier report "
+            "shows their size"
         )
-    if epochs / whole > 0.5:
-        less = " less" if off > 0 else ""
-        return f"{abs(epochs):,} tokens{less} that are not recorded, where the client began anew"
-    if cut / whole > 0.5:
-        return f"{cut:,} tokens of what was reported are in no block on record: the recording does not hold all of it"
+    if epochs / total > 0.5:
+        less = " less" if deviation > 0 else ""
+        return f"{abs(epochs):,} tokens{less} are not recorded, after the client restarted"
+    if cut / total > 0.5:
+        return f"{cut:,} reported tokens are in no recorded block: the recording is incomplete"
     model = gaps[-1].call.model
     counts = "calibrated" if book.weights(model).calibrated else "guessed"
-    return f"blocks are counted ({counts} tokens), and no report of the call itself is looked at"
+    return f"blocks are counted ({counts} tokens), without the call's own report"
 
 
-def _why_read(gaps: Sequence[_Gap], off: float) -> str:
+def _explain_read(gaps: Sequence[_Gap], deviation: float) -> str:
     """Explain the largest difference between the provider's cache and its rules."""
-    sign = 1 if off > 0 else -1
-    own = [
+    sign = 1 if deviation > 0 else -1
+    gap_calls = [
         (-sign * (gap.read or 0), gap.number) for gap in gaps if -sign * (gap.read or 0) > MAX_DEVIATION * gap.reported
     ]
-    most, number = max(own, default=(0, 0))
-    where = f"in {len(own):,} of {len(gaps):,} calls, most in call {number:,} ({most:,} tokens)"
-    if off > 0:
+    most, number = max(gap_calls, default=(0, 0))
+    place = f"in {len(gap_calls):,} of {len(gaps):,} calls, most in call {number:,} ({most:,} tokens)"
+    if deviation > 0:
         return (
-            f"the simulation reads {100 * off:.1f} % of the input more than was reported: {where}, the provider read "
+            f"the simulation reads {100 * deviation:.1f} % of the input more than was reported: {place}, "
+            "the provider read "
             "less than was written and had not expired"
         )
     return (
-        f"the simulation reads {-100 * off:.1f} % of the input less than was reported: {where}, the provider read what "
-        "nothing on record had written: other sessions, or entries that lived longer than its rules say"
+        f"the simulation reads {-100 * deviation:.1f} % of the input less than was reported: {place}, "
+        f"the provider read "
+        "entries that no recorded call wrote: from other sessions, or kept longer than its rules say"
     )

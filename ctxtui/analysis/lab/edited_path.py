@@ -1,6 +1,7 @@
-"""Contexts of one thread under the edits of a variant, call by call.
+"""Builds the contexts of one thread under the edits of a variant, call by call.
 
-Edits are applied again only when needed.
+The lab simulates the requests that would have been sent. Edits are applied again only when a new block may change their
+result.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ Propose = Callable[[Applied, tuple[Edit, ...]], tuple[tuple[Edit, ...], Applied]
 class EditedPath:
     """Requests of one thread under a growing log of edits, as paths in `tree`.
 
-    `is_rebuilt`: no request is recorded, so that requests are built anew and leave out what the provider would refuse.
-    `same` is called with each sent node and the recorded one it copies.
+    `is_rebuilt`: no request is recorded; requests are built anew and leave out what the provider would refuse. `same`
+    is called with each sent node and the recorded node that it copies.
     """
 
     def __init__(self, tree: Tree, rules: ProviderRules, is_rebuilt: bool, same: Callable[[int, int], None]) -> None:
@@ -57,15 +58,15 @@ class EditedPath:
     def add_call(
         self, context: Context, propose: Propose | None, out: frozenset[int] = frozenset()
     ) -> tuple[int, Applied]:
-        """Head of the request for `context`, and the result of the edits.
+        """Add the request for `context`; returns its head and the result of the edits.
 
-        `propose` may add edits first. `context` is the previous call's, grown, or another one. `out` are the raw
-        positions left out independent of edits.
+        `context` is the previous call's context, grown, or another one. `propose` may add edits first (None: no
+        policy). `out` are raw positions that are left out independently of edits.
         """
         if context is not self._context:
             self._context, self._applied, self._ends, self._alike = context, None, [], 0
         before = self._applied
-        applied = self._still_valid(context) or apply(context, self.log, self._rules)
+        applied = self._reusable_result(context) or apply(context, self.log, self._rules)
         if propose is not None:
             log, tried = propose(applied, self.log)
             if tried.refused and len(log) > len(self.log):
@@ -94,22 +95,22 @@ class EditedPath:
     def recorded_node(self, node: int) -> int:
         """Recorded node that the sent `node` copies or follows; `ROOT` before all."""
         assert self._context is not None
-        nodes, depth = self._context.nodes, self._depth(node)
+        nodes, depth = self._context.nodes, self._depth_of(node)
         if depth <= self._alike:
             return nodes[depth - 1] if depth else ROOT
-        last = bisect_right(self._ends, depth, key=self._depth) - 1
-        stood = self._depth(self._ends[last]) if last >= 0 else 0
+        last = bisect_right(self._ends, depth, key=self._depth_of) - 1
+        stood = self._depth_of(self._ends[last]) if last >= 0 else 0
         # Positions that are left out end at the previous block's node.
-        return nodes[bisect_left(self._ends, stood, key=self._depth)] if stood else ROOT
+        return nodes[bisect_left(self._ends, stood, key=self._depth_of)] if stood else ROOT
 
     def sent_node(self, position: int) -> int:
         """The sent node after the block at a raw position."""
         return self._ends[position]
 
-    def _depth(self, node: int) -> int:
+    def _depth_of(self, node: int) -> int:
         return self._tree[node].depth
 
-    def _still_valid(self, context: Context) -> Applied | None:
+    def _reusable_result(self, context: Context) -> Applied | None:
         """Previous result, if it is still valid for the grown context: nothing added affects it."""
         applied = self._applied
         if applied is None:
@@ -162,29 +163,29 @@ class EditedPath:
                 )
         for position in range(start, len(context)):
             for item in new.get(position, ()):
-                head = self._put(applied, head, item, -1)
+                head = self._append(applied, head, item, -1)
             change = applied.changes.get(position)
             if change is None:
                 if position not in self._out and not self._is_empty_header(applied, position):
-                    head = self._put(applied, head, context.items[position], position)
+                    head = self._append(applied, head, context.items[position], position)
                     if head != context.nodes[position]:
                         self._same(head, context.nodes[position])
             elif change.after is not None:
                 place = context.items[position].place
-                head = self._put(applied, head, Item(change.after, place), position)
+                head = self._append(applied, head, Item(change.after, place), position)
             self._ends.append(head)
         for item in new.get(len(context), ()):
-            head = self._put(applied, head, item, -1)
+            head = self._append(applied, head, item, -1)
         return head
 
-    def _put(self, applied: Applied, head: int, item: Item, position: int) -> int:
+    def _append(self, applied: Applied, head: int, item: Item, position: int) -> int:
         tree = self._tree
         if item.block.kind == HEADER and self._is_rebuilt and applied.context.dialect == ANTHROPIC and head != ROOT:
             # Rebuilt requests have no two consecutive messages of one role.
             last = side_of_place(tree[head].place)
             if last and last == side_of_place(item.place):
-                apart = position >= 0 and position not in applied.changes and is_kept_apart(applied, position)
-                if not apart:
+                is_separate = position >= 0 and position not in applied.changes and is_kept_apart(applied, position)
+                if not is_separate:
                     return head
         return tree.child(head, item.block, item.place)
 
@@ -196,8 +197,8 @@ class EditedPath:
         if message is None or not message.has_header:
             return False
         parts = range(message.start + 1, message.stop)
-        gone = (p for p in parts if p not in self._out)
-        return all((change := applied.changes.get(p)) is not None and change.after is None for p in gone)
+        removed = (p for p in parts if p not in self._out)
+        return all((change := applied.changes.get(p)) is not None and change.after is None for p in removed)
 
     def node_at_edge(self, applied: Applied, edge: Position) -> int:
         """Sent node at the position `edge` under the edits applied last."""
@@ -206,7 +207,7 @@ class EditedPath:
             return self._ends[position]
         head = self._ends[position - 1] if position else ROOT
         for item in inserted_items(applied)[position][: order + 1]:
-            head = self._put(applied, head, Item(item.block, item.place._replace(mark="")), -1)
+            head = self._append(applied, head, Item(item.block, item.place._replace(mark="")), -1)
         return head
 
 

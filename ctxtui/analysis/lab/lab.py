@@ -1,4 +1,7 @@
-"""The lab: simulates a recorded session under many variants at once, call by call, without a model call."""
+"""The lab: simulates a recorded session under many variants at once, without a model call.
+
+``ctxtui lab`` and the lab screen run an `Experiment`, call by call.
+"""
 
 from __future__ import annotations
 

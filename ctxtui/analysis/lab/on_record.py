@@ -1,4 +1,8 @@
-"""Adds a variant's simulated differences to the reported figures of each call."""
+"""Applies a variant's simulated differences to the reported figures of each call.
+
+A simulation deviates from the report; the difference between two simulations is more exact. So each variant is
+simulated, and what it changes is added to what was reported and paid.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +24,17 @@ def apply_to_record(inputs: LabInputs, plain: VariantRun, run: VariantRun) -> Va
     `plain` is the recording in the same simulated cache. Without a difference, a call keeps its report and paid
     cost. A call without a report stays simulated.
     """
-    own = {call.id: call for call in plain.calls}
-    return replace(run, calls=tuple(_apply_to_call(inputs, own[call.id], call, run.variant) for call in run.calls))
+    plain_calls = {call.id: call for call in plain.calls}
+    return replace(
+        run, calls=tuple(_apply_to_call(inputs, plain_calls[call.id], call, run.variant) for call in run.calls)
+    )
 
 
 class MarkerRuns(NamedTuple):
-    """A recording as it was (`own`), and with the markers of each strategy (`by` its name in one word)."""
+    """A recording as it was (`own`), and with the markers of each strategy.
+
+    `by` has the latter by the strategy's name in one word.
+    """
 
     own: VariantRun
     by: Mapping[str, VariantRun]
@@ -34,32 +43,39 @@ class MarkerRuns(NamedTuple):
         """The first `calls` of a thread with the markers of `cache`; None if none can be simulated."""
         numbers = {call.id: number for number, call in enumerate(calls, 1)}
         pairs = zip(self.own.calls, self.by[cache].calls, strict=True) if cache in self.by else ()
-        pairs_found = [(numbers[own.id], own, under) for own, under in pairs if own.id in numbers]
+        pairs_found = [
+            (numbers[plain_call.id], plain_call, variant_call)
+            for plain_call, variant_call in pairs
+            if plain_call.id in numbers
+        ]
         if not pairs_found:
             return None
-        saved = tuple(own.context - under.context for _, own, under in pairs_found)
-        more = (None if own.usd is None or under.usd is None else under.usd - own.usd for _, own, under in pairs_found)
-        return EditedCalls(pairs_found[0][0], saved, tuple(more))
+        saved = tuple(plain_call.context - variant_call.context for _, plain_call, variant_call in pairs_found)
+        extra_usd = (
+            None if plain_call.usd is None or variant_call.usd is None else variant_call.usd - plain_call.usd
+            for _, plain_call, variant_call in pairs_found
+        )
+        return EditedCalls(pairs_found[0][0], saved, tuple(extra_usd))
 
 
 NO_MARKER_RUNS: Final = MarkerRuns(VariantRun(variant=Variant(), calls=(), models=()), {})
 
 
-def _apply_to_call(inputs: LabInputs, plain: VariantCall, under: VariantCall, variant: Variant) -> VariantCall:
-    recorded = inputs.book.session.calls[under.id]
+def _apply_to_call(inputs: LabInputs, plain: VariantCall, simulated: VariantCall, variant: Variant) -> VariantCall:
+    recorded = inputs.book.session.calls[simulated.id]
     report = recorded.usage
     if report is None or not report.input:
-        return under
-    total = max(0, report.input + under.context - plain.context)
+        return simulated
+    total = max(0, report.input + simulated.context - plain.context)
     call = inputs.as_model(recorded, variant.model)
-    if variant.cache == RECORDED and call is recorded and not (plain.rewrites and not under.rewrites):
-        usage = _usage_under_edits(report, plain, under)
+    if variant.cache == RECORDED and call is recorded and not (plain.rewrites and not simulated.rewrites):
+        usage = _usage_under_edits(report, plain, simulated)
         total = usage.input if usage is not None else total
     else:
-        usage = _adjust_usage(report, total, plain.usage, under.usage)
-    usd = _usd(inputs, recorded, call, usage) if usage is not None else None
+        usage = _adjust_usage(report, total, plain.usage, simulated.usage)
+    usd = _cost_of(inputs, recorded, call, usage) if usage is not None else None
     return replace(
-        under,
+        simulated,
         context=total,
         read=usage.cache_read if usage is not None else None,
         write=usage.cache_write if usage is not None else None,
@@ -70,15 +86,19 @@ def _apply_to_call(inputs: LabInputs, plain: VariantCall, under: VariantCall, va
     )
 
 
-def _usage_under_edits(report: Usage, plain: VariantCall, under: VariantCall) -> Usage | None:
+def _usage_under_edits(report: Usage, plain: VariantCall, simulated: VariantCall) -> Usage | None:
     """Change `report` by edits; None if they break the cache and it cannot be simulated."""
-    breaks = under.rewrites and under.head != plain.head
-    if breaks and under.usage is None:
+    breaks = simulated.rewrites and simulated.head != plain.head
+    if breaks and simulated.usage is None:
         return None
-    return reduce_usage(report, under.less, under.usage if breaks else None) if breaks or any(under.less) else report
+    return (
+        reduce_usage(report, simulated.less, simulated.usage if breaks else None)
+        if breaks or any(simulated.less)
+        else report
+    )
 
 
-def _usd(inputs: LabInputs, recorded: Call, call: Call, usage: Usage) -> float | None:
+def _cost_of(inputs: LabInputs, recorded: Call, call: Call, usage: Usage) -> float | None:
     """Cost of `recorded` as `call` with another `usage`: the paid cost plus the difference.
 
     `call` may go to another model. Without a recorded price, the difference alone.
@@ -93,21 +113,21 @@ def _usd(inputs: LabInputs, recorded: Call, call: Call, usage: Usage) -> float |
     return None if now is None or before is None else (paid or 0.0) + now - before
 
 
-def _adjust_usage(report: Usage, total: int, plain: Usage | None, under: Usage | None) -> Usage | None:
-    """Change `report` by the difference from `plain` to `under`, with `total` tokens of input.
+def _adjust_usage(report: Usage, total: int, plain: Usage | None, simulated: Usage | None) -> Usage | None:
+    """Change `report` by the difference from `plain` to `simulated`, with `total` tokens of input.
 
     None if no cache can be simulated and the call differs.
     """
-    if plain is None or under is None:
-        return report if plain is under and total == report.input else None
-    read = _clamp(report.cache_read + under.cache_read - plain.cache_read, total)
-    write = _clamp(report.cache_write + under.cache_write - plain.cache_write, total - read)
+    if plain is None or simulated is None:
+        return report if plain is simulated and total == report.input else None
+    read = _clamp(report.cache_read + simulated.cache_read - plain.cache_read, total)
+    write = _clamp(report.cache_write + simulated.cache_write - plain.cache_write, total - read)
     return replace(
         report,
         cache_read=read,
         fresh=total - read - write,
         cost=report.cost if (read, write, total) == (report.cache_read, report.cache_write, report.input) else None,
-        **_by_lifetime(write, report, plain, under),
+        **_split_by_lifetime(write, report, plain, simulated),
     )
 
 
@@ -115,13 +135,13 @@ def _clamp(tokens: int, most: int) -> int:
     return min(most, max(0, tokens))
 
 
-def _by_lifetime(write: int, report: Usage, plain: Usage, under: Usage) -> dict[str, int]:
-    """Writes by lifetime: as reported and changed, else in the proportions of `under`."""
-    parts = {name: getattr(report, name) + getattr(under, name) - getattr(plain, name) for name in WRITES}
+def _split_by_lifetime(write: int, report: Usage, plain: Usage, simulated: Usage) -> dict[str, int]:
+    """Writes by lifetime: as reported and changed, else in the proportions of `simulated`."""
+    parts = {name: getattr(report, name) + getattr(simulated, name) - getattr(plain, name) for name in WRITES}
     if min(parts.values()) >= 0 and sum(parts.values()) == write:
         return parts
-    like = under if under.cache_write else report
-    whole = like.cache_write
-    parts_ = {name: getattr(like, name) * write // whole if whole else 0 for name in WRITES}
+    like = simulated if simulated.cache_write else report
+    total_write = like.cache_write
+    parts_ = {name: getattr(like, name) * write // total_write if total_write else 0 for name in WRITES}
     parts_[max(WRITES, key=lambda name: getattr(like, name))] += write - sum(parts_.values())
     return parts_

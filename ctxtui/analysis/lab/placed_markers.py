@@ -1,4 +1,7 @@
-"""Positions of a request's cache markers under a variant: the client's own, or those of a strategy."""
+"""Positions of a request's cache markers under a variant.
+
+The client's own, or those of a strategy.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +44,12 @@ def find_strategy(name: str) -> Strategy | None:
 
 
 class VariantRequest(NamedTuple):
-    """A request under a variant: its recorded `call`, and the `head` that is sent.
+    """A request under a variant.
 
-    `applied` are the edits that produced it, `path` holds its blocks. `life` is the client's lifetime ("": the
-    default), `marked` whether it sets markers at all if none are recorded.
+    - `call`: the recorded call; `head`: the context that is sent.
+    - `applied`: the edits that produced it; `path`: the path that has its blocks.
+    - `life`: the lifetime that the client writes; "": the default.
+    - `marked`: whether the client sets markers at all, if none are recorded.
     """
 
     call: Call
@@ -57,7 +62,7 @@ class VariantRequest(NamedTuple):
 
 def place_markers(
     name: str,
-    here: VariantRequest,
+    variant_request: VariantRequest,
     prompts: CachePrompts,
     tree: Tree,
     rules: CacheRules,
@@ -74,31 +79,33 @@ def place_markers(
     if strategy is not None:
         if not rules.mechanism.writes_at_markers:
             return [], False
-        request = PlacementRequest(tree, here.head, rules, deepest_cached, tokens, known_ends)
+        request = PlacementRequest(tree, variant_request.head, rules, deepest_cached, tokens, known_ends)
         return [(node, life, 0) for node, life in strategy.place(request)], False
-    own = prompts.markers(here.call)
+    recorded_markers = prompts.markers(variant_request.call)
     markers: list[PlacedMarker] = []
-    if own is None:
-        markers = _inferred_markers(here, tree, rules)
+    if recorded_markers is None:
+        markers = _inferred_markers(variant_request, tree, rules)
     else:
-        lives = {(marker.item, RAW): marker.life for marker in own.valid if not marker.ends}
-        fixed = markers_under_edits(here.applied, lives)
-        markers = [(here.path.node_at_edge(here.applied, edge), life, 0) for edge, life in fixed.items()]
-        for marker in own.valid:
-            node = here.head if marker.ends == 1 else message_before(tree, here.head)
+        lives = {(marker.item, RAW): marker.life for marker in recorded_markers.valid if not marker.ends}
+        fixed = markers_under_edits(variant_request.applied, lives)
+        markers = [
+            (variant_request.path.node_at_edge(variant_request.applied, edge), life, 0) for edge, life in fixed.items()
+        ]
+        for marker in recorded_markers.valid:
+            node = variant_request.head if marker.ends == 1 else message_before(tree, variant_request.head)
             if marker.ends and node != ROOT:
                 markers.append((node, marker.life, marker.ends))
     if name in LIFETIMES and rules.mechanism.writes_at_markers:
         markers = [(node, rules.seconds(name), ends) for node, _, ends in markers]
-    return markers, own.explicit if own is not None else False
+    return markers, recorded_markers.explicit if recorded_markers is not None else False
 
 
-def _inferred_markers(here: VariantRequest, tree: Tree, rules: CacheRules) -> list[PlacedMarker]:
+def _inferred_markers(variant_request: VariantRequest, tree: Tree, rules: CacheRules) -> list[PlacedMarker]:
     """Markers of clients that do not record them: at the ends of the last messages."""
-    if not here.marked or not rules.mechanism.writes_at_markers:
+    if not variant_request.marked or not rules.mechanism.writes_at_markers:
         return []
-    ends = [here.head]
+    ends = [variant_request.head]
     while len(ends) < rules.marked:
         ends.append(message_before(tree, ends[-1]))
-    lasts = rules.seconds(here.life)
+    lasts = rules.seconds(variant_request.life)
     return [(node, lasts, n) for n, node in reversed(list(enumerate(ends, 1))) if node != ROOT]

@@ -1,6 +1,7 @@
-"""Data of the recording that all variants share: times, lifetimes, markers, unrecorded input.
+"""Data of the recording that all variants of the lab share.
 
-Everything about a call is from before it: its own report is only used for comparison.
+Times, lifetimes, markers, unrecorded input. For each call they are taken from the calls before it; its own report is
+only compared with the result.
 """
 
 from __future__ import annotations
@@ -27,14 +28,17 @@ NO_CALLS: Final = "no call is recorded"
 
 
 class RecordedStep(Struct, frozen=True, kw_only=True):
-    """One recorded call. `number` counts all calls of the session from 1.
+    """One recorded call, as the lab simulates it.
 
-    It was sent `at`, and for its cache at `asked_at` (Unix seconds; None: unknown). `life` is the lifetime that its
-    client writes ("": the default), `floors` its read in any case. `unrecorded` are unrecorded tokens according to
-    earlier reports, and `gone` the blocks absent according to them. `cold`: the cached prefix has expired, in a `pause`
-    of so many seconds. `sets_markers`: its client sets cache markers, by earlier reports. `reported` gives the last
-    node at or above one of its context whose length was reported before, with that length in tokens; valid while the
-    step is the newest.
+    - `number`: counts all calls of the session from 1.
+    - `at`: when it was sent; `asked_at`: the same for its cache (Unix seconds; None: unknown).
+    - `life`: the lifetime that its client writes; "": the default.
+    - `floors`: tokens that it reads in any case.
+    - `unrecorded`: unrecorded tokens, and `gone` absent blocks, according to earlier reports.
+    - `reported`: gives the last node at or above a node of its context whose length was reported before, with that
+      length in tokens; valid while the step is the newest.
+    - `cold`: the cached prefix has expired, after a `pause` in seconds.
+    - `sets_markers`: its client sets cache markers, according to earlier reports.
     """
 
     call: Call
@@ -76,25 +80,25 @@ def recorded_steps(book: Book, rules: Callable[[Call], CacheRules]) -> Iterator[
         input_forecast = inputs.forecast(call) if call.usage is not None else None
         if call.id in simulated:
             has_time = clock.has_time(call)
-            at = clock.earliest(call) if has_time else None
+            time = clock.earliest(call) if has_time else None
             asked_at = (
                 reads.time_of(call, input_forecast is not None and input_forecast.step.person_wrote)
                 if has_time
                 else None
             )
             life = reads.life(call)
-            pause = at - clock.last if at is not None and clock.last is not None else 0.0
-            lacks, gone = earlier.unrecorded(call)
+            pause = time - clock.last if time is not None and clock.last is not None else 0.0
+            unrecorded, absences = earlier.unrecorded(call)
             lasts = rules(call).seconds(life) if rules(call).mechanism.writes_at_markers else 0.0
             yield RecordedStep(
                 call=call,
                 number=number,
-                at=at,
+                at=time,
                 asked_at=asked_at,
                 life=life,
                 floors=reads.floors(call),
-                unrecorded=lacks,
-                gone=gone,
+                unrecorded=unrecorded,
+                gone=absences,
                 reported=partial(reads.reported_length, call),
                 cold=0 < lasts < pause,
                 pause=pause,
@@ -110,8 +114,8 @@ def recorded_steps(book: Book, rules: Callable[[Call], CacheRules]) -> Iterator[
 class _EarlierReports:
     """Unrecorded input of a call according to earlier reports.
 
-    In a transcript it is the part of the previous call's report beyond the recorded blocks; for the first call of
-    an epoch that of the previous call, for the first call of a thread that of the last thread of its kind.
+    In a transcript it is the part of the previous call's report beyond the recorded blocks. The first call of an epoch
+    has that of the previous call; the first call of a thread has that of the last thread of its kind.
     """
 
     def __init__(self, book: Book) -> None:
@@ -125,16 +129,16 @@ class _EarlierReports:
         """Unrecorded tokens of `call`, and its absent blocks."""
         base = self._last.get(call.thread)
         if call.fidelity != Fidelity.TRANSCRIPT or not self._book.is_counted(call.model, call.sent_head):
-            gone = self._gone(base) if base is not None else NO_ABSENCES
-            return 0, gone
+            absences = self._absences_of(base) if base is not None else NO_ABSENCES
+            return 0, absences
         if base is None:
             return self._kinds.get(self._kind(call), 0), NO_ABSENCES
-        gone = self._gone(base)
+        absences = self._absences_of(base)
         if base.epoch.number != call.epoch.number or base.usage is None or base.model != call.model:
-            return unrecorded_tokens(self._book, base), gone
-        return base.usage.input - sum(self._book.read_sums(base.model, base.sent_head, gone)), gone
+            return unrecorded_tokens(self._book, base), absences
+        return base.usage.input - sum(self._book.read_sums(base.model, base.sent_head, absences)), absences
 
-    def _gone(self, base: Call) -> Absences:
+    def _absences_of(self, base: Call) -> Absences:
         """Absent blocks of `base` as it was sent."""
         read = self._book.contexts.read_of(base)
         return read.gone if read is not None else NO_ABSENCES

@@ -1,4 +1,7 @@
-"""Lab results of one session: a row of figures and a curve for each variant, and notes."""
+"""Lab results of one session: a row of figures and a curve for each variant, and notes.
+
+The lab screen, ``ctxtui lab`` and its JSON and HTML show a `SessionLab`.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,14 @@ _COMPACTED: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 class LabRow(Struct, frozen=True, kw_only=True):
     """A session under one variant, in tokens; None if unknown.
 
-    ``as_recorded`` has the reported and paid figures, the others add the simulated differences. `usd` includes calls
-    that no variant can be tried on, and is a lower bound (`at_least`) if the record is incomplete. `settings` are the
-    policy's, `given` those that are not defaults. `over` calls were above the usable window, the first of them number
-    `first_overflow`; `dependence` removed blocks are still quoted later. `curve` is the context of each call, `edits`
-    are the policy's by thread, `refused` is the reason why some were left out.
+    ``as_recorded`` has the reported and paid figures; the others add the simulated differences.
+    - `settings`: the policy's settings; `given`: those that are not defaults.
+    - `usd`: includes calls that cannot be simulated; `at_least`: it is a lower bound, because the record is incomplete.
+    - `over`: number of calls above the usable window; `first_overflow`: the number of the first.
+    - `dependence`: removed blocks that later blocks quote.
+    - `curve`: the context of each call.
+    - `edits`: the policy's edits by thread.
+    - `refused`: why some edits were left out.
     """
 
     policy: str
@@ -59,12 +65,13 @@ class LabRow(Struct, frozen=True, kw_only=True):
 
 
 class SessionLab(Struct, frozen=True, kw_only=True):
-    """One session in the lab. `rows` begin with ``as_recorded``.
+    """One session in the lab.
 
-    `numbers` are the simulated calls, of `calls` in all, `drawn` the indexes of those of the longest thread.
-    `usable` is the usable window (tokens, 0: unknown), `off` the relative error of the simulated recording (None:
-    nothing was reported). `marks` are (index of a call, its sign), `notes` are remarks, `outcomes` the recorded
-    results.
+    - `rows`: one per variant, ``as_recorded`` first.
+    - `numbers`: the simulated calls, of `calls` in all; `drawn`: indexes of those of the longest thread.
+    - `usable`: the usable window in tokens; 0: unknown.
+    - `off`: the relative error of the simulated recording; None: nothing was reported.
+    - `marks`: (index of a call, its sign); `notes`: remarks; `outcomes`: the recorded results.
     """
 
     session: str
@@ -88,8 +95,8 @@ def session_lab(inputs: LabInputs, runs: Sequence[VariantRun], name: str) -> Ses
     reported_total = sum(reported) if reported and len(reported) == len(calls) else None
     first = runs[0] if runs else None
     adjusted = [apply_to_record(inputs, runs[0], run) for run in runs if run.calls]
-    rows = tuple(_row(inputs, adjusted[0], run, reported_total) for run in adjusted)
-    off = (first.total - reported_total) / reported_total if first is not None and reported_total else None
+    rows = tuple(_make_row(inputs, adjusted[0], run, reported_total) for run in adjusted)
+    relative_error = (first.total - reported_total) / reported_total if first is not None and reported_total else None
     return SessionLab(
         session=session.about.id or name,
         title=session.about.title or name,
@@ -97,17 +104,17 @@ def session_lab(inputs: LabInputs, runs: Sequence[VariantRun], name: str) -> Ses
         numbers=tuple(call.number for call in first.calls) if first is not None else (),
         usable=max((inputs.usable(call) for call in calls), default=0),
         rows=rows,
-        off=off,
-        drawn=_longest(calls),
-        marks=tuple(_marks(calls)),
-        notes=tuple(_notes(inputs, session, calls, runs, off)),
+        off=relative_error,
+        drawn=_longest_thread_calls(calls),
+        marks=tuple(_iter_marks(calls)),
+        notes=tuple(_iter_notes(inputs, session, calls, runs, relative_error)),
         outcomes=tuple((outcome.name, outcome.value) for outcome in session.outcomes),
     )
 
 
-def _row(inputs: LabInputs, own: VariantRun, run: VariantRun, reported: int | None) -> LabRow:
+def _make_row(inputs: LabInputs, own: VariantRun, run: VariantRun, reported: int | None) -> LabRow:
     variant = run.variant
-    usd, at_least = _usd(inputs, own, run)
+    usd, at_least = _session_cost(inputs, own, run)
     settings: dict[str, Json] = dict(variant.steps[0].settings) if len(variant.steps) == 1 else {}
     return LabRow(
         policy=variant.policy,
@@ -138,7 +145,7 @@ def _row(inputs: LabInputs, own: VariantRun, run: VariantRun, reported: int | No
     )
 
 
-def _usd(inputs: LabInputs, own: VariantRun, run: VariantRun) -> tuple[float | None, bool]:
+def _session_cost(inputs: LabInputs, own: VariantRun, run: VariantRun) -> tuple[float | None, bool]:
     """Cost of the whole session under `run`, and whether it is a lower bound.
 
     Calls without a recorded price, and calls that are not simulated, are as in the bill. None if the price of a
@@ -154,7 +161,7 @@ def _usd(inputs: LabInputs, own: VariantRun, run: VariantRun) -> tuple[float | N
     return (sum(amounts) if amounts else None), lacks
 
 
-def _longest(calls: Sequence[Call]) -> tuple[int, ...]:
+def _longest_thread_calls(calls: Sequence[Call]) -> tuple[int, ...]:
     """Indexes of the calls of the thread that has most of them."""
     by: dict[str, list[int]] = {}
     for index, call in enumerate(calls):
@@ -163,19 +170,19 @@ def _longest(calls: Sequence[Call]) -> tuple[int, ...]:
     return tuple(by.get(longest, ()))
 
 
-def _marks(calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
-    seen: dict[str, int] = {}
+def _iter_marks(calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
+    first_by_thread: dict[str, int] = {}
     for index, call in enumerate(calls):
-        before = seen.get(call.thread)
+        before = first_by_thread.get(call.thread)
         if before is not None and before != call.epoch.number:
             if call.epoch.start in _COMPACTED:
                 yield index, "Σ"
             elif call.epoch.start == EpochStart.MODEL:
                 yield index, "◊"
-        seen[call.thread] = call.epoch.number
+        first_by_thread[call.thread] = call.epoch.number
 
 
-def _notes(
+def _iter_notes(
     inputs: LabInputs, session: Session, calls: Sequence[Call], runs: Sequence[VariantRun], off: float | None
 ) -> Iterator[str]:
     if not calls:
@@ -184,53 +191,53 @@ def _notes(
     first = runs[0]
     left_out = len(session.calls) - len(calls)
     if left_out:
-        yield f"{_many(left_out, 'call')} as recorded in every row: no report, or no context on record"
+        yield f"{_count_text(left_out, 'call')} as recorded in every row: no report or no recorded context"
     if off is None:
-        yield "no usage is reported: contexts are counted, and there is nothing to hold them against"
+        yield "no usage is reported: contexts are counted and cannot be compared"
         if any(call.output for call in first.calls):
-            yield "answers count as what is recorded of them: thinking that is not on record cost more"
+            yield "answers are counted by their recorded text: unrecorded thinking cost more"
     else:
         yield from explain_deviations(inputs.book, calls, first.calls)
     if len(calls) == 1:
-        yield "one call: nothing could be read from a cache, and no policy shows what it does later"
+        yield "one call: no cache reads, and no later effects of policies"
     if any(call.read is None for call in first.calls):
         ruled = all(inputs.rules(inputs.as_model(call, runs[0].variant.model)).is_known for call in calls)
-        why = (
-            "when calls were sent is not on record" if ruled else "how the provider of these calls caches is not known"
-        )
-        yield f"read, write and fresh are not told: {why}"
-    yield from _money_notes(runs)
+        why = "the times of the calls are not recorded" if ruled else "the cache rules of the provider are not known"
+        yield f"read, write and fresh are not known: {why}"
+    yield from _iter_money_notes(runs)
     if any(run.summaries.count for run in runs):
-        sums = [f"{run.variant.policy} {_many(run.summaries.count, 'summary')}" for run in runs if run.summaries.count]
+        sums = [
+            f"{run.variant.policy} {_count_text(run.summaries.count, 'summary')}" for run in runs if run.summaries.count
+        ]
         sizes = [run.summaries.tokens / run.summaries.count for run in runs if run.summaries.count]
         least, most = f"{min(sizes):,.0f}", f"{max(sizes):,.0f}"
         each = f"{least if least == most else f'{least} to {most}'} tokens each"
         if any(run.summaries.count > 1 for run in runs):
             each += " on average"
         yield (
-            f"summaries stand in as facts drawn from the record, {each} "
-            f"({'; '.join(sums)}): a model's own would be of another length"
+            f"summaries are simulated with facts from the recording, {each} "
+            f"({'; '.join(sums)}): a model's would have another length"
         )
     if len(runs) > 1:
-        yield "answers and what tools said are as recorded in every variant: nobody asked a model again"
+        yield "answers and tool results are as recorded in every variant: no model was called"
     for run in runs:
         if run.refused:
-            yield f"{run.variant.policy}: edits were left out, {run.refused}"
+            yield f"{run.variant.policy}: edits were skipped, {run.refused}"
 
 
-def _money_notes(runs: Sequence[VariantRun]) -> Iterator[str]:
+def _iter_money_notes(runs: Sequence[VariantRun]) -> Iterator[str]:
     unpriced = dict.fromkeys(name for run in runs if run.usd is None for name in run.models)
     if not unpriced:
         return
     first = next(run for run in runs if run.usd is None)
     if any(call.output is None for call in first.calls):
-        yield "cost is not told: no answer is recorded, and none reported"
+        yield "cost is not known: no answer is recorded or reported"
     elif any(call.read is None for call in first.calls):
-        yield "cost is not told: it goes by what is read and written"
+        yield "cost is not known: it depends on cache reads and writes"
     else:
-        yield f"cost is not told: no list price is known for {', '.join(unpriced) or 'the model'}"
+        yield f"cost is not known: there is no list price for {', '.join(unpriced) or 'the model'}"
 
 
-def _many(count: int, noun: str) -> str:
+def _count_text(count: int, noun: str) -> str:
     plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
     return f"{count:,} {noun if count == 1 else plural}"

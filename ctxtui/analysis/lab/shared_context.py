@@ -1,4 +1,7 @@
-"""Data that all variants of a thread share at one call: context, token counts, quotes."""
+"""Data that all variants of a thread share at one call: context, token counts, quotes.
+
+Computed once per call instead of once per variant.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ class SharedContext:
         """Move to the context of `call`: the previous one, grown, if it extends it."""
         is_rebuilt = call.skeleton is None
         before = self.context
-        if before is not None and is_rebuilt == self.is_rebuilt and (is_rebuilt or before.dialect == _dialect(call)):
+        if before is not None and is_rebuilt == self.is_rebuilt and (is_rebuilt or before.dialect == _dialect_of(call)):
             context = before.grow_to(call.sent_head)
         else:
             context = Context.of_call(self._book.session.tree, call, call.sent_head)
@@ -77,5 +80,5 @@ class SharedContext:
         return sizes
 
 
-def _dialect(call: Call) -> str:
+def _dialect_of(call: Call) -> str:
     return call.skeleton.dialect if call.skeleton is not None else ""

@@ -1,6 +1,7 @@
 """Finds the best variant for a family of sessions, and the break-even of keeping a cache warm.
 
-The choice is cross-validated. The break-even compares requests that only read an entry with writing it again.
+The choice is cross-validated: each session is held out once. Keeping warm means sending requests only to read a cache
+entry before it expires; that is compared with writing the entry again.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ Costs = Mapping[str, float]
 
 
 class Fold(NamedTuple):
-    """One held-out session: the variant `chosen` for the others `saves` this share of its cost.
+    """One held-out session.
 
-    `own` is the saving of the best variant for it alone.
+    `chosen` is the best variant for the other sessions; here it `saves` this share of the cost. `own` is the saving of
+    the variant that is best for this session.
     """
 
     session: str
@@ -56,22 +58,23 @@ def fit_variants(sessions: Mapping[str, Costs]) -> FittedVariant | None:
     names = [name for name in (every[0] if every else ()) if all(name in costs for costs in every)]
     if not names:
         return None
-    best = _best(every, names)
+    best = _cheapest(every, names)
     folds = []
     for session, costs in sessions.items() if len(every) > 1 else ():
-        chosen = _best([costs_ for other, costs_ in sessions.items() if other != session], names)
+        chosen = _cheapest([costs_ for other, costs_ in sessions.items() if other != session], names)
         folds.append(Fold(session, chosen, 1 - costs[chosen], 1 - min(costs[name] for name in names)))
     return FittedVariant(best, 1 - sum(costs[best] for costs in every) / len(every), len(names), tuple(folds))
 
 
-def _best(every: Sequence[Costs], names: Sequence[str]) -> str:
+def _cheapest(every: Sequence[Costs], names: Sequence[str]) -> str:
     return min(names, key=lambda name: sum(costs[name] for costs in every))
 
 
 class KeepWarm(NamedTuple):
-    """Keeping an entry of `life` seconds warm: `requests` reads cost less than rewriting it.
+    """Keeping an entry of `life` seconds warm, compared with writing it again.
 
-    That lasts `seconds`. `read` and `write` are USD for the whole context, or multiples of fresh tokens.
+    Up to `requests` reads cost less than one write; that lasts `seconds`. `read` and `write` are the cost for the whole
+    context, in USD or as multiples of fresh tokens.
     """
 
     life: float
@@ -99,9 +102,9 @@ def keep_warm_break_even(rules: CacheRules, rates: MarkerRates, tokens: int) -> 
 
 
 class Pauses(NamedTuple):
-    """Pauses of a session longer than an entry's lifetime, those where keeping warm is cheaper, and the saving.
+    """Pauses of a session that are longer than an entry's lifetime (`longer`).
 
-    `saved` is in the unit of the rates.
+    For `cheaper` of them keeping warm costs less; that saves `saved`, in the unit of the rates.
     """
 
     longer: int = 0

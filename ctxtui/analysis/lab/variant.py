@@ -21,8 +21,9 @@ RECORDED: Final = "recorded"
 class Variant(Struct, frozen=True, kw_only=True):
     """One way to simulate a session.
 
-    The `steps` of the policy or profile `policy` before every call, the markers of the strategy `cache`, and another
-    `model` ("": as recorded).
+    - `steps`: the policies of the policy or profile `policy`, applied before every call.
+    - `cache`: the strategy that places cache markers.
+    - `model`: another model; "": as recorded.
     """
 
     policy: str = AS_RECORDED
@@ -46,11 +47,14 @@ class Variant(Struct, frozen=True, kw_only=True):
 class VariantCall(Struct, frozen=True, kw_only=True):
     """One call under a variant, in tokens.
 
-    `id` is the recorded call's, `number` counts the calls of the session from 1, `head` is the node of its context.
-    `read`, `write` and `fresh` add up to `context`; None if no cache can be simulated, and `usage` has them by written
-    lifetime. `output` is as reported, or as counted from the recorded answer (None: neither), `usd` None if no price is
-    known. `less` are the tokens that edits removed from the recorded call's reads, writes and fresh input. `rewrites`:
-    it does not continue the previous call of its thread. `over`: above the usable window.
+    - `id`: the recorded call's; `number`: counts the calls of the session from 1; `head`: the node of its context.
+    - `read`, `write`, `fresh`: add up to `context`; None if no cache can be simulated. `usage` has them by written
+      lifetime.
+    - `output`: as reported, or counted from the recorded answer; None: neither.
+    - `usd`: None if no price is known.
+    - `less`: tokens that edits removed from the recorded call's reads, writes and fresh input.
+    - `rewrites`: it does not continue the previous call of its thread.
+    - `over`: it is above the usable window.
     """
 
     id: str

@@ -1,4 +1,8 @@
-"""Simulates one variant call by call: its policy's edits, the request sent, cache reads, and cost."""
+"""Simulates one variant call by call.
+
+Its policy's edits, the request sent, cache reads, and cost. `lab.Experiment` runs one `VariantPass` per variant over
+the recorded steps.
+"""
 
 from __future__ import annotations
 
@@ -48,12 +52,12 @@ Counted = Callable[[int, int], int]
 
 
 class SentLengths:
-    """Tokens up to a node of the request with context `head` and `total` tokens.
+    """Gives the tokens up to a node, in a request with the context `head` and `total` tokens.
 
-    It is sent for a recorded one of `own` tokens. A common prefix has its reported length, and edited parts are
-    counted, as in the price tag (`curation.price.edited_prompt`): unrecorded or miscounted tokens are at the position
-    where a report first showed them, not all at the front. Without an earlier report, or with another model's (`told`
-    is False), the `hidden` tokens are at the front. `shared` caches lengths of the recorded request by node for other
+    It replaces a recorded request of `own` tokens. A common prefix has its reported length, and edited parts are
+    counted, as in the price tag (`curation.price.edited_prompt`). Unrecorded or miscounted tokens are thus at the
+    position where a report first showed them. Without an earlier report, or with that of another model (`told` is
+    False), the `hidden` tokens are at the front. `shared` caches lengths of the recorded request by node, for other
     variants with the same model.
     """
 
@@ -71,28 +75,30 @@ class SentLengths:
         shared: dict[int, int] | None = None,
     ) -> None:
         self._step, self._path, self._counted = step, path, counted
-        self._head, self._total, self._hidden = head, total, hidden
+        self._head, self._total, self._hidden_tokens = head, total, hidden
         self._known: dict[int, int] = {head: total}
         self._shared = shared if shared is not None else {}
         self._recorded = step.call.sent_head
-        whole = self._reported(self._recorded) if told and step.reported(self._recorded) != (ROOT, 0) else 0
+        recorded_tokens = (
+            self._reported_length(self._recorded) if told and step.reported(self._recorded) != (ROOT, 0) else 0
+        )
         # The total is the counted one: each part is scaled by the same factor.
-        self._share = own / whole if whole > 0 else 0.0
+        self._share = own / recorded_tokens if recorded_tokens > 0 else 0.0
 
     def __call__(self, node: int) -> int:
         length = self._known.get(node)
         if length is None:
-            length = self._known[node] = max(0, min(self._total, self._length(node)))
+            length = self._known[node] = max(0, min(self._total, self._compute_length(node)))
         return length
 
-    def _length(self, node: int) -> int:
+    def _compute_length(self, node: int) -> int:
         if not self._share:
-            return self._hidden + (self._counted(node, self._head) if node != ROOT else 0)
+            return self._hidden_tokens + (self._counted(node, self._head) if node != ROOT else 0)
         raw = self._path.recorded_node(node)
         more = self._counted(node, self._head) - self._counted(raw, self._recorded) if node != raw else 0
-        return round(self._share * self._reported(raw)) + more
+        return round(self._share * self._reported_length(raw)) + more
 
-    def _reported(self, node: int) -> int:
+    def _reported_length(self, node: int) -> int:
         """Tokens up to a node of the recorded request."""
         length = self._shared.get(node)
         if length is None:
@@ -137,7 +143,7 @@ class LabInputs:
         self._usable: dict[tuple[str, str], int] = {}
         self._sums: dict[str, dict[int, int]] = {}
         self._summed_of = -1
-        self._lengths: dict[str, dict[int, int]] = {}
+        self._sent_lengths: dict[str, dict[int, int]] = {}
         self._lengths_of: tuple[RecordedStep | None, int] = None, -1
 
     def usable(self, call: Call) -> int:
@@ -163,8 +169,8 @@ class LabInputs:
         """Cache for prefix lengths of the newest step's request as `model` counts them, shared by all variants."""
         known, version = self._lengths_of
         if known is not step or version != self.book.version:
-            self._lengths, self._lengths_of = {}, (step, self.book.version)
-        return self._lengths.setdefault(model, {})
+            self._sent_lengths, self._lengths_of = {}, (step, self.book.version)
+        return self._sent_lengths.setdefault(model, {})
 
     def part_ends(self, call: Call) -> tuple[int, int]:
         """Blocks of a recorded call's context that were read, and that were read or written, by the report."""
@@ -204,9 +210,10 @@ class LabInputs:
 
 
 class _Thread(Struct):
-    """State of a thread: its `path`, and the length of the context when the block at a raw position was changed.
+    """State of a thread.
 
-    `earlier` is the policy's result at the previous call, with the tokens it was based on.
+    `path` builds its requests. `since` has the length of the context when the block at a raw position was changed.
+    `earlier` is the policy's result at the previous call, with the tokens that it was based on.
     """
 
     path: EditedPath
@@ -238,11 +245,11 @@ class VariantPass:
         last = self._last.get(call.thread)
         thread = self._threads.get(call.thread)
         if thread is None or (last is not None and last[1] is not context):
-            self._end(call.thread)
+            self._count_quotes(call.thread)
             thread = self._thread(call, thread, context, shared.is_rebuilt)
-        hidden = self._hidden(step, call)
+        hidden = self._hidden_tokens(step, call)
         usable = self._inputs.usable(call)
-        propose = self._proposing(step, shared, call, thread, hidden, usable) if self.variant.steps else None
+        propose = self._make_propose(step, shared, call, thread, hidden, usable) if self.variant.steps else None
         head, applied = thread.path.add_call(context, propose, shared.unwritten)
         if last is None or last[2].changes is not applied.changes:
             thread.since.update(dict.fromkeys(applied.changes.keys() - thread.since.keys(), len(context)))
@@ -259,14 +266,14 @@ class VariantPass:
         thread = self._threads[call.thread] = _Thread(path)
         return thread
 
-    def _hidden(self, step: RecordedStep, call: Call) -> int:
+    def _hidden_tokens(self, step: RecordedStep, call: Call) -> int:
         """Unrecorded tokens, as this variant's model would count them."""
         if call.model == step.call.model:
             return step.unrecorded
-        own, other = self._book.card(call.model).factors.text, self._book.card(step.call.model).factors.text
-        return round(step.unrecorded * own / other) if own and other else step.unrecorded
+        variant_factor, other = self._book.card(call.model).factors.text, self._book.card(step.call.model).factors.text
+        return round(step.unrecorded * variant_factor / other) if variant_factor and other else step.unrecorded
 
-    def _proposing(
+    def _make_propose(
         self, step: RecordedStep, shared: SharedContext, call: Call, thread: _Thread, hidden: int, usable: int
     ) -> Propose:
         model = call.model or self._book.session.model
@@ -278,16 +285,18 @@ class VariantPass:
 
         def propose(applied: Applied, log: tuple[Edit, ...]) -> tuple[tuple[Edit, ...], Applied]:
             literals.advance()
-            known, earlier = thread.earlier or (None, None)
+            known_tokens, earlier = thread.earlier or (None, None)
             if earlier is not None and (earlier.log is not log or not _is_same_result(earlier.applied, applied)):
                 earlier = None
-            if earlier is not None and known != tokens:
+            if earlier is not None and known_tokens != tokens:
                 # In a new turn only the freed tokens change.
-                freed = earlier.freed if known is not None and known[0] == model else None
-                less = (
-                    sizes.stripped_tokens(known[1], applied.changes) if known is not None and freed is not None else 0
+                freed = earlier.freed if known_tokens is not None and known_tokens[0] == model else None
+                removed_tokens = (
+                    sizes.stripped_tokens(known_tokens[1], applied.changes)
+                    if known_tokens is not None and freed is not None
+                    else 0
                 )
-                earlier = replace(earlier, freed=freed - less if freed is not None else None)
+                earlier = replace(earlier, freed=freed - removed_tokens if freed is not None else None)
             policy_context = PolicyContext(
                 context=context,
                 log=log,
@@ -314,9 +323,9 @@ class VariantPass:
         total = max(
             0, self._counted_tokens(model, here.head, here.head) - self._absent_tokens(step, model, here) + hidden
         )
-        outcome = self._outcome(step, call, here, hidden, total)
+        outcome = self._simulate_cache(step, call, here, hidden, total)
         recorded = step.call.usage
-        output = recorded.output if recorded is not None else self._answer(call, model)
+        output = recorded.output if recorded is not None else self._answer_tokens(call, model)
         usage = outcome.to_usage(output or 0) if outcome is not None else None
         before = self._heads.get(call.thread, ROOT)
         self._heads[call.thread] = here.head
@@ -339,22 +348,28 @@ class VariantPass:
             )
         )
 
-    def _freed_tokens(self, step: RecordedStep, model: str, here: VariantRequest, total: int) -> tuple[int, int, int]:
+    def _freed_tokens(
+        self, step: RecordedStep, model: str, sent_request: VariantRequest, total: int
+    ) -> tuple[int, int, int]:
         """Tokens that the request has less than the recorded one, of those read, written and sent."""
-        call, nodes = step.call, here.applied.context.nodes
-        if self.variant.model or not here.applied.is_changed:
+        call, nodes = step.call, sent_request.applied.context.nodes
+        if self.variant.model or not sent_request.applied.is_changed:
             return 0, 0, 0
         freed = []
         for depth in self._inputs.part_ends(call):
-            raw, node = (nodes[depth - 1], here.path.sent_node(depth - 1)) if depth else (ROOT, ROOT)
+            raw, node = (nodes[depth - 1], sent_request.path.sent_node(depth - 1)) if depth else (ROOT, ROOT)
             freed.append(
-                self._counted_tokens(model, raw, call.sent_head) - self._counted_tokens(model, node, here.head)
+                self._counted_tokens(model, raw, call.sent_head) - self._counted_tokens(model, node, sent_request.head)
             )
-        own = self._counted_tokens(model, call.sent_head, call.sent_head)
-        whole = own - sum(self._book.contexts.tokens(model, call.sent_head, step.gone) if step.gone else ()) - total
+        recorded_tokens = self._counted_tokens(model, call.sent_head, call.sent_head)
+        whole = (
+            recorded_tokens
+            - sum(self._book.contexts.tokens(model, call.sent_head, step.gone) if step.gone else ())
+            - total
+        )
         return freed[0], freed[1] - freed[0], whole - freed[1]
 
-    def _answer(self, call: Call, model: str) -> int | None:
+    def _answer_tokens(self, call: Call, model: str) -> int | None:
         """Tokens of the recorded answer without a report; None if none is recorded."""
         nodes = answer_path(self._tree, call)
         return sum(self._book.block_tokens(model, node) for node in nodes) if nodes else None
@@ -369,76 +384,78 @@ class VariantPass:
             sums -= book.category_tokens(model, before if tree[before].depth <= tree[node].depth else node, _THINKING)
         return sums
 
-    def _absent_tokens(self, step: RecordedStep, model: str, here: VariantRequest) -> int:
+    def _absent_tokens(self, step: RecordedStep, model: str, sent_request: VariantRequest) -> int:
         """Tokens of blocks that reports show to be absent and that the variant has not changed."""
         if not step.gone:
             return 0
-        changed = {change.node for change in here.applied.changes.values()}
-        left = step.gone.where(lambda node: node not in changed) if changed else step.gone
-        tokens = sum(self._book.contexts.tokens(model, step.call.sent_head, left)) if left else 0
+        changed = {change.node for change in sent_request.applied.changes.values()}
+        absences = step.gone.where(lambda node: node not in changed) if changed else step.gone
+        tokens = sum(self._book.contexts.tokens(model, step.call.sent_head, absences)) if absences else 0
         # An edit of a block that its client removed has no effect.
         stood = (
             one.after
-            for one in here.applied.changes.values()
+            for one in sent_request.applied.changes.values()
             if one.after is not None and one.node in step.gone.by_node
         )
         return tokens + sum(self._block_tokens(model, block) for block in stood)
 
-    def _outcome(
-        self, step: RecordedStep, call: Call, here: VariantRequest, hidden: int, total: int
+    def _simulate_cache(
+        self, step: RecordedStep, call: Call, sent_request: VariantRequest, hidden: int, total: int
     ) -> CacheOutcome | None:
         rules = self._inputs.rules(call)
         if step.at is None or not rules.is_known:
             return None
-        tokens = self._lengths(step, call, here, hidden, total)
+        tokens = self._sent_lengths(step, call, sent_request, hidden, total)
         salt = self._prompts.salt(call)
         start = step.at
 
         def deepest_cached(life: float = 0.0) -> int:
             # Computed on demand: few strategies need it.
-            base = build_prompt(self._inputs.prefixes, rules, salt, here.head, tokens, (), total=total)
+            base = build_prompt(self._inputs.prefixes, rules, salt, sent_request.head, tokens, (), total=total)
             return self._simulator.deepest_cached(base, start, life)
 
         markers, explicit = place_markers(
-            self.variant.cache, here, self._prompts, self._tree, rules, deepest_cached, tokens, self._ends
+            self.variant.cache, sent_request, self._prompts, self._tree, rules, deepest_cached, tokens, self._ends
         )
         answer = None
         if rules.answers or rules.mechanism.keeps_answers:
-            answer = self._tree.extend(here.head, answer_items(self._tree, step.call))
+            answer = self._tree.extend(sent_request.head, answer_items(self._tree, step.call))
         prompt = build_prompt(
             self._inputs.prefixes,
             rules,
             salt,
-            here.head,
+            sent_request.head,
             tokens,
             markers,
             total=total,
             explicit=explicit,
             answer=answer,
         )
-        at = step.at if step.asked_at is None else step.asked_at
-        outcome = self._simulator.predict(prompt, at, why=False)
-        self._simulator.record(outcome if at == step.at else self._simulator.predict(prompt, step.at, why=False))
+        time = step.at if step.asked_at is None else step.asked_at
+        outcome = self._simulator.predict(prompt, time, why=False)
+        self._simulator.record(outcome if time == step.at else self._simulator.predict(prompt, step.at, why=False))
         # If nothing expired, the prefix before the conversation is read even if the conversation differs.
         floor = (
             step.floors.unexpired_prefix
             if outcome.read or not self._is_expired(step, rules)
             else step.floors.shared_prefix
         )
-        return outcome.with_min_read(min(floor, tokens(here.path.common_prefix)) if floor else 0)
+        return outcome.with_min_read(min(floor, tokens(sent_request.path.common_prefix)) if floor else 0)
 
-    def _lengths(self, step: RecordedStep, call: Call, here: VariantRequest, hidden: int, total: int) -> SentLengths:
+    def _sent_lengths(
+        self, step: RecordedStep, call: Call, sent_request: VariantRequest, hidden: int, total: int
+    ) -> SentLengths:
         model, head = call.model or self._book.session.model, step.call.sent_head
-        own = self._counted_tokens(model, head, head) + hidden
+        own_tokens = self._counted_tokens(model, head, head) + hidden
         if step.gone:
-            own -= sum(self._book.contexts.tokens(model, head, step.gone))
+            own_tokens -= sum(self._book.contexts.tokens(model, head, step.gone))
         return SentLengths(
             step,
-            here.path,
+            sent_request.path,
             partial(self._counted_tokens, model),
-            head=here.head,
+            head=sent_request.head,
             total=total,
-            own=own,
+            own=own_tokens,
             hidden=hidden,
             told=call.model == step.call.model,
             shared=self._inputs.lengths(step, model),
@@ -449,19 +466,19 @@ class VariantPass:
         life = self.variant.cache if self.variant.cache in LIFETIMES else step.life
         return rules.mechanism.writes_at_markers and rules.seconds(life) < step.pause
 
-    def _end(self, thread: str) -> None:
+    def _count_quotes(self, thread: str) -> None:
         """Count the later quotes of removed blocks when the context of `thread` ends."""
         last = self._last.pop(thread, None)
         if last is None or not self.variant.steps:
             return
         shared, _, applied = last
         assert shared.literals is not None
-        self._quoted += _later_quotes(shared.literals_of(applied.context), applied, self._threads[thread].since)
+        self._quoted += _count_later_quotes(shared.literals_of(applied.context), applied, self._threads[thread].since)
 
     def finish(self) -> VariantRun:
         """Result of all calls."""
         for thread in list(self._last):
-            self._end(thread)
+            self._count_quotes(thread)
         edits = {name: tuple(one.path.log) for name, one in self._threads.items() if one.path.log}
         summaries = [edit for log in edits.values() for edit in active_edits(log) if edit.spec.replaces_blocks]
         sizes = [self._tokens_of(str(edit.params.get("text") or "")) for edit in summaries]
@@ -485,8 +502,8 @@ class VariantPass:
 
 def simulated_usd(inputs: LabInputs, call: Call, usage: Usage) -> float | None:
     """Cost of `call` in USD with another `usage`; None if no price is known."""
-    extra = {key: value for key, value in call.extra.items() if key not in _BILLING_KEYS}
-    return inputs.charge(replace(call, usage=usage, extra=extra))
+    other_extra = {key: value for key, value in call.extra.items() if key not in _BILLING_KEYS}
+    return inputs.charge(replace(call, usage=usage, extra=other_extra))
 
 
 def _is_same_result(first: Applied, second: Applied) -> bool:
@@ -494,7 +511,7 @@ def _is_same_result(first: Applied, second: Applied) -> bool:
     return first.context is second.context and first.changes is second.changes and first.inserts is second.inserts
 
 
-def _later_quotes(literals: Literals, applied: Applied, since: Mapping[int, int]) -> int:
+def _count_later_quotes(literals: Literals, applied: Applied, since: Mapping[int, int]) -> int:
     """Count the blocks changed or removed by `applied` that a later block quotes.
 
     `since` is the length of the context at the change, by raw position; `literals` is advanced to the end of the
@@ -504,7 +521,7 @@ def _later_quotes(literals: Literals, applied: Applied, since: Mapping[int, int]
         return 0
     literals.advance()
     quoted = set()
-    for quote in find_quotes(literals, applied, most=len(applied.changes) * _MAX_LITERALS):
+    for quote in find_quotes(literals, applied, limit=len(applied.changes) * _MAX_LITERALS):
         if quote.position not in quoted and any(by >= since.get(quote.position, 0) for by in quote.by):
             quoted.add(quote.position)
     return sum(applied.changes[position].before.kind != HEADER for position in quoted)

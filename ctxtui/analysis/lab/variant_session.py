@@ -37,15 +37,15 @@ def variant_session(session: Session, run: VariantRun, title: str) -> Session:
 
 def _copy_context(tree: Tree, target: Tree, nodes: dict[int, int], head: int) -> int:
     """Copy the context `head` of `tree` to another tree; returns its node."""
-    behind: list[int] = []
+    uncopied: list[int] = []
     node = head
     while node not in nodes:
-        behind.append(node)
+        uncopied.append(node)
         node = tree[node].parent
     copied = nodes[node]
-    for node in reversed(behind):
-        here = tree[node]
-        copied = nodes[node] = target.child(copied, here.block, here.place)
+    for node in reversed(uncopied):
+        node_row = tree[node]
+        copied = nodes[node] = target.child(copied, node_row.block, node_row.place)
     return copied
 
 

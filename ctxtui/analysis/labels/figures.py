@@ -15,9 +15,9 @@ from ctxtui.tokens.weights import weigh
 
 
 class SegmentFigure(Struct, frozen=True):
-    """Characters `start` up to `end` of a block's text with their tokens.
+    """A segment of a block's text, characters `start` up to `end`, with its tokens.
 
-    `label` is "" if no rule matched, `begins` is 1 on the first segment of a match.
+    `label` is "" if no rule matched. `begins` is 1 on the first segment of a match, else 0.
     """
 
     start: int
@@ -42,24 +42,26 @@ def segment_figures(book: Book, model: str, node: int) -> list[SegmentFigure]:
 
     Empty if no rule splits it. Raises `IndexError` while a split block is not counted.
     """
-    here, ways, weights = book.session.tree[node], book.cumulated(model), book.weights(model)
+    node_row, cumulated, weights = book.session.tree[node], book.cumulated(model), book.weights(model)
     split = book.segments(model, node)
     if not split:
         return []
-    before = ways.composition_at(here.parent)
-    sums = {category: before[category] for category in ways.categories(node)}
-    out: list[SegmentFigure] = []
-    owed = ways.header_features(node)
-    for segment, own in zip(split, segment_features(split, ways.measure(here.block), here.category), strict=True):
+    before = cumulated.composition_at(node_row.parent)
+    sums = {category: before[category] for category in cumulated.categories(node)}
+    segments: list[SegmentFigure] = []
+    owed = cumulated.header_features(node)
+    for segment, features in zip(
+        split, segment_features(split, cumulated.measure(node_row.block), node_row.category), strict=True
+    ):
         start = sums[segment.category]
-        sums[segment.category] = plus(start, plus(own, owed) if not out else own)
+        sums[segment.category] = plus(start, plus(features, owed) if not segments else features)
         grown = round(weigh(sums[segment.category], weights)) - round(weigh(start, weights))
-        out.append(
+        segments.append(
             SegmentFigure(
                 segment.start, segment.end, segment.label, CATEGORIES[segment.category], segment.begins, grown
             )
         )
-    return out
+    return segments
 
 
 def label_figures(segments: Iterable[SegmentFigure]) -> list[LabelFigure]:
@@ -100,8 +102,8 @@ def session_labels(book: Book) -> list[LabelFigure]:
     model, seen = book.session.model, set()
     segments: list[SegmentFigure] = []
     for node in book.cumulated(model).split_nodes:
-        here = book.session.tree[node]
-        if (here.block.digest, here.category) not in seen:
-            seen.add((here.block.digest, here.category))
+        node_row = book.session.tree[node]
+        if (node_row.block.digest, node_row.category) not in seen:
+            seen.add((node_row.block.digest, node_row.category))
             segments += segment_figures(book, model, node)
     return label_figures(segments)

@@ -1,4 +1,7 @@
-"""Applies a set of label rules: finds the labelled pieces of a block's text."""
+"""Applies a set of label rules to a block's text.
+
+`counting` calls it for every block; `segments` cuts the text at the matches.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +31,12 @@ def without_limit(rule: LabelRule, search: Callable[[], list[Match]]) -> list[Ma
 class Labelling:
     """Rules in force, in the order in which they are tried.
 
-    A rule that searches inside another's matches comes after it. Pieces refer to rules by their index in `rules`.
-    `idle` are rules inside a label that does not exist.
+    A rule that searches inside another's matches comes after it. Spans refer to rules by their index in `rules`. `idle`
+    are rules that never apply, because they search inside a label that does not exist.
     """
 
     def __init__(self, rules: Iterable[LabelRule]) -> None:
-        self.rules, self.idle = _ordered(list(rules))
+        self.rules, self.idle = _order_rules(list(rules))
         self._by_category: dict[str, list[int]] = {
             name: [n for n, rule in enumerate(self.rules) if name in rule.within] for name in INDEX
         }
@@ -69,10 +72,10 @@ class Labelling:
         for n in self._by_category[category]:
             rule = self.rules[n]
             if rule.applies(category, body):
-                matches_ += attempt(rule, partial(find_matches, n, rule, text, self._extents(matches_)))
+                matches_ += attempt(rule, partial(find_matches, n, rule, text, self._label_extents(matches_)))
         return cut_text(len(text), matches_)
 
-    def _extents(self, matches_: Sequence[Match]) -> list[tuple[str, int, int]]:
+    def _label_extents(self, matches_: Sequence[Match]) -> list[tuple[str, int, int]]:
         return [(self.rules[one.rule].label, one.start, one.end) for one in matches_]
 
 
@@ -90,13 +93,17 @@ def searched_text(content: BlockContent) -> str:
     return content.text or content.arguments
 
 
-def _ordered(rules: list[LabelRule]) -> tuple[tuple[LabelRule, ...], tuple[LabelRule, ...]]:
+def _order_rules(rules: list[LabelRule]) -> tuple[tuple[LabelRule, ...], tuple[LabelRule, ...]]:
     done = [rule for rule in rules if not rule.inside]
-    rest = [rule for rule in rules if rule.inside]
-    while rest:
-        ready = [r for r in rest if any(d.label == r.inside for d in done) and all(w.label != r.inside for w in rest)]
+    inner_rules = [rule for rule in rules if rule.inside]
+    while inner_rules:
+        ready = [
+            r
+            for r in inner_rules
+            if any(d.label == r.inside for d in done) and all(w.label != r.inside for w in inner_rules)
+        ]
         if not ready:
             break
         done += ready
-        rest = [rule for rule in rest if rule not in ready]
-    return tuple(done), tuple(rest)
+        inner_rules = [rule for rule in inner_rules if rule not in ready]
+    return tuple(done), tuple(inner_rules)

@@ -15,6 +15,7 @@ from ctxtui.wire.codec.spans import Value
 SEGMENT: Final = "segment"
 """Group of a regular expression that is used instead of the whole match."""
 _JSON_STARTS: Final = re.compile(r"^[ \t]*([{\[])", re.MULTILINE)
+"""A line that may begin JSON."""
 _MAX_FAILURES: Final = 32
 """Failed attempts to parse JSON after which a text is treated as having none."""
 MAX_JSON_CHARACTERS: Final = 4_000_000
@@ -44,13 +45,13 @@ def find_matches(number: int, rule: LabelRule, text: str, earlier: Sequence[tupl
 
 def _find_ranges(rule: LabelRule, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     if rule.between[0]:
-        return _between(*rule.between, text, start, end)
+        return _match_tags(*rule.between, text, start, end)
     if rule.regex:
-        return _by_regex(rule.regex, text, start, end)
-    return _by_pointer(rule, text, start, end)
+        return _match_regex(rule.regex, text, start, end)
+    return _match_pointers(rule, text, start, end)
 
 
-def _between(opens: str, closes: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _match_tags(opens: str, closes: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield ranges from each opening tag to the next closing one, both included.
 
     Unclosed tags are ignored.
@@ -63,8 +64,8 @@ def _between(opens: str, closes: str, text: str, start: int, end: int) -> Iterat
         yield at, start
 
 
-def _by_regex(pattern: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    compiled = _compiled(pattern)
+def _match_regex(pattern: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    compiled = _compile(pattern)
     group = SEGMENT if SEGMENT in compiled.groupindex else 0
     # A slice, so that \A and \Z refer to the searched part.
     part = text if (start, end) == (0, len(text)) else text[start:end]
@@ -74,16 +75,16 @@ def _by_regex(pattern: str, text: str, start: int, end: int) -> Iterator[tuple[i
 
 
 @lru_cache(512)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _by_pointer(rule: LabelRule, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _match_pointers(rule: LabelRule, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for value in json_in(text, start, end):
-        if rule.beside and not any(True for pointer_ in rule.beside for _ in _walk(text, [value], pointer_)):
+        if rule.beside and not any(True for pointer_ in rule.beside for _ in _resolve_pointer(text, [value], pointer_)):
             continue
         for pointer in rule.pointers:
-            yield from ((found.start, found.end) for found in _walk(text, [value], pointer))
+            yield from ((found.start, found.end) for found in _resolve_pointer(text, [value], pointer))
 
 
 def json_in(text: str, start: int, end: int) -> Iterator[Value]:
@@ -103,13 +104,13 @@ def json_in(text: str, start: int, end: int) -> Iterator[Value]:
         start = value.end
 
 
-def _walk(text: str, values: Iterable[Value], pointer: str) -> Iterator[Value]:
+def _resolve_pointer(text: str, values: Iterable[Value], pointer: str) -> Iterator[Value]:
     for step in pointer.split("/")[1:]:
-        values = [found for value in values for found in _step(text, value, unescaped(step))]
+        values = [found for value in values for found in _resolve_step(text, value, unescaped(step))]
     yield from values
 
 
-def _step(text: str, value: Value, key: str) -> Iterator[Value]:
+def _resolve_step(text: str, value: Value, key: str) -> Iterator[Value]:
     if isinstance(value.value, dict) and (key == "*" or key in value.value):
         members = spans.members(text, value.start)
         yield from (Value(member.value, member.start, member.end) for member in members if key in ("*", member.key))

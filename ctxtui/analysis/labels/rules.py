@@ -17,18 +17,22 @@ SPLIT_CATEGORIES: Final = tuple(name for name in CATEGORIES if name not in ("thi
 _KEYS: Final = ("label", "category", "in", "inside", "contains", "between", "regex", "pointer", "beside")
 _WAYS: Final = ("between", "regex", "pointer")
 _SAFE: Final = re.compile(r"[ !#-\[\]-~]+")
-"""Runs of characters that are spelled the same in a block's JSON and in its text."""
+"""Characters that JSON spells as they are: no quotes, backslashes or escapes."""
 
 
 class LabelRule(Struct, frozen=True, kw_only=True):
     """A search for segments, and their label.
 
-    `name` is the rule's own, `label` that of its segments, `category` the one in which their tokens count ("": the
-    block's own). One of three defines the search: `between` two tags, `regex` (its group ``segment`` if it has one,
-    else the whole match), or `pointers` (RFC 6901, ``*`` for every member) into the JSON in the text, whose value must
-    hold one of `beside` if there are any. Only blocks of the categories `within` are searched, only parts with the
-    label `inside` if given, only blocks whose JSON holds one of `needles` if any. `place` is the position of the rule's
-    definition.
+    - `name`: the rule's own name.
+    - `label`: that of its segments; `category`: the one in which their tokens count ("": the block's own).
+    - `between`, `regex` or `pointers`: what is searched, exactly one of them: text between two tags; a regular
+      expression (its group ``segment`` if it has one, else the whole match); JSON pointers (RFC 6901, ``*`` for every
+      member) into JSON in the text.
+    - `beside`: keys of which a pointer's object must have one; empty: any object.
+    - `within`: categories whose blocks are searched.
+    - `inside`: label of the parts that are searched; "": the whole text.
+    - `needles`: texts of which a block's JSON must have one; empty: any block.
+    - `place`: where the rule is defined.
     """
 
     name: str
@@ -54,12 +58,12 @@ def parse_rule(name: str, table: Any, place: str = "") -> LabelRule:
     Raises `BadConfig` naming the key and the expected value.
     """
     try:
-        return _rule(name, _checked(table), place)
+        return _make_rule(name, _check_keys(table), place)
     except ValueError as error:
         raise BadConfig(str(error), place=", ".join(filter(None, (place, f"label rule {name}")))) from None
 
 
-def _checked(table: Any) -> Mapping[str, Any]:
+def _check_keys(table: Any) -> Mapping[str, Any]:
     if not isinstance(table, Mapping):
         raise ValueError(f"it must be a table with one of {', '.join(_WAYS)}")
     odd = next((key for key in table if key not in _KEYS), None)
@@ -70,20 +74,20 @@ def _checked(table: Any) -> Mapping[str, Any]:
     return table
 
 
-def _rule(name: str, table: Mapping[str, Any], place: str) -> LabelRule:
-    between, pointers = _tags(table), _pointers(table)
-    contains = _texts(table, "contains")
-    beside = tuple(_texts(table, "beside"))
+def _make_rule(name: str, table: Mapping[str, Any], place: str) -> LabelRule:
+    between, pointers = _read_tags(table), _read_pointers(table)
+    contains = _read_texts(table, "contains")
+    beside = tuple(_read_texts(table, "beside"))
     keys = [_last_key(one) for one in (beside or pointers)]
     texts = contains or ([between[0]] if between[0] else keys)
     return LabelRule(
         name=name,
-        label=_text(table, "label") or name,
-        category=_category(table),
-        within=frozenset(_categories(table)),
-        inside=_text(table, "inside"),
+        label=_read_text(table, "label") or name,
+        category=_read_category(table),
+        within=frozenset(_read_categories(table)),
+        inside=_read_text(table, "inside"),
         between=between,
-        regex=_regex(table),
+        regex=_read_regex(table),
         pointers=pointers,
         beside=beside,
         needles=tuple(find_needles(texts)),
@@ -102,46 +106,46 @@ def find_needles(texts: Iterable[str]) -> Iterator[bytes]:
         yield from (text.encode() for text in dict.fromkeys(runs))
 
 
-def _text(table: Mapping[str, Any], key: str) -> str:
+def _read_text(table: Mapping[str, Any], key: str) -> str:
     value = table.get(key, "")
     if not isinstance(value, str):
         raise ValueError(f"{key} must be a text, not {value!r}")
     return value
 
 
-def _texts(table: Mapping[str, Any], key: str) -> list[str]:
+def _read_texts(table: Mapping[str, Any], key: str) -> list[str]:
     value = table.get(key, [])
-    many = [value] if isinstance(value, str) else value
-    if not isinstance(many, list) or not all(isinstance(one, str) and one for one in many):
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list) or not all(isinstance(one, str) and one for one in values):
         raise ValueError(f"{key} must be a text or a list of texts, not {value!r}")
-    return many
+    return values
 
 
-def _tags(table: Mapping[str, Any]) -> tuple[str, str]:
+def _read_tags(table: Mapping[str, Any]) -> tuple[str, str]:
     if "between" not in table:
         return "", ""
-    both = _texts(table, "between")
+    both = _read_texts(table, "between")
     if len(both) != 2:
         raise ValueError(f"between must be two tags, not {table['between']!r}")
     return both[0], both[1]
 
 
-def _regex(table: Mapping[str, Any]) -> str:
-    text = _text(table, "regex")
+def _read_regex(table: Mapping[str, Any]) -> str:
+    text = _read_text(table, "regex")
     try:
         re.compile(text)
     except (re.error, RecursionError, OverflowError) as error:
-        raise ValueError(f"regex is none: {error}") from None
+        raise ValueError(f"not a regular expression: {error}") from None
     if "regex" in table and not text:
         raise ValueError("regex must not be empty")
     return text
 
 
-def _pointers(table: Mapping[str, Any]) -> tuple[str, ...]:
-    pointers = _texts(table, "pointer")
+def _read_pointers(table: Mapping[str, Any]) -> tuple[str, ...]:
+    pointers = _read_texts(table, "pointer")
     if "pointer" in table and not pointers:
         raise ValueError("pointer must not be empty")
-    bad = next((one for one in [*pointers, *_texts(table, "beside")] if not one.startswith("/")), None)
+    bad = next((one for one in [*pointers, *_read_texts(table, "beside")] if not one.startswith("/")), None)
     if bad is not None:
         raise ValueError(f"a pointer begins with /, not {bad!r}")
     return tuple(pointers)
@@ -157,15 +161,15 @@ def unescaped(key: str) -> str:
     return key.replace("~1", "/").replace("~0", "~")
 
 
-def _category(table: Mapping[str, Any]) -> str:
-    name = _text(table, "category")
+def _read_category(table: Mapping[str, Any]) -> str:
+    name = _read_text(table, "category")
     if name and name not in SPLIT_CATEGORIES:
         raise ValueError(f"category must be one of {', '.join(SPLIT_CATEGORIES)}, not {name!r}")
     return name
 
 
-def _categories(table: Mapping[str, Any]) -> list[str]:
-    names = _texts(table, "in") or list(SPLIT_CATEGORIES)
+def _read_categories(table: Mapping[str, Any]) -> list[str]:
+    names = _read_texts(table, "in") or list(SPLIT_CATEGORIES)
     odd = next((name for name in names if name not in SPLIT_CATEGORIES), None)
     if odd is not None:
         raise ValueError(f"in must be of {', '.join(SPLIT_CATEGORIES)}, not {odd!r}")

@@ -1,4 +1,4 @@
-"""Segments: a block's text cut at the ends of label matches, so that the pieces add up to it."""
+"""Cuts a block's text at the ends of label matches, so that the segments add up to the block."""
 
 from __future__ import annotations
 
@@ -43,12 +43,19 @@ class Segment(NamedTuple):
 
 
 class _Open(Struct):
+    """A match that has begun and not ended yet; `told`: its first piece was already made."""
+
     end: int
     rule: int
     told: bool = False
 
 
 class _Cutter(Struct):
+    """Cuts a text from left to right.
+
+    `open` are the matches at the position `at`, the innermost last.
+    """
+
     pieces: list[LabelledSpan] = field(default_factory=list)
     open: list[_Open] = field(default_factory=list)
     at: int = 0
@@ -107,6 +114,6 @@ def segment_features(segments: Sequence[Segment], whole: Features, category: int
 def by_category(segments: Sequence[Segment], whole: Features, category: int) -> list[tuple[int, Features]]:
     """Like `segment_features`, added up by category; that of the first segment comes first."""
     sums: dict[int, Features] = {}
-    for segment, own in zip(segments, segment_features(segments, whole, category), strict=True):
-        sums[segment.category] = plus(sums[segment.category], own) if segment.category in sums else own
+    for segment, features in zip(segments, segment_features(segments, whole, category), strict=True):
+        sums[segment.category] = plus(sums[segment.category], features) if segment.category in sums else features
     return list(sums.items())

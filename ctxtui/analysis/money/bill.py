@@ -1,7 +1,7 @@
-"""The bill: a session's cost as a sum of carrying, rewriting, writing for the first time, and answering.
+"""The bill: a session's cost as a sum of parts.
 
-The cost of a call is split by its input: carried, rewritten, or sent for the first time. Parts are rounded so
-that they add up.
+The parts are carrying, rewriting, writing for the first time, answering, and others (`PARTS`). The input cost of a call
+is split by `input_split`. Parts are rounded so that they add up.
 """
 
 from __future__ import annotations
@@ -29,23 +29,25 @@ def round_to_sum(amounts: Sequence[float], decimals: int = 2) -> list[float]:
     """
     unit = 10**decimals
     scaled = [amount * unit for amount in amounts]
-    whole = [int(amount // 1) for amount in scaled]
+    rounded_down = [int(amount // 1) for amount in scaled]
     # Rounded like displayed figures: half a cent may be slightly above or below in binary.
-    short = round(round(sum(amounts), decimals) * unit) - sum(whole)
-    order = sorted(range(len(scaled)), key=lambda i: whole[i] - scaled[i])
+    short = round(round(sum(amounts), decimals) * unit) - sum(rounded_down)
+    order = sorted(range(len(scaled)), key=lambda i: rounded_down[i] - scaled[i])
     for index in order[: max(0, short)]:
-        whole[index] += 1
-    return [amount / unit for amount in whole]
+        rounded_down[index] += 1
+    return [amount / unit for amount in rounded_down]
 
 
 CARRY, REWRITES, FIRST, OUTPUT, OTHER, RECORDED = "carry", "rewrites", "first writes", "output", "other", "recorded"
 PARTS: Final = (CARRY, REWRITES, FIRST, OUTPUT, OTHER, RECORDED)
-"""Parts of a bill, in order. ``carry``: input sent before and paid again as usual, read from the cache or, without
-one, at
-full price. ``rewrites``: the extra cost over a read of input that the cache had held and that was not read from it.
-``first writes``: input sent for the first time. ``other``: web searches and the provider's own passes. ``recorded``:
-calls
-without a list price, by the cost in their record, which cannot be split."""
+"""Parts of a bill, in order.
+
+- ``carry``: input that was sent before and is paid again as usual: read from the cache or, without one, at full price.
+- ``rewrites``: the extra cost over a read of input that the cache had held and that was not read from it.
+- ``first writes``: input sent for the first time.
+- ``other``: web searches and the provider's own passes.
+- ``recorded``: calls without a list price, by the cost in their record, which cannot be split.
+"""
 
 
 class ResidualSum(NamedTuple):
@@ -66,11 +68,12 @@ NO_RESIDUAL: Final = ResidualSum()
 class Bill(Struct, kw_only=True):
     """Cost of calls. `parts` by name add up to `usd`.
 
-    `threads` are USD by thread id; `unpriced` counts calls with a report and no known price, by model;
-    `unreported` those without any report; `partial` those with a partly reported answer, and `likely` the count
-    of their blocks beyond their charge here. `beyond` and `short` are the residuals of the calls (`figures`):
-    reported input beyond blocks and known missing input, and blocks that exceed the report. They are no parts:
-    their cost is spread over those.
+    - `threads`: USD by thread id.
+    - `priced`, `unpriced`: number of calls with a known price, and without one by model.
+    - `unreported`: calls without any report.
+    - `partial`: calls with a partly reported answer; `likely`: the count of their blocks beyond what is charged here.
+    - `beyond`, `short`: residuals of the calls (`figures`): reported input beyond blocks and known missing input, and
+      blocks that exceed the report. They are no parts: their cost is spread over the parts.
     """
 
     parts: dict[str, CostSum] = field(default_factory=lambda: dict.fromkeys(PARTS, NO_COST))
@@ -130,8 +133,8 @@ def make_bill(
 ) -> Bill:
     """Build the bill of a session, which must be counted whole.
 
-    `costs` holds every call's price by id, None if unknown, `missed` are its misses. With `only`, of those calls
-    alone (each still with the calls before it in mind).
+    `costs` has every call's price by id (None: unknown), `missed` are its misses. With `only`, just the calls with
+    these ids are billed; the calls before each are still taken into account.
     """
     total = Bill()
     running = running_totals(book)
@@ -150,17 +153,17 @@ def make_bill(
     return total
 
 
-def _add_residual(to: Bill, book: Book, call: Call, cost: Cost | None) -> None:
+def _add_residual(bill: Bill, book: Book, call: Call, cost: Cost | None) -> None:
     """Add the residual of `call` to the bill."""
     usage = call.usage
-    rest = figures(book, call).residual if usage is not None else 0
-    if usage is None or not rest:
+    residual = figures(book, call).residual if usage is not None else 0
+    if usage is None or not residual:
         return
-    usd = 0.0 if cost is None else (cost.usd - cost.output - cost.other) * abs(rest) / (usage.input or 1)
-    if rest > 0:
-        to.beyond = to.beyond.plus(usd, rest)
+    usd = 0.0 if cost is None else (cost.usd - cost.output - cost.other) * abs(residual) / (usage.input or 1)
+    if residual > 0:
+        bill.beyond = bill.beyond.plus(usd, residual)
     else:
-        to.short = to.short.plus(usd, -rest)
+        bill.short = bill.short.plus(usd, -residual)
 
 
 def _unreported_answer(book: Book, call: Call, cost: Cost | None) -> CostSum:
@@ -170,33 +173,33 @@ def _unreported_answer(book: Book, call: Call, cost: Cost | None) -> CostSum:
     return CostSum(cost.output / call.output * more if cost is not None and call.output else 0.0, more)
 
 
-def _add_call(to: Bill, call: Call, cost: Cost | None, resent: Resent, missed: CacheMiss | None) -> None:
+def _add_call(bill: Bill, call: Call, cost: Cost | None, resent: Resent, missed: CacheMiss | None) -> None:
     usage = call.usage
     if usage is None or not call.is_reported:
         free = call.stop_reason == COUNTED
-        to.priced, to.unreported = to.priced + free, to.unreported + (not free)
+        bill.priced, bill.unreported = bill.priced + free, bill.unreported + (not free)
         return
     lost_tokens = missed.tokens if missed is not None else 0
     if missed is not None:
-        to.rewrites.append(missed)
+        bill.rewrites.append(missed)
     usd = known_usd(call, cost)
     if lacks_price(call, cost):
-        to.unpriced[call.model] = to.unpriced.get(call.model, 0) + 1
+        bill.unpriced[call.model] = bill.unpriced.get(call.model, 0) + 1
     if usd is None:
-        to.add(REWRITES, 0.0, lost_tokens)
+        bill.add(REWRITES, 0.0, lost_tokens)
         return
-    to.priced += 1
-    to.threads[call.thread] = to.threads.get(call.thread, 0.0) + usd
+    bill.priced += 1
+    bill.threads[call.thread] = bill.threads.get(call.thread, 0.0) + usd
     if cost is None:
-        to.add(RECORDED, usd, usage.input + call.output - lost_tokens)
-        to.add(REWRITES, 0.0, lost_tokens)
+        bill.add(RECORDED, usd, usage.input + call.output - lost_tokens)
+        bill.add(REWRITES, 0.0, lost_tokens)
         return
     split = split_input(usage, cost, resent, lost_tokens)
     more = split.rewrite.usd if missed is None or missed.usd is None else missed.usd
-    to.add(CARRY, split.carry.usd + split.rewrite.usd - more, split.carry.tokens)
-    to.add(REWRITES, more, split.rewrite.tokens)
-    to.add(FIRST, *split.first)
-    to.in_full = to.in_full.plus(split.carry.usd - cost.read, split.carry.tokens - usage.cache_read)
-    to.add(OUTPUT, cost.output, call.output)
+    bill.add(CARRY, split.carry.usd + split.rewrite.usd - more, split.carry.tokens)
+    bill.add(REWRITES, more, split.rewrite.tokens)
+    bill.add(FIRST, *split.first)
+    bill.in_full = bill.in_full.plus(split.carry.usd - cost.read, split.carry.tokens - usage.cache_read)
+    bill.add(OUTPUT, cost.output, call.output)
     further = further_usage(call)
-    to.add(OTHER, cost.other, further.input + further.output)
+    bill.add(OTHER, cost.other, further.input + further.output)

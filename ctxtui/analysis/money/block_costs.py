@@ -20,10 +20,12 @@ _CANDIDATES_PER_BLOCK = 50
 
 
 class ExpensiveBlock(Struct, frozen=True):
-    """A block that was expensive to carry: its first `node`, its `tokens`, and its cost in USD.
+    """A block that was expensive to carry.
 
-    `calls` counts its uses (once for each call and position), `category` is the displayed one's index. `gone` is
-    the call (from 1) from which on it is no longer in its thread's context, 0 if it still is.
+    - `node`: its first node.
+    - `category`: the index of the displayed category.
+    - `calls`: number of its uses, once for each call and position.
+    - `gone`: the call (from 1) from which on it is no longer in its thread's context; 0 if it still is.
     """
 
     node: int
@@ -80,10 +82,10 @@ class ThreadCosts:
         0 if the last call had it.
         """
         last = len(self.calls) - 1
-        there = self.lifetimes.node_at_call(node, last)
-        if there is None:
+        last_node = self.lifetimes.node_at_call(node, last)
+        if last_node is None:
             return max((stop for _, stop, _ in self.lifetimes.stretches(node, last + 1)), default=0) + 1
-        absent = self._book.contexts.absences_at(self.calls[last].sent_head).get(there)
+        absent = self._book.contexts.absences_at(self.calls[last].sent_head).get(last_node)
         return absent.since if absent is not None else 0
 
     def input_usd(self, node: int, since: int = 0) -> float:
@@ -105,31 +107,35 @@ def thread_costs(book: Book, costs: Mapping[str, Cost | None]) -> list[ThreadCos
     return costs_found
 
 
-def most_expensive_blocks(threads: list[ThreadCosts], most: int) -> list[ExpensiveBlock]:
-    """The `most` most expensive blocks over all threads; one in several positions counts once."""
-    where: dict[str, list[tuple[ThreadCosts, int]]] = {}
+def most_expensive_blocks(threads: list[ThreadCosts], limit: int) -> list[ExpensiveBlock]:
+    """The `limit` most expensive blocks over all threads; one in several positions counts once."""
+    places_by_digest: dict[str, list[tuple[ThreadCosts, int]]] = {}
     carried: dict[str, int] = {}
     for thread in threads:
         for node in thread.nodes():
             digest = thread.tree[node].block.digest
-            where.setdefault(digest, []).append((thread, node))
+            places_by_digest.setdefault(digest, []).append((thread, node))
             weight = thread.running.block_tokens(node) * thread.lifetimes.count_calls(node, len(thread.calls))
             carried[digest] = carried.get(digest, 0) + weight
     # Cost is roughly proportional to tokens x calls: far more candidates than requested are priced.
-    likely = sorted(carried, key=lambda digest: -carried[digest])[: most * _CANDIDATES_PER_BLOCK]
-    blocks = [_sum_block(where[digest]) for digest in likely if carried[digest]]
+    likely = sorted(carried, key=lambda digest: -carried[digest])[: limit * _CANDIDATES_PER_BLOCK]
+    blocks = [_sum_block(places_by_digest[digest]) for digest in likely if carried[digest]]
     # Blocks without a (known) cost are left out.
     return sorted((block for block in blocks if block.usd > 0), key=lambda one: (-one.usd, -one.tokens * one.calls))[
-        :most
+        :limit
     ]
 
 
 def _sum_block(places: list[tuple[ThreadCosts, int]]) -> ExpensiveBlock:
     thread, node = places[0]
-    usd = sum(there.input_usd(at) for there, at in places)
-    calls = sum(stop - start for there, at in places for start, stop, _ in there.ledger.read_in(at, there.ledger.done))
-    gone = [there.gone_since(at) for there, at in places]
+    usd = sum(thread_costs.input_usd(at) for thread_costs, at in places)
+    calls = sum(
+        stop - start
+        for thread_costs, at in places
+        for start, stop, _ in thread_costs.ledger.read_in(at, thread_costs.ledger.done)
+    )
+    gone_calls = [thread_costs.gone_since(at) for thread_costs, at in places]
     running = thread.running
     return ExpensiveBlock(
-        node, running.category(node), running.block_tokens(node), usd, calls, 0 if 0 in gone else gone[0]
+        node, running.category(node), running.block_tokens(node), usd, calls, 0 if 0 in gone_calls else gone_calls[0]
     )

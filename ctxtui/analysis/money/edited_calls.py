@@ -1,9 +1,9 @@
-"""Effect that edits would have had on the recorded calls of a thread: tokens and cost of each.
+"""The effect that edits would have had on the recorded calls of a thread.
 
-Every call is charged by its own model's rates for its reported reads, writes and fresh input, minus the freed
-tokens; the ledger gives each block's position in a report. The first call after the edits reads only the tokens
-that the price tag leaves in the cache, and pays for the rest again: for calls that only continue, these are the
-tag's prices, once and per call.
+Tokens and cost of each call. Every call is charged by its own model's rates, for its reported reads, writes and fresh
+input minus the freed tokens. The ledger gives each block's position in a report. The first call after the edits reads
+only the tokens that the price tag leaves in the cache, and pays for the rest again. For calls that only continue, the
+result equals the tag's prices.
 """
 
 from __future__ import annotations
@@ -79,52 +79,55 @@ def charge_edited_calls(
     usage (None: no costs), and `scale` is the number of charged tokens per counted one.
     """
     saved = [0] * (len(calls) - since)
-    gone = [[0, 0, 0] for _ in saved]
+    freed_by_part = [[0, 0, 0] for _ in saved]
     for node, tokens in freed.items():
         charged = round(tokens * scale)
         for start, stop, depth in ledger.read_with_depth(node, len(calls)):
             for index in range(max(start, since), stop):
                 saved[index - since] += tokens
-                gone[index - since][ledger.input_part(index, depth)] += charged
+                freed_by_part[index - since][ledger.input_part(index, depth)] += charged
     if charge is None:
         return EditedCalls(since + 1, tuple(saved))
-    lost = left if left is not None and gone and gone[0][0] else None
+    lost = left if left is not None and freed_by_part and freed_by_part[0][0] else None
     more = [
-        _extra_cost(call, less, charge, lost if number == 0 else None) if any(less) else 0.0
-        for number, (call, less) in enumerate(zip(calls[since:], gone, strict=True))
+        _extra_cost(call, freed_parts, charge, lost if number == 0 else None) if any(freed_parts) else 0.0
+        for number, (call, freed_parts) in enumerate(zip(calls[since:], freed_by_part, strict=True))
     ]
     return EditedCalls(since + 1, tuple(saved), tuple(more))
 
 
-def _extra_cost(call: Call, gone: Sequence[int], charge: CallCharge, left: Usage | None) -> float | None:
-    """Extra cost of a call (negative: saving) without the tokens `gone` of its reads, writes and fresh input."""
+def _extra_cost(call: Call, freed_parts: Sequence[int], charge: CallCharge, left: Usage | None) -> float | None:
+    """Extra cost of a call (negative: saving) without the tokens `freed_parts` of its reads, writes and fresh input."""
     if call.usage is None:
         return None
-    under = reduce_usage(call.usage, gone, left)
-    before, after = charge(call.usage, call), charge(under, call)
+    reduced = reduce_usage(call.usage, freed_parts, left)
+    before, after = charge(call.usage, call), charge(reduced, call)
     return None if before is None or after is None else after - before
 
 
-def reduce_usage(usage: Usage, gone: Sequence[int], left: Usage | None = None) -> Usage:
-    """Reduce `usage` by the tokens `gone` of its reads, writes and fresh input.
+def reduce_usage(usage: Usage, freed_parts: Sequence[int], left: Usage | None = None) -> Usage:
+    """Reduce `usage` by the tokens `freed_parts` of its reads, writes and fresh input.
 
     At most the reads of `left` are read (None: all), and the remaining tokens are paid like most of the unread input in
     `left`.
     """
-    rest = [had - less for had, less in zip((usage.cache_read, usage.cache_write, usage.fresh), gone, strict=True)]
+    remaining = [
+        reported - freed_tokens_
+        for reported, freed_tokens_ in zip((usage.cache_read, usage.cache_write, usage.fresh), freed_parts, strict=True)
+    ]
     for part, beside in ((2, 1), (1, 0), (0, 1), (1, 2)):
         # Tokens beyond one part's report were in the next part.
-        rest[beside] += min(0, rest[part])
-        rest[part] = max(0, rest[part])
-    read, write, fresh = rest if usage.cache_write else (rest[0], 0, rest[1] + rest[2])
+        remaining[beside] += min(0, remaining[part])
+        remaining[part] = max(0, remaining[part])
+    read, write, fresh = remaining if usage.cache_write else (remaining[0], 0, remaining[1] + remaining[2])
     parts = {name: getattr(usage, name) * write // (usage.cache_write or 1) for name in WRITES}
     parts[max(parts, key=lambda name: parts[name])] += write - sum(parts.values())
-    under = replace(usage, cache_read=read, fresh=max(0, fresh), cost=None, **parts)
+    reduced = replace(usage, cache_read=read, fresh=max(0, fresh), cost=None, **parts)
     if left is None or left.cache_read >= read:
-        return under
+        return reduced
     anew = max(WRITES, key=lambda name: getattr(left, name)) if left.cache_write else FRESH
-    more = getattr(under, anew) + read - left.cache_read
-    return replace(under, **{"cache_read": left.cache_read, anew: more})
+    more = getattr(reduced, anew) + read - left.cache_read
+    return replace(reduced, **{"cache_read": left.cache_read, anew: more})
 
 
 def freed_tokens(here: PolicyContext, after: Applied) -> dict[int, int]:
@@ -156,23 +159,22 @@ class EditedThread(NamedTuple):
     ) -> EditedCalls | None:
         """The calls after the first `since`, up to number `until`, under the edits of `after`.
 
-        `tag` is the price of the edits. `tag` is for the context `here` (None: unknown). Its remaining cache
-        counts if the edits are made later than in the first call. None if there is no call, if the edits change
-        nothing, or if thinking would have been removed from the first call on: during its turn it must be sent
-        back.
+        `tag` is the price of the edits for the context `here` (None: unknown). The cache that it leaves counts if the
+        edits are made later than in the first call. None in three cases: there is no call; the edits change nothing; or
+        thinking would have been removed from the first call on, although it must be sent back during its turn.
         """
         freed, calls = freed_tokens(here, after), self.calls[:until]
         if not freed or since >= len(calls) or (not since and not freed.keys().isdisjoint(here.context.thinking)):
             return None
-        nodes = self._nodes(here, freed)
+        nodes = self._freed_by_node(here, freed)
         now = next((one for one in tag.moments if one.name == NOW), None) if tag is not None and since else None
-        left = now.usage if now is not None else None
+        usage_left = now.usage if now is not None else None
         # The tag is scaled to reports, in which a counted token may be less than one.
-        gone = sum(freed.values())
-        scale = max(0.0, (tag.forecast - tag.forecast_under) / gone) if tag is not None and gone else 1.0
-        return charge_edited_calls(self.ledger, calls, nodes, self.charge, since=since, left=left, scale=scale)
+        freed_total = sum(freed.values())
+        scale = max(0.0, (tag.forecast - tag.forecast_under) / freed_total) if tag is not None and freed_total else 1.0
+        return charge_edited_calls(self.ledger, calls, nodes, self.charge, since=since, left=usage_left, scale=scale)
 
-    def _nodes(self, here: PolicyContext, freed: Mapping[int, int]) -> dict[int, int]:
+    def _freed_by_node(self, here: PolicyContext, freed: Mapping[int, int]) -> dict[int, int]:
         """Convert `freed` to the nodes of the blocks in the calls: a context under edits has other nodes."""
         context, nodes = here.context, dict[int, int]()
         for position, tokens in freed.items():

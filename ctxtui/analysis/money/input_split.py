@@ -32,24 +32,25 @@ class InputSplit(NamedTuple):
 
 
 def split_input(usage: Usage, cost: Cost, resent: Resent, lost: int) -> InputSplit:
-    """Split a call's input by the `resent` tokens and those of them that the cache had `lost`.
+    """Split a call's input into carried, rewritten and first sent.
 
-    The parts add up to the input's cost. Reads come first in the context, then writes, then fresh input.
+    `resent` are the tokens sent before; of them the cache had `lost`. The parts add up to the input's cost. Reads come
+    first in the context, then writes, then fresh input.
     """
     read, written = usage.cache_read, usage.cache_write
     kept = max(resent.kept, read)
-    again = kept - read
+    resent_fresh = kept - read
     moved = min(resent.moved, usage.input - kept)
-    cheap = min(again, written)
+    cheap = min(resent_fresh, written)
     rates = (cost.write / written if written else 0.0, cost.fresh / usage.fresh if usage.fresh else 0.0)
-    again_usd = cheap * rates[0] + (again - cheap) * rates[1]
-    rest, rest_usd = usage.input - kept, cost.write + cost.fresh - again_usd
-    moved_usd = rest_usd * moved / rest if rest else 0.0
-    unread, unread_usd = again + moved, again_usd + moved_usd
+    again_usd = cheap * rates[0] + (resent_fresh - cheap) * rates[1]
+    first_sent, rest_usd = usage.input - kept, cost.write + cost.fresh - again_usd
+    moved_usd = rest_usd * moved / first_sent if first_sent else 0.0
+    unread, unread_usd = resent_fresh + moved, again_usd + moved_usd
     lost = min(lost, unread)
     lost_usd = unread_usd * lost / unread if unread else 0.0
     return InputSplit(
         CostSum(cost.read + unread_usd - lost_usd, read + unread - lost),
         CostSum(lost_usd, lost),
-        CostSum(rest_usd - moved_usd, rest - moved),
+        CostSum(rest_usd - moved_usd, first_sent - moved),
     )

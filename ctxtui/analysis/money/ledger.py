@@ -1,4 +1,7 @@
-"""The ledger: cost of each block and category so far, from the reports and prices of a thread's calls."""
+"""The ledger: cost of each block and category so far.
+
+It is computed from the reports and prices of a thread's calls. The bill, the findings and the panes read it.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,8 @@ _CALLS_PER_CHUNK = 64
 class CallRates(Struct, frozen=True):
     """Rates of a call for one counted token, in USD.
 
-    The first of `rates` applies to blocks down to depth `read` of its context, the second down to depth `write`,
-    the third below; `answer` to a token of its answer.
+    Of `rates`, the first applies to blocks down to depth `read` of its context, the second down to depth `write`, the
+    third to all later blocks. `answer` is the rate of a token of its answer.
     """
 
     read: int
@@ -95,7 +98,7 @@ class CostLedger:
         shared = tree.common(path[-1] if path else ROOT, call.sent_head)
         del path[tree[shared].depth :]
         path.extend(tree.path(call.sent_head, shared))
-        charged, parts = self._charge(call, cost)
+        charged, parts = self._compute_rates(call, cost)
         self._turns.append(tree[call.sent_head].turn)
         self._sums.append(self._sums[-1] + charged.rates[0])
         if index % _CALLS_PER_CHUNK == 0:
@@ -109,7 +112,7 @@ class CostLedger:
         self._answers.append(charged.answer)
         self.changes += 1
 
-    def _charge(self, call: Call, cost: Cost | None) -> tuple[CallRates, tuple[float, ...]]:
+    def _compute_rates(self, call: Call, cost: Cost | None) -> tuple[CallRates, tuple[float, ...]]:
         usage, running = call.usage, self._running
         missing = unrecorded_tokens(self._book, call)
         total = missing + running.read_tokens(call.sent_head, call.sent_head)
@@ -124,7 +127,7 @@ class CostLedger:
         if has_end and 0.5 < (ends[1] - end_token) / (ends[1] - ends[0] or 1) < 2:
             # Otherwise most of its writes are unrecorded, and must not be charged to the few recorded blocks.
             ends[0] = end_token
-        read, write = (self._blocks_until(call.sent_head, end - missing) for end in ends[:2])
+        read, write = (self._count_blocks_until(call.sent_head, end - missing) for end in ends[:2])
         read = self._book.session.tree[node].depth if has_end else read
         write = max(read, write) if usage.cache_write else read
         if write:
@@ -136,14 +139,14 @@ class CostLedger:
         answer = cost.output / call.output if call.output else 0.0
         charged = CallRates(read, write, (rates[0], rates[1], rates[2]), answer)
         front = missing - reattached_tokens(self._book, call)
-        return charged, self._categories(call.sent_head, charged, (front, missing), ends)
+        return charged, self._cost_by_category(call.sent_head, charged, (front, missing), ends)
 
-    def _blocks_until(self, head: int, token: float) -> int:
+    def _count_blocks_until(self, head: int, token: float) -> int:
         """Number of blocks of the path that are more than half before `token`."""
         read, tree = self._running.token_reader(head), self._book.session.tree
         return bisect_right(self._path, 2 * token, key=lambda node: read(node) + read(tree[node].parent))
 
-    def _categories(
+    def _cost_by_category(
         self, head: int, charged: CallRates, lacks: tuple[int, int], ends: Sequence[float]
     ) -> tuple[float, ...]:
         """USD by category, then of unrecorded and re-attached input.
@@ -152,27 +155,27 @@ class CostLedger:
         """
         parts, before, start = [0.0] * len(CATEGORIES), [0.0] * len(CATEGORIES), 0.0
         front, missing = lacks
-        lacking = again = 0.0
+        lacking = reattached = 0.0
         for end, rate in zip(ends, charged.rates, strict=True):
             sums = self._sums_until(head, end - missing)
             parts = [p + (s - b) * rate for p, s, b in zip(parts, sums, before, strict=True)]
-            own = min(front, end) - min(front, start)
-            lacking += own * rate
-            again += (min(missing, end) - min(missing, start) - own) * rate
+            front_part = min(front, end) - min(front, start)
+            lacking += front_part * rate
+            reattached += (min(missing, end) - min(missing, start) - front_part) * rate
             before, start = sums, end
-        return (*parts, lacking, again)
+        return (*parts, lacking, reattached)
 
     def _sums_until(self, head: int, token: float) -> list[float]:
         """Tokens by category of the context `head` up to `token`, which may be inside a block."""
         running, path, read = self._running, self._path, self._running.token_reader(head)
-        whole = bisect_right(path, token, key=read)
-        last = path[whole - 1] if whole else ROOT
+        complete_blocks = bisect_right(path, token, key=read)
+        last = path[complete_blocks - 1] if complete_blocks else ROOT
         sums = [float(n) for n in running.sums(head, last)]
-        if whole < len(path) and token > 0:
+        if complete_blocks < len(path) and token > 0:
             # The block at `token` may count in several categories: each gets the same share of its own.
-            after = running.sums(head, path[whole])
-            part = (token - read(last)) / ((read(path[whole]) - read(last)) or 1)
-            sums = [before + (till - before) * part for before, till in zip(sums, after, strict=True)]
+            after = running.sums(head, path[complete_blocks])
+            part = (token - read(last)) / ((read(path[complete_blocks]) - read(last)) or 1)
+            sums = [before + (sum_after - before) * part for before, sum_after in zip(sums, after, strict=True)]
         return sums
 
     def truncate(self, calls: int) -> None:
@@ -202,11 +205,11 @@ class CostLedger:
         Written once as an answer, then part of every context that held it. None until the first call that held it
         is added.
         """
-        last, made = min(calls, self.done), self.lifetimes.answering_call(node)
+        last, answering_call = min(calls, self.done), self.lifetimes.answering_call(node)
         first = self.lifetimes.first_call(node)
-        if not any(at is not None and at < self.done for at in (made, first)):
+        if not any(call_index is not None and call_index < self.done for call_index in (answering_call, first)):
             return None
-        usd = self._answers[made] if made is not None and made < last else 0.0
+        usd = self._answers[answering_call] if answering_call is not None and answering_call < last else 0.0
         return tokens * (usd + self.rate(node, 0, last))
 
     def read_in(self, node: int, calls: int) -> list[Lifetime]:
@@ -249,14 +252,14 @@ class CostLedger:
 
     def sum_rates(self, depth: int, first: int, last: int) -> float:
         """Sum of the rates of calls `first` to `last` - 1 for one token at `depth`."""
-        total, at = 0.0, first
-        while at < last:
-            chunk = at // _CALLS_PER_CHUNK
+        total, call_index = 0.0, first
+        while call_index < last:
+            chunk = call_index // _CALLS_PER_CHUNK
             end = min(last, (chunk + 1) * _CALLS_PER_CHUNK)
             if self._least[chunk] >= depth:
-                total += self._sums[end] - self._sums[at]
+                total += self._sums[end] - self._sums[call_index]
             else:
-                for index in range(at, end):
+                for index in range(call_index, end):
                     total += self._rates[3 * index + self.input_part(index, depth)]
-            at = end
+            call_index = end
         return total

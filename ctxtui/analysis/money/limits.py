@@ -1,4 +1,8 @@
-"""Gate for automated tests: compares a recording's figures with limits or an earlier recording."""
+"""Gate for automated tests.
+
+Compares a recording's figures with limits or with an earlier recording. ``ctxtui check`` uses it. The field names are
+those of its JSON.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +26,19 @@ TOLERANCE: Final = 0.05
 class Figures(Struct, frozen=True, kw_only=True):
     """Figures of a recording; None: unknown.
 
-    `context_tokens` is the largest input of a call, `block_chars` the characters of the longest block sent (system,
-    tools, messages). `cache_read` is THE hit rate: tokens read from the cache / all input tokens, over every call whose
-    provider reports cache figures (None for a single call, which could not hit); `cache_read_of_unwritten` is the other
-    common definition, read / (read + fresh), which leaves writes out. `rewrites` counts calls that paid again for
-    cached tokens (see `analysis.money.bill`), `cost_usd` is the list price: if `unpriced_calls` lack one, or
-    `partial_calls` are not fully reported, it is unknown, but between `cost_usd_at_least` and `cost_usd_at_most`.
-    `read_per_write` is tokens read from the cache / tokens written to it, `call_seconds` the duration of the longest
-    call. Only computed if a limit is set: `repeats` is the longest run of the same calls with the same answers,
-    `secrets` the number of blocks with one, `lost_facts` the number of files, decisions and literals lost in
-    compactions.
+    - `context_tokens`: the largest input of a call.
+    - `block_chars`: characters of the longest block sent (system, tools, messages).
+    - `cache_read`: the hit rate: tokens read from the cache / all input tokens, over every call whose provider reports
+      cache figures. None for a single call, which could not hit.
+    - `cache_read_of_unwritten`: the other common definition, read / (read + fresh), without writes.
+    - `rewrites`: number of calls that paid again for cached tokens (see `analysis.money.bill`).
+    - `cost_usd`: the list price. If `unpriced_calls` lack one, or `partial_calls` are not fully reported, it is
+      unknown, but between `cost_usd_at_least` and `cost_usd_at_most`.
+    - `read_per_write`: tokens read from the cache / tokens written to it.
+    - `call_seconds`: duration of the longest call.
+
+    Only computed if a limit is set: `repeats` is the longest run of the same calls with the same answers, `secrets` the
+    number of blocks with a secret, `lost_facts` the number of files, decisions and literals lost in compactions.
     """
 
     calls: int = 0
@@ -70,8 +77,8 @@ class Limits(Struct, frozen=True, kw_only=True):
 class LimitVerdict(Struct, frozen=True):
     """One limit compared with its figure.
 
-    `limit` is its name, `allowed` its value, `found` the figure (None: unknown), `passed` None if undecided,
-    `told` the verdict as text.
+    `limit` is its name, `allowed` its value, `found` the figure (None: unknown). `passed` is None if it cannot be
+    decided. `told` is the verdict as text.
     """
 
     limit: str
@@ -132,14 +139,14 @@ def session_figures(session: Session, bill: Bill, largest: int | None, most: flo
     read_, fresh = sum(u.cache_read for u in used), sum(u.fresh for u in used)
     written = sum(u.cache_write for u in used)
     took = [c.ended - c.started for c in list(session.calls.values()) if c.started is not None and c.ended is not None]
-    whole = sum(u.input for u in used) if len(used) > 1 else 0
+    total_input = sum(u.input for u in used) if len(used) > 1 else 0
     unpriced = sum(bill.unpriced.values())
     return Figures(
         calls=count_calls(session.calls.values()),
         context_tokens=largest,
         block_chars=longest_block(session),
-        cache_read=read_ / whole if whole else None,
-        cache_read_of_unwritten=read_ / (read_ + fresh) if whole and read_ + fresh else None,
+        cache_read=read_ / total_input if total_input else None,
+        cache_read_of_unwritten=read_ / (read_ + fresh) if total_input and read_ + fresh else None,
         rewrites=len(bill.rewrites),
         cost_usd=None if bill.at_least else bill.usd,
         cost_usd_at_least=bill.usd,
@@ -153,19 +160,19 @@ def session_figures(session: Session, bill: Bill, largest: int | None, most: flo
 
 def longest_block(session: Session) -> int:
     """Characters of the longest block that any call sent or the next one will send, as text or arguments."""
-    tree, sent, digests, most = session.tree, {ROOT}, set[str](), 0
+    tree, sent_nodes, digests, longest = session.tree, {ROOT}, set[str](), 0
     heads = [call.sent_head for call in [*session.calls.values(), *unsent_calls(session)]]
     for node in heads or [thread.tip for thread in list(session.threads.values())]:
-        while node not in sent:
-            sent.add(node)
+        while node not in sent_nodes:
+            sent_nodes.add(node)
             block = tree[node].block
             # A block's text is never longer than its JSON.
-            if block.kind != HEADER and block.digest not in digests and len(block.body) > most:
+            if block.kind != HEADER and block.digest not in digests and len(block.body) > longest:
                 digests.add(block.digest)
                 content = read(block)
-                most = max(most, len(content.text), len(content.arguments))
+                longest = max(longest, len(content.text), len(content.arguments))
             node = tree[node].parent
-    return most
+    return longest
 
 
 def check_limits(figures: Figures, limits: Limits) -> list[LimitVerdict]:
@@ -173,16 +180,16 @@ def check_limits(figures: Figures, limits: Limits) -> list[LimitVerdict]:
 
     A hit rate passes for a single call, which could not hit.
     """
-    out = []
+    verdicts = []
     for name in Limits.__struct_fields__:
         allowed = getattr(limits, name)
         if allowed is None:
             continue
         figure = getattr(figures, _FIGURE[name])
-        alone = name == "min_cache_read" and figure is None and figures.calls == 1
-        passed = True if alone else _is_within(name, figures, allowed)
-        out.append(LimitVerdict(name, allowed, figure, passed, _verdict_text(name, figures, allowed, passed)))
-    return out
+        is_single_call = name == "min_cache_read" and figure is None and figures.calls == 1
+        passed = True if is_single_call else _is_within(name, figures, allowed)
+        verdicts.append(LimitVerdict(name, allowed, figure, passed, _verdict_text(name, figures, allowed, passed)))
+    return verdicts
 
 
 def check_baseline(figures: Figures, baseline: Mapping[str, Any], tolerance: float = TOLERANCE) -> list[LimitVerdict]:
@@ -190,7 +197,7 @@ def check_baseline(figures: Figures, baseline: Mapping[str, Any], tolerance: flo
 
     `baseline` holds figures by name, as from `figures_as_fields`; missing ones are not compared.
     """
-    out = []
+    verdicts = []
     for name, key in _FIGURE.items():
         before, now = baseline.get(key), getattr(figures, key)
         on_request = name in ON_REQUEST and now is None
@@ -199,8 +206,8 @@ def check_baseline(figures: Figures, baseline: Mapping[str, Any], tolerance: flo
         allowed = before * (1 - tolerance if name.startswith("min") else 1 + tolerance)
         passed = _is_within(name, figures, allowed)
         text = _verdict_text(name, figures, allowed, passed) + f"; baseline {_format_value(name, before)}"
-        out.append(LimitVerdict(f"baseline {key}", allowed, now, passed, text))
-    return out
+        verdicts.append(LimitVerdict(f"baseline {key}", allowed, now, passed, text))
+    return verdicts
 
 
 def all_passed(verdicts: Iterable[bool | None]) -> bool | None:
@@ -222,7 +229,7 @@ def _is_within(limit: str, figures: Figures, allowed: float) -> bool | None:
     return figure >= allowed if limit.startswith("min") else figure <= allowed
 
 
-_ENDING: Final = {True: "", False: " allowed", None: ": cannot be told"}
+_ENDING: Final = {True: "", False: " allowed", None: ": cannot be checked"}
 
 
 def _verdict_text(limit: str, figures: Figures, allowed: float, passed: bool | None) -> str:

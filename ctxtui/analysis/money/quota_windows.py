@@ -70,19 +70,19 @@ def five_hour_windows(calls: Iterable[CallUse]) -> list[QuotaWindow]:
             windows.append((start, []))
             end = start + FIVE_HOURS
         windows[-1][1].append(call)
-    return [_window(start, FIVE_HOURS, own) for start, own in windows]
+    return [_make_window(start, FIVE_HOURS, calls_in_window) for start, calls_in_window in windows]
 
 
-def last_week(calls: Iterable[CallUse], at: float) -> QuotaWindow:
-    """The seven days before `at` (Unix seconds)."""
-    start = int(at) - WEEK
-    return _window(start, WEEK, [call for call in calls if start < call.started <= at])
+def last_week(calls: Iterable[CallUse], time: float) -> QuotaWindow:
+    """The seven days before `time` (Unix seconds)."""
+    start = int(time) - WEEK
+    return _make_window(start, WEEK, [call for call in calls if start < call.started <= time])
 
 
 class ReportedWindow(NamedTuple):
-    """A provider's `report` on a window, and our count in it until then (`ours`).
+    """A provider's `report` on a window, and our own count until the time of that report (`ours`).
 
-    Over calls of the reported clients.
+    The count is over calls of the clients that the quota is about.
     """
 
     report: QuotaReport
@@ -91,12 +91,12 @@ class ReportedWindow(NamedTuple):
 
 def reported_window(report: QuotaReport, calls: Iterable[CallUse]) -> ReportedWindow:
     """Pair a report with our own sum over `calls`, those that its quota is about."""
-    until = report.at or report.resets
-    own = [call for call in calls if report.begins <= call.started <= until]
-    return ReportedWindow(report, _window(report.begins, 60 * report.minutes, own))
+    report_time = report.at or report.resets
+    calls_in_window = [call for call in calls if report.begins <= call.started <= report_time]
+    return ReportedWindow(report, _make_window(report.begins, 60 * report.minutes, calls_in_window))
 
 
-def _window(start: int, seconds: int, calls: list[CallUse]) -> QuotaWindow:
+def _make_window(start: int, seconds: int, calls: list[CallUse]) -> QuotaWindow:
     priced = [call.usd for call in calls if call.usd is not None]
     return QuotaWindow(
         start=start,

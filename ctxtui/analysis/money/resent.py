@@ -1,4 +1,7 @@
-"""Input that earlier calls had sent already: in the same position, or after a change."""
+"""Input that earlier calls had sent already: at the same position, or after a change.
+
+The bill calls it carried; misses are counted against it.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,12 @@ MIN_OVERLAP: Final = 0.5
 
 
 class Resent(Struct, frozen=True):
-    """Resent input tokens of one call, in the provider's count.
+    """Input tokens of one call that were sent before, in the provider's count.
 
-    `kept` are in its common prefix with an earlier call, `moved` were sent before but are after a change, or in a
-    block that changed only in part. `changed`: not all of the previous context is kept. `stripped`: the provider
-    removes thinking that the previous call still had.
+    - `kept`: in its common prefix with an earlier call.
+    - `moved`: sent before, but after a change, or in a block that changed only in part.
+    - `changed`: not all of the previous context is kept.
+    - `stripped`: the provider removes thinking that the previous call still had.
     """
 
     kept: int = 0
@@ -39,10 +43,10 @@ class Resent(Struct, frozen=True):
 
 
 class ResentTracker:
-    """Contexts of one thread, call by call.
+    """Contexts of one thread, call by call, to find what is sent again.
 
-    Sizes are scaled to reports: if a context extends the previous one, its resent tokens are that call's own
-    report, without any estimate.
+    Sizes are scaled to reports. If a context extends the previous one, its resent tokens are exactly the report of the
+    previous call.
     """
 
     def __init__(self, book: Book, running: Callable[[str], RunningTotals]) -> None:
@@ -56,7 +60,7 @@ class ResentTracker:
 
     def add_call(self, call: Call) -> Resent:
         """Add the thread's next call, which must be counted; returns its resent input."""
-        resent = self._resent(call) if self._last is not None and call.usage is not None else Resent()
+        resent = self._compute_resent(call) if self._last is not None and call.usage is not None else Resent()
         head = call.sent_head
         new = self._tree.path(head, self._longest_sent(head))
         if new and new[-1] >= len(self._sent):
@@ -71,51 +75,51 @@ class ResentTracker:
 
     def _longest_sent(self, head: int) -> int:
         """Longest prefix of `head` that was sent before."""
-        sent = self._sent
-        while head >= len(sent) or not sent[head]:
+        sent_nodes = self._sent
+        while head >= len(sent_nodes) or not sent_nodes[head]:
             head = self._tree[head].parent
         return head
 
-    def _resent(self, call: Call) -> Resent:
+    def _compute_resent(self, call: Call) -> Resent:
         before, usage = self._last, call.usage
         assert before is not None and before.usage is not None and usage is not None
         running, kept = self._running(call.model), self._longest_sent(call.sent_head)
-        lacking, lacked = self._unrecorded(call), self._unrecorded(before)
-        whole = lacked + running.read_tokens(before.sent_head, before.sent_head)
-        if not whole:
+        lacking, lacked = self._unrecorded_tokens(call), self._unrecorded_tokens(before)
+        previous_tokens = lacked + running.read_tokens(before.sent_head, before.sent_head)
+        if not previous_tokens:
             return Resent(min(usage.input, before.usage.input))
         same = min(lacked, lacking) + running.read_tokens(call.sent_head, kept)
-        size = round(before.usage.input * same / whole)
+        size = round(before.usage.input * same / previous_tokens)
         changed = kept != before.sent_head and not self._tree.holds(kept, before.sent_head)
-        ours = lacking + running.read_tokens(call.sent_head, call.sent_head)
-        moved = self._moved(before.sent_head, call.sent_head, kept, running) if changed else 0.0
+        counted_tokens = lacking + running.read_tokens(call.sent_head, call.sent_head)
+        moved = self._moved_tokens(before.sent_head, call.sent_head, kept, running) if changed else 0.0
         size = min(size, usage.input)
         stripped = not changed and running.read_tokens(call.sent_head, kept) < running.read_tokens(
             before.sent_head, kept
         )
-        again = min(usage.input - size, round(moved * usage.input / ours) if ours else 0)
-        return Resent(size, again, changed, stripped)
+        resent_moved = min(usage.input - size, round(moved * usage.input / counted_tokens) if counted_tokens else 0)
+        return Resent(size, resent_moved, changed, stripped)
 
-    def _moved(self, before: int, head: int, kept: int, running: RunningTotals) -> float:
+    def _moved_tokens(self, before: int, head: int, kept: int, running: RunningTotals) -> float:
         """Tokens of `head` after `kept` that were sent before.
 
         Equal blocks, and the common part of blocks with another version in the context `before`.
         """
         tree = self._tree
         nodes = [node for node in tree.path(head, kept) if tree[node].block.kind != HEADER]
-        again = {node for node in nodes if tree[node].block.digest in self._digests}
+        resent_nodes = {node for node in nodes if tree[node].block.digest in self._digests}
         now = {tree[node].block.digest for node in nodes}
         olds = [
             node
             for node in tree.path(before, tree.common(before, head))
             if tree[node].block.kind != HEADER and tree[node].block.digest not in now
         ]
-        news = [node for node in nodes if node not in again]
-        total = float(sum(map(running.block_tokens, again)))
+        news = [node for node in nodes if node not in resent_nodes]
+        total = float(sum(map(running.block_tokens, resent_nodes)))
         for old, new in match_versions(tree, tree, olds, news):
             share = word_overlap(diff_text(tree[olds[old]]), diff_text(tree[news[new]]))
             total += running.block_tokens(news[new]) * share if share >= MIN_OVERLAP else 0.0
         return total
 
-    def _unrecorded(self, call: Call) -> int:
+    def _unrecorded_tokens(self, call: Call) -> int:
         return unrecorded_tokens(self._book, call)

@@ -1,8 +1,8 @@
-"""Savings: cost reductions from one change, with the same calls otherwise.
+"""Savings: what one change would have saved, with the same calls otherwise.
 
-Every figure is computed from the recorded calls, pauses and rates, minus the cost of the change itself. Whether
-the model would have needed the removed content is unknown. For old tool results the best moment and depth of
-clearing is searched call by call.
+Statements and findings list them as *cures*. Every figure is computed from the recorded calls, pauses and rates, minus
+the cost of the change itself. Whether the model would have needed the removed content is unknown. For old tool results
+the best moment and depth of clearing is searched call by call.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: Rate
         usage, by = call.usage, rates(call)
         if usage is None or by is None or by.write_1h <= by.write_5m:
             continue
-        again = min(avoided[number].tokens, usage.write_5m) if number in avoided else 0
-        saves += again * (by.write_5m - by.read) - (usage.write_5m - again) * (by.write_1h - by.write_5m)
-        count, tokens = count + bool(again), tokens + again
+        rewritten = min(avoided[number].tokens, usage.write_5m) if number in avoided else 0
+        saves += rewritten * (by.write_5m - by.read) - (usage.write_5m - rewritten) * (by.write_1h - by.write_5m)
+        count, tokens = count + bool(rewritten), tokens + rewritten
     return Cure(kind=HOUR, saves=saves, thread=thread.thread, call=0, count=count, tokens=tokens) if count else None
 
 
@@ -80,7 +80,7 @@ def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
     for call in thread.calls:
         usage, by = call.usage, rates(call)
         if usage is not None and by is not None:
-            pause = _pause(before, call)
+            pause = _seconds_between(before, call)
             saves += usage.write_1h * (by.write_1h - by.write_5m)
             wrote += usage.write_1h
             # An unrecorded pause may have been long, so no saving is claimed for it.
@@ -118,7 +118,7 @@ def from_the_start(
     return Cure(kind=kind, saves=-usd, thread=thread.thread, call=0, count=count, tokens=tokens, names=names)
 
 
-def _pause(before: Call | None, call: Call) -> float | None:
+def _seconds_between(before: Call | None, call: Call) -> float | None:
     """Seconds from the start of one call to the start of the next; None if not recorded."""
     if before is None or before.started is None or call.started is None:
         return None
@@ -139,13 +139,13 @@ def enable_caching(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str],
         usage, by = call.usage, rates(call)
         if usage is None or by is None:
             return None
-        pause = _pause(before, call)
-        kept = thread.kept_tokens(index) if pause is not None and pause <= FIVE_MINUTES else 0
-        kept = kept if kept >= minimum(call.model) else 0
-        rest = usage.input - kept
+        pause = _seconds_between(before, call)
+        read_tokens = thread.kept_tokens(index) if pause is not None and pause <= FIVE_MINUTES else 0
+        read_tokens = read_tokens if read_tokens >= minimum(call.model) else 0
+        unread = usage.input - read_tokens
         write = by.write_5m if usage.input >= minimum(call.model) else by.fresh
-        saves += usage.input * by.fresh - kept * by.read - rest * write
-        count, before = count + bool(kept), call
+        saves += usage.input * by.fresh - read_tokens * by.read - unread * write
+        count, before = count + bool(read_tokens), call
     return Cure(kind=CACHE, saves=saves, thread=thread.thread, call=0, count=count) if count else None
 
 
@@ -167,16 +167,16 @@ def clear_results(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
     Saves their carrying cost from then on, minus placeholders and the rewrite of the cached input after them.
     """
     best: Cure | None = None
-    results = _results(thread)
-    for index in _moments(len(thread.calls), thread.ledger.done):
+    results = _clearable_results(thread)
+    for index in _sample_calls(len(thread.calls), thread.ledger.done):
         by = rates(thread.calls[index])
-        for cure in _clearings(thread, index, by, results) if by is not None else ():
+        for cure in _iter_clearings(thread, index, by, results) if by is not None else ():
             if best is None or cure.saves > best.saves:
                 best = cure
     return best
 
 
-def _results(thread: ThreadCosts) -> list[int]:
+def _clearable_results(thread: ThreadCosts) -> list[int]:
     """First nodes of the results worth clearing; the largest carry if there are many."""
     tree, own = thread.tree, thread.running.block_tokens
     large = [node for node in thread.nodes() if tree[node].category == _RESULT and own(node) >= MIN_TOKENS]
@@ -185,44 +185,55 @@ def _results(thread: ThreadCosts) -> list[int]:
     return large[:_MAX_RESULTS]
 
 
-def _moments(calls: int, done: int) -> Iterable[int]:
+def _sample_calls(calls: int, done: int) -> Iterable[int]:
     return range(1, min(calls, done), max(1, -(-calls // _MAX_CALLS)))
 
 
-def _clearings(thread: ThreadCosts, index: int, by: Rates, results: Sequence[int]) -> Iterator[Cure]:
+def _iter_clearings(thread: ThreadCosts, index: int, rates: Rates, results: Sequence[int]) -> Iterator[Cure]:
     """Yield the clearing at call `index` of all `results` from some depth on, for every depth, deepest first."""
     call, running, tree = thread.calls[index], thread.running, thread.tree
     head, charged = call.sent_head, thread.ledger.rates_of(index)
     newest = _newest_results(thread, head)
-    whole = running.read_tokens(head, head) + thread.unrecorded_tokens(index)
-    scale = call.usage.input / whole if call.usage is not None and whole else 1.0
+    context_tokens = running.read_tokens(head, head) + thread.unrecorded_tokens(index)
+    scale = call.usage.input / context_tokens if call.usage is not None and context_tokens else 1.0
     # End of the cached prefix, in counted tokens.
     end = call.usage.cache_read / scale - thread.unrecorded_tokens(index) if call.usage is not None and scale else 0.0
-    dearer = max(0.0, unread_rate(call, by) - by.read) * scale
-    saved, gone, gone_read, count = 0.0, 0, 0, 0
+    dearer = max(0.0, unread_rate(call, rates) - rates.read) * scale
+    saved, cleared_tokens, cleared_read, count = 0.0, 0, 0, 0
     before = [node for node in results if (thread.lifetimes.first_call(node) or 0) < index]
-    present = {there: node for node in before if (there := thread.lifetimes.node_at_call(node, index)) is not None}
-    for there in _deepest_first(thread, present.keys() - newest):
-        node = present[there]
-        own = running.block_tokens(node)
-        saved += thread.input_usd(node, index) * (own - PLACEHOLDER_TOKENS) / own
-        gone, count = gone + own, count + 1
-        gone_read += own if tree[there].depth <= charged.read else 0
-        behind = max(0.0, end - running.read_tokens(head, tree[there].parent) - gone_read)
+    present = {
+        node_at_call: node
+        for node in before
+        if (node_at_call := thread.lifetimes.node_at_call(node, index)) is not None
+    }
+    for node_at_call in _deepest_first(thread, present.keys() - newest):
+        node = present[node_at_call]
+        block_tokens = running.block_tokens(node)
+        saved += thread.input_usd(node, index) * (block_tokens - PLACEHOLDER_TOKENS) / block_tokens
+        cleared_tokens, count = cleared_tokens + block_tokens, count + 1
+        cleared_read += block_tokens if tree[node_at_call].depth <= charged.read else 0
+        rewritten_tokens = max(0.0, end - running.read_tokens(head, tree[node_at_call].parent) - cleared_read)
         yield Cure(
-            kind=CLEAR, saves=saved - behind * dearer, thread=thread.thread, call=index + 1, count=count, tokens=gone
+            kind=CLEAR,
+            saves=saved - rewritten_tokens * dearer,
+            thread=thread.thread,
+            call=index + 1,
+            count=count,
+            tokens=cleared_tokens,
         )
 
 
 def _deepest_first(thread: ThreadCosts, nodes: Iterable[int]) -> list[int]:
-    return sorted(nodes, key=lambda there: -thread.tree[there].depth)
+    return sorted(nodes, key=lambda node: -thread.tree[node].depth)
 
 
 def cleared_nodes(thread: ThreadCosts, cure: Cure) -> list[int]:
     """Nodes of the results that `cure` clears, in the context of its call."""
     index = cure.call - 1
-    before = [node for node in _results(thread) if (thread.lifetimes.first_call(node) or 0) < index]
-    present = {there for node in before if (there := thread.lifetimes.node_at_call(node, index)) is not None}
+    before = [node for node in _clearable_results(thread) if (thread.lifetimes.first_call(node) or 0) < index]
+    present = {
+        node_at_call for node in before if (node_at_call := thread.lifetimes.node_at_call(node, index)) is not None
+    }
     return _deepest_first(thread, present - _newest_results(thread, thread.calls[index].sent_head))[: cure.count]
 
 
@@ -253,8 +264,9 @@ RatesOf = Callable[[Call], Rates | None]
 class Cure(Struct, frozen=True, kw_only=True):
     """A change that `saves` USD net.
 
-    `thread` and `call` (from 1) give its position, 0 for throughout; `count` and `tokens` its subjects (results,
-    tools, pauses); `names` are tools.
+    - `thread`, `call`: where it applies; `call` counts from 1, 0: throughout.
+    - `count`, `tokens`: number and tokens of its subjects (results, tools, pauses).
+    - `names`: names of tools, or a policy and its risk.
     """
 
     kind: str
@@ -280,10 +292,10 @@ def policy_cure(thread: ThreadCosts, context: Context, remedy: Remedy, charge: C
     if len(remedy.steps) > 1 or any(edit.kind not in _AT_ENTRY for edit in remedy.edits):
         return None
     freed = {}
-    for position, less in remedy.saved.items():
+    for position, saved_tokens in remedy.saved.items():
         # A block may have fewer tokens by the thread's weights than by the request's; never free more than it has.
-        own = thread.running.block_tokens(context.nodes[position])
-        if own:
-            freed[context.nodes[position]] = min(less, own)
+        block_tokens = thread.running.block_tokens(context.nodes[position])
+        if block_tokens:
+            freed[context.nodes[position]] = min(saved_tokens, block_tokens)
     names = (remedy.names[0], remedy.risk.description)
     return from_the_start(POLICY, thread, freed, charge, names=names, count=len(freed))

@@ -21,10 +21,14 @@ _TOOLS = frozenset({"tool_call", "tool_result", "tools"})
 
 
 class SpendingRow(NamedTuple):
-    """One row: USD (None: no call in it has a known price), tokens in and out, calls.
+    """One row of spending.
 
-    `unpriced` counts calls with a report but without a complete price, `partial` those not fully reported: their
-    tokens and USD are lower bounds.
+    - `usd`: None if no call in it has a known price.
+    - `tokens`: those in and out.
+    - `unpriced`: number of calls with a report but without a complete price.
+    - `partial`: number of calls that are not fully reported.
+
+    With such calls, tokens and USD are lower bounds.
     """
 
     name: str
@@ -87,28 +91,31 @@ def call_row(call: Call, cost: Cost | None, name: str) -> SpendingRow:
 
 
 def rows_by_category(
-    threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None], own: frozenset[str] | None = None
+    threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None], own_calls: frozenset[str] | None = None
 ) -> list[SpendingRow]:
     """Input cost of each category of block; then re-attached and unrecorded input, output, and costs without a
     block.
 
-    With `own`, recorded figures of other calls are left out; list prices of calls are left out by a cost of None.
+    With `own_calls`, recorded figures of other calls are left out; list prices of calls are left out by a cost of None.
     """
     rows: list[SpendingRow] = []
     for thread in threads:
         sums = thread.ledger.categories(thread.ledger.done)
         rows += [SpendingRow(name.replace("_", " "), usd) for name, usd in zip(CATEGORIES, sums, strict=False) if usd]
         rows += [SpendingRow(ATTACHED, sums[-1])] if sums[-1] else []
-        rows += _rest(thread, costs, own, sum(sums[: len(CATEGORIES)]) + sums[-1], NOT_RECORDED)
+        rows += _remaining_rows(thread, costs, own_calls, sum(sums[: len(CATEGORIES)]) + sums[-1], NOT_RECORDED)
     return merge_rows(rows)
 
 
 def rows_by_tool(
-    threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None], names: Names, own: frozenset[str] | None = None
+    threads: Iterable[ThreadCosts],
+    costs: Mapping[str, Cost | None],
+    names: Names,
+    own_calls: frozenset[str] | None = None,
 ) -> list[SpendingRow]:
     """Input cost of each tool's definition, calls and results; then everything else of the context.
 
-    `own` as for `rows_by_category`.
+    `own_calls` as for `rows_by_category`.
     """
     rows: list[SpendingRow] = []
     for thread in threads:
@@ -117,18 +124,22 @@ def rows_by_tool(
             if CATEGORIES[tree[node].category] in _TOOLS and (usd := thread.input_usd(node)):
                 spent += usd
                 rows.append(SpendingRow(names.label(tree[node]), usd))
-        rows += _rest(thread, costs, own, spent, CONVERSATION)
+        rows += _remaining_rows(thread, costs, own_calls, spent, CONVERSATION)
     return merge_rows(rows)
 
 
-def _rest(
-    thread: ThreadCosts, costs: Mapping[str, Cost | None], own: frozenset[str] | None, spent: float, name: str
+def _remaining_rows(
+    thread: ThreadCosts, costs: Mapping[str, Cost | None], own_calls: frozenset[str] | None, spent: float, name: str
 ) -> list[SpendingRow]:
     """Remaining cost of a thread after `spent` of its input is shared out.
 
     `name` gets the rest of the input.
     """
-    priced = [(call, costs.get(call.id)) for call in thread.calls if call.usage and (own is None or call.id in own)]
+    priced = [
+        (call, costs.get(call.id))
+        for call in thread.calls
+        if call.usage and (own_calls is None or call.id in own_calls)
+    ]
     listed = [cost for _, cost in priced if cost is not None]
     input_ = sum(cost.usd - cost.output - cost.other for cost in listed)
     recorded = [usd for call, cost in priced if cost is None and (usd := known_usd(call, None)) is not None]

@@ -29,11 +29,12 @@ class StatementBlock(Struct, frozen=True, kw_only=True):
 
 
 class Statement(Struct, kw_only=True):
-    """Cost of sessions, and its causes.
+    """Cost of sessions, and the reasons for it.
 
-    `calls` are all their calls, each once; `peak` is the largest input of a call and `window` that model's
-    context window (tokens, 0 unknown). `subscription`: paid by a subscription, so that costs are list prices that
-    nobody was charged.
+    - `calls`: all their calls, each once.
+    - `peak`: the largest input of a call; `window`: that model's context window (tokens; 0: unknown).
+    - `subscription`: paid by a subscription; costs are then list prices that were not charged.
+    - `heaviest`: the most expensive blocks; `cures`: changes that would have saved money.
     """
 
     bill: Bill = field(default_factory=Bill)

@@ -1,7 +1,7 @@
-"""Content of a client's status line: context, next call's usage, cache lifetime, one warning.
+"""Content of a client's status line.
 
-Based on the client's own data between two calls, so that it is available at once; `analysis.cache.next_call`
-makes the same forecast from the whole recording.
+Context, next call's usage, cache lifetime, one warning. It is computed from what the client passes between two calls,
+so that it is available at once. `analysis.cache.next_call` makes the same forecast from the whole recording.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ RECENT_SECONDS: Final = 120.0
 
 
 class ClientStatus(Struct, frozen=True, kw_only=True):
-    """State of a client at the Unix time `at`.
+    """State of a client at the time `at` (Unix seconds).
 
-    `last` is the report of the last call of its context (None: there was none yet), `answers` the output tokens
-    of those before it, `usable` the usable part of its window (0: unknown). `cached`: whether anything is written
-    to the cache at all; `long`: whether it lives an hour; `expires` is its end (Unix seconds, None: unknown).
-    `missed` is the time of the last miss, `cause` its cause as text, `again` the tokens that it rewrote. `quota`
-    is the used percent of a subscription's five hours, `resets` their end.
+    - `last`: report of the last call of its context; None: there was none yet.
+    - `answers`: output tokens of the calls before it.
+    - `usable`: usable part of its window; 0: unknown.
+    - `cached`: whether anything is written to the cache at all; `long`: the cache lives an hour; `expires`: its end
+      (Unix seconds; None: unknown).
+    - `missed`: time of the last miss; `cause`: its cause as text; `again`: tokens that it rewrote.
+    - `quota`: used percent of a subscription's five hours; `resets`: their end.
     """
 
     at: float
@@ -98,7 +100,7 @@ OVER, QUOTA_NEAR, MISS, COLD, ENDING, NEARLY = "over", "quota", "miss", "cold", 
 
 def find_warning(status: ClientStatus, cold_usd: float | None) -> StatusWarning | None:
     """The most important warning; None if there is none. `cold_usd` is the next call's cost if nothing can be read."""
-    context, left = status.context, status.seconds_left
+    context, seconds_left = status.context, status.seconds_left
     if context is None:
         return None
     if status.usable and context > status.usable:
@@ -108,10 +110,10 @@ def find_warning(status: ClientStatus, cold_usd: float | None) -> StatusWarning 
         return StatusWarning(QUOTA_NEAR, status.quota, seconds=seconds)
     if status.missed is not None and status.at - status.missed < RECENT_SECONDS and status.again:
         return StatusWarning(MISS, status.again, words=status.cause)
-    if left == 0:
+    if seconds_left == 0:
         return StatusWarning(COLD, context, cold_usd)
-    if left is not None and left < SOON_SECONDS:
-        return StatusWarning(ENDING, context, cold_usd, left)
+    if seconds_left is not None and seconds_left < SOON_SECONDS:
+        return StatusWarning(ENDING, context, cold_usd, seconds_left)
     if status.usable and context >= NEAR_SHARE * status.usable:
         return StatusWarning(NEARLY, status.usable - context)
     return None

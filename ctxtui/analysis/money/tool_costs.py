@@ -1,6 +1,6 @@
 """Tokens and cost of each tool in a session: its definition, its calls and results.
 
-From the same ledgers as the bill.
+Costs are from the same ledgers as the bill.
 """
 
 from __future__ import annotations
@@ -31,10 +31,13 @@ _LISTED: Final = re.compile(r"^mcp__[A-Za-z0-9_.-]+?__[A-Za-z0-9_.-]+$", re.MULT
 class ToolCosts(Struct, frozen=True, kw_only=True):
     """One tool in one session. Calls are numbered from 0, in the session's order.
 
-    `mcp` says that its server is shown to be an MCP server. `tokens` of its last definition (None: not recorded), its
-    `state` (`LOADED` ...), the stretches of calls (first, end) that `carried` the definition, the calls that `called`
-    it (once for each use), the tokens of its `results`, and the input cost of the definition, and of its calls and
-    results.
+    - `mcp`: its server is shown to be an MCP server.
+    - `tokens`: of its last definition; None: not recorded.
+    - `state`: `LOADED` and others.
+    - `carried`: stretches of calls (first, end) whose context had the definition.
+    - `called`: the calls that used it, once for each use.
+    - `results`: tokens of its results.
+    - `schema_usd`, `use_usd`: input cost of the definition, and of its calls and results.
     """
 
     server: str
@@ -49,7 +52,7 @@ class ToolCosts(Struct, frozen=True, kw_only=True):
     use_usd: float
 
 
-class _Tool(Struct, kw_only=True):
+class _ToolState(Struct, kw_only=True):
     tokens: int | None = None
     last: int = -1
     loaded: bool = False
@@ -67,21 +70,21 @@ class _Tool(Struct, kw_only=True):
 
 def tool_costs(session: Session, threads: Iterable[ThreadCosts], names: Names) -> list[ToolCosts]:
     """Every tool defined, listed, called or answered for in a session, heaviest definition first."""
-    return _Reading(session, list(threads), names).rows()
+    return _SessionReading(session, list(threads), names).rows()
 
 
-class _Reading:
+class _SessionReading:
     def __init__(self, session: Session, threads: Sequence[ThreadCosts], names: Names) -> None:
         self._tree = session.tree
         self._threads = threads
         self._names = names
         self._order = {id_: number for number, id_ in enumerate(session.calls)}
-        self._tools: dict[tuple[str, str], _Tool] = {}
-        self._homes = ServerLookup(self._defined())
+        self._tools: dict[tuple[str, str], _ToolState] = {}
+        self._homes = ServerLookup(self._defined_tools())
         self._mcp: set[str] = set()
         self._counted: set[tuple[str, int]] = set()
 
-    def _defined(self) -> Iterator[tuple[str, str]]:
+    def _defined_tools(self) -> Iterator[tuple[str, str]]:
         for thread in self._threads:
             for node in thread.nodes():
                 if self._tree[node].category == _TOOLS:
@@ -91,16 +94,16 @@ class _Reading:
 
     def rows(self) -> list[ToolCosts]:
         for thread in self._threads:
-            searched = self._searches(thread)
+            searched = self._first_reads_of_found(thread)
             for node in thread.nodes():
                 category = self._tree[node].category
                 if category == _TOOLS:
-                    self._define(thread, node, searched)
+                    self._add_definition(thread, node, searched)
                 elif category in (_CALL, _RESULT):
-                    self._use(thread, node)
+                    self._add_use(thread, node)
                 elif category == _SYSTEM or self._tree[node].place.mark == "meta":
-                    self._list(node)
-            self._count(thread)
+                    self._add_listed(node)
+            self._count_calls(thread)
         rows = [
             ToolCosts(
                 server=server,
@@ -118,14 +121,14 @@ class _Reading:
         ]
         return sorted(rows, key=lambda row: (-(row.tokens or 0), -len(row.called), row.server, row.name))
 
-    def _tool(self, server: str, name: str) -> _Tool:
-        return self._tools.setdefault((self._homes.find(server, name), name), _Tool())
+    def _state_of(self, server: str, name: str) -> _ToolState:
+        return self._tools.setdefault((self._homes.find(server, name), name), _ToolState())
 
-    def _number(self, thread: ThreadCosts, index: int) -> int:
+    def _session_number(self, thread: ThreadCosts, index: int) -> int:
         """Number in the session of a thread's call."""
         return self._order[thread.calls[index].id]
 
-    def _searches(self, thread: ThreadCosts) -> dict[str, int]:
+    def _first_reads_of_found(self, thread: ThreadCosts) -> dict[str, int]:
         """First call of the thread that reads each tool found by a search."""
         first_reads: dict[str, int] = {}
         for node in thread.nodes():
@@ -135,7 +138,7 @@ class _Reading:
                     first_reads[name] = min(first, first_reads.get(name, first))
         return first_reads
 
-    def _define(self, thread: ThreadCosts, node: int, searched: dict[str, int]) -> None:
+    def _add_definition(self, thread: ThreadCosts, node: int, searched: dict[str, int]) -> None:
         usd, tokens = thread.input_usd(node), thread.running.block_tokens(node)
         stood = [
             index
@@ -143,49 +146,53 @@ class _Reading:
             for index in range(start, stop)
         ]
         for definition in read_definitions(self._tree[node].block):
-            tool = self._tool(definition.server, definition.name)
-            since = min(
+            tool = self._state_of(definition.server, definition.name)
+            first_call = min(
                 (searched[name] for name in tool_spellings(definition.server, definition.name) if name in searched),
                 default=None,
             )
-            carried = stood if not definition.deferred else [n for n in stood if since is not None and n >= since]
+            carried = (
+                stood if not definition.deferred else [n for n in stood if first_call is not None and n >= first_call]
+            )
             tool.loaded |= not definition.deferred
             tool.found |= definition.deferred and bool(carried)
-            tool.carried.update(self._number(thread, index) for index in carried)
-            last = max((self._number(thread, index) for index in stood), default=-1)
+            tool.carried.update(self._session_number(thread, index) for index in carried)
+            last = max((self._session_number(thread, index) for index in stood), default=-1)
             if last >= tool.last:
                 tool.last, tool.tokens = last, round(tokens * definition.share)
             tool.schema_usd += usd * definition.share
 
-    def _list(self, node: int) -> None:
+    def _add_listed(self, node: int) -> None:
         """Add tools that a client only names: they are deferred until searched for."""
         block = self._tree[node].block
         for name in _LISTED.findall(read(block).text) if b"mcp__" in block.body else ():
-            server, own = split_name(name)
-            tool = self._tool(server, own)
+            server, tool_name = split_name(name)
+            tool = self._state_of(server, tool_name)
             self._mcp.add(server)
             tool.last = max(tool.last, 0)
 
-    def _use(self, thread: ThreadCosts, node: int) -> None:
+    def _add_use(self, thread: ThreadCosts, node: int) -> None:
         tree = self._tree
-        server, name = self._called(node)
-        tool = self._tool(server, name)
+        server, name = self._tool_of(node)
+        tool = self._state_of(server, name)
         tool.use_usd += thread.input_usd(node)
         if tree[node].category == _RESULT and self._is_new(thread, node):
             tool.results += thread.running.block_tokens(node)
 
-    def _prove(self, block: Block, server: str) -> None:
+    def _learn_mcp(self, block: Block, server: str) -> None:
         if server and server not in self._mcp and is_mcp(block, server):
             self._mcp.add(server)
 
-    def _called(self, node: int) -> tuple[str, str]:
+    def _tool_of(self, node: int) -> tuple[str, str]:
         """The tool of a call or result."""
-        here = self._tree[node]
-        if here.category == _CALL:
-            return called_tool(here.block)
-        call_node = self._names.call_of_result(here)
+        node_row = self._tree[node]
+        if node_row.category == _CALL:
+            return called_tool(node_row.block)
+        call_node = self._names.call_of_result(node_row)
         return (
-            called_tool(self._tree[call_node].block) if call_node is not None else split_name(self._names.label(here))
+            called_tool(self._tree[call_node].block)
+            if call_node is not None
+            else split_name(self._names.label(node_row))
         )
 
     def _is_new(self, thread: ThreadCosts, node: int) -> bool:
@@ -196,13 +203,13 @@ class _Reading:
         self._counted.add(key)
         return True
 
-    def _count(self, thread: ThreadCosts) -> None:
+    def _count_calls(self, thread: ThreadCosts) -> None:
         for node, index in tool_calls(thread.lifetimes, self._tree):
             if self._is_new(thread, node):
                 block = self._tree[node].block
                 server, name = called_tool(block)
-                self._prove(block, server)
-                self._tool(server, name).called.append(self._number(thread, index))
+                self._learn_mcp(block, server)
+                self._state_of(server, name).called.append(self._session_number(thread, index))
 
 
 def _group_stretches(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:

@@ -1,4 +1,7 @@
-"""Ledger of tools over many sessions: tokens, use, and whether to keep, defer or drop each."""
+"""Ledger of tools over many sessions: tokens, use, and whether to keep, defer or drop each.
+
+``ctxtui stats`` and the statistics screen show it.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,11 @@ MIN_RARE_RATIO: Final = 100
 class SessionTool(Struct, frozen=True, kw_only=True):
     """A tool in one session, as far as its calls are counted.
 
-    `carried` and `called` count its calls, the last one at `last` (Unix seconds, 0: never or not recorded),
-    `share` is the counted part of the session's cost, `unpriced` counts the calls that carried it. `at` is the
-    session's last change.
+    - `carried`, `called`: number of calls with its definition, and of uses.
+    - `last`: the last use (Unix seconds; 0: never or not recorded).
+    - `share`: the counted part of the session's cost.
+    - `unpriced`: calls without a price that carried it.
+    - `at`: the session's last change.
     """
 
     costs: ToolCosts
@@ -41,10 +46,11 @@ class SessionTool(Struct, frozen=True, kw_only=True):
 class LedgerTool(Struct, frozen=True, kw_only=True):
     """One tool over the sessions in which it occurred.
 
-    `tokens` of its definition and its `state` are from the newest session that records it (None, `UNKNOWN`: none does);
-    `sessions` counts those that had it, `used_in` those that used it, `unrecorded` those without its definition.
-    `carried` counts calls that carried the definition (None: not recorded), `unpriced` those of them without a price;
-    `called` its calls, `results` their tokens; USD as shared out by the bill.
+    - `tokens`, `state`: of its definition, from the newest session that records it (None, `UNKNOWN`: none does).
+    - `sessions`, `used_in`, `unrecorded`: number of sessions that had it, that used it, and that lack its definition.
+    - `carried`: calls that carried the definition (None: not recorded); `unpriced`: those of them without a price.
+    - `called`: its calls; `results`: tokens of their results.
+    - `schema_usd`, `use_usd`: as shared out by the bill.
     """
 
     server: str
@@ -66,10 +72,10 @@ class LedgerTool(Struct, frozen=True, kw_only=True):
 
 
 class LedgerServer(Struct, frozen=True, kw_only=True):
-    """All tools of one server, most expensive definition first.
+    """All tools of one server, the most expensive definition first.
 
-    A `name` "" is unnamed; `mcp`: shown to be an MCP server. Figures are sums, of `carried` the maximum. The
-    verdict is for the server as a whole.
+    A `name` "" is unnamed. `mcp`: shown to be an MCP server. Figures are sums; `carried` is the maximum. The verdict is
+    for the server as a whole.
     """
 
     name: str
@@ -95,16 +101,16 @@ def build_ledger(session_tools: Iterable[SessionTool]) -> list[LedgerServer]:
     by_server: dict[str, list[LedgerTool]] = {}
     mcp = {server for (server, _), rows in by_tool.items() if any(tool_.costs.mcp for tool_ in rows)}
     for (server, name), rows in by_tool.items():
-        by_server.setdefault(server, []).append(_tool(server, name, rows))
-    servers = [_server(name, tools, mcp=name in mcp) for name, tools in by_server.items()]
-    return sorted(servers, key=_weight)
+        by_server.setdefault(server, []).append(_make_tool(server, name, rows))
+    servers = [_make_server(name, tools, mcp=name in mcp) for name, tools in by_server.items()]
+    return sorted(servers, key=_rank_key)
 
 
-def _weight(row: LedgerTool | LedgerServer) -> tuple[float, int, int, str]:
+def _rank_key(row: LedgerTool | LedgerServer) -> tuple[float, int, int, str]:
     return -(row.schema_usd or 0.0), -(row.tokens or 0), -row.called, row.name
 
 
-def _tool(server: str, name: str, rows: list[SessionTool]) -> LedgerTool:
+def _make_tool(server: str, name: str, rows: list[SessionTool]) -> LedgerTool:
     recorded = [row for row in rows if row.costs.state != UNKNOWN]
     defined = [row for row in recorded if row.costs.tokens is not None]
     newest = max(recorded, key=lambda one: one.at, default=None)
@@ -144,33 +150,33 @@ def judge_tool(state: str, sessions: int, used_in: int, carried: int, called: in
     Based on its `state`, the `sessions` that had it, those that used it, the calls that `carried` its definition
     and its number of calls.
     """
-    often = f"called {_times(called)} in {used_in:,} of {_many(sessions, 'session')}"
+    often = f"called {_times_text(called)} in {used_in:,} of {_count_text(sessions, 'session')}"
     if state == UNKNOWN:
-        return UNKNOWN, f"{often}; no recording holds its definition"
+        return UNKNOWN, f"{often}; no recording contains its definition"
     if state in (DEFERRED, FOUND):
         seldom = "found, never called" if state == FOUND else "never searched for"
         return KEEP, f"deferred already; {often if called else seldom}"
     if not called and carried < MIN_CALLS:
-        return KEEP, f"{_many(carried, 'call')} that carried it: too few to tell"
+        return KEEP, f"{_count_text(carried, 'call')} that carried it: too few to tell"
     if not called and sessions >= MIN_SESSIONS:
-        return DROP, f"never called: carried by {_many(carried, 'call')} of {_many(sessions, 'session')}"
+        return DROP, f"never called: carried by {_count_text(carried, 'call')} of {_count_text(sessions, 'session')}"
     if not called:
-        return DEFER, f"not called yet: carried by {_many(carried, 'call')} of {_many(sessions, 'session')}"
+        return DEFER, f"not called yet: carried by {_count_text(carried, 'call')} of {_count_text(sessions, 'session')}"
     if sessions >= MIN_SESSIONS and used_in / sessions < MAX_SELDOM_SHARE:
         return DEFER, often
     if carried / called >= MIN_RARE_RATIO:
-        return DEFER, f"called {_times(called)}, carried by {_many(carried, 'call')}"
+        return DEFER, f"called {_times_text(called)}, carried by {_count_text(carried, 'call')}"
     return KEEP, often
 
 
-def _server(name: str, tools: list[LedgerTool], *, mcp: bool) -> LedgerServer:
+def _make_server(name: str, tools: list[LedgerTool], *, mcp: bool) -> LedgerServer:
     sizes = [tool.tokens for tool in tools if tool.tokens is not None]
     spent = [tool.schema_usd for tool in tools if tool.schema_usd is not None]
     verdict, reason = _judge_server(tools)
     return LedgerServer(
         name=name,
         mcp=mcp,
-        tools=tuple(sorted(tools, key=_weight)),
+        tools=tuple(sorted(tools, key=_rank_key)),
         tokens=sum(sizes) if sizes else None,
         carried=max((tool.carried for tool in tools if tool.carried is not None), default=None),
         unpriced=max(tool.unpriced for tool in tools),
@@ -194,13 +200,13 @@ def _judge_server(tools: list[LedgerTool]) -> tuple[str, str]:
     if len(tools) == 1:
         return verdict, tools[0].reason
     if count[verdict] == len(tools):
-        return verdict, f"all {len(tools):,} tools" if verdict != UNKNOWN else "no recording holds its definitions"
+        return verdict, f"all {len(tools):,} tools" if verdict != UNKNOWN else "no recording contains its definitions"
     return verdict, ", ".join(f"{verdict} {n:,}" for verdict, n in count.items() if n)
 
 
-def _many(n: int, what: str) -> str:
+def _count_text(n: int, what: str) -> str:
     return f"{n:,} {what}{'s' if n != 1 else ''}"
 
 
-def _times(n: int) -> str:
+def _times_text(n: int) -> str:
     return {0: "never", 1: "once", 2: "twice"}.get(n, f"{n:,} times")

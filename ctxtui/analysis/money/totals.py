@@ -1,6 +1,6 @@
 """Totals of a session, with and without its subagents.
 
-The only place where calls and costs are added up, for Home, the header, `cost`, `show` and `sessions`.
+The only place where calls and costs are added up; Home, the header and commands (`cost`, `show`, `sessions`) read them.
 """
 
 from __future__ import annotations
@@ -81,27 +81,27 @@ requests, for titles or summaries."""
 
 
 def thread_side(session: Session, call: Call, main: str) -> str:
-    """Thread that a session started for `call`: "" for its `main` one.
+    """The thread that `call` counts for: "" for the `main` one.
 
-    Prefixed with `OWN_PREFIX` if it is no subagent.
+    The id of a thread that is no subagent gets the prefix `OWN_PREFIX`.
     """
     if call.thread == main:
         return ""
     began = session.threads[call.thread].parent if call.thread in session.threads else ""
-    own = not began or call.fidelity == Fidelity.TOTALS or call.extra.get("purpose")
-    return f"{OWN_PREFIX}{call.thread}" if own else call.thread
+    is_own_request = not began or call.fidelity == Fidelity.TOTALS or call.extra.get("purpose")
+    return f"{OWN_PREFIX}{call.thread}" if is_own_request else call.thread
 
 
 def add_calls(calls: Iterable[tuple[str, SpendingRow]]) -> SessionTotals:
     """Add up calls, each with its thread from `thread_side`."""
-    main, others, agents = NOTHING, NOTHING, set[str]()
+    main, other_sum, agents = NOTHING, NOTHING, set[str]()
     for thread, row in calls:
         if thread:
-            others = others.plus(*row[1:])
+            other_sum = other_sum.plus(*row[1:])
             agents |= {thread} if row.tokens and not thread.startswith(OWN_PREFIX) else set()
         else:
             main = main.plus(*row[1:])
-    return SessionTotals(main, others, len(agents))
+    return SessionTotals(main, other_sum, len(agents))
 
 
 def main_thread(session: Session) -> str:
@@ -116,6 +116,6 @@ def session_totals(
     session: Session, costs: Mapping[str, Cost | None], calls: Iterable[Call] | None = None
 ) -> SessionTotals:
     """Totals of `calls` (None: all) of a session; `costs` has the price of each by id."""
-    own = main_thread(session)
+    main_id = main_thread(session)
     every = session.calls.values() if calls is None else calls
-    return add_calls((thread_side(session, call, own), call_row(call, costs.get(call.id), "")) for call in every)
+    return add_calls((thread_side(session, call, main_id), call_row(call, costs.get(call.id), "")) for call in every)

@@ -32,11 +32,11 @@ def estimate_ratio(parts: Sequence[tuple[float, float]]) -> Estimate | None:
     `parts` has one (numerator, denominator) per session. None if the denominator is 0. Sessions are treated as
     independent, their calls are not.
     """
-    above, below = sum(part[0] for part in parts), sum(part[1] for part in parts)
-    if not below:
+    numerator, denominator = sum(part[0] for part in parts), sum(part[1] for part in parts)
+    if not denominator:
         return None
-    value = above / below
-    left_one_out = [(above - a) / (below - b) for a, b in parts if below - b > 0]
+    value = numerator / denominator
+    left_one_out = [(numerator - a) / (denominator - b) for a, b in parts if denominator - b > 0]
     count = len(left_one_out)
     if count < _MIN_SESSIONS:
         return Estimate(value)
@@ -55,11 +55,12 @@ def estimate_change(before: Estimate, after: Estimate) -> Estimate:
 
 
 class UsageSums(Struct, kw_only=True):
-    """Usage of calls. Tokens are whole numbers, money USD.
+    """Usage of calls. Tokens are whole numbers, money is USD.
 
-    `usd` is None if no price is known, a lower bound if calls are `unpriced` or the answers of `partial` ones are
-    partly reported. `read` of the `input` of the reported calls came from the cache; `lost` is the extra cost of
-    misses over reads, a lower bound if some have no known price (`unpriced_misses`).
+    - `usd`: None if no price is known; a lower bound if calls are `unpriced`, or answers of `partial` ones are partly
+      reported.
+    - `read`: tokens of the `input` that came from the cache.
+    - `lost`: extra cost of misses over reads; a lower bound if some have no known price (`unpriced_misses`).
     """
 
     name: str = ""
@@ -183,11 +184,14 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 class Stats(Struct, kw_only=True):
-    """The `total`, and `rows` by the requested key (most expensive first, days and similar newest first).
+    """Usage statistics: rows, windows, misses and tools.
 
-    Also windows of five hours with the `week` until now, each quota window as last `reported` by its provider,
-    the `worst` misses, `tools` by cost; a `comparison` if requested, and the `changes` available for comparison,
-    newest first.
+    - `total`, `rows`: all calls, and rows by the requested key (the most expensive first; days and similar, newest
+      first).
+    - `windows`, `week`: windows of five hours, and the week until now; `reported`: each quota window as last reported
+      by its provider.
+    - `worst`: the worst misses; `tools`: tools by cost.
+    - `comparison`: if requested; `changes`: those available for comparison, newest first.
     """
 
     total: UsageSums

@@ -1,8 +1,8 @@
-"""Absences: recorded blocks that are absent from the context according to a report.
+"""Absences: recorded blocks that were not in the context, according to a report.
 
-A client may clear old results, leave out thinking or the answer of a failed call, and drop old messages without a
-record; the next report is then less than the recorded blocks. The absent blocks are inferred from that report
-alone, and shown as inferred.
+A client may clear old results, leave out thinking or the answer of a failed call, or drop old messages, without
+recording it. The next report is then less than the recorded blocks. Which blocks are absent is inferred from that
+report alone, and shown as inferred. `read_context` calls `explain_missing`.
 """
 
 from __future__ import annotations
@@ -43,14 +43,15 @@ _MEDIA: Final = frozenset({INDEX["image"], INDEX["document"]})
 _FRONT: Final = frozenset({"system", "tools"})
 _FIRM: Final = frozenset({"system", "developer"})
 _NEAR: Final = 0.25
-"""Relative tolerance for blocks that explain the missing tokens."""
+"""Relative tolerance within which blocks explain the missing tokens."""
 _HALF: Final = 0.5
 
 
 class Absence(Struct, frozen=True):
-    """An absent block: its tree `node`, the tokens of its replacement, and the reason.
+    """An absent block: its tree `node`, and the reason `why`.
 
-    `since` is the number of the call (from 1 in its thread) whose report showed it.
+    `left` are the tokens of its replacement. `since` is the number of the call (from 1 in its thread) whose report
+    showed it.
     """
 
     node: int
@@ -72,14 +73,17 @@ class AbsentBlocks(NamedTuple):
 
 
 class MissingTokens(Struct, frozen=True, kw_only=True):
-    """Missing tokens of a report: `tokens` less than its blocks, within `doubt`.
+    """Tokens that a report lacks, and what may explain them.
 
-    `came` are the nodes after the previous call's context, `answered` those of them that are its answer; `old` gives
-    earlier nodes that are read, in prompt order, except those read from the cache, which are unchanged. `thought` are
-    the tokens of thinking that are read. `size` gives a node's tokens, `left` the tokens of a cleared result's
-    replacement. `spare` is the maximum shortfall of the blocks found if one more block explains it too. `prefix_stays`
-    and `prefix_broke`: the cache shows that the previous context was read again, or was not. `whole`: the request
-    itself is recorded, so that only the provider can have removed blocks.
+    - `tokens`: how many, within `doubt`.
+    - `came`: nodes after the previous call's context; `answered`: those of them that are its answer.
+    - `old`: gives earlier nodes that are read, in prompt order, except those read from the cache, which cannot have
+      changed.
+    - `thought`: tokens of thinking that are read.
+    - `size`: gives a node's tokens; `left`: tokens of a cleared result's replacement.
+    - `spare`: by how much the blocks may fall short, if one more block explains it, too.
+    - `prefix_stays`, `prefix_broke`: the cache shows that the previous context was read again, or was not.
+    - `whole`: the request itself is recorded, so that only the provider can have removed blocks.
     """
 
     tokens: int
@@ -103,48 +107,48 @@ class MissingTokens(Struct, frozen=True, kw_only=True):
 def explain_missing(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     """Blocks that are most likely absent; None if none explain the missing tokens."""
     if missing.whole:
-        return _among_thinking(tree, missing)
-    blocks = None if missing.prefix_broke else _among_new(tree, missing)
+        return _check_thinking(tree, missing)
+    blocks = None if missing.prefix_broke else _check_new_blocks(tree, missing)
     if blocks is None and not missing.prefix_stays:
-        blocks = _among_thinking(tree, missing) or _among_oldest(tree, missing)
+        blocks = _check_thinking(tree, missing) or _check_oldest(tree, missing)
     return blocks
 
 
-def _among_new(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
+def _check_new_blocks(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     """Check the blocks added since the previous call.
 
     A failed answer, its calls, one block that was recorded differently.
     """
-    came = [n for n in missing.came if tree[n].block.kind != HEADER]
+    new_nodes = [n for n in missing.came if tree[n].block.kind != HEADER]
     sets = [
         tuple(missing.answered),
-        tuple(n for n in came if tree[n].category == _CALL),
-        tuple(n for n in came if tree[n].category == _THINKING),
-        tuple(n for n in came if tree[n].category == _RESULT),
-        tuple(n for n in came if tree[n].category in _MEDIA),
-        *((n,) for n in came if missing.size(n) >= _HALF * missing.tokens),
+        tuple(n for n in new_nodes if tree[n].category == _CALL),
+        tuple(n for n in new_nodes if tree[n].category == _THINKING),
+        tuple(n for n in new_nodes if tree[n].category == _RESULT),
+        tuple(n for n in new_nodes if tree[n].category in _MEDIA),
+        *((n,) for n in new_nodes if missing.size(n) >= _HALF * missing.tokens),
     ]
-    off, nodes = _nearest(sets, missing)
-    if nodes and missing.explains(missing.tokens + off):
+    error, nodes = _nearest_set(sets, missing)
+    if nodes and missing.explains(missing.tokens + error):
         return AbsentBlocks(nodes, NOT_SENT)
     # A block that was read in part: most of one block is missing, and no other is as large.
-    large = [n for n in came if missing.tokens <= missing.size(n) <= 2 * missing.tokens]
+    large = [n for n in new_nodes if missing.tokens <= missing.size(n) <= 2 * missing.tokens]
     return AbsentBlocks((large[0],), NOT_SENT) if len(large) == 1 else None
 
 
-def _nearest(sets: Iterable[tuple[int, ...]], missing: MissingTokens) -> tuple[int, tuple[int, ...]]:
+def _nearest_set(sets: Iterable[tuple[int, ...]], missing: MissingTokens) -> tuple[int, tuple[int, ...]]:
     """Set whose tokens are nearest to the missing ones, and its error."""
     candidates = [(sum(map(missing.size, nodes)) - missing.tokens, nodes) for nodes in sets if nodes]
     return min(candidates, key=lambda one: abs(one[0]), default=(0, ()))
 
 
-def _among_thinking(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
+def _check_thinking(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     if missing.thought < _HALF * missing.tokens:
         return None
     thoughts = [n for n in (*missing.old(), *missing.came) if tree[n].category == _THINKING and not _is_header(tree, n)]
     spoken = max((n for n in missing.came if _is_from_person(tree[n])), default=0)
-    off, nodes = _nearest([tuple(thoughts), tuple(n for n in thoughts if n < spoken)], missing)
-    return AbsentBlocks(nodes, THINKING_LEFT_OUT) if nodes and missing.explains(missing.tokens + off) else None
+    error, nodes = _nearest_set([tuple(thoughts), tuple(n for n in thoughts if n < spoken)], missing)
+    return AbsentBlocks(nodes, THINKING_LEFT_OUT) if nodes and missing.explains(missing.tokens + error) else None
 
 
 def _is_header(tree: Tree, node: int) -> bool:
@@ -156,7 +160,7 @@ def _is_from_person(node: Node) -> bool:
     return place.role == "user" and not place.mark and node.block.kind != HEADER and node.category != _RESULT
 
 
-def _among_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
+def _check_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     """Check the oldest results, else the oldest images, else the oldest messages, up to the missing tokens."""
     old = missing.old()
     results = [n for n in old if tree[n].category == _RESULT]
@@ -187,21 +191,21 @@ def oldest_messages(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 
 def _take_oldest(nodes: Sequence[int], left: int, missing: MissingTokens) -> tuple[tuple[int, ...], int]:
     """First of `nodes` whose tokens, minus `left` each, are nearest to the missing ones; and those tokens."""
-    best, total, taken = 0, 0, list[int]()
-    many = 0
+    best, total, nodes_taken = 0, 0, list[int]()
+    best_count = 0
     for node in nodes:
         size = missing.size(node) - left
         if size <= 0:
             continue
-        taken.append(node)
+        nodes_taken.append(node)
         total += size
         if abs(total - missing.tokens) <= abs(best - missing.tokens):
-            best, many = total, len(taken)
+            best, best_count = total, len(nodes_taken)
         if total >= missing.tokens:
             if missing.tokens - best > missing.spare and missing.explains(total):
-                best, many = total, len(taken)
+                best, best_count = total, len(nodes_taken)
             break
-    return tuple(taken[:many]), best
+    return tuple(nodes_taken[:best_count]), best
 
 
 class Absences:
@@ -225,8 +229,8 @@ class Absences:
 
     def with_blocks(self, absent: AbsentBlocks, left: int, since: int) -> Absences:
         """Add the blocks of `absent`; cleared results have replacements of `left` tokens each."""
-        rest = left if absent.why in (RESULTS_CLEARED, EDITED) else 0
-        return Absences(self.by_node | {n: Absence(n, rest, since, absent.why) for n in absent.nodes})
+        replacement_tokens = left if absent.why in (RESULTS_CLEARED, EDITED) else 0
+        return Absences(self.by_node | {n: Absence(n, replacement_tokens, since, absent.why) for n in absent.nodes})
 
     def only(self, why: str) -> Absences:
         """Filter by the reason `why`."""

@@ -1,9 +1,8 @@
-"""Read contexts: the part of a call's recorded context that its model read, by reports.
+"""Read contexts: the part of a recorded context that the model read, according to reports.
 
-Reports up to that call are used. Call by call: unrecorded input is inferred from the first report of an epoch and
-kept until the next one; input that a client attached again after a compaction is separate; and if a report falls
-short of the recorded blocks, the absent blocks are searched (`analysis.read.absence`). Later reports are not
-used.
+Only reports up to that call are used. For each call in turn: unrecorded input is inferred from the first report of an
+epoch and kept until the next epoch; input that a client attached again after a compaction is separate; if a report is
+less than the recorded blocks, the absent blocks are searched (`analysis.read.absence`).
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ _SMALLEST_WINDOW: Final = 256
 
 
 def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Absences:
-    """Blocks that the provider removed from the request of `call`, by answer and report.
+    """Blocks that the provider removed from the request of `call`, according to answer and report.
 
-    `number` is the call's number in its thread. Each cleared result is replaced by a `notice` of that many
-    tokens. Every request is edited and cut separately.
+    `number` is the call's number in its thread. Each cleared result is replaced by a notice of `notice` tokens. Every
+    request is edited and cut separately.
     """
     if call.fidelity != Fidelity.WIRE or call.usage is None:
         return NO_ABSENCES
@@ -66,7 +65,7 @@ def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Abs
     if many := _cleared_results(call):
         results = [n for n in message_nodes if tree[n].category == _RESULT]
         return NO_ABSENCES.with_blocks(AbsentBlocks(tuple(results[:many]), EDITED), notice, number)
-    return _cut(book, call, sums, read, number)
+    return _find_cut_blocks(book, call, sums, read, number)
 
 
 def _cleared_results(call: Call) -> int:
@@ -77,7 +76,7 @@ def _cleared_results(call: Call) -> int:
     return max((n for edit in edits if isinstance(n := edit.get("cleared_tool_uses"), int)), default=0)
 
 
-def _cut(book: Book, call: Call, sums: tuple[int, ...], read: int, number: int) -> Absences:
+def _find_cut_blocks(book: Book, call: Call, sums: tuple[int, ...], read: int, number: int) -> Absences:
     card = book.card(call.model)
     # Some models are served by their maker only; other servers of an open model may cut requests.
     maker = card.provider in _CLOSED_MAKERS or (card.provider and call.provider in ("", card.provider))
@@ -105,7 +104,7 @@ _MIN_FRONT_SHARE: Final = 0.5
 class ReadContexts:
     """Read contexts of a session's calls.
 
-    `advance` processes the calls; the rest only reads, and may be called from other threads meanwhile: results
+    `advance` processes the calls. All other methods only read, and may be called from other threads meanwhile: results
     are replaced, never changed.
     """
 
@@ -136,7 +135,7 @@ class ReadContexts:
                 if line_before and index < same:
                     read = line_before.read[index]
                 elif self._book.is_counted(call.model, max(call.sent_head, call.response_head)):
-                    read = self._next(line, call)
+                    read = self._read_next(line, call)
                 else:
                     # Another thread added it after everything was counted.
                     break
@@ -151,15 +150,15 @@ class ReadContexts:
 
     def read_of(self, call: Call) -> ReadContext | None:
         """Read context of `call`; None while unknown."""
-        line, index = self._place(call)
+        line, index = self._line_and_index(call)
         return line.read[index] if line is not None else None
 
     def residual_of(self, call: Call) -> tuple[int, int] | None:
         """Number of `call` and the residual of its report; None without one, and while unknown."""
-        line, index = self._place(call)
+        line, index = self._line_and_index(call)
         return residual_of(line.read, index) if line is not None else None
 
-    def _place(self, call: Call) -> tuple[ReadLine | None, int]:
+    def _line_and_index(self, call: Call) -> tuple[ReadLine | None, int]:
         """Line and index of a processed call; (None, 0) while it is not."""
         line = self._lines.get(call.thread)
         index = line.index.get(call.id) if line else None
@@ -182,10 +181,10 @@ class ReadContexts:
         if not self._any:
             return NO_ABSENCES
         absences = self._heads
-        found = absences.get(head)
-        if found is None:
-            found = absences[head] = self._find_absences(head)
-        return found
+        head_absences = absences.get(head)
+        if head_absences is None:
+            head_absences = absences[head] = self._find_absences(head)
+        return head_absences
 
     def _find_absences(self, head: int) -> Absences:
         lines, node = list(self._lines.values()), head
@@ -204,7 +203,7 @@ class ReadContexts:
         """
         if not absences or not call.is_edited or self._tree.holds(head, call.sent_head):
             return absences
-        return self._carried(absences, self._tree.common(call.sent_head, head), head)
+        return self._map_absences(absences, self._tree.common(call.sent_head, head), head)
 
     def tokens(self, model: str, head: int, absences: Absences) -> tuple[int, ...]:
         """Tokens by category index that the absences remove from the context `head`, as `model` counts.
@@ -220,67 +219,67 @@ class ReadContexts:
             for node, absence in absences.by_node.items():
                 if tree[node].category == _THINKING and node < start:
                     continue  # already removed as thinking of an earlier turn
-                own = book.block_tokens_by_category(model, node)
-                for category, n in own.items():
+                tokens_by_category = book.block_tokens_by_category(model, node)
+                for category, n in tokens_by_category.items():
                     sums[category] += n
-                sums[next(iter(own))] -= min(absence.left, sum(own.values()))
+                sums[next(iter(tokens_by_category))] -= min(absence.left, sum(tokens_by_category.values()))
             tokens = absences.known[key] = tuple(sums)
         return tokens
 
-    def _next(self, line: ReadLine, call: Call) -> ReadContext:
+    def _read_next(self, line: ReadLine, call: Call) -> ReadContext:
         number = len(line.calls) + 1
-        base = self._base(line, call.sent_head)
-        known = line.read[base] if base is not None else None
-        gone = known.gone if known else self._moved(line, call.sent_head)
+        base = self._extended_call(line, call.sent_head)
+        base_context = line.read[base] if base is not None else None
+        absences = base_context.gone if base_context else self._map_last_absences(line, call.sent_head)
         last = line.last
         was = line.read[last] if last is not None else None
         same = last is not None and line.calls[last].epoch.number == call.epoch.number
         if not has_report(call):
             nothing = ReadContext(number=number, front=None, reported=False)
-            read = (known or was or nothing) if same else nothing
-            return replace(read, number=number, gone=gone, events=line.events)
-        level = (known or was) if same else None
+            read = (base_context or was or nothing) if same else nothing
+            return replace(read, number=number, gone=absences, events=line.events)
+        level = (base_context or was) if same else None
         step = ReadStep(call, base, was, level.residual if level else 0)
         if self._visible_tokens(call, NO_ABSENCES) == 0:
             # Nothing of this request is recorded, so the whole report is unrecorded input.
             front = reported_input(call) if call.fidelity == Fidelity.TRANSCRIPT else None
             return ReadContext(number=number, front=front, events=line.events, blank=True)
         if call.fidelity != Fidelity.TRANSCRIPT:
-            gone = removed_by_provider(self._book, call, self._shortfalls.notice_tokens(call), number) or gone.only(
-                THINKING_LEFT_OUT
-            )
-        front, attached, searched, step = self._unrecorded(line, step, gone, same)
+            absences = removed_by_provider(
+                self._book, call, self._shortfalls.notice_tokens(call), number
+            ) or absences.only(THINKING_LEFT_OUT)
+        front, attached, searched, step = self._unrecorded_input(line, step, absences, same)
         before, reported = (front or 0) + attached + searched, reported_input(call)
-        rest = reported - self._visible_tokens(call, gone) - before
-        gone_now = self._shortfalls.find_absent(line, step, gone, rest, before)
-        explained = gone_now is not gone
-        events, gone = line.events + explained, gone_now
-        rest = reported - self._visible_tokens(call, gone) - before
+        rest = reported - self._visible_tokens(call, absences) - before
+        gone_now = self._shortfalls.find_absent(line, step, absences, rest, before)
+        explained = gone_now is not absences
+        events, absences = line.events + explained, gone_now
+        rest = reported - self._visible_tokens(call, absences) - before
         lowered = was.lowered if same and was is not None else 0
-        less = self._shortfalls.find_decrease(line, step, front, rest, lowered, explained=explained)
-        if less:
-            front, lowered, rest = (front or 0) - less, max(0, less), rest + less
+        decrease = self._shortfalls.find_decrease(line, step, front, rest, lowered, explained=explained)
+        if decrease:
+            front, lowered, rest = (front or 0) - decrease, max(0, decrease), rest + decrease
         before = (front or 0) + attached + searched
-        gone_now = self._shortfalls.find_certain(line, step, gone, rest, before)
-        events, gone = max(events, line.events + (gone_now is not gone)), gone_now
-        rest = reported - self._visible_tokens(call, gone) - before
-        moved, since = rest - step.level, number
-        if same and was is not None and was.step * rest > 0 and abs(was.step) >= abs(moved):
-            moved, since = was.step, was.since
+        gone_now = self._shortfalls.find_certain(line, step, absences, rest, before)
+        events, absences = max(events, line.events + (gone_now is not absences)), gone_now
+        rest = reported - self._visible_tokens(call, absences) - before
+        step_tokens, step_call = rest - step.level, number
+        if same and was is not None and was.step * rest > 0 and abs(was.step) >= abs(step_tokens):
+            step_tokens, step_call = was.step, was.since
         return ReadContext(
             number=number,
             front=front,
             attached=attached,
             brought=searched,
-            gone=gone,
+            gone=absences,
             residual=rest,
-            since=since,
-            step=moved,
+            since=step_call,
+            step=step_tokens,
             events=events,
             lowered=lowered,
         )
 
-    def _unrecorded(
+    def _unrecorded_input(
         self, line: ReadLine, step: ReadStep, absences: Absences, same: bool
     ) -> tuple[int | None, int, int, ReadStep]:
         """Unrecorded input of a context: system prompt and tools, re-attached input, and search results.
@@ -289,7 +288,7 @@ class ReadContexts:
         """
         call, was = step.call, step.was
         if call.fidelity == Fidelity.WIRE:
-            return None, 0, self._provider_additions(line, step, absences, same), step
+            return None, 0, self._count_provider_additions(line, step, absences, same), step
         if call.fidelity != Fidelity.TRANSCRIPT:
             return None, 0, 0, step
         more = reported_input(call) - self._visible_tokens(call, absences)
@@ -305,7 +304,7 @@ class ReadContexts:
             searched = searches.search_tokens(call, searched, more - (front or 0) - attached)
         return front, attached, searched, step
 
-    def _provider_additions(self, line: ReadLine, step: ReadStep, absences: Absences, same: bool) -> int:
+    def _count_provider_additions(self, line: ReadLine, step: ReadStep, absences: Absences, same: bool) -> int:
         """Tokens that the provider added to a recorded request, according to answer or request.
 
         Results of its own tools, documents that are only linked to, the summary of its compaction.
@@ -335,8 +334,8 @@ class ReadContexts:
         if start is EpochStart.MICROCOMPACTION:
             return front, was.attached, replace(step, level=was.residual)
         if start is EpochStart.COMPACTION:
-            kept = min(front, max(0, more))
-            return kept or None, max(0, more) - kept, step
+            kept_front = min(front, max(0, more))
+            return kept_front or None, max(0, more) - kept_front, step
         # The client was restarted or changed: its own input may differ, but does not vanish.
         return (more, 0, step) if more >= _MIN_FRONT_SHARE * front else (front, 0, step)
 
@@ -351,7 +350,7 @@ class ReadContexts:
         self._seen = call, version, absences, total
         return total
 
-    def _base(self, line: ReadLine, head: int) -> int | None:
+    def _extended_call(self, line: ReadLine, head: int) -> int | None:
         """Last call whose context or answer `head` extends."""
         while head != ROOT:
             index = line.at.get(head)
@@ -360,14 +359,14 @@ class ReadContexts:
             head = self._tree[head].parent
         return None
 
-    def _moved(self, line: ReadLine, head: int) -> Absences:
+    def _map_last_absences(self, line: ReadLine, head: int) -> Absences:
         """Absences of the last context, mapped to the same blocks of `head`, in which blocks were replaced."""
         before = line.read[-1].gone if line.read else NO_ABSENCES
         if not before or not line.calls:
             return NO_ABSENCES
-        return self._carried(before, self._tree.common(line.calls[-1].sent_head, head), head)
+        return self._map_absences(before, self._tree.common(line.calls[-1].sent_head, head), head)
 
-    def _carried(self, before: Absences, shared: int, head: int) -> Absences:
+    def _map_absences(self, before: Absences, shared: int, head: int) -> Absences:
         """Map absences to the same blocks of the context `head`, with the common prefix `shared`."""
         by_digest: dict[str, list[int]] = {}
         for node in self._tree.path(head, shared):
@@ -377,8 +376,8 @@ class ReadContexts:
             if self._tree.holds(shared, node):
                 mapped[node] = absence
             elif spots := by_digest.get(self._tree[node].block.digest):
-                there = spots.pop(0)
-                mapped[there] = replace(absence, node=there)
+                same_nodes = spots.pop(0)
+                mapped[same_nodes] = replace(absence, node=same_nodes)
         return Absences(mapped) if mapped else NO_ABSENCES
 
 

@@ -1,7 +1,7 @@
-"""Encrypted thinking, counted as reported, and whether later calls carry it (facts §4).
+"""Encrypted thinking: counted as reported, and whether later calls carry it (facts §4).
 
-OpenAI reports the reasoning tokens of an answer; the reasoning itself is encrypted. Sent back, it counts in the
-input of later calls, unless the provider withholds it, which the reports of those calls show.
+OpenAI reports the reasoning tokens of an answer, but the reasoning itself is encrypted. If it is sent back, it counts
+in the input of later calls, unless the provider withholds it. The reports of those calls show which.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class ReportedThinking:
     def _add_report(self, call: Call, tokens: int) -> list[int]:
         tree = self._session.tree
         nodes = [node for node in answer_path(tree, call) if node not in self.tokens and _is_cipher(tree[node])]
-        whole = sum(len(tree[node].block.body) for node in nodes)
+        total_chars = sum(len(tree[node].block.body) for node in nodes)
         for node in nodes:
-            self.tokens[node] = tokens * len(tree[node].block.body) / whole
+            self.tokens[node] = tokens * len(tree[node].block.body) / total_chars
             self.alike.setdefault(tree[node].block.digest, self.tokens[node])
         return nodes
 

@@ -1,7 +1,8 @@
 """Input that a model read from its provider and that no request holds.
 
-Results of server-side tools (web search, file search; facts §4), documents that a request only links to, the
-summary of the provider's own compaction (facts §3). The texts are not recorded, but the reports show them.
+It is of three kinds: results of server-side tools (web search, file search; facts §4), documents that a request only
+links to, and the summary of the provider's own compaction (facts §3). The texts are not recorded; the reports show
+their tokens.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _COMPACTION: Final = "compaction"
 _DOCUMENT: Final = INDEX["document"]
 _HELD: Final = ("data", "file_data", "text", "content")
 """Members that contain a document itself."""
-SEARCHED: Final = "what the provider's own tools brought while it answered (web pages, files)"
+SEARCHED: Final = "results of the provider's own tools (web pages, files)"
 LINKED: Final = "documents that the request only links to"
 SUMMARY: Final = "the summary that the provider put in place of the messages before it answered"
 _DROPPED_SHARE: Final = 0.5
@@ -86,10 +87,10 @@ def is_compacted(tree: Tree, call: Call) -> bool:
 
 def is_linked(tree: Tree, node: int) -> bool:
     """Whether a block is a linked document: only an address or a file id was sent."""
-    here = tree[node]
-    if here.category != _DOCUMENT:
+    node_row = tree[node]
+    if node_row.category != _DOCUMENT:
         return False
-    value = here.block.value()
+    value = node_row.block.value()
     source = value.get("source", value.get("file", value))
     return isinstance(source, dict) and not any(source.get(key) for key in _HELD)
 

@@ -34,12 +34,16 @@ if TYPE_CHECKING:
 class ReadContext(Struct, frozen=True, kw_only=True, gc=False):
     """Result of reading a call's context.
 
-    `number` counts from 1 in its thread. `front` are the unrecorded tokens of system prompt and tools (None if recorded
-    or not inferable), `attached` those that the client attached again after a compaction, `brought` those that the
-    provider added (`analysis.read.searches`); `gone` are the blocks that were not read, `residual` is the rest of the
-    report. `since` is the number of the call whose report changed the residual most, `step` that change in tokens,
-    `events` counts the reports so far in which blocks were found absent. A call without report has the figures of the
-    one that it extends, and is not `reported` if there is none.
+    - `number`: counts from 1 in its thread.
+    - `front`: unrecorded tokens of system prompt and tools; None if recorded, or not inferable.
+    - `attached`: tokens that the client attached again after a compaction.
+    - `brought`: tokens that the provider added (`analysis.read.searches`).
+    - `gone`: blocks that were not read.
+    - `residual`: what remains of the report.
+    - `since`: the call whose report changed the residual most; `step`: that change in tokens.
+    - `events`: number of reports so far in which blocks were found absent.
+
+    A call without a report has the figures of the one that it extends; if there is none, it is not `reported`.
     """
 
     number: int
@@ -102,8 +106,7 @@ class ReadLine(Struct, frozen=True):
 class ReadStep(Struct, frozen=True):
     """A `call` with a report, and the call that it extends (`base`, an index).
 
-    `was` is the read context of the last call with a report. `level` is the residual that its own is compared
-    with.
+    `was` is the read context of the last call with a report. `level` is the residual that the new one is compared with.
     """
 
     call: Call
@@ -112,9 +115,9 @@ class ReadStep(Struct, frozen=True):
     level: int
 
 
-def residual_of(read: Sequence[ReadContext], at: int) -> tuple[int, int] | None:
-    """Number of the call at `at` and the residual of its report; None if it has none."""
-    read_context = read[at]
+def residual_of(read: Sequence[ReadContext], index: int) -> tuple[int, int] | None:
+    """Number of the call at `index` and the residual of its report; None if it has none."""
+    read_context = read[index]
     return (read_context.number, read_context.residual) if read_context.reported else None
 
 
@@ -187,24 +190,24 @@ class Shortfalls:
         number, least = len(line.calls) + 1, min_shortfall(call)
         fell = step.level - rest
         if absences and -fell > least and rest > least:
-            again = step.base is not None and self._was_read_again(line.calls[step.base], call)
-            return absences if again else self._find_returned(call, absences, -fell)
+            was_read_again = step.base is not None and self._was_read_again(line.calls[step.base], call)
+            return absences if was_read_again else self._find_returned(call, absences, -fell)
         if rest >= -least or fell <= least:
             return absences
         base = self._previous_call(line, step)
-        shared = self._shared(base, call)
-        doubt = self._doubt(base, call)
+        shared = self._shared_prefix(base, call)
+        doubt = self._estimate_doubt(base, call)
         if fell <= doubt:
             return absences
         # Earlier blocks are absent as in the last reports; the new shortfall is explained here.
-        missing = self._missing(call, base, absences, shared, fell, doubt, before)
+        missing = self._make_missing(call, base, absences, shared, fell, doubt, before)
         absent = explain_missing(self._tree, missing)
         return absences.with_blocks(absent, missing.left, number) if absent else absences
 
     def find_certain(self, line: ReadLine, step: ReadStep, absences: Absences, rest: int, before: int) -> Absences:
-        """Like `find_absent`, for blocks that exceed the report independent of the earlier residual.
+        """Like `find_absent`, for blocks that exceed the report whatever the earlier residual was.
 
-        That many are absent for certain.
+        That many are certainly absent.
         """
         call = step.call
         most = -(_ESTIMATE_SHARE if is_estimate(call) else _MAX_EXCESS) * reported_input(call)
@@ -214,21 +217,23 @@ class Shortfalls:
         if absent is not absences and rest + self._newly_absent(call, absences, absent) >= most:
             return absent
         base = self._previous_call(line, step)
-        shared = self._shared(base, call)
-        missing = self._missing(call, base, absences, shared, -rest, self._doubt(base, call), before)
+        shared = self._shared_prefix(base, call)
+        missing = self._make_missing(call, base, absences, shared, -rest, self._estimate_doubt(base, call), before)
         oldest = None if missing.prefix_stays or missing.whole else oldest_messages(self._tree, missing)
         return absences.with_blocks(oldest, missing.left, len(line.calls) + 1) if oldest else absent
 
-    def _newly_absent(self, call: Call, gone: Absences, now_absent: Absences) -> int:
-        """Tokens of `call` that are absent by `now_absent` and not by `gone`."""
-        was, now = (self._book.read_sums(call.model, call.sent_head, absences) for absences in (gone, now_absent))
+    def _newly_absent(self, call: Call, absences_before: Absences, now_absent: Absences) -> int:
+        """Tokens of `call` that are absent by `now_absent` and not by `absences_before`."""
+        was, now = (
+            self._book.read_sums(call.model, call.sent_head, absences) for absences in (absences_before, now_absent)
+        )
         return sum(was) - sum(now)
 
     def _previous_call(self, line: ReadLine, step: ReadStep) -> Call | None:
         """Call that a step continues: the one whose context is extended, else the last one."""
         return line.calls[step.base] if step.base is not None else line.calls[-1] if line.calls else None
 
-    def _shared(self, base: Call | None, call: Call) -> int:
+    def _shared_prefix(self, base: Call | None, call: Call) -> int:
         """Common prefix of `call` with `base`; without one, everything before its turn."""
         if base is not None:
             return self._tree.common(base.sent_head, call.sent_head)
@@ -251,17 +256,17 @@ class Shortfalls:
         fell = (0 if explained else step.level) - rest
         if lowered and rest > least and abs(-fell - lowered) <= _RETURN_TOLERANCE * lowered:
             return -lowered
-        if explained or rest >= -least or fell <= max(least, self._doubt(base, call)):
+        if explained or rest >= -least or fell <= max(least, self._estimate_doubt(base, call)):
             return 0
         return min(front, fell)
 
-    def _doubt(self, base: Call | None, call: Call) -> float:
+    def _estimate_doubt(self, base: Call | None, call: Call) -> float:
         """Uncertainty of the missing tokens from the counts of the added blocks."""
-        came = self._tree.path(call.sent_head, self._shared(base, call))
-        slacks = (self._book.slack(call.model, n) or 0.0 for n in came if self._counts(n))
+        new_nodes = self._tree.path(call.sent_head, self._shared_prefix(base, call))
+        slacks = (self._book.slack(call.model, n) or 0.0 for n in new_nodes if self._is_counted(n))
         return _MIN_WIDTHS * math.sqrt(sum(slack**2 for slack in slacks))
 
-    def _missing(
+    def _make_missing(
         self,
         call: Call,
         base: Call | None,
@@ -272,23 +277,23 @@ class Shortfalls:
         before: int,
     ) -> MissingTokens:
         book, tree = self._book, self._tree
-        came = tree.path(call.sent_head, shared)
+        new_nodes = tree.path(call.sent_head, shared)
         answered = answer_nodes_in(tree, base, call.sent_head) if base else []
-        came_set = set(came)
-        left, again = left_cached(base), base is not None and self._was_read_again(base, call)
-        lost = base is not None and call.usage is not None and call.usage.cache_read < _READ_AGAIN * left
+        came_set = set(new_nodes)
+        cached_before, was_read_again = left_cached(base), base is not None and self._was_read_again(base, call)
+        lost = base is not None and call.usage is not None and call.usage.cache_read < _READ_AGAIN * cached_before
         pause = call.started - base.started if base and base.started and call.started else None
         return MissingTokens(
             tokens=fell,
             doubt=doubt,
-            came=came,
-            answered=[n for n in answered if n in came_set and self._counts(n)],
+            came=new_nodes,
+            answered=[n for n in answered if n in came_set and self._is_counted(n)],
             old=lambda: self._old_nodes(call, absences, shared, before),
             thought=book.read_sums(call.model, call.sent_head, absences)[_THINKING],
             size=lambda node: book.block_tokens(call.model, node),
             left=self.notice_tokens(call),
             spare=max(doubt, _SPARE_SHARE * reported_input(call)),
-            prefix_stays=again,
+            prefix_stays=was_read_again,
             prefix_broke=lost and pause is not None and pause < _MIN_LIFETIME,
             whole=call.fidelity == Fidelity.WIRE,
         )
@@ -310,7 +315,9 @@ class Shortfalls:
         return [
             node
             for node in path[first:]
-            if self._counts(node) and not absences.get(node) and not (tree[node].category == _THINKING and node < start)
+            if self._is_counted(node)
+            and not absences.get(node)
+            and not (tree[node].category == _THINKING and node < start)
         ]
 
     def _tokens_until(self, call: Call, absences: Absences, node: int, start: int) -> int:
@@ -332,22 +339,22 @@ class Shortfalls:
 
     def _was_read_again(self, base: Call, call: Call) -> bool:
         """Whether `call` read the whole context of `base` from the cache: then nothing in it is absent or new."""
-        left = left_cached(base)
-        whole = left > 0 and left >= _READ_AGAIN * reported_input(base)
-        return whole and call.usage is not None and call.usage.cache_read >= _READ_AGAIN * left
+        cached_before = left_cached(base)
+        is_whole = cached_before > 0 and cached_before >= _READ_AGAIN * reported_input(base)
+        return is_whole and call.usage is not None and call.usage.cache_read >= _READ_AGAIN * cached_before
 
     def _find_returned(self, call: Call, absences: Absences, rise: int) -> Absences:
         """Absences after a report rose by `rise` unexplained tokens: blocks may be back."""
         for since in sorted(
             {absence.since for absence in absences.by_node.values() if absence.why != NOT_SENT}, reverse=True
         ):
-            rest = absences.without_since(since)
-            came = sum(self._book.read_sums(call.model, call.sent_head, rest)) - sum(
+            remaining = absences.without_since(since)
+            returned_tokens = sum(self._book.read_sums(call.model, call.sent_head, remaining)) - sum(
                 self._book.read_sums(call.model, call.sent_head, absences)
             )
-            if came and abs(came - rise) <= _RETURN_TOLERANCE * came:
-                return rest
+            if returned_tokens and abs(returned_tokens - rise) <= _RETURN_TOLERANCE * returned_tokens:
+                return remaining
         return absences
 
-    def _counts(self, node: int) -> bool:
+    def _is_counted(self, node: int) -> bool:
         return self._tree[node].block.kind != HEADER

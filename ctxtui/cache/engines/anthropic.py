@@ -28,7 +28,10 @@ HIT_KEEPS_LIFE: Final = True
 
 
 class Anthropic:
-    """Entries of all models and scopes; their keys differ by both."""
+    """Simulates Anthropic's prompt cache, for all models and scopes.
+
+    `entries` are by prefix key; keys of different models or scopes differ.
+    """
 
     mechanism: ClassVar[Mechanism] = Mechanism(
         writes_at_markers=True, keeps_answers=True, minimum_by_model=True, dialect=ANTHROPIC
@@ -86,8 +89,7 @@ class Anthropic:
     ) -> PrefixEnd | None:
         """Find the deepest readable position, and note the reasons why a deeper one is not readable.
 
-        Entries outside all lookback windows are noted only with `why`, because that takes a pass over the whole
-        prompt.
+        Entries outside all lookback windows are noted only with `why`: that takes a pass over the whole prompt.
         """
         entries = self.entries
         last = markers[-1]
@@ -152,10 +154,10 @@ class Anthropic:
         return entry is not None and entry[1] <= at <= entry[0] + GRACE
 
     def record(self, outcome: CacheOutcome, began: float) -> None:
-        """Record a sent request whose answer `began` (Unix seconds): its entries are readable from then on.
+        """Record a sent request whose answer `began` (Unix seconds).
 
-        If the request had a marker, each result of a server-side tool in the answer is an entry too, for the
-        shortest lifetime.
+        Its entries are readable from then on. If the request had a marker, each result of a server-side tool in the
+        answer is an entry too, for the shortest lifetime.
         """
         entries, at = self.entries, outcome.at
         if at > self._last:

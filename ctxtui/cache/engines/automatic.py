@@ -13,7 +13,7 @@ from ctxtui.cache.rules import Mechanism
 
 
 class Automatic:
-    """Every prefix of every request, until it is no longer used."""
+    """Simulates a cache that keeps every prefix of every request until it is no longer used."""
 
     mechanism: ClassVar[Mechanism] = Mechanism(keeps_every_prefix=True)
 

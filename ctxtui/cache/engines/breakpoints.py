@@ -11,21 +11,31 @@ from ctxtui.cache.prompt import CachedPrompt, CacheMarker
 from ctxtui.cache.rules import Mechanism
 
 MAX_IMPLICIT_BREAKPOINTS: Final = 21
-"""Number of implicit breakpoints looked up: the latest and 20 earlier ends of eligible messages (the guide's figure;
-the SDK names the latest 80 breakpoints of any kind, which `CacheRules.lookback` is)."""
+"""Number of implicit breakpoints looked up.
+
+The latest, and 20 earlier ends of eligible messages. That is the guide's figure. The SDK names the latest 80
+breakpoints of any kind, which `CacheRules.lookback` is.
+"""
 _RESULTS: Final = frozenset({"tool", "function"})
+"""Roles of messages that hold tool results."""
 _FIRST: Final = frozenset({"system", "developer", ""})
+"""Roles of the initial developer block; "" is the ``instructions`` member."""
 _EXPLICIT: Final = b"explicit"
 
 
 class _Candidate(NamedTuple):
+    """A position at which an entry may exist: the entry's key, and its lifetime in seconds."""
+
     position: PrefixEnd
     key: bytes
     life: float
 
 
 class Breakpoints:
-    """Entries of all models and scopes."""
+    """Simulates OpenAI's prompt cache from 5.6 on, for all models and scopes.
+
+    `entries` are by prefix key; keys of different models or scopes differ.
+    """
 
     mechanism: ClassVar[Mechanism] = Mechanism(takes_breakpoints=True, minimum_by_model=True)
 

@@ -1,6 +1,6 @@
-"""llama.cpp: each slot holds one prompt with its answer.
+"""Simulates llama.cpp's cache: each slot holds one prompt with its answer (facts §5).
 
-A request reads its common prefix with one (facts §5).
+A request reads its common prefix with the prompt in one slot.
 """
 
 from __future__ import annotations
@@ -14,13 +14,19 @@ from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.rules import Mechanism
 
 MIN_SIMILARITY: Final = 0.1
-"""Share of a prompt that a slot must hold to be chosen for it; otherwise the least recently used slot is (the
-server's default, from its README)."""
+"""Share of a prompt that a slot must hold to be chosen for it.
+
+Otherwise the least recently used slot is chosen. It is the server's default, from its README.
+"""
 _FREE: Final = -1
+"""An empty slot."""
 
 
 class Slots:
-    """The server's slots: numbers of requests in the history, the most recently used slot last."""
+    """Simulates the server's slots.
+
+    `slots` are numbers of requests in the history, the most recently used slot last.
+    """
 
     mechanism: ClassVar[Mechanism] = Mechanism(holds_one=True)
 
@@ -41,7 +47,7 @@ class Slots:
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
         """Longest prefix in the slot that would take the prompt.
 
-        Kept until the slot is used otherwise.
+        It is kept until another prompt takes the slot.
         """
         return self._choose_slot(prompt)[1]
 

@@ -149,12 +149,14 @@ async def _list_definitions(config: Config, name: str) -> Sequence[Json]:
         )
     pool = ServerPool([server], permissions, log_dir() / "mcp", key_over_http=config.settings.key_over_http)
     connection = pool.connection(name)
+    reporting = asyncio.create_task(pool.report_starting(note))
     try:
         await connection.start()
         if connection.state != ServerState.READY:
             raise CtxtuiError(f"the MCP server {name} did not start: {connection.error}")
         return pool.definitions([name])
     finally:
+        reporting.cancel()
         await pool.close()
 
 

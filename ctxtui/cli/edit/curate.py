@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from ctxtui.analysis.call_choice import choose_call
+from ctxtui.analysis.content.guard import Guard
 from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, open_recording
 from ctxtui.cli.edit.share import emit
 from ctxtui.cli.output import note, write, write_json
@@ -26,6 +27,7 @@ from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
 from ctxtui.curation.transplant import CopiedBlocks
+from ctxtui.services.config.package_data import guard_rules
 from ctxtui.services.config.policy_registry import build_steps
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
@@ -90,6 +92,7 @@ ENDS_AFTER_ANSWER = (
     help="The blocks of --from: names as in `edits stage --blocks`, with commas; FIRST..LAST is a range.",
 )
 @click.option("--behind", metavar="BLOCK", help="The block of PATH to put them in after (default: the last).")
+@click.option("--redact", is_flag=True, help="Mask keys, tokens and passwords that the findings report.")
 @click.option("--dry-run", is_flag=True, help="Print only the changes and their price, not the request.")
 @click.option("--to", "form", type=click.Choice(FORMS), help="Format to write (default: the recorded dialect).")
 @click.option("--call", "number", type=click.IntRange(min=1), metavar="N", help="The Nth call (default: the last).")
@@ -155,6 +158,7 @@ def curate(
         keep_quoted=flags["keep_quoted"],
         resumed=form in RESUMED,
         applied=applied,
+        guard=Guard(guard_rules()) if flags["redact"] else None,
     )
 
     out, output = prepare_output(curation, loaded, form or "", output, flags["dry_run"])
@@ -204,11 +208,12 @@ def curate_session(
     keep_quoted: bool = False,
     resumed: bool = False,
     applied: Sequence[Edit] = (),
+    guard: Guard | None = None,
 ) -> Curation:
     """Count a call's context and apply `edits` and `steps`.
 
     `thread_and_number`: the call. `resumed`: a client will continue the result. `applied`: the edits that are applied
-    already. Their price is left out if others are added, or if the call was sent under edits.
+    already. Their price is left out if others are added, or if the call was sent under edits. `guard` masks secrets.
     """
     chosen = choose_call(loaded.session, *thread_and_number)
     with counting(settings) as counter:
@@ -220,7 +225,8 @@ def curate_session(
             chosen,
             steps=steps,
             edits=edits,
-            under=applied if steps or len(edits) > len(applied) or chosen.call.is_edited else (),
+            guard=guard,
+            under=applied if steps or guard is not None or len(edits) > len(applied) or chosen.call.is_edited else (),
             after=after,
             resumed=resumed,
             drops_blocks=drops_blocks,

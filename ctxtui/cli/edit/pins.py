@@ -14,7 +14,9 @@ from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.editing.pins import (
+    PINS_HOOK,
     SETTINGS,
+    Hook,
     add_hook,
     as_text,
     hook_command,
@@ -46,7 +48,9 @@ def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool
     edits = [edit for thread in loaded.session.threads for edit in overlays.of(thread).in_force]
     blocks = pinned_blocks(loaded.session, edits)
     if hook:
-        _install(Path(loaded.session.about.cwd or "."), hook_command(loaded.session.about.id or name), yes)
+        install_hook(
+            Path(loaded.session.about.cwd or "."), hook_command(loaded.session.about.id or name), PINS_HOOK, yes
+        )
         note(f"{len(blocks):,} block{'' if len(blocks) == 1 else 's'} pinned now")
     elif as_json:
         fields = [members(block, "digest tool=name text") for block in blocks]
@@ -57,11 +61,12 @@ def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool
         note("nothing is pinned: press `p` in the inspector to pin a block")
 
 
-def _install(folder: Path, run: str, yes: bool) -> None:
+def install_hook(folder: Path, run: str, kind: Hook, yes: bool) -> None:
+    """Show the change to Claude Code's settings of the project in `folder`, ask, and write it. Raises `CtxtuiError`."""
     if not folder.is_dir():
         raise CtxtuiError("the session's directory does not exist here", place=str(folder))
     before = read_settings(folder)
-    after = add_hook(before, run)
+    after = add_hook(before, run, kind)
     if after == before:
         note(f"the hook is already installed: {folder / SETTINGS}")
         return

@@ -117,7 +117,7 @@ def _read(
     sessions: list[ReportedSession] = []
     failed: list[tuple[str, CtxtuiError]] = []
     request = ReportRequest(settings, thread, number)
-    for result in read_sessions(REPORT, names, request, settings, "working out the report"):
+    for result in read_sessions(REPORT, names, request, settings, "computing the report"):
         if result.error is not None:
             failed.append((result.name, result.error))
         else:

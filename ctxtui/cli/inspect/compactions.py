@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from ctxtui.analysis.call_choice import choose_call
-from ctxtui.analysis.content.compactions import KINDS, LITERAL, Compaction, Fact, Recovery, thread_compactions
+from ctxtui.analysis.content.compactions import (
+    KINDS,
+    LITERAL,
+    Compaction,
+    Fact,
+    Recovery,
+    name_facts,
+    preview_compaction,
+    thread_compactions,
+)
 from ctxtui.analysis.figures import CallFigures
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, open_recording
-from ctxtui.cli.output import write_json
+from ctxtui.cli.edit.pins import install_hook
+from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
-from ctxtui.core.session import Session
+from ctxtui.core.errors import Malformed
+from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import Tree
 from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.count_cache import cached_counter
+from ctxtui.services.editing.pins import AHEAD_HOOK, ahead_command
 from ctxtui.services.members import members
 from ctxtui.views.lists import compactions as views
+from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, plain
 
 MAX_FACTS: Final = 12
@@ -26,26 +43,50 @@ MAX_FACTS: Final = 12
 
 
 @click.command("compactions")
-@click.argument("name", metavar="NAME", type=SessionName())
+@click.argument("name", metavar="[NAME]", type=SessionName(), default="last")
 @click.option("--thread", default="", metavar="ID", help="Only this thread.")
 @click.option("--all", "every", is_flag=True, help=f"Print all lost facts, not only the first {MAX_FACTS}.")
+@click.option("--ahead", is_flag=True, help="Print what a compaction now must keep, as instructions for its summary.")
+@click.option("--hook", is_flag=True, help="With --ahead: let Claude Code add this to the instructions (PreCompact).")
+@click.option("--yes", is_flag=True, help="With --hook: do not ask.")
+@click.option(
+    "--hook-input", is_flag=True, hidden=True, help="The session is named by a hook's JSON on standard input."
+)
 @JSON_OPTION
 @click.pass_context
-def compactions(context: click.Context, name: str, thread: str, every: bool, as_json: bool) -> None:
+def compactions(context: click.Context, /, name: str, thread: str, every: bool, as_json: bool, **ahead: bool) -> None:
     """Show the effect of compactions: the context before and after, the facts that the summary kept, the files,
     decisions and literals that it lost, those that came back later, and the cost of reading files again.
+
+    With --ahead it prints what the next one must keep: files, decisions and frequent literals of the context now.
+    --ahead --hook shows the change to .claude/settings.local.json in the session's directory by which Claude Code adds
+    them to the instructions for its summary, and asks before writing it.
 
     \b
     Example: ctxtui compactions last --json | jq .count
     Example: ctxtui compactions session.jsonl
     """
     settings = config_of(context).settings
-    loaded = open_recording(name, settings)
+    if ahead["hook"] and not ahead["ahead"]:
+        raise WrongUse("--hook needs --ahead", way_out="`ctxtui compactions last --ahead --hook`")
+    loaded = open_recording(_hook_transcript() if ahead["hook_input"] else name, settings)
     session = loaded.session
+    if ahead["hook"]:
+        install_hook(Path(session.about.cwd or "."), ahead_command(), AHEAD_HOOK, ahead["yes"])
+        return
     if thread:
         choose_call(session, thread, 0)
     with cached_counter(settings) as counter:
         booked = make_account(session, counter, settings)
+    if ahead["ahead"]:
+        preview = preview_compaction(booked.book, thread or MAIN, "")
+        # A result may hold terminal escapes and invisible text.
+        text = safe_text.plain(name_facts(preview)) if preview is not None else ""
+        if as_json:
+            write_json({"session": session.about.id or loaded.name, "instructions": text})
+        elif text:
+            write(text)
+        return
     threads = [costs for costs in booked.threads() if thread in ("", costs.thread)]
     compaction_list = [compaction for costs in threads for compaction in thread_compactions(booked.book, costs)]
     if as_json:
@@ -63,6 +104,17 @@ def compactions(context: click.Context, name: str, thread: str, every: bool, as_
 
     painter = Painter(settings.glyphs)
     painter.lines(_lines(session, compaction_list, thread, every))
+
+
+def _hook_transcript() -> str:
+    """The path of the transcript that Claude Code names in a hook's input.
+
+    Raises `Malformed`; exit code 2, of wrong use, would make Claude Code block the compaction.
+    """
+    try:
+        return str(json.loads(sys.stdin.read())["transcript_path"])
+    except (ValueError, KeyError, TypeError):
+        raise Malformed("no JSON of a hook on standard input", place="--hook-input") from None
 
 
 def _lines(session: Session, compaction_list: list[Compaction], thread: str, every: bool) -> Iterator[list[Span]]:

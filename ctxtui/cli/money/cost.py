@@ -122,10 +122,13 @@ def _read_all(settings: Settings, by: str) -> CostAnswer:
 
 
 class CostAnswer(Struct, frozen=True, kw_only=True):
-    """The answer: `rows` that add up to `total`, which is `sums` with subagents.
+    """The answer to `ctxtui cost`.
 
-    `copied` calls of the `sessions` are ctxtui's copies from other sessions. `recorded` and `listed` are USD over calls
-    that have both. `versions` are those of the price tables; `failed` recordings could not be read.
+    - `rows`: add up to `total`, which is `sums` with subagents.
+    - `copied`: number of calls of the `sessions` that are ctxtui's copies from other sessions.
+    - `recorded`, `listed`: USD over calls that have both.
+    - `versions`: those of the price tables.
+    - `failed`: recordings that could not be read.
     """
 
     rows: list[SpendingRow]

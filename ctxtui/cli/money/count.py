@@ -47,7 +47,7 @@ def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_jso
     else:
         painter = Painter(settings.glyphs)
         usable = window_of_running_model(
-            counts.card.window or 0, settings.usable_share, own=counts.card.usable or 0
+            counts.card.window or 0, settings.usable_share, user_tokens=counts.card.usable or 0
         ).usable
         painter.lines(lines(counts.files, counts.half, counts.usd, counts.card.id, usable))
     return troubles[0] if troubles else 0

@@ -81,7 +81,7 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, horizo
     settings = config_of(context).settings
     loaded = open_recording(name, settings)
     chosen = choose_call(loaded.session, thread, 0)
-    with counting(settings, "looking ahead") as counter:
+    with counting(settings, "computing the forecast") as counter:
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
         prices = prices_for(settings)

@@ -1,4 +1,8 @@
-"""The result of applying edits to a context; sparse, so that staging costs in proportion to the changes."""
+"""Values that describe a context after its edits are applied (`apply.apply` makes them).
+
+Screens, prices and the encoder of requests read them. They are sparse: only changed blocks are listed, so that staging
+an edit costs time in proportion to the changes, not to the context.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +23,12 @@ RAW: Final = 1 << 30
 
 
 class BlockChange(NamedTuple):
-    """Change of the block at `position` (node `node` of the tree): `after` is the new block, None if removed.
+    """Change of one existing block by an edit or a repair.
 
-    `why` is "" or the rule that removes it along with another edit; then `edit` is the repair.
+    - `position`, `node`: the raw position and the node of the tree.
+    - `before`, `after`: the block as recorded and as sent; `after` is None if the block is removed.
+    - `edit`: the edit that makes the change; for a repair, the edit of the repair.
+    - `why`: the rule that a repair follows; "" for a requested change.
     """
 
     position: int
@@ -33,7 +40,7 @@ class BlockChange(NamedTuple):
 
     @property
     def is_repair(self) -> bool:
-        """Whether it is a repair: not requested, but needed so that the provider accepts the rest."""
+        """Whether no edit requested the change: without it the provider would refuse the request."""
         return self.edit.author == REPAIR
 
 
@@ -46,11 +53,11 @@ class Insert(NamedTuple):
 
 
 class Insertion(NamedTuple):
-    """A requested insertion: `text`, a moved `block`, or the `items` of whole messages, before the raw position `at`
-    (`insertion.FRONT` and `insertion.SYSTEM` too).
+    """A requested insertion, before it is placed: `text`, a moved `block`, or the `items` of whole messages.
 
-    `inside` is the range of positions that it replaces: if they are in one message that is not removed entirely, it
-    goes into that message.
+    `at` is the raw position that it should precede, or `insertion.FRONT` or `insertion.SYSTEM`. `inside` is the range
+    of positions that it replaces (None: it replaces nothing). If the range is within one message and a part of that
+    message remains, the insertion becomes a part of that message.
     """
 
     at: int
@@ -63,7 +70,10 @@ class Insertion(NamedTuple):
 
 
 class HeldEdit(NamedTuple):
-    """An edit, or its part about `position` (-1: all of it), that cannot be done, and why."""
+    """An edit that cannot be done, with the reason `why`.
+
+    `position` is the block for which it cannot be done; -1: none of the edit is done.
+    """
 
     edit: Edit
     position: int
@@ -71,7 +81,10 @@ class HeldEdit(NamedTuple):
 
 
 class Asleep(NamedTuple):
-    """An edit whose target is not in this context; it takes effect again if the target returns."""
+    """An edit without effect, because `missing` of its targets are not in this context.
+
+    It takes effect again if the targets return.
+    """
 
     edit: Edit
     missing: int
@@ -80,8 +93,9 @@ class Asleep(NamedTuple):
 class AppliedItem(NamedTuple):
     """A block of the sent context.
 
-    `node` is its raw node (-1: a new block), `edit` the edit that changed it (None: unchanged), `pinned` whether it is
-    pinned, `position` its raw position (of a new block: the one it is inserted before).
+    - `node`: its raw node; -1 for a new block.
+    - `edit`: the edit that changed it; None if unchanged.
+    - `position`: its raw position; for a new block, the position that it precedes.
     """
 
     item: Item
@@ -93,11 +107,17 @@ class AppliedItem(NamedTuple):
 
 @dataclass(frozen=True)
 class Applied:
-    """A context under its edits.
+    """A context with its edits applied.
 
-    `changes` are by position, `inserts` in prompt order. `marks` is the last breakpoint edit of each position.
-    `withheld` is thinking that is sent although the provider is told to drop it. `refused` says why the staged edits
-    cannot be applied at all ("": they can). `length` is the context's length at that time; it may have grown since.
+    - `changes`: changed blocks by raw position.
+    - `inserts`: new blocks, in prompt order.
+    - `marks`: the last breakpoint edit of each position.
+    - `pinned`: positions that the user pinned.
+    - `asleep`, `held`: edits without effect here, and edits that cannot be done.
+    - `repairs`: edits made so that the provider accepts the request.
+    - `refused`: why the staged edits cannot be applied at all; "" if they can.
+    - `withheld`: positions of thinking that is sent although the provider is told to drop it.
+    - `length`: the length of the context when the edits were applied; it may have grown since.
     """
 
     context: Context
@@ -148,17 +168,17 @@ class Applied:
     @cached_property
     def items(self) -> tuple[AppliedItem, ...]:
         """The items to be sent, in order, each with the edit that changed it."""
-        return tuple(self._items())
+        return tuple(self._iter_items())
 
     @cached_property
     def positions(self) -> list[Position]:
         """The position of each sent item."""
         found: list[Position] = []
-        here, order = -1, 0
+        current, order = -1, 0
         for one in self.items:
-            order = order + 1 if one.position == here else 0
-            here = one.position
-            found.append((here, RAW if one.node >= 0 else order))
+            order = order + 1 if one.position == current else 0
+            current = one.position
+            found.append((current, RAW if one.node >= 0 else order))
         return found
 
     @cached_property
@@ -166,22 +186,24 @@ class Applied:
         """The blocks to be sent, with their places."""
         return tuple(one.item for one in self.items)
 
-    def _items(self) -> Iterator[AppliedItem]:
-        items, nodes, pinned, here = self.context.items, self.context.nodes, self.pinned, 0
+    def _iter_items(self) -> Iterator[AppliedItem]:
+        items, nodes, pinned, next_position = self.context.items, self.context.nodes, self.pinned, 0
         new: dict[int, list[Insert]] = {}
         for insert in self.inserts:
             new.setdefault(insert.position, []).append(insert)
         for position in sorted({*self.changes, *new, len(items) if self.length < 0 else self.length}):
-            same = range(here, position)
+            same = range(next_position, position)
             is_pinned = map(pinned.__contains__, same)
-            yield from map(AppliedItem, items[here:position], nodes[here:position], repeat(None), is_pinned, same)
+            yield from map(
+                AppliedItem, items[next_position:position], nodes[next_position:position], repeat(None), is_pinned, same
+            )
             for insert in new.get(position, ()):
                 yield from (AppliedItem(item, -1, insert.edit, position=position) for item in insert.items)
             change = self.changes.get(position)
             if change is not None and change.after is not None:
                 changed = Item(change.after, items[position].place)
                 yield AppliedItem(changed, change.node, change.edit, position in pinned, position)
-            here = position + (change is not None)
+            next_position = position + (change is not None)
 
 
 def sent_items(applied: Applied) -> list[Item]:

@@ -1,7 +1,8 @@
-"""Applies edits to a context: the overlay over a path, which itself never changes (design §6 law 4).
+"""Applies edits to a context: an overlay over a path of the tree (design §6 law 4).
 
-No nodes are made. First every edit requests its changes, then the closure adds what must go with them, then insertions
-are placed. A request that cannot be fulfilled is held with the reason; the rest is done.
+The path itself never changes, and no nodes are made. The work has three steps. Every edit requests its changes;
+`closure` adds the removals that these require; `resolve` and `insertion` place the new blocks. A request that cannot be
+fulfilled is held with the reason, and the others are done.
 """
 
 from __future__ import annotations
@@ -29,30 +30,31 @@ ELSEWHERE = "the text that it moves does not stand there"
 
 
 def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = None) -> Applied:
-    """Apply the append-only `log`, staged and applied edits alike, to `context`; neither is modified.
+    """Apply the edits of `log` to `context` and return the result.
 
-    Of several edits of one block the later ones work on the result of the earlier ones; only the user's edits may
-    change a pinned block. `rules` are those of the dialect and model (default: the dialect's).
+    `log` has staged and applied edits alike, and only grows. If several edits change one block, each works on the
+    result of the one before. Only the user's edits may change a pinned block. `rules` are those of the model (None: the
+    defaults of the dialect). Neither argument is modified.
     """
     requests = RequestedFates()
     edits = active_edits(log)
     for edit in edits:
         if edit.spec.pins:
-            here = [p for target in edit.targets if (p := context.find(target)) is not None]
-            requests.pinned.update(here, _whole_messages(context, edit, here))
-    own = set(requests.pinned)
-    requests.pinned |= {partner for position in own for partner in context.partners.get(position, ())}
+            target_positions = [p for target in edit.targets if (p := context.find(target)) is not None]
+            requests.pinned.update(target_positions, _expand_headers(context, edit, target_positions))
+    user_pins = set(requests.pinned)
+    requests.pinned |= {partner for position in user_pins for partner in context.partners.get(position, ())}
     for edit in edits:
-        _request(context, requests, edit, own)
-    return resolve.settle(context, requests, rules or rules_for(context.dialect), frozenset(own))
+        _add_requests(context, requests, edit, user_pins)
+    return resolve.settle(context, requests, rules or rules_for(context.dialect), frozenset(user_pins))
 
 
-def _request(context: Context, requests: RequestedFates, edit: Edit, own: Collection[int]) -> None:
-    """Add the changes that `edit` requests to `requests`; `own` are the positions that the user pinned."""
+def _add_requests(context: Context, requests: RequestedFates, edit: Edit, user_pins: Collection[int]) -> None:
+    """Add the changes that `edit` requests to `requests`; `user_pins` are the positions that the user pinned."""
     positions, spec = [context.find(target) for target in edit.targets], edit.spec
-    here = [position for position in positions if position is not None]
-    if not here or (spec.replaces_blocks and len(here) < len(positions)):
-        requests.asleep.append(Asleep(edit, len(positions) - len(here)))
+    positions_here = [position for position in positions if position is not None]
+    if not positions_here or (spec.replaces_blocks and len(positions_here) < len(positions)):
+        requests.asleep.append(Asleep(edit, len(positions) - len(positions_here)))
     elif spec.needs_text and not str(edit.params.get("text") or "").strip():
         requests.held.append(HeldEdit(edit, -1, UNWRITTEN))
     elif edit.kind == TRANSPLANT and (
@@ -60,16 +62,16 @@ def _request(context: Context, requests: RequestedFates, edit: Edit, own: Collec
     ):
         requests.held.append(HeldEdit(edit, -1, why))
     else:
-        _request_changes(context, requests, edit, _whole_messages(context, edit, here), own)
+        _add_changes(context, requests, edit, _expand_headers(context, edit, positions_here), user_pins)
 
 
-def _whole_messages(context: Context, edit: Edit, here: list[int]) -> list[int]:
+def _expand_headers(context: Context, edit: Edit, target_positions: list[int]) -> list[int]:
     """Expand a header without its parts to the whole message, for edits that remove or pin."""
     if not edit.spec.pins and not edit.spec.removes:
-        return here
+        return target_positions
     positions: dict[int, None] = {}
-    parts = {context.message_of[p] for p in here if context.items[p].block.kind != HEADER}
-    for position in here:
+    parts = {context.message_of[p] for p in target_positions if context.items[p].block.kind != HEADER}
+    for position in target_positions:
         message = context.message_at(position)
         heads = message is not None and message.start == position and message.has_header
         if message is None or not heads:
@@ -80,12 +82,12 @@ def _whole_messages(context: Context, edit: Edit, here: list[int]) -> list[int]:
     return list(positions)
 
 
-def _request_changes(
-    context: Context, requests: RequestedFates, edit: Edit, here: list[int], own: Collection[int]
+def _add_changes(
+    context: Context, requests: RequestedFates, edit: Edit, target_positions: list[int], user_pins: Collection[int]
 ) -> None:
-    allowed, spec = here, edit.spec
+    allowed, spec = target_positions, edit.spec
     if spec.rewrites or spec.takes_away:
-        allowed = [p for p in here if not _is_protected(requests, edit, p, own)]
+        allowed = [p for p in target_positions if not _is_protected(requests, edit, p, user_pins)]
     if spec.moves:
         allowed = [p for p in allowed if _is_movable(context, requests, edit, p)]
     if spec.takes_away:
@@ -93,20 +95,20 @@ def _request_changes(
             requests.stay(position, context.items[position].block)
             requests.put(position, None, edit)
     elif spec.rewrites:
-        changed = [position for position in allowed if _rewrite(context, requests, edit, position)]
+        changed = [position for position in allowed if _request_rewrite(context, requests, edit, position)]
         if spec.adds and allowed and not changed:
             requests.held.append(HeldEdit(edit, -1, ELSEWHERE))
             return
     elif spec.marks_cache:
-        requests.marks += [(position, edit) for position in here]
+        requests.marks += [(position, edit) for position in target_positions]
     if allowed and spec.adds:
         requests.new += INSERTIONS[edit.kind](context, edit, allowed)
 
 
-def _is_protected(requests: RequestedFates, edit: Edit, position: int, own: Collection[int]) -> bool:
-    if position not in requests.pinned or (edit.author == USER and (position in own or not edit.spec.removes)):
+def _is_protected(requests: RequestedFates, edit: Edit, position: int, user_pins: Collection[int]) -> bool:
+    if position not in requests.pinned or (edit.author == USER and (position in user_pins or not edit.spec.removes)):
         return False
-    why = "pinned" if position in own else "its call or answer is pinned"
+    why = "pinned" if position in user_pins else "its call or answer is pinned"
     requests.held.append(HeldEdit(edit, position, why))
     return True
 
@@ -118,7 +120,7 @@ def _is_movable(context: Context, requests: RequestedFates, edit: Edit, position
     movable = is_user_text and message is not None and context.reading(position).text.strip()
     why = "" if movable else "only the user's texts can be moved"
     if message is not None and _is_in_place(context, message, edit.params.get("to", "system")):
-        why = why or "it stands there already"
+        why = why or "it is already there"
     if why:
         requests.held.append(HeldEdit(edit, position, why))
     return not why
@@ -128,7 +130,7 @@ def _is_in_place(context: Context, message: Message, to: object) -> bool:
     return message == context.messages[-1] if to == "end" else to == "start" and message.start == slot(context, 0)
 
 
-def _rewrite(context: Context, requests: RequestedFates, edit: Edit, position: int) -> bool:
+def _request_rewrite(context: Context, requests: RequestedFates, edit: Edit, position: int) -> bool:
     """Request the block that `edit` makes of the one at `position`; returns whether it differs."""
     block = context.items[position].block
     before = requests.fate[position][0] if position in requests.fate else block

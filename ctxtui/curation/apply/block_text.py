@@ -1,4 +1,7 @@
-"""Reads and replaces the text of a block in any dialect."""
+"""Reads and replaces the text of a block in any dialect.
+
+Edits that change text (cut, replace, compact) use it.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from ctxtui.curation.context import ASSISTANT, OPAQUE, is_call, is_result
 from ctxtui.wire.grammar import GOOGLE, RESPONSES
 
 _REFUSED: Final = re.compile("[\x00\ud800-\udfff]")
+"""Characters that every provider refuses in a JSON string (facts §1)."""
 
 
 def clean(text: str) -> str:
@@ -50,7 +54,7 @@ def with_text(block: Block, text: str) -> Block:
         return blocks.make(block.kind, _with_response(value, text))
     if is_result(block.kind):
         key = "output" if "output" in value else "content"
-        return blocks.make(block.kind, {**value, key: _content(value.get(key), text)})
+        return blocks.make(block.kind, {**value, key: _replace_texts(value.get(key), text)})
     for key in ("text", "refusal", "content"):
         if isinstance(value.get(key), str):
             return blocks.make(block.kind, {**value, key: text})
@@ -69,14 +73,14 @@ def _with_response(value: dict[str, Json], text: str) -> Json:
     }
 
 
-def _content(content: Json, text: str) -> Json:
+def _replace_texts(content: Json, text: str) -> Json:
     """A result's content with its texts replaced by one; parts without text stay."""
     if not isinstance(content, list):
         return text
     first = next((part for part in content if _is_text(part)), None)
-    rest = [part for part in content if not _is_text(part)]
+    other_parts = [part for part in content if not _is_text(part)]
     text_part = {**first, "text": text} if isinstance(first, dict) else {"type": "text", "text": text}
-    return [text_part, *rest] if text.strip() else rest or ""
+    return [text_part, *other_parts] if text.strip() else other_parts or ""
 
 
 def _is_text(part: Json) -> bool:

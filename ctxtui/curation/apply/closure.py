@@ -1,7 +1,8 @@
-"""Computes which blocks must be removed along with others so that the provider accepts the rest (facts §1, §4).
+"""Computes which blocks must be removed along with others (facts §1, §4).
 
-The rules look only at touched positions: an illegal original stays as illegal as it was, and the thousands of untouched
-blocks cost nothing.
+Without these further removals the provider would refuse the request. `resolve` passes the requested removals and gets
+back all removals, each with its reason. Only touched positions are examined, for two reasons: a request that was
+invalid before the edits is not repaired here, and thousands of untouched blocks cost no time.
 """
 
 from __future__ import annotations
@@ -22,20 +23,25 @@ SUCCESSOR: Final = "reasoning goes with the item that followed it"
 SYSTEM: Final = "a system message stands between the user and the assistant"
 SIGNED: Final = "the first call of a step carries the signature for all of them"
 END: Final = "a request must end with the user's side"
-BOUND: Final = "this thinking is bound to what stood before it"
+BOUND: Final = "this thinking is bound to the content before it"
 
 
 class Gone(NamedTuple):
-    """Reason of a removal: the position that caused it (itself if requested), and the rule ("" if requested)."""
+    """Reason of a removal.
+
+    `cause` is the position whose removal requires this one (its own position if an edit requested it), `why` is the
+    rule ("" if requested).
+    """
 
     cause: int
     why: str = ""
 
 
 class Closure:
-    """Removals and their consequences, for one context.
+    """All removals in one context: the requested ones, and those that the provider's rules then require.
 
-    `spoken` are the positions before which a new user message will be inserted.
+    `spoken` are the positions before which a new user message will be inserted: rules about the last user message must
+    count them.
     """
 
     def __init__(self, context: Context, rules: ProviderRules, spoken: Iterable[int] = ()) -> None:
@@ -53,14 +59,14 @@ class Closure:
         """Remove `positions`, and everything that is invalid without them."""
         for position in positions:
             if position not in self.removed:
-                self._out(position, because or Gone(position))
+                self._mark_removed(position, because or Gone(position))
         while True:
             partners, successor = self._context.partners, self._context.successor
             while self._todo:
                 position = self._todo.pop()
                 if position in partners or position - 1 in successor:
-                    self._follow(position)
-            if not self._neighbours():
+                    self._remove_partners(position)
+            if not self._apply_neighbour_rules():
                 return
 
     @property
@@ -72,7 +78,7 @@ class Closure:
         """Whether nothing of `message` is left."""
         return message.start in self.removed
 
-    def _out(self, position: int, cause: Gone) -> None:
+    def _mark_removed(self, position: int, cause: Gone) -> None:
         if position in self.removed:
             return
         self.removed[position] = cause
@@ -85,43 +91,43 @@ class Closure:
         if position == message.start and message.has_header:
             for part in range(message.start + 1, message.stop):
                 if part not in self.removed:
-                    self._out(part, cause)
+                    self._mark_removed(part, cause)
             return
-        left = self._left.get(index)
-        if left is None:
-            left = sum(part not in self.removed for part in range(message.start + 1, message.stop)) + 1
-        left = self._left[index] = left - 1
-        if left == 0 and message.has_header:
-            self._out(message.start, cause)
+        remaining = self._left.get(index)
+        if remaining is None:
+            remaining = sum(part not in self.removed for part in range(message.start + 1, message.stop)) + 1
+        remaining = self._left[index] = remaining - 1
+        if remaining == 0 and message.has_header:
+            self._mark_removed(message.start, cause)
 
-    def _follow(self, position: int) -> None:
+    def _remove_partners(self, position: int) -> None:
         """Remove the other half of a pair, and reasoning whose successor is removed."""
         pair = self._context.partners.get(position, ())
         cause = Gone(self.removed[position].cause, PAIR) if pair else self.removed[position]
         for partner in pair:
-            self._out(partner, cause)
+            self._mark_removed(partner, cause)
             index = self._context.message_of[partner]
             message = self._context.messages[index]
             if partner == message.start and message.has_header:
-                self._out(message.start, cause)
+                self._mark_removed(message.start, cause)
         if position and self._context.successor.get(position - 1) == position:
-            self._out(position - 1, Gone(cause.cause, SUCCESSOR))
+            self._mark_removed(position - 1, Gone(cause.cause, SUCCESSOR))
 
-    def _neighbours(self) -> bool:
+    def _apply_neighbour_rules(self) -> bool:
         """Apply the rules between messages; returns whether anything was removed."""
         touched, self._touched = self._touched, set()
         before = len(self.removed)
-        for index in self._beside(touched):
-            self._dangling(index)
+        for index in self._affected_messages(touched):
+            self._remove_dangling_thinking(index)
         if self._rules.dialect == ANTHROPIC:
-            self._systems(touched)
+            self._remove_misplaced_systems(touched)
         if self._rules.dialect == GOOGLE:
-            self._unsigned_calls(touched)
+            self._remove_unsigned_calls(touched)
         if self._rules.ends_with_user:
-            self._end()
+            self._keep_user_end()
         return len(self.removed) > before or bool(self._todo)
 
-    def _beside(self, touched: set[int]) -> list[int]:
+    def _affected_messages(self, touched: set[int]) -> list[int]:
         """The remaining messages of `touched`, and the last remaining one before each removed stretch.
 
         Every message is looked at once, however many are removed.
@@ -134,16 +140,16 @@ class Closure:
             if not self.is_removed(self._context.messages[index]):
                 indexes.append(index)
                 continue
-            before = self._kept_before(index)
-            done_until = self._kept_after(index) - 1
+            before = self._last_remaining_before(index)
+            done_until = self._first_remaining_after(index) - 1
             if before >= 0 and (not indexes or indexes[-1] != before):
                 indexes.append(before)
         return indexes
 
-    def _dangling(self, index: int) -> None:
+    def _remove_dangling_thinking(self, index: int) -> None:
         """Remove thinking that nothing follows in its run of assistant messages."""
         messages = self._context.messages
-        self._dangling_in(messages[index])
+        self._remove_dangling_thinking_in(messages[index])
         if messages[index].role not in ASSISTANT:
             return
         while index + 1 < len(messages) and (
@@ -160,11 +166,11 @@ class Closure:
                     continue
                 if kind not in THINKING or not self._was_followed(position):
                     return
-                self._out(position, self._nearest(position, DANGLING))
+                self._mark_removed(position, self._nearest_cause(position, DANGLING))
             index -= 1
 
-    def _dangling_in(self, message: Message) -> None:
-        """The same within one message, regardless of the following message."""
+    def _remove_dangling_thinking_in(self, message: Message) -> None:
+        """Remove thinking at the end of one message, whatever the next message is."""
         kinds = self._context.items
         if message.role not in ASSISTANT or kinds[message.stop - 1].block.kind in THINKING or not message.has_header:
             return
@@ -173,7 +179,7 @@ class Closure:
                 continue
             if kinds[position].block.kind not in THINKING:
                 return
-            self._out(position, self._nearest(position, DANGLING))
+            self._mark_removed(position, self._nearest_cause(position, DANGLING))
 
     def _was_followed(self, position: int) -> bool:
         """Whether an assistant block other than thinking came after `position` before the edits."""
@@ -186,27 +192,30 @@ class Closure:
                 return True
         return False
 
-    def _nearest(self, position: int, why: str) -> Gone:
+    def _nearest_cause(self, position: int, why: str) -> Gone:
         """Give a removal of `position` the nearest removal as its cause, the following one first."""
-        behind, before = range(position + 1, len(self._context)), range(position - 1, -1, -1)
-        near = next((p for p in chain(behind, before) if p in self.removed), None)
-        return Gone(position if near is None else self.removed[near].cause, why)
+        following, preceding = range(position + 1, len(self._context)), range(position - 1, -1, -1)
+        nearest = next((p for p in chain(following, preceding) if p in self.removed), None)
+        return Gone(position if nearest is None else self.removed[nearest].cause, why)
 
-    def _kept_before(self, index: int) -> int:
+    def _last_remaining_before(self, index: int) -> int:
         messages, removed, index = self._context.messages, self.removed, index - 1
         # In a long session nearly all may be removed: inlined `is_removed`, to save a call for each message.
         while index >= 0 and messages[index].start in removed:
             index -= 1
         return index
 
-    def _kept_after(self, index: int) -> int:
+    def _first_remaining_after(self, index: int) -> int:
         messages, removed, index = self._context.messages, self.removed, index + 1
         while index < len(messages) and messages[index].start in removed:
             index += 1
         return index
 
-    def _unsigned_calls(self, touched: set[int]) -> None:
-        """Calls left without the signature that a removed one carried, since the user's last words (facts §12)."""
+    def _remove_unsigned_calls(self, touched: set[int]) -> None:
+        """Remove calls whose signature was in a removed call (facts §12).
+
+        Only calls since the user's last text count.
+        """
         context, removed = self._context, self.removed
         spoken = max((p for p in context.user_texts if p not in removed), default=-1)
         for index in touched:
@@ -214,14 +223,20 @@ class Closure:
             if message.start < spoken or message.role not in ASSISTANT:
                 continue
             calls = [p for p in range(message.start, message.stop) if is_call(context.items[p].block.kind)]
-            left = [p for p in calls if p not in removed]
-            if left and is_signed(context.items[calls[0]].block) and not is_signed(context.items[left[0]].block):
-                for position in left:
-                    self._out(position, self._nearest(position, SIGNED))
+            remaining_calls = [p for p in calls if p not in removed]
+            if (
+                remaining_calls
+                and is_signed(context.items[calls[0]].block)
+                and not is_signed(context.items[remaining_calls[0]].block)
+            ):
+                for position in remaining_calls:
+                    self._mark_removed(position, self._nearest_cause(position, SIGNED))
 
-    def _systems(self, touched: set[int]) -> None:
-        """Remove misplaced system messages: they must follow the user, and precede the assistant or be last (facts
-        §1)."""
+    def _remove_misplaced_systems(self, touched: set[int]) -> None:
+        """Remove misplaced system messages (facts §1).
+
+        A system message must follow the user. It must precede the assistant, or be the last message.
+        """
         messages = self._context.messages
         for index in self._context.systems if touched else ():
             if (
@@ -229,11 +244,11 @@ class Closure:
                 and self._is_near(index, touched)
                 and not self._system_may_stay(index)
             ):
-                self._out(messages[index].start, self._nearest(messages[index].start, SYSTEM))
+                self._mark_removed(messages[index].start, self._nearest_cause(messages[index].start, SYSTEM))
 
     def _is_near(self, index: int, touched: set[int]) -> bool:
         """Whether a message next to message `index` is removed or inserted."""
-        start, stop = self._kept_before(index), self._kept_after(index)
+        start, stop = self._last_remaining_before(index), self._first_remaining_after(index)
         changed = any(n in touched for n in range(max(start, 0), min(stop + 1, len(self._context.messages))))
         return changed or bool(self._spoken)
 
@@ -242,21 +257,21 @@ class Closure:
 
     def _system_may_stay(self, index: int) -> bool:
         messages = self._context.messages
-        before, after = self._kept_before(index), self._kept_after(index)
-        here = messages[index]
+        before, after = self._last_remaining_before(index), self._first_remaining_after(index)
+        message = messages[index]
         end = messages[after].start if after < len(messages) else len(self._context)
-        if any(here.stop <= position <= end for position in self._spoken):
+        if any(message.stop <= position <= end for position in self._spoken):
             return False
         start = messages[before].stop if before >= 0 else 0
         fine = before >= 0 and messages[before].role in ("user", "system")
-        fine = fine or any(start <= position <= here.start for position in self._spoken)
+        fine = fine or any(start <= position <= message.start for position in self._spoken)
         return fine and (after >= len(messages) or messages[after].role in (*ASSISTANT, "system"))
 
-    def _end(self) -> None:
+    def _keep_user_end(self) -> None:
         """Keep a request that ended with the user from ending with the assistant."""
         messages = self._context.messages
         if not messages or messages[-1].role in ASSISTANT:
             return
-        last = self._kept_before(len(messages))
+        last = self._last_remaining_before(len(messages))
         if last >= 0 and messages[last].role in ASSISTANT and not self._speaks_from(messages[last].stop):
-            self._out(messages[last].start, self._nearest(messages[last].start, END))
+            self._mark_removed(messages[last].start, self._nearest_cause(messages[last].start, END))

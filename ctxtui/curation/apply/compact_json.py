@@ -1,4 +1,7 @@
-"""Shrinks JSON inside a text by rule: members dropped, renamed, flattened; text that is no JSON stays."""
+"""Shrinks JSON inside a text: members are dropped, renamed or flattened, as the user's rules say.
+
+Used by edits of the kind ``compact_json``. Text around the JSON, and text that is no JSON, stays.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,16 @@ MIN_JSON_CHARS: Final = 40
 """Minimum length of a stretch of JSON, in characters."""
 
 _OPENINGS: Final = "{["
+"""Characters that may begin JSON: only objects and lists are compacted."""
 
 
 class CompactionRules(NamedTuple):
-    """Rules applied to every object.
+    """Rules applied to every object in the JSON.
 
-    Members named in `drop` are removed; `rename` maps old to new names; a member in `flatten` that is an object becomes
-    the text ``key=value, key=value`` of its non-empty members, or is removed if there are none.
+    - `drop`: names of members that are removed.
+    - `rename`: new names by old name.
+    - `flatten`: members whose value, if an object, becomes the text ``key=value, key=value``. Empty members are left
+      out of that text; if all are empty, the member is removed.
     """
 
     drop: frozenset[str] = frozenset()
@@ -41,12 +47,12 @@ def compact(text: str, params: Mapping[str, Json]) -> str:
     """Compact the objects and lists in `text` under the payload's rules; never longer than before."""
     rules = read_rules(params)
     pieces: list[str] = []
-    at = 0
+    offset = 0
     for start, stop, value in _find_json(text):
-        small = canonical.dump_text(_apply(value, rules))
-        pieces += [text[at:start], small if len(small) < stop - start else text[start:stop]]
-        at = stop
-    return "".join([*pieces, text[at:]])
+        small = canonical.dump_text(_apply_rules(value, rules))
+        pieces += [text[offset:start], small if len(small) < stop - start else text[start:stop]]
+        offset = stop
+    return "".join([*pieces, text[offset:]])
 
 
 def values(text: str) -> Iterator[Json]:
@@ -55,13 +61,13 @@ def values(text: str) -> Iterator[Json]:
 
 
 def _find_json(text: str) -> Iterator[tuple[int, int, Json]]:
-    at = 0
+    offset = 0
     # Not a regular expression: searching ten megabytes for one of two characters would block all other threads.
     nearest = dict.fromkeys(_OPENINGS, -1)
     while True:
-        for sign, where in nearest.items():
-            if where < at:
-                position = text.find(sign, at)
+        for sign, index in nearest.items():
+            if index < offset:
+                position = text.find(sign, offset)
                 nearest[sign] = position if position >= 0 else len(text)
         start = min(nearest.values())
         if start >= len(text):
@@ -69,16 +75,16 @@ def _find_json(text: str) -> Iterator[tuple[int, int, Json]]:
         try:
             value, stop = canonical.raw_decode(text, start)
         except (json.JSONDecodeError, RecursionError, ValueError):
-            at = start + 1
+            offset = start + 1
             continue
         if stop - start >= MIN_JSON_CHARS:
             yield start, stop, value
-        at = stop
+        offset = stop
 
 
-def _apply(value: Json, rules: CompactionRules) -> Json:
+def _apply_rules(value: Json, rules: CompactionRules) -> Json:
     if isinstance(value, list):
-        return [_apply(item, rules) for item in value]
+        return [_apply_rules(item, rules) for item in value]
     if not isinstance(value, dict):
         return value
     members: dict[str, Json] = {}
@@ -87,13 +93,13 @@ def _apply(value: Json, rules: CompactionRules) -> Json:
             continue
         name = rules.rename.get(key, key)
         if key not in rules.flatten or not isinstance(item, dict):
-            members[name] = _apply(item, rules)
-        elif words := _flat(item, rules):
+            members[name] = _apply_rules(item, rules)
+        elif words := _flatten(item, rules):
             members[name] = words
     return members
 
 
-def _flat(value: dict[str, Json], rules: CompactionRules) -> str:
-    members = _apply(value, rules)
+def _flatten(value: dict[str, Json], rules: CompactionRules) -> str:
+    members = _apply_rules(value, rules)
     non_empty = [(key, item) for key, item in members.items() if item not in (None, "", [], {}, False)]
     return ", ".join(f"{key}={item if isinstance(item, str) else canonical.dump_text(item)}" for key, item in non_empty)

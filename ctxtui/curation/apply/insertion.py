@@ -1,5 +1,8 @@
-"""Finds valid positions for insertions: never between a call and its answer, never before the answers inside their
-message (facts §1, §4)."""
+"""Finds valid positions for insertions (summaries, notes, moved blocks).
+
+An insertion never separates a call from its answer, and in a message with answers it comes after them (facts §1, §4).
+`resolve` calls `place` after the removals are known.
+"""
 
 from __future__ import annotations
 
@@ -27,21 +30,21 @@ COPY_ENDS: Final = "(End of the copied messages.)"
 
 
 class RemainingContext:
-    """The remaining context after removal of the positions in `gone`."""
+    """The context without the removed positions `gone`."""
 
     def __init__(self, context: Context, gone: Collection[int] = ()) -> None:
         self.gone = gone
         self._context = context
 
     @cached_property
-    def _near(self) -> tuple[list[Message | None], list[Message | None]]:
+    def _neighbours(self) -> tuple[list[Message | None], list[Message | None]]:
         messages = self._context.messages
         before: list[Message | None] = [None]
         for message in messages:
-            before.append(message if self._stands(message) else before[-1])
+            before.append(message if self._has_remaining_part(message) else before[-1])
         after: list[Message | None] = [None]
         for message in reversed(messages):
-            after.append(message if self._stands(message) else after[-1])
+            after.append(message if self._has_remaining_part(message) else after[-1])
         return before, after[::-1]
 
     def around(self, index: int) -> tuple[Message | None, Message | None]:
@@ -49,43 +52,44 @@ class RemainingContext:
         if not self.gone:
             messages = self._context.messages
             return messages[index - 1] if index else None, messages[index] if index < len(messages) else None
-        before, after = self._near
+        before, after = self._neighbours
         return before[index], after[index]
 
-    def _stands(self, message: Message) -> bool:
+    def _has_remaining_part(self, message: Message) -> bool:
         return any(p not in self.gone for p in range(message.start, message.stop))
 
 
-def place(context: Context, insertion: Insertion, left: RemainingContext) -> Insert:
-    """Place `insertion` in the remaining context `left`."""
-    gone = left.gone
+def place(context: Context, insertion: Insertion, remaining: RemainingContext) -> Insert:
+    """Find the position for `insertion` in the remaining context `remaining`, and make its blocks."""
+    removed = remaining.gone
     if insertion.items:
-        return _copied(context, insertion, left)
+        return _insert_copied(context, insertion, remaining)
     if insertion.at == SYSTEM:
-        return _system(context, insertion, gone)
+        return _insert_in_system_prompt(context, insertion, removed)
     if insertion.inside is not None:
         within = context.message_at(insertion.inside[0])
-        whole = within is not None and within == context.message_at(insertion.inside[1]) and within.start not in gone
+        whole = within is not None and within == context.message_at(insertion.inside[1]) and within.start not in removed
         if whole and within is not None and within.has_header:
-            return _within(context, insertion, within, gone)
-    at = 0 if insertion.at == FRONT else insertion.at
+            return _insert_in_message(context, insertion, within, removed)
+    position = 0 if insertion.at == FRONT else insertion.at
     if insertion.inside is not None:
-        at = _skip_removed_start(context, at, gone)
-    at = slot(context, at, left if insertion.inside is not None else None)
-    return Insert(at, _message(context, insertion, "user"), insertion.edit)
+        position = _skip_removed_start(context, position, removed)
+    position = slot(context, position, remaining if insertion.inside is not None else None)
+    return Insert(position, _make_user_message(context, insertion, "user"), insertion.edit)
 
 
-def _skip_removed_start(context: Context, at: int, gone: Container[int]) -> int:
-    """The start of the message at `at` if nothing of it is left before `at`; else `at`."""
-    within = context.message_at(at)
-    before = range(within.start if within is not None else at, at)
-    return before.start if all(p in gone or context.items[p].block.kind == HEADER for p in before) else at
+def _skip_removed_start(context: Context, position: int, removed: Container[int]) -> int:
+    """The start of the message at `position` if nothing of it is left before `position`; else `position`."""
+    message = context.message_at(position)
+    before = range(message.start if message is not None else position, position)
+    return before.start if all(p in removed or context.items[p].block.kind == HEADER for p in before) else position
 
 
-def slot(context: Context, position: int, left: RemainingContext | None = None) -> int:
-    """The first position from `position` on at which a new message may begin; the context's length for its end.
+def slot(context: Context, position: int, remaining: RemainingContext | None = None) -> int:
+    """The first position from `position` on at which a new message may begin.
 
-    If something is removed, the nearest position in either direction.
+    The length of the context means its end. If blocks are removed (`remaining`), the nearest valid position in either
+    direction.
     """
     messages = context.messages
     if not messages:
@@ -96,33 +100,36 @@ def slot(context: Context, position: int, left: RemainingContext | None = None) 
         first = 0
     else:
         first = context.message_of[position] + (messages[context.message_of[position]].start < position)
-    ahead, back = range(first, len(messages) + 1), range(first - 1, -1, -1)
+    following, preceding = range(first, len(messages) + 1), range(first - 1, -1, -1)
     # A summary goes as near as possible to the blocks that it replaces; other insertions never go before their
     # position.
-    left = left or RemainingContext(context)
-    for index in _nearest(ahead, back) if left.gone else chain(ahead, back):
-        if _may_insert(context, index, left):
+    remaining = remaining or RemainingContext(context)
+    for index in _by_distance(following, preceding) if remaining.gone else chain(following, preceding):
+        if _may_insert(context, index, remaining):
             return messages[index].start if index < len(messages) else len(context)
     return len(context)
 
 
-def _nearest(ahead: Iterable[int], back: Iterable[int]) -> Iterator[int]:
-    """Alternate between `ahead` (first, with one extra item at the start) and `back`."""
-    further = iter(ahead)
+def _by_distance(following: Iterable[int], preceding: Iterable[int]) -> Iterator[int]:
+    """Alternate between `following` and `preceding`, so that the nearest candidate comes first.
+
+    `following` has one more item at its start: the position itself.
+    """
+    further = iter(following)
     yield from islice(further, 1)
-    for pair in zip_longest(further, back):
+    for pair in zip_longest(further, preceding):
         yield from (index for index in pair if index is not None)
 
 
-def _may_insert(context: Context, index: int, left: RemainingContext) -> bool:
+def _may_insert(context: Context, index: int, remaining: RemainingContext) -> bool:
     """Whether a user message may be inserted before message `index`."""
     messages = context.messages
     end = messages[index].start if index < len(messages) else len(context)
     if context.open_before[index] and any(
-        call < end <= answer and call not in left.gone for call, (answer, *_) in context.partners.items()
+        call < end <= answer and call not in remaining.gone for call, (answer, *_) in context.partners.items()
     ):
         return False
-    before, after = left.around(index)
+    before, after = remaining.around(index)
     if before is not None and after is not None and before.role in ASSISTANT and after.role in ASSISTANT:
         # They are still separate if there were messages between them.
         return before.stop < after.start
@@ -132,7 +139,7 @@ def _may_insert(context: Context, index: int, left: RemainingContext) -> bool:
     )
 
 
-def _message(context: Context, insertion: Insertion, role: str) -> tuple[Item, ...]:
+def _make_user_message(context: Context, insertion: Insertion, role: str) -> tuple[Item, ...]:
     message_items = make_message(insertion.text, role, context.dialect, insertion.mark)
     if insertion.block is None:
         return message_items
@@ -140,27 +147,29 @@ def _message(context: Context, insertion: Insertion, role: str) -> tuple[Item, .
     return head, Item(insertion.block, Place("messages", role, insertion.mark))
 
 
-def _within(context: Context, insertion: Insertion, within: Message, gone: Container[int]) -> Insert:
-    kept = [p for p in range(within.start + 1, within.stop) if p not in gone]
-    kinds = {p: context.items[p].block.kind for p in kept}
+def _insert_in_message(context: Context, insertion: Insertion, message: Message, removed: Container[int]) -> Insert:
+    remaining = [p for p in range(message.start + 1, message.stop) if p not in removed]
+    kinds = {p: context.items[p].block.kind for p in remaining}
     assert insertion.inside is not None
-    at = max(insertion.inside[0], within.start + 1)
-    if within.role in ASSISTANT:
+    position = max(insertion.inside[0], message.start + 1)
+    if message.role in ASSISTANT:
         # Text goes before the calls: Chat writes them separately, and answers must follow them.
-        at = next((p for p in kept if is_call(kinds[p])), within.stop)
-        at = min(at, max([insertion.inside[0], *(p + 1 for p in kept if not is_call(kinds[p]) and p < at)]))
+        position = next((p for p in remaining if is_call(kinds[p])), message.stop)
+        position = min(
+            position, max([insertion.inside[0], *(p + 1 for p in remaining if not is_call(kinds[p]) and p < position)])
+        )
     else:
-        at = max([at, *(p + 1 for p in kept if is_result(kinds[p]))])
-    block = insertion.block or text_block(insertion.text, within.role, context.dialect)
-    return Insert(at, (Item(block, Place("messages", within.role, insertion.mark)),), insertion.edit)
+        position = max([position, *(p + 1 for p in remaining if is_result(kinds[p]))])
+    block = insertion.block or text_block(insertion.text, message.role, context.dialect)
+    return Insert(position, (Item(block, Place("messages", message.role, insertion.mark)),), insertion.edit)
 
 
-def _system(context: Context, insertion: Insertion, gone: Container[int]) -> Insert:
+def _insert_in_system_prompt(context: Context, insertion: Insertion, removed: Container[int]) -> Insert:
     text = insertion.text
     first = next((p for p, item in enumerate(context.items) if item.place.section == "messages"), len(context))
     lead = context.messages[0] if context.messages else None
     if context.dialect == CHAT:
-        if lead is not None and lead.role in ("system", "developer") and lead.start not in gone:
+        if lead is not None and lead.role in ("system", "developer") and lead.start not in removed:
             item = Item(text_block(text, lead.role, CHAT), Place("messages", lead.role, insertion.mark))
             return Insert(lead.stop, (item,), insertion.edit)
         return Insert(first, make_message(text, "system", CHAT, insertion.mark), insertion.edit)
@@ -171,10 +180,10 @@ def _system(context: Context, insertion: Insertion, gone: Container[int]) -> Ins
     )
 
 
-def _copied(context: Context, insertion: Insertion, left: RemainingContext) -> Insert:
+def _insert_copied(context: Context, insertion: Insertion, remaining: RemainingContext) -> Insert:
     """Place copied messages, with a user message before or after them if their neighbours require one."""
-    at = slot(context, insertion.at)
-    before, after = left.around(context.message_of[at] if at < len(context) else len(context.messages))
+    position = slot(context, insertion.at)
+    before, after = remaining.around(context.message_of[position] if position < len(context) else len(context.messages))
     items = insertion.items
     if context.dialect in (ANTHROPIC, GOOGLE):
         is_answer = items[0].place.role in ASSISTANT
@@ -185,7 +194,7 @@ def _copied(context: Context, insertion: Insertion, left: RemainingContext) -> I
             *items,
             *(make_message(COPY_ENDS, "user", context.dialect, "meta") if ends else ()),
         )
-    return Insert(at, items, insertion.edit)
+    return Insert(position, items, insertion.edit)
 
 
 def _needs_end(context: Context, items: Sequence[Item], before: Message | None, after: Message | None) -> bool:
@@ -208,29 +217,31 @@ def _needs_end(context: Context, items: Sequence[Item], before: Message | None, 
     )
 
 
-def _summary(context: Context, edit: Edit, here: Sequence[int]) -> list[Insertion]:
-    return [Insertion(min(here), edit, _text(edit), "summary", (min(here), max(here)))]
+def _insert_summary(context: Context, edit: Edit, positions: Sequence[int]) -> list[Insertion]:
+    return [Insertion(min(positions), edit, _text(edit), "summary", (min(positions), max(positions)))]
 
 
-def _note(context: Context, edit: Edit, here: Sequence[int]) -> list[Insertion]:
-    at = here[0] + 1
+def _insert_note(context: Context, edit: Edit, positions: Sequence[int]) -> list[Insertion]:
+    position = positions[0] + 1
     if edit.params.get("where") == "before":
-        message = context.message_at(here[0])
-        at = here[0] if message is None else message.start
-    return [Insertion(at, edit, _text(edit), "meta")]
+        message = context.message_at(positions[0])
+        position = positions[0] if message is None else message.start
+    return [Insertion(position, edit, _text(edit), "meta")]
 
 
-def _transplant(context: Context, edit: Edit, here: Sequence[int]) -> list[Insertion]:
-    return [Insertion(here[-1] + 1, edit, items=items_of(edit.payload))]
+def _insert_transplant(context: Context, edit: Edit, positions: Sequence[int]) -> list[Insertion]:
+    return [Insertion(positions[-1] + 1, edit, items=items_of(edit.payload))]
 
 
-def _hoist(context: Context, edit: Edit, positions: Sequence[int]) -> list[Insertion]:
+def _insert_hoisted(context: Context, edit: Edit, positions: Sequence[int]) -> list[Insertion]:
     return [Insertion(_destination(context, edit), edit, _text(edit))]
 
 
-def _move(context: Context, edit: Edit, here: Sequence[int]) -> list[Insertion]:
+def _insert_moved(context: Context, edit: Edit, positions: Sequence[int]) -> list[Insertion]:
     destination = _destination(context, edit)
-    return [Insertion(destination, edit, context.reading(p).text, "memory", None, context.items[p].block) for p in here]
+    return [
+        Insertion(destination, edit, context.reading(p).text, "memory", None, context.items[p].block) for p in positions
+    ]
 
 
 def _text(edit: Edit) -> str:
@@ -244,10 +255,10 @@ def _destination(context: Context, edit: Edit) -> int:
 
 
 INSERTIONS: Final[dict[str, Callable[[Context, Edit, Sequence[int]], list[Insertion]]]] = {
-    SUMMARIZE: _summary,
-    NOTE: _note,
-    TRANSPLANT: _transplant,
-    HOIST: _hoist,
-    MOVE: _move,
+    SUMMARIZE: _insert_summary,
+    NOTE: _insert_note,
+    TRANSPLANT: _insert_transplant,
+    HOIST: _insert_hoisted,
+    MOVE: _insert_moved,
 }
 """For each kind of edit that adds something: makes its insertions at the given positions."""

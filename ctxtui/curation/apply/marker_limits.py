@@ -1,4 +1,8 @@
-"""Selects the breakpoint edits that are valid: at most four, long lifetimes before short ones (facts §2, §4)."""
+"""Selects the breakpoint edits that the provider allows (facts §2, §4).
+
+At most four are allowed, and long lifetimes must come before short ones. Edits that are not allowed are held with the
+reason. `resolve` calls this last, when the other edits are applied.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +17,26 @@ from ctxtui.curation.provider_rules import MAX_MARKERS
 from ctxtui.wire.cache_markers import takes_marker
 from ctxtui.wire.grammar import ANTHROPIC, RESPONSES
 
-NOWHERE = "no marker may stand on this block"
+NOWHERE = "this block cannot have a marker"
 TOO_MANY = f"a request carries {MAX_MARKERS} markers at most"
-ORDER = "markers of 1h must stand before those of 5m"
+ORDER = "markers of 1h must come before those of 5m"
 LIFETIMES = {ANTHROPIC: ("", "5m", "1h"), RESPONSES: ("", "30m", "12h")}
 """The lifetimes that a breakpoint may name ("" for the default), by dialect; Chat's are those of Responses."""
 
 
 def select_breakpoints(plain: Applied, requests: Sequence[tuple[int, Edit]]) -> tuple[dict[int, Edit], list[HeldEdit]]:
-    """Split breakpoint edits into valid ones, by position, and held ones; earlier edits have precedence.
+    """Split breakpoint edits into valid ones, by position, and held ones.
 
-    `plain` is the context under the other edits.
+    `plain` is the context under the other edits. `requests` are (position, edit) in the order of the log; earlier edits
+    have precedence.
     """
     context = plain.context
     if not requests:
         return {}, []
-    gone = {position for position, change in plain.changes.items() if change.after is None}
-    off = {position: edit for position, edit in requests if edit.params.get("on") is False}
+    removed = {position for position, change in plain.changes.items() if change.after is None}
+    removals = {position: edit for position, edit in requests if edit.params.get("on") is False}
     breakpoints = markers_under_edits(
-        replace(plain, marks=off), {(position, RAW): ttl for position, ttl in context.markers.items()}
+        replace(plain, marks=removals), {(position, RAW): ttl for position, ttl in context.markers.items()}
     )
     marks: dict[int, Edit] = {}
     held: list[HeldEdit] = []
@@ -40,9 +45,9 @@ def select_breakpoints(plain: Applied, requests: Sequence[tuple[int, Edit]]) -> 
             breakpoints.pop((position, RAW), None)
             marks[position] = edit
             continue
-        if position in gone:
+        if position in removed:
             continue
-        why = _objection(context, breakpoints, position, edit)
+        why = _find_objection(context, breakpoints, position, edit)
         if why:
             held.append(HeldEdit(edit, position, why))
         else:
@@ -51,7 +56,7 @@ def select_breakpoints(plain: Applied, requests: Sequence[tuple[int, Edit]]) -> 
     return marks, held
 
 
-def _objection(context: Context, breakpoints: Mapping[Position, str], position: int, edit: Edit) -> str:
+def _find_objection(context: Context, breakpoints: Mapping[Position, str], position: int, edit: Edit) -> str:
     ttl = str(edit.params.get("ttl") or "")
     if not takes_marker(context.items[position], context.dialect):
         return NOWHERE
@@ -60,11 +65,11 @@ def _objection(context: Context, breakpoints: Mapping[Position, str], position: 
         return f"a breakpoint here can last {' or '.join(lifetimes[1:])}"
     if len({*breakpoints, (position, RAW)}) + ("cache_control" in context.params) > MAX_MARKERS:
         return TOO_MANY
-    if context.dialect == ANTHROPIC and not _in_order({**breakpoints, (position, RAW): ttl}):
+    if context.dialect == ANTHROPIC and not _is_sorted_by_lifetime({**breakpoints, (position, RAW): ttl}):
         return ORDER
     return ""
 
 
-def _in_order(breakpoints: Mapping[Position, str]) -> bool:
+def _is_sorted_by_lifetime(breakpoints: Mapping[Position, str]) -> bool:
     lives = [ttl == "1h" for _, ttl in sorted(breakpoints.items())]
     return lives == sorted(lives, reverse=True)

@@ -1,5 +1,8 @@
-"""References: content moved out of the context, replaced by ``{{REF:name}}``, or ``{{name}}`` in another program's
-syntax."""
+"""References: text moved out of the context, and the ``{{REF:name}}`` that replaces it.
+
+Edits of the kind ``externalize`` use this. The reader accepts ``{{name}}``, too, the syntax of other programs. A model
+gets the text back by the tool ``recall``.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,17 @@ from ctxtui.core.edit_kinds import EXTERNALIZE
 from ctxtui.curation.context import Context
 
 REFERENCE: Final = re.compile(r"\{\{(?:REF:)?([A-Za-z0-9_.-]+)\}\}")
+"""Matches ``{{REF:name}}`` and ``{{name}}``; the group is the name."""
 _NAME: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+"""Characters that are not allowed in a reference's name."""
 
 
 class OutsidePart(NamedTuple):
-    """A stretch of a block's text that is externalized: characters `start` to `stop`.
+    """A part of a block's text that is externalized: characters `start` to `stop` (exclusive).
 
-    `name` is its reference ("": it cannot be recalled), `line` a one-line description ("" for none), `instead` the
-    replacement text (None: a reference and that line).
+    - `name`: its reference; "": the text cannot be recalled.
+    - `line`: a one-line description; "" for none.
+    - `instead`: the text that replaces the part; None: the reference and `line`.
     """
 
     start: int
@@ -48,28 +54,28 @@ def outside_parts(text: str, params: Mapping[str, Json]) -> list[OutsidePart]:
     if not isinstance(listed, list):
         listed = [params]
     parts: list[OutsidePart] = []
-    at = 0
+    offset = 0
     for part in listed:
         if not isinstance(part, dict) or not isinstance(part.get("name"), str):
             continue
         start, stop = part.get("start", 0), part.get("stop", len(text))
-        if isinstance(start, int) and isinstance(stop, int) and at <= start < stop <= len(text):
+        if isinstance(start, int) and isinstance(stop, int) and offset <= start < stop <= len(text):
             instead = part.get("instead")
             replacement = instead if isinstance(instead, str) else None
             name = "" if replacement is not None and not part["name"] else safe_name(part["name"])
             parts.append(OutsidePart(start, stop, name, str(part.get("line") or ""), replacement))
-            at = stop
+            offset = stop
     return parts
 
 
 def externalize(text: str, params: Mapping[str, Json]) -> str:
     """Replace the stretches that the payload names by references."""
     pieces: list[str] = []
-    at = 0
+    offset = 0
     for piece in outside_parts(text, params):
-        pieces += [text[at : piece.start], piece.replacement]
-        at = piece.stop
-    return "".join([*pieces, text[at:]])
+        pieces += [text[offset : piece.start], piece.replacement]
+        offset = piece.stop
+    return "".join([*pieces, text[offset:]])
 
 
 def artifacts(text: str, params: Mapping[str, Json]) -> dict[str, str]:

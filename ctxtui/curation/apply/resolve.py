@@ -1,4 +1,9 @@
-"""Turns requested edits into changes: closes removals, respects pins, keeps thinking valid, places insertions."""
+"""Turns the requests of edits into the changes of an `Applied`.
+
+`apply.apply` collects the requests. `settle` completes the removals (`closure`), places insertions (`insertion`), and
+holds requests that would remove a pinned block or break signed thinking. As each of these may affect the others, it
+repeats until nothing changes.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +24,14 @@ from ctxtui.curation.apply.insertion import FRONT, RemainingContext, place
 from ctxtui.curation.context import ASSISTANT, THINKING, Context
 from ctxtui.curation.provider_rules import ProviderRules
 
-LATEST = "thinking of the latest assistant message must stay as it is"
-JOINED = "two answers would become one, of which the later one's thinking must stay as it is"
+LATEST = "thinking of the latest assistant message must not change"
+JOINED = "two answers would become one, and the later one's thinking must not change"
 
 
 def binding_break(context: Context, changed: Iterable[int], closure: Closure, inserts: Sequence[Insert]) -> int | None:
-    """The first position at which the context that later thinking is bound to changes; None without one.
+    """The first change before thinking that is bound to the preceding context; None without one.
 
-    Removing thinking from before all other thinking is no change.
+    Removing a thinking block that precedes all other thinking is no such change.
     """
     places = [insert.position for insert in inserts]
     front = True
@@ -51,24 +56,24 @@ def _is_thinking_header(context: Context, position: int) -> bool:
 def find_thinking_clash(
     context: Context, changed: Container[int], closure: Closure, inserts: Sequence[Insert]
 ) -> Gone | None:
-    """The position whose edit must be held because it breaks the thinking of the latest answers, or None.
+    """Find an edit that must be held because it breaks the latest thinking; None without one.
 
-    That is a change before remaining thinking, or thinking removed before a remaining block. `changed` are the
-    positions whose edits may be held.
+    An edit breaks thinking in two ways: it changes a block before remaining thinking, or it removes thinking before a
+    remaining block. `changed` are the positions whose edits may be held.
     """
-    kept = thinks = False
+    has_remaining = thinks = False
     for index in _last_run(context, closure, inserts):
         message = context.messages[index]
         if message.role not in ASSISTANT:
             continue
         for position in range(message.stop - 1, message.start - 1, -1):
-            gone = closure.removed.get(position)
+            removal = closure.removed.get(position)
             is_thinking = context.items[position].block.kind in THINKING
-            if gone is not None and gone.cause in changed and (thinks or (kept and is_thinking)):
-                return Gone(gone.cause, LATEST)
-            if gone is None and thinks and position in changed:
+            if removal is not None and removal.cause in changed and (thinks or (has_remaining and is_thinking)):
+                return Gone(removal.cause, LATEST)
+            if removal is None and thinks and position in changed:
                 return Gone(position, LATEST)
-            kept, thinks = kept or gone is None, thinks or (gone is None and is_thinking)
+            has_remaining, thinks = has_remaining or removal is None, thinks or (removal is None and is_thinking)
     return None
 
 
@@ -86,13 +91,16 @@ def find_joined_answers(context: Context, closure: Closure, inserts: Sequence[In
             continue
         if between is not None:
             return Gone(between, JOINED)
-        kept = (p for p in range(message.start + 1, message.stop) if p not in closure.removed)
-        thinks = thinks or any(context.items[p].block.kind in THINKING for p in kept)
+        remaining = (p for p in range(message.start + 1, message.stop) if p not in closure.removed)
+        thinks = thinks or any(context.items[p].block.kind in THINKING for p in remaining)
     return None
 
 
 def _last_run(context: Context, closure: Closure, inserts: Sequence[Insert]) -> Iterator[int]:
-    """The messages of the last answers without separation, last first, including removed ones."""
+    """The messages of the latest answers, with no user message between them; the last message first.
+
+    Removed messages are included.
+    """
     messages = context.messages
     index = len(messages) - 1
     while index >= 0 and (closure.is_removed(messages[index]) or messages[index].role not in ASSISTANT):
@@ -113,7 +121,7 @@ def _last_run(context: Context, closure: Closure, inserts: Sequence[Insert]) -> 
 
 
 Fate = Mapping[int, tuple[Block | None, Edit]]
-"""Requested blocks by position (None: removal), each with its edit."""
+"""The requested block of each position (None: remove it), with the edit that requests it."""
 
 
 def make_changes(
@@ -126,9 +134,9 @@ def make_changes(
     nodes, items = context.nodes, context.items
     changes = {at: BlockChange(at, nodes[at], items[at].block, block, edit) for at, (block, edit) in fate.items()}
     groups: dict[tuple[str, str], list[int]] = {}
-    for position, gone in closure.removed.items():
+    for position, removal in closure.removed.items():
         if position not in changes or changes[position].after is not None:
-            groups.setdefault((_cause(fate, inserts, gone), gone.why), []).append(position)
+            groups.setdefault((_cause_of(fate, inserts, removal), removal.why), []).append(position)
     repairs: list[tuple[int, Edit]] = []
     for (cause, why), group in groups.items():
         group.sort()
@@ -142,9 +150,9 @@ def make_changes(
     return changes, (*out, *(entry.edit for entry in inserts if entry.edit.author == REPAIR))
 
 
-def _cause(fate: Fate, inserts: Sequence[Insert], gone: Gone) -> str:
-    if gone.cause in fate:
-        return fate[gone.cause][1].id
+def _cause_of(fate: Fate, inserts: Sequence[Insert], removal: Gone) -> str:
+    if removal.cause in fate:
+        return fate[removal.cause][1].id
     return inserts[0].edit.id if inserts else ""
 
 
@@ -168,7 +176,13 @@ LAST_TOOL = "calls are in the context: one tool must stay defined"
 
 
 class RequestedFates(Struct, kw_only=True):
-    """Changes that edits request; `fate` is the requested block (None: removal) and its edit, by position."""
+    """The changes that edits request, collected before they are checked against each other.
+
+    - `fate`: the requested block (None: remove it) and its edit, by position.
+    - `new`: insertions; `marks`: breakpoint edits by position.
+    - `pinned`: positions of the user's pins.
+    - `asleep`, `held`: edits without a target here, and edits that cannot be done.
+    """
 
     fate: dict[int, tuple[Block | None, Edit]] = field(default_factory=dict)
     new: list[Insertion] = field(default_factory=list)
@@ -178,15 +192,15 @@ class RequestedFates(Struct, kw_only=True):
     held: list[HeldEdit] = field(default_factory=list)
 
     def put(self, position: int, block: Block | None, edit: Edit) -> None:
-        """Request `block` at `position`."""
+        """Request that `block` is sent at `position` (None: nothing)."""
         self.fate[position] = block, edit
 
     def stay(self, position: int, block: Block) -> None:
-        """Cancel an earlier edit's move of the `block` at `position`."""
+        """Cancel an earlier edit that moves the `block` at `position` elsewhere."""
         _, before = self.fate.get(position, (None, None))
         if before is not None and before.spec.moves:
-            there = next((wish for wish in self.new if wish.edit.id == before.id and wish.block == block), None)
-            self.new = [wish for wish in self.new if wish is not there]
+            move = next((wish for wish in self.new if wish.edit.id == before.id and wish.block == block), None)
+            self.new = [wish for wish in self.new if wish is not move]
             del self.fate[position]
 
     def hold(self, position: int, why: str) -> None:
@@ -205,11 +219,11 @@ class RequestedFates(Struct, kw_only=True):
 def keep_tools(context: Context, requests: RequestedFates) -> None:
     """Hold removals of a tool that the request forces, or of the last tool while there are calls."""
     tools = context.tools
-    out = [p for p in tools if p in requests.fate and requests.fate[p][0] is None]
-    if not out:
+    removed_tools = [p for p in tools if p in requests.fate and requests.fate[p][0] is None]
+    if not removed_tools:
         return
     forced = _forced_tool(context.params.get("tool_choice"))
-    for position in out:
+    for position in removed_tools:
         if forced and context.reading(position).name == forced:
             requests.hold(position, FORCED)
     if context.partners and all(p in requests.fate and requests.fate[p][0] is None for p in tools):
@@ -229,7 +243,7 @@ OPENING = "(Earlier messages were removed.)"
 NOTHING_LEFT = "no message would be left"
 PARTED = "(Messages were removed here.)"
 """Inserted between two answers that would be joined although the later one's thinking must stay unchanged."""
-UNSETTLED = "there is no place where it could stand"
+UNSETTLED = "there is no valid position for it"
 _MAX_ROUNDS = 4
 """Maximum rounds of closing and placing; they nearly always agree after two."""
 
@@ -239,20 +253,20 @@ def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pin
     keep_tools(context, requests)
     _cancel_covered_summaries(requests)
     while True:
-        closed = _close(context, requests, rules)
-        clash = closed.unsettled or _clash(requests, closed.closure, pinned)
+        closed = _close_and_place(context, requests, rules)
+        clash = closed.unsettled or _find_pin_clash(requests, closed.closure, pinned)
         if clash is None and rules.keeps_last_thinking and closed.broken is None:
             # A repair removes what cannot stay unchanged.
-            own = {p for p, (_, edit) in requests.fate.items() if edit.author != REPAIR}
-            clash = find_thinking_clash(context, own, closed.closure, closed.inserts)
+            requested = {p for p, (_, edit) in requests.fate.items() if edit.author != REPAIR}
+            clash = find_thinking_clash(context, requested, closed.closure, closed.inserts)
         if clash is None:
-            return _apply(context, requests, closed, rules, pinned)
+            return _build_applied(context, requests, closed, rules, pinned)
         if clash.cause in requests.fate and clash is not closed.unsettled:
             requests.hold(clash.cause, clash.why)
         elif not _hold_new(requests, closed.inserts, clash):
             return Applied(
                 context,
-                held=_all_held(requests, clash.why),
+                held=_hold_all(requests, clash.why),
                 asleep=tuple(requests.asleep),
                 pinned=pinned,
                 length=len(context),
@@ -272,23 +286,23 @@ class _Closed(NamedTuple):
     unsettled: Gone | None = None
 
 
-def _close(context: Context, requests: RequestedFates, rules: ProviderRules) -> _Closed:
+def _close_and_place(context: Context, requests: RequestedFates, rules: ProviderRules) -> _Closed:
     """Close removals and place insertions.
 
     Each depends on the other: a removed message makes room for an insertion, and an insertion may keep the user at the
     end of the request.
     """
-    out = sorted(position for position, (block, _) in requests.fate.items() if block is None)
+    removed = sorted(position for position, (block, _) in requests.fate.items() if block is None)
     spoken: frozenset[int] = frozenset()
     for _ in range(_MAX_ROUNDS):
         closure = Closure(context, rules, spoken)
-        closure.remove(out)
-        inserts = _inserts(context, requests.new, closure, rules)
+        closure.remove(removed)
+        inserts = _place_insertions(context, requests.new, closure, rules)
         broken = binding_break(context, requests.fate, closure, inserts) if rules.binds_thinking else None
         if broken is not None and not rules.drops_blocks:
             later = [p for p in context.thinking if p >= broken and p not in closure.removed]
             closure.remove(later, Gone(broken, BOUND))
-            inserts = _inserts(context, requests.new, closure, rules)
+            inserts = _place_insertions(context, requests.new, closure, rules)
         now = frozenset(insert.position for insert in inserts if _ends_with_user(insert))
         if now == spoken or not closure.depends_on_spoken:
             return _Closed(closure, inserts, broken)
@@ -316,12 +330,12 @@ def _hold_new(requests: RequestedFates, inserts: list[Insert], clash: Gone) -> b
     return True
 
 
-def _inserts(context: Context, new: list[Insertion], closure: Closure, rules: ProviderRules) -> list[Insert]:
+def _place_insertions(context: Context, new: list[Insertion], closure: Closure, rules: ProviderRules) -> list[Insert]:
     """The insertions in prompt order, including those that the provider's rules require."""
-    left = RemainingContext(context, closure.removed)
-    inserts = [place(context, insertion, left) for insertion in new]
-    if rules.starts_with_user and (insertion := _opening(context, closure)) is not None:
-        first = place(context, insertion, left)
+    remaining = RemainingContext(context, closure.removed)
+    inserts = [place(context, insertion, remaining) for insertion in new]
+    if rules.starts_with_user and (insertion := _opening_message(context, closure)) is not None:
+        first = place(context, insertion, remaining)
         inserts = (
             inserts
             if any(insert.position <= first.position and _begins_with_user(insert) for insert in inserts)
@@ -340,7 +354,7 @@ def _first_remaining(context: Context, closure: Closure) -> int:
     return next((n for n, message in enumerate(messages) if not closure.is_removed(message)), len(messages))
 
 
-def _opening(context: Context, closure: Closure) -> Insertion | None:
+def _opening_message(context: Context, closure: Closure) -> Insertion | None:
     """The message that opens the conversation if the first user messages are removed."""
     messages = context.messages
     began = bool(messages) and (messages[0].role == "user" or _is_compaction(context, 0))
@@ -358,28 +372,28 @@ def _is_compaction(context: Context, index: int) -> bool:
     return message.has_header and context.items[message.start + 1].block.kind == "compaction"
 
 
-def _clash(requests: RequestedFates, closure: Closure, pinned: frozenset[int]) -> Gone | None:
+def _find_pin_clash(requests: RequestedFates, closure: Closure, pinned: frozenset[int]) -> Gone | None:
     """The position whose edit must be held because it would remove a pinned block, and why.
 
     All but the last such edit are held at once.
     """
     clashes: list[Gone] = []
     for position in sorted(pinned):
-        gone = closure.removed.get(position)
-        if gone is not None and gone.why:
-            clashes.append(Gone(gone.cause, f"a pinned block would go with it: {gone.why}"))
+        removal = closure.removed.get(position)
+        if removal is not None and removal.why:
+            clashes.append(Gone(removal.cause, f"a pinned block would go with it: {removal.why}"))
     for clash in clashes[:-1]:
         if clash.cause in requests.fate and clash.cause != clashes[-1].cause:
             requests.hold(clash.cause, clash.why)
     return clashes[-1] if clashes else None
 
 
-def _all_held(requests: RequestedFates, why: str) -> tuple[HeldEdit, ...]:
+def _hold_all(requests: RequestedFates, why: str) -> tuple[HeldEdit, ...]:
     edits = {edit.id: edit for _, edit in requests.fate.values()} | {wish.edit.id: wish.edit for wish in requests.new}
     return (*requests.held, *(HeldEdit(edit, -1, why) for edit in edits.values()))
 
 
-def _apply(
+def _build_applied(
     context: Context, requests: RequestedFates, closed: _Closed, rules: ProviderRules, pinned: frozenset[int]
 ) -> Applied:
     closure, inserts = closed.closure, closed.inserts

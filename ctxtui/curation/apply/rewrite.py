@@ -1,6 +1,7 @@
-"""Rewrites single blocks: pure functions of the block and the edit's payload.
+"""Makes the new content of a single block from an edit.
 
-The payload holds the rule, not the outcome, so that the same rule applied to the same block gives the same block.
+`rewrite` is called for each block that an edit changes in place. The functions are pure. An edit's payload holds the
+rule, not the outcome, so that the same rule applied to the same block gives the same block.
 """
 
 from __future__ import annotations
@@ -33,24 +34,26 @@ def cut(text: str, head: int, tail: int) -> str:
     if len(text) <= head + tail:
         return text
     start, stop = _line_end(text, head), _line_start(text, len(text) - tail)
-    gone = stop - start
-    if gone <= 0:
+    omitted = stop - start
+    if omitted <= 0:
         return text
     lines = text.count("\n", start, stop)
     more = f" ({lines:,} lines)" if lines > 1 else ""
-    note = f"[… {gone:,} characters{more} cut …]"
+    note = f"[… {omitted:,} characters{more} cut …]"
     shortened = "\n".join(part for part in (text[:start].rstrip("\n"), note, text[stop:].lstrip("\n")) if part)
     return shortened if len(shortened) < len(text) else text
 
 
-def _line_end(text: str, at: int) -> int:
-    newline = text.rfind("\n", max(0, at - MAX_LINE_SHIFT_CHARS), at)
-    return newline + 1 if newline >= 0 else at
+def _line_end(text: str, offset: int) -> int:
+    """Move a cut at `offset` back to the end of a line, if one is near."""
+    newline = text.rfind("\n", max(0, offset - MAX_LINE_SHIFT_CHARS), offset)
+    return newline + 1 if newline >= 0 else offset
 
 
-def _line_start(text: str, at: int) -> int:
-    newline = text.find("\n", at, min(len(text), at + MAX_LINE_SHIFT_CHARS))
-    return newline + 1 if newline >= 0 else at
+def _line_start(text: str, offset: int) -> int:
+    """Move a cut at `offset` forward to the start of a line, if one is near."""
+    newline = text.find("\n", offset, min(len(text), offset + MAX_LINE_SHIFT_CHARS))
+    return newline + 1 if newline >= 0 else offset
 
 
 def cut_call(block: Block, head: int, tail: int) -> Block:
@@ -63,17 +66,17 @@ def cut_call(block: Block, head: int, tail: int) -> Block:
     for key in ("input", "arguments", "args"):
         call_input = inner.get(key)
         if isinstance(call_input, dict):
-            return _put(block, value, member, key, _cut_strings(call_input, head, tail))
+            return _with_member(block, value, member, key, _cut_strings(call_input, head, tail))
         if isinstance(call_input, str):
             try:
                 parsed = canonical.loads(call_input)
             except (ValueError, RecursionError):
                 return block
-            return _put(block, value, member, key, canonical.dump_text(_cut_strings(parsed, head, tail)))
+            return _with_member(block, value, member, key, canonical.dump_text(_cut_strings(parsed, head, tail)))
     return block
 
 
-def _put(block: Block, value: dict[str, Json], member: str, key: str, content: Json) -> Block:
+def _with_member(block: Block, value: dict[str, Json], member: str, key: str, content: Json) -> Block:
     """Return `block` with `content` under `key`, inside `member` unless that is ""."""
     inner = value[member] if member else value
     if content == inner[key]:
@@ -93,14 +96,18 @@ def _cut_strings(value: Json, head: int, tail: int) -> Json:
 
 
 _SCHEMAS: Final = ("input_schema", "parameters", "inputSchema", "parametersJsonSchema", "parameters_json_schema")
+"""Names of the member with a tool's JSON schema, in the spellings of all dialects."""
 _TEXTS: Final = frozenset({"description", "title", "examples", "$comment"})
+"""Members of a schema that only describe it, and are removed."""
 _DATA: Final = frozenset({"enum", "const", "default", "required"})
+"""Members of a schema whose values are data, and stay as they are."""
 
 
 def minimise_tool(tool: Json, params: Mapping[str, Json]) -> Json:
-    """Cut the description of `tool` to ``description`` characters (default 100), and remove the texts of its schema.
+    """Cut the description of `tool`, and remove the texts of its schema.
 
-    The latter unless ``properties`` is true. Names, types and required members stay.
+    The description keeps ``description`` characters (default 100). With ``properties`` true, the texts of the schema
+    stay. Names, types and required members always stay.
     """
     if not isinstance(tool, dict):
         return tool
@@ -117,7 +124,7 @@ def minimise_tool(tool: Json, params: Mapping[str, Json]) -> Json:
     if params.get("properties") is not True:
         for key in _SCHEMAS:
             if isinstance(tool.get(key), dict):
-                smaller[key] = _bare(tool[key], False)
+                smaller[key] = _strip_schema(tool[key], False)
     return smaller
 
 
@@ -127,21 +134,33 @@ def _shorten(words: str, limit: int) -> str:
     return words[: limit - 1].rstrip() + "…"
 
 
-def _bare(schema: Json, names: bool) -> Json:
-    """Remove texts from a schema; `names` means that the keys are property names, not the schema's own."""
+def _strip_schema(schema: Json, are_property_names: bool) -> Json:
+    """Remove the texts of a schema.
+
+    `are_property_names`: the keys of this object are names of properties, which must stay even if one is called
+    ``title``.
+    """
     if isinstance(schema, list):
-        return [_bare(item, False) for item in schema]
+        return [_strip_schema(item, False) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    return {key: _part(key, value, names) for key, value in schema.items() if names or key not in _TEXTS}
+    return {
+        key: _strip_member(key, value, are_property_names)
+        for key, value in schema.items()
+        if are_property_names or key not in _TEXTS
+    }
 
 
-def _part(key: str, value: Json, names: bool) -> Json:
-    return value if key in _DATA and not names else _bare(value, _names(key, names))
+def _strip_member(key: str, value: Json, are_property_names: bool) -> Json:
+    return (
+        value
+        if key in _DATA and not are_property_names
+        else _strip_schema(value, _holds_property_names(key, are_property_names))
+    )
 
 
-def _names(key: str, names: bool) -> bool:
-    return not names and key in ("properties", "$defs", "definitions", "patternProperties")
+def _holds_property_names(key: str, are_property_names: bool) -> bool:
+    return not are_property_names and key in ("properties", "$defs", "definitions", "patternProperties")
 
 
 Params = Mapping[str, Json]
@@ -204,8 +223,8 @@ def _hoist(block: Block, params: Params) -> Block | None:
     text = block_text(block)
     if static not in text or not has_editable_text(block):
         return block
-    rest = text.replace(static, "", 1)
-    return with_text(block, rest) if rest.strip() else None
+    remaining_text = text.replace(static, "", 1)
+    return with_text(block, remaining_text) if remaining_text.strip() else None
 
 
 DOCUMENTS: Final = frozenset({"document"})
@@ -277,25 +296,25 @@ def _replace_parts(block: Block, parts: list[Json], kinds: Collection[str]) -> B
     key, value, content = _parts(block)
     line = "[image removed]" if kinds is IMAGES else "[document removed]"
     note = {"type": "input_text" if key == "output" else "text", "text": line}
-    gone = {n for n in parts if isinstance(n, int)}
+    replaced = {n for n in parts if isinstance(n, int)}
     new_parts = [
-        note if n in gone and isinstance(p, dict) and str(p.get("type")) in kinds else p
+        note if n in replaced and isinstance(p, dict) and str(p.get("type")) in kinds else p
         for n, p in enumerate(content or ())
     ]
     return block if content is None or new_parts == content else blocks.make(block.kind, {**value, key: new_parts})
 
 
-def _remove_parts(block: Block, goes: Callable[[object], bool], name: str) -> Block:
-    """Remove the parts of a result whose kind `goes`, and say how many there were."""
+def _remove_parts(block: Block, is_removed: Callable[[object], bool], name: str) -> Block:
+    """Remove the parts of a result whose type `is_removed`, and add a line with their number."""
     key, value, content = _parts(block)
     if content is None:
         return block
-    kept = [part for part in content if not (isinstance(part, dict) and goes(part.get("type")))]
-    if len(kept) == len(content):
+    remaining = [part for part in content if not (isinstance(part, dict) and is_removed(part.get("type")))]
+    if len(remaining) == len(content):
         return block
     kind = "input_text" if key == "output" else "text"
-    note = {"type": kind, "text": f"[{len(content) - len(kept)} {name}(s) removed]"}
-    return blocks.make(block.kind, {**value, key: [*kept, note]})
+    note = {"type": kind, "text": f"[{len(content) - len(remaining)} {name}(s) removed]"}
+    return blocks.make(block.kind, {**value, key: [*remaining, note]})
 
 
 def _compact(block: Block, params: Params) -> Block:

@@ -1,5 +1,8 @@
-"""Finds the static part of a message: text that it shares word for word with others and that could be moved to the
-front."""
+"""Finds text that other messages repeat word for word, so that it could be sent once.
+
+The edit ``hoist`` moves such text, the static part of a message, to the front of the context. Candidates are a common
+beginning, and the longest common run of whole lines.
+"""
 
 from __future__ import annotations
 
@@ -21,26 +24,30 @@ MAX_COMPARED_MESSAGES: Final = 40
 MAX_COMPARED_CHARS: Final = 4_000_000
 """Maximum characters of these messages together."""
 _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
+"""A line with its line end."""
 _BASE: Final = 1_000_003
+"""Base of the rolling hash over line numbers (`_hashes`)."""
 _FIELD: Final = (1 << 61) - 1
+"""Modulus of the rolling hash: a Mersenne prime, so that equal hashes almost surely mean equal lines."""
 
 
 class Static(NamedTuple):
-    """A part of a message, and the number of other messages that contain it."""
+    """The shared part of a message, and the number of `others` that contain it."""
 
     text: str
     others: int
 
 
-def others_like(context: Context, at: int, heads: Iterable[int] = ()) -> list[str]:
-    """The texts of other messages of the same side as the one at position `at`, the latest `MAX_COMPARED_MESSAGES`.
+def others_like(context: Context, position: int, heads: Iterable[int] = ()) -> list[str]:
+    """The texts of other messages of the same side as the one at `position`.
 
-    From this context and those that end at `heads`. Messages that are merely sent again do not count.
+    They are the latest `MAX_COMPARED_MESSAGES` of this context and of those that end at `heads`. Messages that are
+    merely sent again do not count.
     """
-    own = context.items[at]
+    item_here = context.items[position]
     similar: dict[str, Item] = {}
     for item in [*_new_items(context, heads), *context.items]:
-        if _is_like(item, own) and item.block.digest != own.block.digest:
+        if _is_like(item, item_here) and item.block.digest != item_here.block.digest:
             similar[item.block.digest] = item
     texts: list[str] = []
     room = MAX_COMPARED_CHARS
@@ -63,25 +70,27 @@ def _new_items(context: Context, heads: Iterable[int]) -> Iterator[Item]:
             node = tree[node].parent
 
 
-def _is_like(item: Item, own: Item) -> bool:
+def _is_like(item: Item, other: Item) -> bool:
     kind = item.block.kind
-    same = item.place.section == own.place.section and item.place.role == own.place.role
-    return same and kind != HEADER and not is_call(kind) and is_result(kind) == is_result(own.block.kind)
+    same = item.place.section == other.place.section and item.place.role == other.place.role
+    return same and kind != HEADER and not is_call(kind) and is_result(kind) == is_result(other.block.kind)
 
 
 def static_part(texts: Sequence[str], others: Sequence[str]) -> Static | None:
-    """The part common to all `texts` that also occurs in most of `others`, weighed by its length.
+    """Find the part that all `texts` have in common and most of `others` contain; None if there is none.
 
-    Their common beginning in whole lines, or if that is short, a run of whole lines. Never the whole of a text. Several
-    texts are compared with each other.
+    The common beginning in whole lines is preferred; if that is short, a run of whole lines. The longer and the more
+    frequent a part, the better. The part is never the whole of a text.
     """
     first, *more = texts
     against = more or others
-    heads = {head for other in against if len(head := _head(first, other)) >= MIN_HEAD_CHARS}
-    return _best(heads, texts, others) or _best({_run(first, other) for other in against}, texts, others)
+    heads = {head for other in against if len(head := _common_head(first, other)) >= MIN_HEAD_CHARS}
+    return _best_static(heads, texts, others) or _best_static(
+        {_longest_common_run(first, other) for other in against}, texts, others
+    )
 
 
-def _best(parts: Iterable[str], texts: Sequence[str], others: Sequence[str]) -> Static | None:
+def _best_static(parts: Iterable[str], texts: Sequence[str], others: Sequence[str]) -> Static | None:
     fit = [
         part for part in parts if len(part) >= MIN_PART_CHARS and all(part in text and part != text for text in texts)
     ]
@@ -89,7 +98,7 @@ def _best(parts: Iterable[str], texts: Sequence[str], others: Sequence[str]) -> 
     return max(candidates, key=lambda one: (len(one.text) * max(1, one.others), one.text), default=None)
 
 
-def _head(text: str, other: str) -> str:
+def _common_head(text: str, other: str) -> str:
     """The common beginning in whole lines."""
     low, high = 0, min(len(text), len(other))
     while low < high:
@@ -98,17 +107,17 @@ def _head(text: str, other: str) -> str:
     return text[: text.rfind("\n", 0, low) + 1]
 
 
-def _run(text: str, other: str) -> str:
+def _longest_common_run(text: str, other: str) -> str:
     """The longest run of whole lines that occurs in both."""
-    lines, theirs = _LINES.findall(text), _LINES.findall(other)
+    lines, other_lines = _LINES.findall(text), _LINES.findall(other)
     numbers: dict[str, int] = {}
-    ours = _hashes([numbers.setdefault(line, len(numbers) + 1) for line in lines])
-    other_hashes = _hashes([numbers.setdefault(line, len(numbers) + 1) for line in theirs])
-    low, high, start = 0, min(len(lines), len(theirs)), 0
+    hashes = _hashes([numbers.setdefault(line, len(numbers) + 1) for line in lines])
+    other_hashes = _hashes([numbers.setdefault(line, len(numbers) + 1) for line in other_lines])
+    low, high, start = 0, min(len(lines), len(other_lines)), 0
     while low < high:
         size = (low + high + 1) // 2
         window_hashes = set(_windows(other_hashes, size))
-        at = next((n for n, value in enumerate(_windows(ours, size)) if value in window_hashes), None)
+        at = next((n for n, value in enumerate(_windows(hashes, size)) if value in window_hashes), None)
         if at is None:
             high = size - 1
         else:
@@ -118,7 +127,7 @@ def _run(text: str, other: str) -> str:
 
 
 def _hashes(numbers: Iterable[int]) -> list[int]:
-    """The hash of every beginning, so that that of any window is one subtraction."""
+    """The hash of every beginning of `numbers`: the hash of any window is then one subtraction."""
     hashes = [0]
     for number in numbers:
         hashes.append((hashes[-1] * _BASE + number) % _FIELD)

@@ -1,8 +1,9 @@
-"""Positions of a request's cache breakpoints after edits; the only source for sending, pricing and simulating.
+"""Computes the positions of a request's cache breakpoints after edits.
 
-A removed block's breakpoint moves to the nearest block before it that may carry one: without it, what a client marks as
-the end of its request would be neither written nor read. Breakpoints never multiply: two that meet on one block become
-one, the first, which has the longer lifetime (facts §2).
+Sending, pricing and simulating all use this module, so that they agree. If the block with a breakpoint is removed, its
+breakpoint moves to the nearest earlier block that may carry one; otherwise the end of the request, which clients mark,
+would be neither written to the cache nor read. Two breakpoints that meet on one block become one: the first, which has
+the longer lifetime (facts §2).
 """
 
 from __future__ import annotations
@@ -19,22 +20,25 @@ Life = TypeVar("Life")
 
 
 def find_carrier(back: Iterable[tuple[Place, Item]], dialect: str) -> Place | None:
-    """The block that carries a breakpoint set after these blocks, given last to first; None if none may."""
+    """The last of some blocks that may carry a breakpoint; None if none may.
+
+    `back` has the blocks, last to first.
+    """
     return next((place for place, item in back if takes_marker(item, dialect)), None)
 
 
 def markers_under_edits(applied: Applied, had: Mapping[Position, Life]) -> dict[Position, Life]:
     """The breakpoints of a request under edits, with their lifetimes, in prompt order.
 
-    `had` are those of the raw request. Breakpoints removed by an edit are left out. On an unchanged block a breakpoint
-    is the client's own concern and stays.
+    `had` are the breakpoints of the raw request. Those that an edit removes are left out. A breakpoint on an unchanged
+    block stays even if our rules would not allow it: the client set it.
     """
     markers: dict[Position, Life] = {}
     for position in sorted(had):
         if is_off(applied, position):
             continue
-        own = position[1] == RAW and position[0] not in applied.changes
-        place = position if own else find_carrier(_back(applied, position), applied.context.dialect)
+        is_unchanged = position[1] == RAW and position[0] not in applied.changes
+        place = position if is_unchanged else find_carrier(_items_before(applied, position), applied.context.dialect)
         if place is not None and not is_off(applied, place):
             markers.setdefault(place, had[position])
     return markers
@@ -46,22 +50,22 @@ def is_off(applied: Applied, position: Position) -> bool:
     return edit is not None and edit.params.get("on") is False
 
 
-def _back(applied: Applied, position_from: Position) -> Iterator[tuple[Position, Item]]:
+def _items_before(applied: Applied, position_from: Position) -> Iterator[tuple[Position, Item]]:
     """The items to be sent, backwards from `position_from`."""
     new = inserted_items(applied)
     items, changes = applied.context.items, applied.changes
-    first, behind = position_from
+    first, first_index = position_from
     for position in range(min(first, len(items)), -1, -1):
-        if position < len(items) and (position < first or behind == RAW):
+        if position < len(items) and (position < first or first_index == RAW):
             change = changes.get(position)
             if change is None:
                 yield (position, RAW), items[position]
             elif change.after is not None:
                 yield (position, RAW), Item(change.after, items[position].place)
-        there = new.get(position, [])
-        last = len(there) - 1 if position < first else min(behind, len(there) - 1)
+        inserted = new.get(position, [])
+        last = len(inserted) - 1 if position < first else min(first_index, len(inserted) - 1)
         for order in range(last, -1, -1):
-            yield (position, order), there[order]
+            yield (position, order), inserted[order]
 
 
 def inserted_items(applied: Applied) -> dict[int, list[Item]]:

@@ -1,4 +1,8 @@
-"""Rules of the Anthropic Messages API (facts §1)."""
+"""Checks a request body against the rules of the Anthropic Messages API (facts §1).
+
+`legality.check` calls `violations`. A *run* is a sequence of adjacent messages of one role: the API reads them as one
+message.
+"""
 
 from __future__ import annotations
 
@@ -29,23 +33,27 @@ _ELSEWHERE: Final = frozenset({"tool_result", "mcp_tool_result"})
 
 
 def check_pairs(runs: Sequence[RoleRun]) -> Iterator[Violation]:
-    """Check calls and results: each call answered in the next message, each result first in its message and paired."""
+    """Check that calls and results are paired.
+
+    Each call must be answered in the next message. Each result must come first in its message, and answer a call of the
+    message before.
+    """
     call_ids: set[str] = set()
     nothing = RoleRun("")
-    for before, run, after in zip([nothing, *runs], runs, [*runs[1:], nothing], strict=False):
-        answered = after.ids("tool_result", "tool_use_id") if after.role == "user" else set()
+    for before, run, next_run in zip([nothing, *runs], runs, [*runs[1:], nothing], strict=False):
+        answered = next_run.ids("tool_result", "tool_use_id") if next_run.role == "user" else set()
         asked_ids = before.ids("tool_use", "id") if before.role == "assistant" else set()
         has_other, answered_ids = False, set[str]()
-        yield from _check_server_calls(run, after)
+        yield from _check_server_calls(run, next_run)
         for path, part in run.parts:
             if part.get("type") == "tool_use":
-                yield from _call(run, path, str(part.get("id") or ""), answered, call_ids)
+                yield from _check_call(run, path, str(part.get("id") or ""), answered, call_ids)
             elif part.get("type") == "tool_result":
-                yield from _answer(run, path, str(part.get("tool_use_id")), asked_ids, answered_ids, has_other)
+                yield from _check_answer(run, path, str(part.get("tool_use_id")), asked_ids, answered_ids, has_other)
             has_other = has_other or part.get("type") != "tool_result"
 
 
-def _call(run: RoleRun, path: str, id_: str, answered: set[Json], call_ids: set[str]) -> Iterator[Violation]:
+def _check_call(run: RoleRun, path: str, id_: str, answered: set[Json], call_ids: set[str]) -> Iterator[Violation]:
     if run.role != "assistant":
         yield Violation(path, "only the assistant calls tools", PAIR)
     elif id_ not in answered:
@@ -55,7 +63,7 @@ def _call(run: RoleRun, path: str, id_: str, answered: set[Json], call_ids: set[
     call_ids.add(id_)
 
 
-def _answer(
+def _check_answer(
     run: RoleRun, path: str, id_: str, asked_ids: set[Json], answered_ids: set[str], has_other: bool
 ) -> Iterator[Violation]:
     if run.role != "user":
@@ -69,10 +77,11 @@ def _answer(
     answered_ids.add(id_)
 
 
-def _check_server_calls(run: RoleRun, after: RoleRun) -> Iterator[Violation]:
-    """Check the provider's own calls.
+def _check_server_calls(run: RoleRun, next_run: RoleRun) -> Iterator[Violation]:
+    """Check calls of the provider's own tools (web search and others).
 
-    They are answered later in the same message or, after a pause, still open with nothing but results following.
+    Such a call must be answered later in the same message. After a pause of the provider it may be open, if only
+    results follow it.
     """
     open_: dict[str, str] = {}
     for path, part in run.parts:
@@ -83,8 +92,8 @@ def _check_server_calls(run: RoleRun, after: RoleRun) -> Iterator[Violation]:
             id_ = str(part.get("tool_use_id"))
             if open_.pop(id_, None) is None:
                 yield Violation(path, f"no call {id_!r} before it in its message", PAIR)
-    kinds = {str(part.get("type")) for _, part in after.parts}
-    if after.role == "user" and kinds != {"tool_result"}:
+    kinds = {str(part.get("type")) for _, part in next_run.parts}
+    if next_run.role == "user" and kinds != {"tool_result"}:
         for id_, path in open_.items():
             yield Violation(path, f"the provider's call {id_!r} has no result in its message", PAIR)
 
@@ -93,21 +102,23 @@ def result_violations(runs: Sequence[RoleRun]) -> Iterator[Violation]:
     """Find empty texts inside results, and errors that hold more than text."""
     for path, part in (pair for run in runs for pair in run.parts):
         if part.get("type") == "tool_result":
-            inside = [item for item in as_list(part.get("content")) if isinstance(item, dict)]
-            yield from _texts(path, inside)
+            parts = [item for item in as_list(part.get("content")) if isinstance(item, dict)]
+            yield from _check_texts(path, parts)
             if part.get("is_error") is True:
-                yield from _error(path, inside)
+                yield from _check_error_result(path, parts)
 
 
-def _texts(path: str, inside: Sequence[dict[str, Json]]) -> Iterator[Violation]:
-    if any(part.get("type") == "text" and not str(part.get("text") or "").strip() for part in inside):
+def _check_texts(path: str, parts: Sequence[dict[str, Json]]) -> Iterator[Violation]:
+    if any(part.get("type") == "text" and not str(part.get("text") or "").strip() for part in parts):
         yield Violation(f"{path}.content", "text must not be empty inside a result", TEXT)
 
 
-def _error(path: str, inside: Sequence[dict[str, Json]]) -> Iterator[Violation]:
-    others = {str(part.get("type")) for part in inside} - {"text"}
-    if others:
-        yield Violation(f"{path}.content", f"a result that is an error holds text alone, not {sorted(others)}", ERROR)
+def _check_error_result(path: str, parts: Sequence[dict[str, Json]]) -> Iterator[Violation]:
+    other_types = {str(part.get("type")) for part in parts} - {"text"}
+    if other_types:
+        yield Violation(
+            f"{path}.content", f"a result that is an error holds text alone, not {sorted(other_types)}", ERROR
+        )
 
 
 class RoleRun(Struct):
@@ -146,22 +157,25 @@ def violations(body: dict[str, Json]) -> Iterator[Violation]:
         yield Violation("$.max_tokens", "max_tokens is required")
     for n, message in enumerate(as_list(body.get("messages"))):
         if isinstance(message, dict):
-            yield from _content(message.get("content"), f"$.messages[{n}].content")
+            yield from _check_content(message.get("content"), f"$.messages[{n}].content")
     runs = role_runs(body)
     compaction = bool(runs) and any(part.get("type") == "compaction" for _, part in runs[0].parts[:1])
     if runs and runs[0].role != "user" and not compaction:
         yield Violation("$.messages[0].role", "the first message must be the user's", FIRST)
     yield from check_pairs(runs)
     yield from result_violations(runs)
-    yield from _turns(runs)
-    yield from _ending(body)
-    yield from _systems(body, runs)
-    yield from _system_prompt(body.get("system"))
-    yield from _thinking_first(body, runs)
+    yield from _check_turns(runs)
+    yield from _check_ending(body)
+    yield from _check_systems(body, runs)
+    yield from _check_system_prompt(body.get("system"))
+    yield from _check_thinking_first(body, runs)
 
 
-def _thinking_first(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[Violation]:
-    """With thinking enabled, the first answer after a user text begins with thinking (facts §1)."""
+def _check_thinking_first(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[Violation]:
+    """With thinking enabled, require it at the start of the first answer after a user text.
+
+    Source: facts §1.
+    """
     thinking = body.get("thinking")
     if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
         return
@@ -180,8 +194,8 @@ def check_prefill(body: dict[str, Json]) -> Iterator[Violation]:
         yield Violation(f"$.messages[{len(messages) - 1}]", "the conversation must end with a user message", LAST)
 
 
-def _ending(body: dict[str, Json]) -> Iterator[Violation]:
-    """A prefilled answer must not end with white space (facts §1, older models)."""
+def _check_ending(body: dict[str, Json]) -> Iterator[Violation]:
+    """Check that a prefilled answer does not end with white space (facts §1, older models)."""
     messages = as_list(body.get("messages"))
     last = messages[-1] if messages and isinstance(messages[-1], dict) else {}
     content = last.get("content")
@@ -192,8 +206,11 @@ def _ending(body: dict[str, Json]) -> Iterator[Violation]:
         yield Violation(path, "the last answer must not end with white space", LAST)
 
 
-def _turns(runs: Sequence[RoleRun]) -> Iterator[Violation]:
-    """Thinking must be signed, and never end a message; compaction must come first of all."""
+def _check_turns(runs: Sequence[RoleRun]) -> Iterator[Violation]:
+    """Check thinking and compaction.
+
+    Thinking must be signed and never end a message; compaction must come first of all.
+    """
     for n, run in enumerate(runs):
         for m, (path, part) in enumerate(run.parts):
             kind = str(part.get("type"))
@@ -209,9 +226,9 @@ def _turns(runs: Sequence[RoleRun]) -> Iterator[Violation]:
                 yield Violation(path, "the last block of an assistant message must not be thinking", THINKING)
 
 
-def _systems(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[Violation]:
-    """System messages must follow the user, and precede the assistant or be last."""
-    paths = {id(run): path for run, path in zip(runs, _first_paths(body, runs), strict=False)}
+def _check_systems(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[Violation]:
+    """Check that system messages follow the user, and precede the assistant or are last."""
+    paths = {id(run): path for run, path in zip(runs, _misplaced_system_paths(body, runs), strict=False)}
     for n, run in enumerate(runs):
         if run.role != "system":
             continue
@@ -228,7 +245,7 @@ def _ends_with_server_result(run: RoleRun) -> bool:
     return run.role == "assistant" and last.endswith("_tool_result")
 
 
-def _first_paths(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[str]:
+def _misplaced_system_paths(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[str]:
     role: Json = None
     for n, message in enumerate(as_list(body.get("messages"))):
         if isinstance(message, dict) and (n == 0 or message.get("role") != role):
@@ -236,7 +253,7 @@ def _first_paths(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[str
             yield f"$.messages[{n}]"
 
 
-def _system_prompt(system: Json) -> Iterator[Violation]:
+def _check_system_prompt(system: Json) -> Iterator[Violation]:
     for n, part in enumerate(as_list(system)):
         if not isinstance(part, dict) or part.get("type") != "text":
             yield Violation(f"$.system[{n}]", "the system prompt is made of texts")
@@ -244,7 +261,7 @@ def _system_prompt(system: Json) -> Iterator[Violation]:
             yield Violation(f"$.system[{n}].text", "text must not be empty", EMPTY)
 
 
-def _content(content: Json, path: str) -> Iterator[Violation]:
+def _check_content(content: Json, path: str) -> Iterator[Violation]:
     if isinstance(content, str):
         if not content.strip():
             yield Violation(path, "text must not be empty", EMPTY)

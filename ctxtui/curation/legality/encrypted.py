@@ -1,4 +1,7 @@
-"""Checks encrypted content: it must be sent back as the string that the provider made (facts §1, §4)."""
+"""Checks that encrypted content is sent back as the provider made it, a string.
+
+Source: facts §1, §4.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.curation.legality.violation import ENCRYPTED, Violation, as_list
 
 _KEYS: Final = frozenset({"encrypted_content", "encrypted_index", "encrypted_stdout"})
+"""Members that hold encrypted content."""
 _FREE: Final = frozenset({"input", "arguments"})
 """Members that are skipped: a tool's input may have any names."""
 
@@ -20,19 +24,19 @@ def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
     """Find encrypted members of an Anthropic `body` that are no strings."""
     for n, message in enumerate(as_list(body.get("messages"))):
         for m, part in enumerate(as_list(message.get("content") if isinstance(message, dict) else None)):
-            yield from _inside(part, f"$.messages[{n}].content[{m}]", frozenset())
+            yield from _check_value(part, f"$.messages[{n}].content[{m}]", frozenset())
 
 
 def responses(body: dict[str, Json]) -> Iterator[Violation]:
     """Find encrypted members of an OpenAI Responses `body` that are no strings, or missing."""
     for n, item in enumerate(as_list(body.get("input"))):
-        yield from _inside(item, f"$.input[{n}]", _NEEDED)
+        yield from _check_value(item, f"$.input[{n}]", _NEEDED)
 
 
-def _inside(value: Json, path: str, needed: frozenset[str]) -> Iterator[Violation]:
+def _check_value(value: Json, path: str, needed: frozenset[str]) -> Iterator[Violation]:
     if isinstance(value, list):
         for n, member in enumerate(value):
-            yield from _inside(member, f"{path}[{n}]", needed)
+            yield from _check_value(member, f"{path}[{n}]", needed)
     elif isinstance(value, dict):
         if value.get("encrypted_content") is None and str(value.get("type")) in needed:
             yield Violation(f"{path}.encrypted_content", "encrypted content is required", ENCRYPTED)
@@ -40,4 +44,4 @@ def _inside(value: Json, path: str, needed: frozenset[str]) -> Iterator[Violatio
             if key in _KEYS and member is not None and not isinstance(member, str):
                 yield Violation(f"{path}.{key}", "encrypted content must be a string", ENCRYPTED)
             elif key not in _FREE:
-                yield from _inside(member, f"{path}.{key}", needed)
+                yield from _check_value(member, f"{path}.{key}", needed)

@@ -1,4 +1,7 @@
-"""Rules of Google's generateContent, as violations of a request (facts §12, and the API's own answers)."""
+"""Checks a request body against the rules of Google's generateContent.
+
+Source: facts §12, and the API's own answers.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,14 @@ from ctxtui.wire.google_parts import DECLARATIONS, SIGNATURES
 MODEL: Final = "model"
 _ROLES: Final = frozenset({"user", MODEL, "function"})
 _NAME: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}\Z")
+"""A valid name of a function."""
 _NO_DATA: Final = frozenset({"thought", "partMetadata", "videoMetadata", *SIGNATURES})
 """Members of a part that are no content."""
 
 
 class _Part(NamedTuple):
+    """A part of a turn: its JSON path, and its function call or response (None: neither)."""
+
     path: str
     call: Json
     response: Json
@@ -26,7 +32,7 @@ class _Part(NamedTuple):
 
 
 class _Turn(NamedTuple):
-    """Neighbouring contents of one side, `path` is that of the first."""
+    """Adjacent contents of one side; `path` is that of the first."""
 
     path: str
     role: str
@@ -68,18 +74,18 @@ def violations(body: dict[str, Json]) -> Iterator[Violation]:
             if not isinstance(part, dict) or part.keys() <= _NO_DATA:
                 yield Violation(spot, "a part must have data", EMPTY)
             else:
-                turns[-1].parts.append(_part(part, spot))
-    yield from _pairs(turns)
-    yield from _signatures(turns)
+                turns[-1].parts.append(_read_part(part, spot))
+    yield from _check_pairs(turns)
+    yield from _check_signatures(turns)
 
 
-def _part(value: dict[str, Json], path: str) -> _Part:
+def _read_part(value: dict[str, Json], path: str) -> _Part:
     call = next((value[key] for key in FUNCTION_CALL if key in value), None)
     response = next((value[key] for key in FUNCTION_RESPONSE if key in value), None)
     return _Part(path, call, response, any(value.get(key) for key in SIGNATURES))
 
 
-def _pairs(turns: Sequence[_Turn]) -> Iterator[Violation]:
+def _check_pairs(turns: Sequence[_Turn]) -> Iterator[Violation]:
     """Calls are answered in the next turn, each once; they follow the user's side."""
     for n, turn in enumerate(turns):
         before = turns[n - 1] if n else None
@@ -89,37 +95,45 @@ def _pairs(turns: Sequence[_Turn]) -> Iterator[Violation]:
                 yield Violation(turn.path, "a function call must follow the user's words", FIRST)
             for part in turn.responses:
                 yield Violation(part.path, "the model does not answer calls", PAIR)
-            yield from _unmatched(turn.calls, after.responses if after else [], "call {!r} has no response")
+            yield from _check_unmatched(turn.calls, after.responses if after else [], "call {!r} has no response")
         else:
             for part in turn.calls:
                 yield Violation(part.path, "only the model calls functions", PAIR)
-            yield from _unmatched(turn.responses, before.calls if before else [], "no call {!r} before this response")
+            yield from _check_unmatched(
+                turn.responses, before.calls if before else [], "no call {!r} before this response"
+            )
 
 
-def _unmatched(parts: Sequence[_Part], others: Sequence[_Part], message: str) -> Iterator[Violation]:
-    """The calls or responses without a counterpart: by id where there is one, else by name."""
-    left = list(others)
+def _check_unmatched(parts: Sequence[_Part], counterparts: Sequence[_Part], message: str) -> Iterator[Violation]:
+    """Report calls or responses without a counterpart.
+
+    They are matched by id if there is one, else by name.
+    """
+    unmatched = list(counterparts)
     for part in parts:
-        match = next((other for other in left if _is_pair(part, other)), None)
+        match = next((other for other in unmatched if _is_pair(part, other)), None)
         if match is not None:
-            left.remove(match)
+            unmatched.remove(match)
         else:
-            yield Violation(part.path, message.format(_member(part, "id") or _member(part, "name")), PAIR)
+            yield Violation(part.path, message.format(_part_member(part, "id") or _part_member(part, "name")), PAIR)
 
 
 def _is_pair(one: _Part, other: _Part) -> bool:
     """Whether a call and a response belong together: by id if both have one, else by name."""
-    ids = _member(one, "id"), _member(other, "id")
-    return ids[0] == ids[1] if all(ids) else _member(one, "name") == _member(other, "name")
+    ids = _part_member(one, "id"), _part_member(other, "id")
+    return ids[0] == ids[1] if all(ids) else _part_member(one, "name") == _part_member(other, "name")
 
 
-def _member(part: _Part, key: str) -> str:
+def _part_member(part: _Part, key: str) -> str:
     value = part.call if part.call is not None else part.response
     return str(value.get(key) or "") if isinstance(value, dict) else ""
 
 
-def _signatures(turns: Sequence[_Turn]) -> Iterator[Violation]:
-    """Models from Gemini 3 on want the signature of the first call in each step since the user's last words."""
+def _check_signatures(turns: Sequence[_Turn]) -> Iterator[Violation]:
+    """Check that the first call in each step since the user's last text is signed.
+
+    Only models from Gemini 3 on require it.
+    """
     if not any(part.is_signed for turn in turns for part in turn.calls):
         return
     for turn in reversed(turns):
@@ -131,7 +145,7 @@ def _signatures(turns: Sequence[_Turn]) -> Iterator[Violation]:
 
 def tools(body: dict[str, Json]) -> Iterator[Violation]:
     """Check the names of declared functions, and the choice among them."""
-    seen: set[Json] = set()
+    names: set[Json] = set()
     offered = body.get("tools")
     for n, tool in enumerate([offered] if isinstance(offered, dict) else as_list(offered)):
         key = next((key for key in DECLARATIONS if isinstance(tool, dict) and key in tool), "")
@@ -140,7 +154,7 @@ def tools(body: dict[str, Json]) -> Iterator[Violation]:
             path = f"$.tools[{n}].{key}[{m}].name"
             if not isinstance(name, str) or not _NAME.match(name):
                 yield Violation(path, f"{name!r} is no name for a function", TOOL)
-            elif name in seen:
+            elif name in names:
                 yield Violation(path, f"two functions are named {name!r}", TOOL)
             else:
-                seen.add(name)
+                names.add(name)

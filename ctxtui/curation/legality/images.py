@@ -25,23 +25,25 @@ NO_BASE64: Final = "the document is no base64"
 _TYPES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 
-def anthropic(body: dict[str, Json], most: int) -> Iterator[Violation]:
-    """Check the images and PDFs of an Anthropic `body`, also inside results and documents.
+def anthropic(body: dict[str, Json], limit: int) -> Iterator[Violation]:
+    """Check the images and PDFs of an Anthropic `body`, nested ones too.
 
-    It may hold `most` images and as many pages.
+    `limit` is the maximum number of images, and of pages of all PDFs.
     """
     messages = [(message, f"$.messages[{n}]") for n, message in enumerate(as_list(body.get("messages")))]
-    yield from _documents([pair for at in messages for pair in _media_in(*at, "document")], most)
-    images = [pair for at in messages for pair in _media_in(*at, "image")]
-    if len(images) > most:
-        yield Violation("$.messages", f"{len(images)} images, the most is {most}", IMAGES)
+    yield from _check_documents(
+        [pair for message_and_path in messages for pair in _media_in(*message_and_path, "document")], limit
+    )
+    images = [pair for message_and_path in messages for pair in _media_in(*message_and_path, "image")]
+    if len(images) > limit:
+        yield Violation("$.messages", f"{len(images)} images, the most is {limit}", IMAGES)
     for path, image in images:
         source = image.get("source")
-        if isinstance(source, dict) and source.get("type") == "base64" and (wrong := _fault(source, len(images))):
+        if isinstance(source, dict) and source.get("type") == "base64" and (wrong := _image_fault(source, len(images))):
             yield Violation(path, wrong, IMAGES)
 
 
-def _documents(documents: list[tuple[str, dict[str, Json]]], most: int) -> Iterator[Violation]:
+def _check_documents(documents: list[tuple[str, dict[str, Json]]], page_limit: int) -> Iterator[Violation]:
     """Check PDFs: each by itself, and their total number of pages."""
     pages = 0
     for path, document in documents:
@@ -49,7 +51,7 @@ def _documents(documents: list[tuple[str, dict[str, Json]]], most: int) -> Itera
         if not isinstance(source, dict) or source.get("type") != "base64":
             continue
         kind, data = source.get("media_type"), source.get("data")
-        pdf = _decoded(data) if isinstance(data, str) else None
+        pdf = _decode_base64(data) if isinstance(data, str) else None
         if kind != PDF:
             yield Violation(path, f"no document of a known type: {kind!r}", DOCUMENTS)
         elif not data:
@@ -59,8 +61,8 @@ def _documents(documents: list[tuple[str, dict[str, Json]]], most: int) -> Itera
         else:
             # Only stated page counts: a guess must not refuse anything.
             pages += stated_pages(pdf)
-    if pages > most:
-        yield Violation("$.messages", f"{pages:,} pages of PDF, the most is {most}", DOCUMENTS)
+    if pages > page_limit:
+        yield Violation("$.messages", f"{pages:,} pages of PDF, the most is {page_limit}", DOCUMENTS)
 
 
 def _media_in(value: Json, path: str, kind: str) -> Iterator[tuple[str, dict[str, Json]]]:
@@ -76,7 +78,7 @@ def _media_in(value: Json, path: str, kind: str) -> Iterator[tuple[str, dict[str
             yield from _media_in(part, f"{path}.{key}[{n}]", kind)
 
 
-def _fault(source: dict[str, Json], count: int) -> str:
+def _image_fault(source: dict[str, Json], count: int) -> str:
     """Describe the fault of one of `count` images; "" for none."""
     kind, data = source.get("media_type"), source.get("data")
     if kind not in _TYPES:
@@ -85,7 +87,7 @@ def _fault(source: dict[str, Json], count: int) -> str:
         return "the image is empty"
     if len(data) > MAX_BASE64_CHARACTERS:
         return f"the image has {len(data):,} characters of base64, the most is {MAX_BASE64_CHARACTERS:,}"
-    image = _decoded(data)
+    image = _decode_base64(data)
     size = image_size(image) if image is not None else None
     if image is None or size is None:
         return "the image cannot be read" if image is not None else "the image is no base64"
@@ -98,7 +100,7 @@ def _fault(source: dict[str, Json], count: int) -> str:
     return f"the image's longer side is {longer:,} pixels, the most is {most}"
 
 
-def _decoded(data: str) -> bytes | None:
+def _decode_base64(data: str) -> bytes | None:
     try:
         return binascii.a2b_base64(data, strict_mode=True)
     except ValueError:
@@ -122,4 +124,4 @@ def _is_hollow(part: Json) -> bool:
     url = url.get("url") if isinstance(url, dict) else url
     if not isinstance(url, str) or not url.startswith("data:"):
         return False
-    return not _decoded(url.partition(";base64,")[2])
+    return not _decode_base64(url.partition(";base64,")[2])

@@ -1,6 +1,7 @@
-"""Checks whether a provider would accept a request body, judging by its JSON alone (facts §1, §4).
+"""Checks whether a provider would accept a request body, judging by its JSON alone.
 
-No provider accepts NUL characters and lone surrogates.
+The entry is `check`; the rules of each dialect are in the modules beside it. Curated requests are checked before they
+are sent, and recorded ones for ``ctxtui repair``. Source: facts §1, §4.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ from ctxtui.curation.legality.violation import CHARACTERS, SIZE, Violation
 from ctxtui.tokens.models import UNKNOWN_LIMITS, RequestLimits
 
 _NUL: Final = "\x00"
+"""No provider accepts NUL characters and lone surrogates in a string."""
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def check_characters(body: dict[str, Json]) -> Iterator[Violation]:
     """Find every string in `body`, keys included, with a refused character."""
-    yield from _walk(body, "$")
+    yield from _check_strings(body, "$")
 
 
-def _walk(value: Json, path: str) -> Iterator[Violation]:
+def _check_strings(value: Json, path: str) -> Iterator[Violation]:
     if isinstance(value, str):
         if _NUL in value:
             yield Violation(path, "text must not hold a NUL character", CHARACTERS)
@@ -33,12 +35,12 @@ def _walk(value: Json, path: str) -> Iterator[Violation]:
             yield Violation(path, "text must not hold half of a surrogate pair", CHARACTERS)
     elif isinstance(value, list):
         for n, item in enumerate(value):
-            yield from _walk(item, f"{path}[{n}]")
+            yield from _check_strings(item, f"{path}[{n}]")
     elif isinstance(value, dict):
         for key, item in value.items():
             inner = f"{path}.{clean(key)}"
-            yield from _walk(key, inner)
-            yield from _walk(item, inner)
+            yield from _check_strings(key, inner)
+            yield from _check_strings(item, inner)
 
 
 _Check = Callable[[dict[str, Json]], Iterator[Violation]]
@@ -70,11 +72,11 @@ MAX_REQUEST_BYTES: Final = {"anthropic": 32_000_000}
 
 
 def check(dialect: str, body: bytes | Json, *, limits: RequestLimits = UNKNOWN_LIMITS) -> list[Violation]:
-    """Find everything in `body` (JSON bytes, or its value) that `dialect` would refuse; empty if it is valid.
+    """Find everything in `body` that the provider would refuse; empty if the body is valid.
 
-    Checks pairs of call and result, roles, the first and the last message, empty or invalid text, thinking, compaction,
-    images, cache breakpoints and names of tools. `limits` are the limits of the model. Raises `KeyError` for an unknown
-    dialect.
+    `body` is JSON as bytes or as a value. Checked are pairs of call and result, roles, the first and the last message,
+    empty or invalid text, thinking, compaction, images, cache breakpoints, and names of tools. `limits` are the limits
+    of the model. Raises `KeyError` for an unknown dialect.
     """
     find = _CHECKS[dialect]
     try:

@@ -12,13 +12,15 @@ from ctxtui.curation.provider_rules import MAX_MARKERS
 _KEY: Final = "cache_control"
 _TTLS: Final = ("5m", "1h")
 _UNMARKED: Final = frozenset({"thinking", "redacted_thinking", "tool_reference"})
+"""Kinds of blocks that must not carry a breakpoint."""
 
 _Found = tuple[str, dict[str, Json]]
+"""A block that may carry a breakpoint: its JSON path, and the block."""
 
 
 def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
     """Check the breakpoints of an Anthropic `body`."""
-    marked = [(path, block) for path, block in _blocks(body) if _KEY in block]
+    marked = [(path, block) for path, block in _markable_blocks(body) if _KEY in block]
     short = ""
     for path, block in marked:
         if block[_KEY] is None:
@@ -27,7 +29,7 @@ def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
         if ttl not in _TTLS:
             yield Violation(f"{path}.{_KEY}", "ttl must be 5m or 1h", MARKERS)
         elif ttl == "1h" and short:
-            yield Violation(f"{path}.{_KEY}", f"a marker of 1h must not stand behind one of 5m ({short})", MARKERS)
+            yield Violation(f"{path}.{_KEY}", f"a marker of 1h must not follow one of 5m ({short})", MARKERS)
         short = short or (path if ttl == "5m" else "")
         if str(block.get("type")) in _UNMARKED:
             yield Violation(f"{path}.{_KEY}", f"{block['type']} takes no marker", MARKERS)
@@ -38,7 +40,7 @@ def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
         yield Violation("$", f"{count} cache markers, the most is {MAX_MARKERS}", MARKERS)
 
 
-def _blocks(body: dict[str, Json]) -> Iterator[_Found]:
+def _markable_blocks(body: dict[str, Json]) -> Iterator[_Found]:
     """All blocks that may carry a breakpoint, in prompt order."""
     for key in ("tools", "system"):
         for n, block in enumerate(as_list(body.get(key))):

@@ -1,4 +1,7 @@
-"""Rules of OpenAI's two APIs (facts §4)."""
+"""Checks a request body against the rules of OpenAI's two APIs (facts §4).
+
+These are Chat Completions and Responses.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ _CALLS: Final = {
     f"{name}_output": name
     for name in ("function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call")
 }
+"""The kind of call that each kind of result answers."""
 
 
 _OUTPUTS: Final = frozenset(_CALLS)
@@ -27,7 +31,7 @@ def chat_violations(body: dict[str, Json]) -> Iterator[Violation]:
         if not isinstance(message, dict):
             continue
         path = f"$.messages[{n}]"
-        yield from _images(message, path)
+        yield from _check_images(message, path)
         if message.get("role") == "tool":
             id_ = str(message.get("tool_call_id"))
             if id_ in open_:
@@ -47,7 +51,7 @@ def chat_violations(body: dict[str, Json]) -> Iterator[Violation]:
         yield Violation("$.messages", f"calls without answer at the end: {', '.join(open_)}", PAIR)
 
 
-def _images(message: dict[str, Json], path: str) -> Iterator[Violation]:
+def _check_images(message: dict[str, Json], path: str) -> Iterator[Violation]:
     for m, part in enumerate(as_list(message.get("content"))):
         if isinstance(part, dict) and part.get("type") == "image_url" and message.get("role") != "user":
             yield Violation(f"{path}.content[{m}]", "only the user's messages hold images", IMAGES)
@@ -61,32 +65,36 @@ def responses_violations(body: dict[str, Json]) -> Iterator[Violation]:
     if not isinstance(items, list) or not items:
         yield Violation("$.input", "at least one item is required")
     # The provider keeps the earlier items, calls included.
-    whole = not (body.get("previous_response_id") or body.get("conversation"))
+    is_complete = not (body.get("previous_response_id") or body.get("conversation"))
     calls: dict[tuple[str, str], str] = {}
-    given = as_list(items)
-    yield from _twice(given)
-    for n, item in enumerate(given):
+    input_items = as_list(items)
+    yield from _check_repeated_ids(input_items)
+    for n, item in enumerate(input_items):
         path = f"$.input[{n}]"
         if not isinstance(item, dict):
             yield Violation(path, "an item must be an object")
             continue
         kind, id_ = str(item.get("type", "message")), str(item.get("call_id") or item.get("id"))
-        follower = given[n + 1] if n + 1 < len(given) else None
-        if kind == "reasoning" and whole and (not isinstance(follower, dict) or str(follower.get("type")) in _OUTPUTS):
+        follower = input_items[n + 1] if n + 1 < len(input_items) else None
+        if (
+            kind == "reasoning"
+            and is_complete
+            and (not isinstance(follower, dict) or str(follower.get("type")) in _OUTPUTS)
+        ):
             yield Violation(path, "reasoning without the item that followed it", REASONING)
         if kind == "compaction_trigger" and follower is not None:
             yield Violation(path, "a compaction trigger must be the last item")
         if kind == "message":
-            yield from _message(item, path)
+            yield from _check_message(item, path)
         elif kind in _CALLS.values():
             calls[kind, id_] = path
-        elif kind in _CALLS and calls.pop((_CALLS[kind], id_), None) is None and whole:
+        elif kind in _CALLS and calls.pop((_CALLS[kind], id_), None) is None and is_complete:
             yield Violation(path, f"no call {id_!r} before this output", PAIR)
     for (_, id_), path in calls.items():
         yield Violation(path, f"call {id_!r} has no output", PAIR)
 
 
-def _twice(items: Sequence[Json]) -> Iterator[Violation]:
+def _check_repeated_ids(items: Sequence[Json]) -> Iterator[Violation]:
     ids: set[str] = set()
     for n, item in enumerate(items):
         id_ = item.get("id") if isinstance(item, dict) else None
@@ -96,7 +104,7 @@ def _twice(items: Sequence[Json]) -> Iterator[Violation]:
             ids.add(id_)
 
 
-def _message(item: dict[str, Json], path: str) -> Iterator[Violation]:
+def _check_message(item: dict[str, Json], path: str) -> Iterator[Violation]:
     if str(item.get("role")) not in _ROLES:
         yield Violation(f"{path}.role", f"no such role: {item.get('role')!r}")
     if not item.get("content"):

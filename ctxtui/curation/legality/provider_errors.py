@@ -1,4 +1,8 @@
-"""Reads a provider's error text: the violated rule and the block it is about (error texts: facts §1, §4)."""
+"""Reads from a provider's error text which rule was violated, and by which block.
+
+``ctxtui repair`` uses it if a session ends with such an error: the provider may know a rule that `legality` does not
+check. Source of the texts: facts §1, §4.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +41,14 @@ _ERROR_PATTERNS: Final = (
     (r"tool names must be unique|tools[.\[]\d.{0,40}name", violation.TOOL),
     (r"null (?:byte|char)|\\u0000|surrogate|invalid (?:unicode|utf)", violation.CHARACTERS),
 )  # fmt: skip
+"""Expressions that occur in error texts, with the violated rule.
+
+The first match counts.
+"""
 _SPOT: Final = re.compile(r"\b(?:messages|input)(?:\.|\[)(\d+)\]?(?:\.content(?:\.|\[)(\d+))?")
+"""The path of a message, and of a part of it, in an error text."""
 _ID: Final = re.compile(r"\b(?:srv)?(?:toolu|call|rs|fc|msg|item)_[A-Za-z0-9_-]+")
+"""An id of a call or an item in an error text."""
 
 
 def from_error_text(context: Context, text: str) -> PlacedViolation | None:
@@ -46,7 +56,7 @@ def from_error_text(context: Context, text: str) -> PlacedViolation | None:
     rule = violated_rule(text)
     if not rule:
         return None
-    return PlacedViolation(Violation(_path(text), " ".join(text.split())[:300], rule), _position(context, text))
+    return PlacedViolation(Violation(_path_in(text), " ".join(text.split())[:300], rule), _position_in(context, text))
 
 
 def violated_rule(text: str) -> str:
@@ -55,9 +65,9 @@ def violated_rule(text: str) -> str:
 
 
 def refusal(session: Session, thread: str = MAIN) -> str:
-    """The API error at the end of a thread that says the request itself was refused, so that it must be repaired.
+    """The error text at the end of a thread if the provider refused the request itself, else "".
 
-    "" if the thread ends otherwise.
+    Other errors (overload, network) need no repair.
     """
     calls = session.thread_calls(thread)
     last = calls[-1] if calls else None
@@ -72,12 +82,12 @@ def refusal(session: Session, thread: str = MAIN) -> str:
     return texts[-1] if texts and violated_rule(texts[-1]) else ""
 
 
-def _path(text: str) -> str:
+def _path_in(text: str) -> str:
     match = _SPOT.search(text)
     return f"$.{match[0]}" if match is not None else "$"
 
 
-def _position(context: Context, text: str) -> int:
+def _position_in(context: Context, text: str) -> int:
     ids = set(_ID.findall(text))
     quoted = [f'"{quoted_id}"'.encode("utf-8", "replace") for quoted_id in ids]
     if ids:

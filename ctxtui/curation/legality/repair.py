@@ -1,4 +1,8 @@
-"""Repairs a context that its provider refuses, by as few and small edits of ``repair`` as possible."""
+"""Repairs a context that its provider refuses, by as few and as small edits as possible.
+
+`find_faults` encodes the context and places each violation at a block. `repair` makes edits for the violations and
+checks the result again, for some rounds. ``ctxtui repair`` and the inspector stage the edits.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +36,14 @@ from ctxtui.wire.request import Request
 _PATH: Final = re.compile(
     r"^\$\.(messages|input|contents|tools|system)(?:\[(\d+)\](?:\.(?:content|parts)(?:\[(\d+)\])?)?)?"
 )
+"""The JSON path of a violation.
+
+Groups: the section, the index of the message or item, the index of the part.
+"""
 _CALL: Final = re.compile(r"^\$\.messages\[\d+\]\.tool_calls\[(\d+)\]")
+"""A path of a call in a Chat message: the index of the call."""
 _DECLARATION: Final = re.compile(r"^\$\.tools\[\d+\]\.functionDeclarations\[(\d+)\]")
+"""A path of one of Google's function declarations: its index."""
 _PARAMS: Final = ("tool_choice", "thinking")
 """Parameters that rules about blocks depend on."""
 
@@ -42,12 +52,16 @@ _EMPTY: Final = {
     "contents": b'{"contents":[]}',
     "input": b'{"model":"m","input":[]}',
 }
+"""An empty body of each dialect, by its main member, to be filled with the edited messages."""
 _BODY_KEYS: Final = {RESPONSES: "input", GOOGLE: "contents"}
 """The member of a body that holds the conversation; ``messages`` in all other dialects."""
 
 
 def find_faults(applied: Applied, *, limits: RequestLimits = UNKNOWN_LIMITS) -> list[PlacedViolation]:
-    """Find everything that the provider would refuse in the context under its edits, message by message as recorded."""
+    """Find everything that the provider would refuse in the context under its edits.
+
+    Messages are encoded one by one, as they were recorded.
+    """
     dialect = applied.context.dialect
     placed_items = zip(applied.positions, applied.items, strict=True)
     marked = [
@@ -55,18 +69,20 @@ def find_faults(applied: Applied, *, limits: RequestLimits = UNKNOWN_LIMITS) -> 
         for edge, applied_item in placed_items
         if applied_item.item.block.kind not in (NOT_RECORDED, UNREADABLE)
     ]
-    kept = [applied_item for _, applied_item in marked]
+    remaining_items = [applied_item for _, applied_item in marked]
     body = _EMPTY[_BODY_KEYS.get(dialect, "messages")]
-    plain = DIALECTS[dialect].decode_request(body, None).with_items([applied_item.item for applied_item in kept])
+    plain = (
+        DIALECTS[dialect].decode_request(body, None).with_items([applied_item.item for applied_item in remaining_items])
+    )
     value = canonical.loads(encode(_with_markers(plain, applied, [edge for edge, _ in marked])))
     if isinstance(value, dict):
         value |= {
             key: value_of_param for key in _PARAMS if (value_of_param := applied.context.params.get(key)) is not None
         }
     violations = [v for v in check(dialect, value, limits=limits) if not v.message.startswith("at least one")]
-    places = _places(applied, kept)
+    places = _positions_by_section(applied, remaining_items)
     return [
-        PlacedViolation(applied_item, _position(applied_item.path, places, applied.context))
+        PlacedViolation(applied_item, _position_of_path(applied_item.path, places, applied.context))
         for applied_item in violations
     ]
 
@@ -84,22 +100,22 @@ def _with_markers(plain: Request, applied: Applied, positions: Sequence[Position
     return with_markers(plain, marks) if marks else plain
 
 
-def _places(applied: Applied, kept: Sequence[AppliedItem]) -> dict[str, list[list[int]]]:
+def _positions_by_section(applied: Applied, remaining_items: Sequence[AppliedItem]) -> dict[str, list[list[int]]]:
     """The positions of every element of a section, header first."""
     groups_of: dict[str, list[list[int]]] = {"tools": [], "system": [], "messages": []}
-    alone = applied.context.dialect == RESPONSES
-    for applied_item in kept:
+    are_separate_items = applied.context.dialect == RESPONSES
+    for applied_item in remaining_items:
         position = applied.context.position(applied_item.node) if applied_item.node >= 0 else -1
         section, kind = applied_item.item.place.section, applied_item.item.block.kind
         groups = groups_of[section]
-        starts = section != "messages" or kind == HEADER or (alone and kind not in MESSAGE_PARTS)
+        starts = section != "messages" or kind == HEADER or (are_separate_items and kind not in MESSAGE_PARTS)
         if starts or not groups:
             groups.append([])
         groups[-1].append(position)
     return groups_of
 
 
-def _position(path: str, places: dict[str, list[list[int]]], context: Context) -> int:
+def _position_of_path(path: str, places: dict[str, list[list[int]]], context: Context) -> int:
     match = _PATH.match(path)
     if match is None or match[2] is None:
         return -1
@@ -123,6 +139,7 @@ def _position(path: str, places: dict[str, list[list[int]]], context: Context) -
 
 
 GO_ON: Final = "Please continue."
+"""User text that is added if the conversation must not end with the assistant."""
 MAX_ROUNDS: Final = 12
 """Maximum rounds of repair: each may uncover the next fault."""
 
@@ -131,7 +148,10 @@ _PART: Final = re.compile(r"\.(?:content|output)\[(\d+)\]$")
 
 
 class Repair(NamedTuple):
-    """The `edits` that repair a context, the `faults` they repair, and those that are `left`."""
+    """The `edits` that repair a context.
+
+    `faults` are the violations that they repair, `left` those that remain.
+    """
 
     edits: tuple[Edit, ...]
     faults: tuple[PlacedViolation, ...]
@@ -149,10 +169,10 @@ def repair(
     """Repair what the provider would refuse in `context` under `log`, and the faults that it `reported`."""
     edits: list[Edit] = []
     first: list[PlacedViolation] = list(reported)
-    here = find_faults(apply(context, log, rules), limits=limits)
+    faults = find_faults(apply(context, log, rules), limits=limits)
     for fault in reported:
         # A fault found here that breaks the same rule is the one that the error is about.
-        if any(f.violation.rule == fault.violation.rule for f in here):
+        if any(f.violation.rule == fault.violation.rule for f in faults):
             continue
         edits += [
             edit for edit in _repair_fault(apply(context, log, rules), fault) if edit.id not in {e.id for e in edits}
@@ -172,9 +192,9 @@ def repair(
 
 def _without_conflicts(mends: Sequence[Edit]) -> Iterator[Edit]:
     """Leave out changes of a block that another repair removes: the later edit would bring it back."""
-    out = {target for edit in mends if edit.kind == DROP for target in edit.targets}
+    removed_targets = {target for edit in mends if edit.kind == DROP for target in edit.targets}
     for edit in mends:
-        if edit.kind not in (REPLACE, STRIP) or not out.intersection(edit.targets):
+        if edit.kind not in (REPLACE, STRIP) or not removed_targets.intersection(edit.targets):
             yield edit
 
 
@@ -184,27 +204,27 @@ def _repair_fault(applied: Applied, violation: PlacedViolation) -> Iterator[Edit
         yield from mend(applied, violation)
 
 
-def _edit(context: Context, kind: str, positions: Sequence[int], **params: object) -> Edit:
+def _make_edit(context: Context, kind: str, positions: Sequence[int], **params: object) -> Edit:
     return make(kind, context.targets(positions), params, author=REPAIR)
 
 
-def _pairs(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+def _repair_pairs(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     """Remove calls and answers without counterpart; move text between a call and its answer after the answer."""
     context, position = applied.context, violation.position
     lone = [p for p in range(len(context)) if _is_half(context, p) and p not in context.partners]
     lone = [p for p in lone if p not in applied.changes]
     for p in lone:
-        yield _edit(context, DROP, [p])
+        yield _make_edit(context, DROP, [p])
     if lone:
         return
     for call, answers in context.partners.items():
         if answers and answers[0] > call and call not in applied.changes:
-            yield from _between(context, applied, call, answers[0])
+            yield from _move_texts_between(context, applied, call, answers[0])
     if position < 0 or position in applied.changes:
         return
     # A provider's own call may stay open after a pause: remove it only if the fault names it.
     if _is_half(context, position) or context.items[position].block.kind == "server_tool_use":
-        yield _edit(context, DROP, [position])
+        yield _make_edit(context, DROP, [position])
 
 
 def _is_half(context: Context, position: int) -> bool:
@@ -213,30 +233,34 @@ def _is_half(context: Context, position: int) -> bool:
         return item.place.role in ("tool", "function")
     if item.place.section != "messages" or item.block.kind.startswith("server_"):
         return False
-    own = context.message_at(position)
-    alone = own is not None and context.items[own.start].place.role in ("tool", "function") and own.has_header
-    return (is_call(item.block.kind) or is_result(item.block.kind)) and not alone
+    message_here = context.message_at(position)
+    is_tool_message = (
+        message_here is not None
+        and context.items[message_here.start].place.role in ("tool", "function")
+        and message_here.has_header
+    )
+    return (is_call(item.block.kind) or is_result(item.block.kind)) and not is_tool_message
 
 
-def _between(context: Context, applied: Applied, call: int, answer: int) -> Iterator[Edit]:
+def _move_texts_between(context: Context, applied: Applied, call: int, answer: int) -> Iterator[Edit]:
     first, last = context.message_of[call], context.message_of[answer]
     for message in context.messages[first + 1 : last]:
         texts = [p for p in range(message.start, message.stop) if context.items[p].block.kind != HEADER]
         if message.role in ASSISTANT or any(_is_half(context, p) for p in (message.start, *texts)):
             continue
-        yield from _said_after(context, applied, texts, answer)
+        yield from _move_texts_after(context, applied, texts, answer)
 
 
-def _said_after(context: Context, applied: Applied, texts: Sequence[int], after: int) -> Iterator[Edit]:
+def _move_texts_after(context: Context, applied: Applied, texts: Sequence[int], after: int) -> Iterator[Edit]:
     texts = [p for p in texts if p not in applied.changes]
     words = "\n".join(context.reading(p).text for p in texts).strip()
     if texts:
-        yield _edit(context, DROP, texts)
+        yield _make_edit(context, DROP, texts)
     if words:
-        yield _edit(context, NOTE, [after], text=clean(words), where="after")
+        yield _make_edit(context, NOTE, [after], text=clean(words), where="after")
 
 
-def _results_first(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+def _repair_result_order(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     """Move user text before results, in the same message or an earlier one, after them."""
     context, position = applied.context, violation.position
     index = context.message_of[position]
@@ -248,90 +272,94 @@ def _results_first(applied: Applied, violation: PlacedViolation) -> Iterator[Edi
     parts = range(context.messages[start].start, context.messages[index].stop)
     last = max((p for p in parts if is_result(context.items[p].block.kind)), default=position)
     said = [p for p in parts if p < last and context.items[p].block.kind != HEADER]
-    yield from _said_after(context, applied, [p for p in said if not is_result(context.items[p].block.kind)], last)
+    yield from _move_texts_after(
+        context, applied, [p for p in said if not is_result(context.items[p].block.kind)], last
+    )
 
 
-def _first(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+def _repair_first_message(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     context = applied.context
     if context.messages:
         words = "(The conversation goes on from here.)"
-        yield _edit(context, NOTE, [context.messages[0].start], text=words, where="before")
+        yield _make_edit(context, NOTE, [context.messages[0].start], text=words, where="before")
 
 
-def _last(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
-    yield _edit(applied.context, NOTE, [len(applied.context) - 1], text=GO_ON, where="after")
+def _repair_last_message(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+    yield _make_edit(applied.context, NOTE, [len(applied.context) - 1], text=GO_ON, where="after")
 
 
-def _drop(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+def _drop_block(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     if violation.position >= 0:
-        yield _edit(applied.context, DROP, [violation.position])
+        yield _make_edit(applied.context, DROP, [violation.position])
 
 
-def _thinking(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+def _strip_thinking_block(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     if violation.position >= 0:
-        yield _edit(applied.context, STRIP, [violation.position])
+        yield _make_edit(applied.context, STRIP, [violation.position])
 
 
-def _markers(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+def _repair_markers(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     """Remove the invalid breakpoint; of too many, those that are neither first nor among the last."""
     context, position = applied.context, violation.position
     standing = [p for p in sorted(context.markers) if p not in applied.marks]
     wrong = [position] if position in context.markers else standing[1 : len(standing) - (MAX_MARKERS - 1)]
     for p in wrong:
-        yield _edit(context, BREAKPOINT, [p], on=False)
+        yield _make_edit(context, BREAKPOINT, [p], on=False)
 
 
-def _text(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+def _repair_text(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     context, position = applied.context, violation.position
     if position < 0:
         return
     block = context.items[position].block
     if has_editable_text(block):
-        yield _edit(context, REPLACE, [position], text=clean(context.reading(position).text))
+        yield _make_edit(context, REPLACE, [position], text=clean(context.reading(position).text))
     else:
-        yield _edit(context, DROP, [position])
+        yield _make_edit(context, DROP, [position])
 
 
-def _characters(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+def _repair_characters(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     """Replace refused characters; remove blocks signed by the provider."""
     context, position = applied.context, violation.position
     if position < 0:
         return
     if context.items[position].block.kind in OPAQUE - THINKING:
-        yield _edit(context, DROP, [position])
+        yield _make_edit(context, DROP, [position])
     else:
-        yield _edit(context, STRIP, [position], what=REFUSED_CHARACTERS)
+        yield _make_edit(context, STRIP, [position], what=REFUSED_CHARACTERS)
 
 
-def _images(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+def _repair_images(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     """Remove the invalid image; else the oldest ones, a tenth of all."""
     context, position = applied.context, violation.position
-    left = [p for p in context.images if p not in applied.changes]
-    inside = _PART.search(violation.violation.path)
-    if position >= 0 and inside is not None and is_result(context.items[position].block.kind):
-        yield _edit(context, STRIP, [position], what="images", parts=[int(inside[1])])
-    elif position >= 0 and position not in context.images and inside is not None:
-        yield _edit(context, DROP, [position])
+    remaining_images = [p for p in context.images if p not in applied.changes]
+    part_in_path = _PART.search(violation.violation.path)
+    if position >= 0 and part_in_path is not None and is_result(context.items[position].block.kind):
+        yield _make_edit(context, STRIP, [position], what="images", parts=[int(part_in_path[1])])
+    elif position >= 0 and position not in context.images and part_in_path is not None:
+        yield _make_edit(context, DROP, [position])
     else:
-        for p in [position] if position in left else left[: max(1, len(left) // 10)]:
-            yield _edit(context, STRIP, [p], what="images")
+        for p in (
+            [position] if position in remaining_images else remaining_images[: max(1, len(remaining_images) // 10)]
+        ):
+            yield _make_edit(context, STRIP, [p], what="images")
 
 
-def _documents(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+def _repair_documents(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     """Remove the invalid document; of too many pages, the oldest document."""
     context, position = applied.context, violation.position
     blocks = [item.block for item in context.items]
-    inside = _PART.search(violation.violation.path)
-    if position >= 0 and inside is not None and is_result(blocks[position].kind):
-        yield _edit(context, STRIP, [position], what="documents", parts=[int(inside[1])])
+    part_in_path = _PART.search(violation.violation.path)
+    if position >= 0 and part_in_path is not None and is_result(blocks[position].kind):
+        yield _make_edit(context, STRIP, [position], what="documents", parts=[int(part_in_path[1])])
         return
-    at = [position] if position >= 0 else [p for p in range(len(blocks)) if p not in applied.changes]
-    for p in at:
+    positions = [position] if position >= 0 else [p for p in range(len(blocks)) if p not in applied.changes]
+    for p in positions:
         if blocks[p].kind == "document":
-            yield _edit(context, DROP, [p])
+            yield _make_edit(context, DROP, [p])
             return
         if is_result(blocks[p].kind) and (parts := _documents_in(blocks[p])):
-            yield _edit(context, STRIP, [p], what="documents", parts=parts[:1])
+            yield _make_edit(context, STRIP, [p], what="documents", parts=parts[:1])
             return
 
 
@@ -342,7 +370,7 @@ def _documents_in(block: Block) -> list[Json]:
     return [n for n, part in enumerate(as_list(parts)) if isinstance(part, dict) and part.get("type") == "document"]
 
 
-def _references(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+def _repair_references(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     """Remove references to the tool that a fault names."""
     context, positions_of = applied.context, dict[str, list[int]]()
     for p, item in enumerate(context.items):
@@ -351,12 +379,12 @@ def _references(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
                 positions_of.setdefault(name, []).append(p)
     for name, positions in positions_of.items():
         if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", violation.violation.message):
-            yield _edit(context, STRIP, positions, what=TOOL_REFERENCES, name=name)
+            yield _make_edit(context, STRIP, positions, what=TOOL_REFERENCES, name=name)
 
 
-def _error(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+def _repair_error_result(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     if violation.position >= 0:
-        yield _edit(applied.context, STRIP, [violation.position], what=ALL_BUT_TEXT)
+        yield _make_edit(applied.context, STRIP, [violation.position], what=ALL_BUT_TEXT)
 
 
 def strip_thinking(context: Context, start: int = 0) -> list[Edit]:
@@ -369,23 +397,23 @@ def strip_thinking(context: Context, start: int = 0) -> list[Edit]:
 
 
 _REPAIRS: Final[dict[str, Callable[[Applied, PlacedViolation], Iterator[Edit]]]] = {
-    violation.PAIR: _pairs,
-    violation.RESULTS_FIRST: _results_first,
-    violation.FIRST: _first,
-    violation.LAST: _last,
-    violation.EMPTY: _drop,
-    violation.THINKING: _thinking,
-    violation.SYSTEM: _drop,
-    violation.MARKERS: _markers,
-    violation.TOOL: _drop,
-    violation.TEXT: _text,
-    violation.CHARACTERS: _characters,
-    violation.IMAGES: _images,
-    violation.DOCUMENTS: _documents,
-    violation.ERROR: _error,
-    violation.REASONING: _drop,
-    violation.ENCRYPTED: _drop,
-    violation.REFERENCE: _references,
-    violation.THINKING_FIRST: _last,
-    violation.TWICE: _drop,
+    violation.PAIR: _repair_pairs,
+    violation.RESULTS_FIRST: _repair_result_order,
+    violation.FIRST: _repair_first_message,
+    violation.LAST: _repair_last_message,
+    violation.EMPTY: _drop_block,
+    violation.THINKING: _strip_thinking_block,
+    violation.SYSTEM: _drop_block,
+    violation.MARKERS: _repair_markers,
+    violation.TOOL: _drop_block,
+    violation.TEXT: _repair_text,
+    violation.CHARACTERS: _repair_characters,
+    violation.IMAGES: _repair_images,
+    violation.DOCUMENTS: _repair_documents,
+    violation.ERROR: _repair_error_result,
+    violation.REASONING: _drop_block,
+    violation.ENCRYPTED: _drop_block,
+    violation.REFERENCE: _repair_references,
+    violation.THINKING_FIRST: _repair_last_message,
+    violation.TWICE: _drop_block,
 }

@@ -1,4 +1,7 @@
-"""Encodes the request of a curated context and checks whether its provider would accept it."""
+"""Encodes the request of a curated context, and checks whether its provider would accept it.
+
+Chats, relays and exports call `encode_outgoing` for the bytes to send.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,11 @@ class RequestRefused(CtxtuiError):
 
 
 class Outgoing(NamedTuple):
-    """A request body, a line for each kind of content that it could not carry, and the provider's objections."""
+    """A request body that could be sent.
+
+    `lost` has a line for each kind of content that the dialect cannot carry; `violations` are the provider's
+    objections.
+    """
 
     body: bytes
     lost: list[str]
@@ -46,8 +53,8 @@ def encode_outgoing(
 ) -> Outgoing:
     """Encode the request to be sent.
 
-    With the call's own `skeleton` if it is of `dialect` (so that untouched parts keep their spelling), else as a new
-    body of `model` with `params`. Raises `RequestRefused` if the edits cannot be applied.
+    If the call's own `skeleton` is of `dialect`, it is used, so that untouched parts keep their spelling. Otherwise a
+    new body of `model` with `params` is made. Raises `RequestRefused` if the edits cannot be applied.
     """
     if applied.refused:
         raise RequestRefused(applied.refused, way_out="revert the edit")
@@ -74,7 +81,7 @@ def _with_moved_markers(recorded: Request, applied: Applied) -> Request:
     request = recorded.with_items(applied.sent)
     if request is recorded or "carried" in recorded.skeleton.parts:
         return request
-    had = {(marker.item, RAW): _ttl(marker.value) for marker in recorded.markers}
+    had = {(marker.item, RAW): _lifetime_of(marker.value) for marker in recorded.markers}
     markers = markers_under_edits(applied, had)
     has = {marker.item for marker in request.markers}
     changes: dict[int, str | None] = {}
@@ -85,15 +92,15 @@ def _with_moved_markers(recorded: Request, applied: Applied) -> Request:
     return with_markers(request, changes) if changes else request
 
 
-def _ttl(value: Json) -> str:
+def _lifetime_of(value: Json) -> str:
     return str(value.get("ttl") or "") if isinstance(value, dict) else ""
 
 
 def _without_tool_choice(request: Request, applied: Applied, *, own: bool) -> Request:
-    """Remove a choice among tools if there are none, which is refused.
+    """Remove the choice among tools from a request without tools, which the provider would refuse.
 
-    In a body with its `own` skeleton it stays unless an edit removed the tools: a client may provide tools outside of
-    the member `tools` (Codex's ``additional_tools``).
+    In a body with its `own` skeleton the choice stays unless an edit removed the tools: a client may provide tools
+    outside of the member `tools` (Codex's ``additional_tools``).
     """
     if any(item.place.section == "tools" for item in request.items) or "tool_choice" not in request.params:
         return request

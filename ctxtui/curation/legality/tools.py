@@ -10,50 +10,53 @@ from ctxtui.core.canonical import Json
 from ctxtui.curation.legality.violation import REFERENCE, TOOL, Violation, as_list
 
 _ANTHROPIC: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
+"""A valid name of a tool in the Anthropic API."""
 _OPENAI: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
+"""A valid name of a tool in OpenAI's APIs."""
 
 _Named = tuple[str, Json]
+"""The JSON path and the name of a tool."""
 
 
 def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
     """Check the tools of an Anthropic `body`."""
     tools = as_list(body.get("tools"))
-    named = [(f"$.tools[{n}].name", tool.get("name")) for n, tool in enumerate(tools) if _is_own(tool)]
-    yield from _names(named, _ANTHROPIC)
+    named = [(f"$.tools[{n}].name", tool.get("name")) for n, tool in enumerate(tools) if _is_client_tool(tool)]
+    yield from _check_names(named, _ANTHROPIC)
     if tools and all(isinstance(tool, dict) and tool.get("defer_loading") is True for tool in tools):
         yield Violation("$.tools", "at least one tool must not be deferred")
-    yield from _choice(body, [name for _, name in named], bool(tools))
-    yield from _references(body, {str(tool.get("name")) for tool in tools if isinstance(tool, dict)})
+    yield from _check_choice(body, [name for _, name in named], bool(tools))
+    yield from _check_references(body, {str(tool.get("name")) for tool in tools if isinstance(tool, dict)})
 
 
 def chat(body: dict[str, Json]) -> Iterator[Violation]:
     """Check the tools of an OpenAI Chat `body`."""
     tools = as_list(body.get("tools"))
-    inner = [(f"$.tools[{n}]", _inner(tool)) for n, tool in enumerate(tools)]
+    inner = [(f"$.tools[{n}]", _function_of(tool)) for n, tool in enumerate(tools)]
     named = [(f"{path}.function.name", function.get("name")) for path, function in inner if function]
-    yield from _names(named, _OPENAI)
-    yield from _choice(body, [name for _, name in named], bool(tools))
+    yield from _check_names(named, _OPENAI)
+    yield from _check_choice(body, [name for _, name in named], bool(tools))
 
 
 def responses(body: dict[str, Json]) -> Iterator[Violation]:
     """Check the tools of an OpenAI Responses `body`."""
     tools = as_list(body.get("tools"))
-    own = [(n, tool) for n, tool in enumerate(tools) if isinstance(tool, dict) and tool.get("type") == "function"]
-    named = [(f"$.tools[{n}].name", tool.get("name")) for n, tool in own]
-    yield from _names(named, _OPENAI)
-    yield from _choice(body, [name for _, name in named], bool(tools), ("function",))
+    functions = [(n, tool) for n, tool in enumerate(tools) if isinstance(tool, dict) and tool.get("type") == "function"]
+    named = [(f"$.tools[{n}].name", tool.get("name")) for n, tool in functions]
+    yield from _check_names(named, _OPENAI)
+    yield from _check_choice(body, [name for _, name in named], bool(tools), ("function",))
 
 
-def _is_own(tool: Json) -> bool:
+def _is_client_tool(tool: Json) -> bool:
     return isinstance(tool, dict) and tool.get("type") in (None, "custom")
 
 
-def _inner(tool: Json) -> dict[str, Json]:
+def _function_of(tool: Json) -> dict[str, Json]:
     inner = tool.get("function") if isinstance(tool, dict) else None
     return inner if isinstance(inner, dict) else {}
 
 
-def _names(named: Sequence[_Named], pattern: re.Pattern[str]) -> Iterator[Violation]:
+def _check_names(named: Sequence[_Named], pattern: re.Pattern[str]) -> Iterator[Violation]:
     names: set[str] = set()
     for path, name in named:
         if not isinstance(name, str) or not pattern.match(name):
@@ -64,7 +67,7 @@ def _names(named: Sequence[_Named], pattern: re.Pattern[str]) -> Iterator[Violat
             names.add(name)
 
 
-def _choice(
+def _check_choice(
     body: dict[str, Json], names: Sequence[Json], any_: bool, kinds: Sequence[str] = ("tool", "function")
 ) -> Iterator[Violation]:
     choice = body.get("tool_choice")
@@ -79,7 +82,7 @@ def _choice(
         yield Violation("$.tool_choice", f"there is no tool {name!r}")
 
 
-def _references(body: dict[str, Json], names: set[str]) -> Iterator[Violation]:
+def _check_references(body: dict[str, Json], names: set[str]) -> Iterator[Violation]:
     """Find references to missing tools. If no tools are recorded, tools with a successful call count as present."""
     parts = [
         (f"$.messages[{n}].content[{m}]", part)

@@ -1,4 +1,7 @@
-"""Violations of a provider's rules."""
+"""Violations of a provider's rules: found by `legality`, placed and repaired by `repair`.
+
+The constants name the rules; a rule with a name can be repaired.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Summaries that policies put in place of rounds and turns, made without a model."""
+"""Summaries that policies put in place of rounds and turns, made without a model.
+
+Policies call `summarize_runs` with a stretch of positions. A *run* is a part of the stretch that one summary can
+replace.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +22,9 @@ LENGTH_NOTE: Final = "tokens of a summary at most; 0: a fifth of what it replace
 
 
 def free_runs(policy_context: PolicyContext, author: str, start: int, stop: int) -> list[list[int]]:
-    """The runs of blocks between two positions that the policy may summarise.
+    """The runs of blocks from `start` to `stop` (exclusive) that the policy may summarise.
 
-    Split at blocks that it may not change, and at pairs whose other half is outside.
+    The stretch is split at blocks that the policy may not change, and at calls or results whose other half is outside.
     """
     runs: list[list[int]] = [[]]
     partners_of, changes = policy_context.context.partners, policy_context.applied.changes
@@ -44,7 +48,7 @@ def summarize_runs(
     author: str,
     start: int,
     stop: int,
-    what: str,
+    stretch_name: str,
     text: str = "",
     *,
     again: bool = False,
@@ -67,18 +71,18 @@ def summarize_runs(
         size += sum(
             count_text(policy_context, str(summary_edit.params.get("text") or "")) for summary_edit in earlier_summaries
         )
-        words = text or cached_summary(policy_context, run, what, length_for(size, length))
+        words = text or cached_summary(policy_context, run, stretch_name, length_for(size, length))
         if words and size > count_text(policy_context, words):
             yield make_edit(policy_context, author, SUMMARIZE, run, {"text": words})
 
 
 def _runs_with_summaries(policy_context: PolicyContext, author: str, start: int, stop: int) -> list[list[int]]:
     """Like `free_runs`, including blocks in summaries of the policy itself."""
-    own = {p for summary_ in _own_summaries(policy_context, author) for p in summary_.positions}
+    own_positions = {p for summary_ in _own_summaries(policy_context, author) for p in summary_.positions}
     free = {p for run in free_runs(policy_context, author, start, stop) for p in run}
     runs: list[list[int]] = [[]]
     for position in policy_context.blocks(start, stop):
-        if position in free or (position in own and position not in policy_context.pinned):
+        if position in free or (position in own_positions and position not in policy_context.pinned):
             runs[-1].append(position)
         elif runs[-1]:
             runs.append([])
@@ -104,8 +108,8 @@ def _own_summaries(policy_context: PolicyContext, author: str) -> list[_Summary]
 
 def _summaries_in(policy_context: PolicyContext, author: str, run: Sequence[int]) -> list[Edit]:
     """The policy's summaries that a new one for `run` would include."""
-    here = frozenset(run)
-    return [summary_.edit for summary_ in _own_summaries(policy_context, author) if summary_.positions & here]
+    run_positions = frozenset(run)
+    return [summary_.edit for summary_ in _own_summaries(policy_context, author) if summary_.positions & run_positions]
 
 
 def cached_summary(policy_context: PolicyContext, run: Sequence[int], what: str, limit: int) -> str:

@@ -1,4 +1,8 @@
-"""Results computed for a policy context, reused for one that extends it by a few blocks or edits."""
+"""Results that a policy context keeps for the next one, which has a few more blocks or edits.
+
+Policies run for each request of a growing conversation. `Earlier` holds what was computed before, so that only new
+blocks are examined.
+"""
 
 from __future__ import annotations
 
@@ -51,9 +55,11 @@ class Stretch(NamedTuple):
 
 
 class EditedPositions(Struct):
-    """Positions that edits of a log are about, by author and kind of edit.
+    """The positions that a log's edits are about, by author and kind of edit.
 
-    `ids` are those of the edits, `reverts` whether one of them reverts another, `awaited` the missing targets.
+    - `ids`: the ids of the edits.
+    - `reverts`: whether one of them reverts another.
+    - `awaited`: targets that are missing in the context.
     """
 
     ids: frozenset[str] = frozenset()
@@ -85,10 +91,14 @@ class EditedPositions(Struct):
 
 
 class Earlier(Struct, frozen=True, kw_only=True):
-    """Values computed when the context had `length` blocks under the edits `log`, with the result `applied`.
+    """Values computed when the context had `length` blocks under the edits `log`.
 
-    `edited` are the positions of the edits, `freed` their freed tokens, `left` the indexes of the remaining messages,
-    `edited_rounds` the rounds without unchanged blocks. None: not computed.
+    None means: not computed.
+    - `applied`: the context under these edits.
+    - `edited`: the positions of the edits.
+    - `freed`: the tokens that they free.
+    - `left`: indexes of the messages that are not removed entirely.
+    - `edited_rounds`: the rounds in which every block is changed.
     """
 
     length: int

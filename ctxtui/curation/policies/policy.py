@@ -1,4 +1,7 @@
-"""The policy type, and running one or several: pure, deterministic, sticky."""
+"""The type of a policy, and functions that run one or several.
+
+A run is pure and deterministic. It is *sticky*: a policy never revises or repeats an edit that it made before.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,12 @@ Propose = Callable[[PolicyContext, Settings], Iterable[Edit]]
 
 
 class Policy(Struct, frozen=True):
-    """A rule that proposes edits.
+    """A rule that proposes edits; plug-ins define their own.
 
-    `about` describes it in one line, `defaults` are its settings with their values, `notes` describe each setting.
-    `least` is the minimum risk of its edits, so that a search for less risk skips it.
+    - `about`: a description in one line.
+    - `propose`: returns the edits for a context.
+    - `defaults`: its settings with their default values; `notes` describes each.
+    - `least`: the minimum risk of its edits, so that a search for less risk skips it.
     """
 
     name: str
@@ -29,20 +34,20 @@ class Policy(Struct, frozen=True):
     notes: Mapping[str, str] = field(default_factory=dict)
     least: Risk = Risk.NOTHING
 
-    def settings(self, given: Settings, place: str = "") -> dict[str, Json]:
-        """The defaults updated by `given`. Raises `BadConfig` for an unknown setting or a wrong type."""
-        for key, value in given.items():
+    def settings(self, values: Settings, place: str = "") -> dict[str, Json]:
+        """The defaults updated by `values`. Raises `BadConfig` for an unknown setting or a wrong type."""
+        for key, value in values.items():
             if key not in self.defaults:
                 names = ", ".join(self.defaults) or "none"
                 raise BadConfig(f"{self.name} has no setting {key!r}", place=place, way_out=f"settings: {names}")
             default = self.defaults[key]
-            if not _fits(value, default):
+            if not _has_type_of(value, default):
                 expected = "a list" if isinstance(default, list | tuple) else type(default).__name__
                 raise BadConfig(f"{self.name}: {key} must be {expected}, not {value!r}", place=place)
-        return {**self.defaults, **given}
+        return {**self.defaults, **values}
 
 
-def _fits(value: Json, default: Json) -> bool:
+def _has_type_of(value: Json, default: Json) -> bool:
     if isinstance(default, bool) or isinstance(value, bool):
         return isinstance(value, bool) and isinstance(default, bool)
     if isinstance(default, int):

@@ -1,4 +1,8 @@
-"""The input of a policy: a context, its edits so far, and the sizes of its blocks."""
+"""The input of a policy: a context, its edits so far, and the sizes of its blocks.
+
+`PolicyContext` also answers the questions that policies ask: rounds and turns, what may be changed, how many tokens the
+edits free.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +32,16 @@ _MEMORY: Final = INDEX["memory"]
 
 
 class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
-    """A context under its edits.
+    """A context under its edits, as a policy reads it.
 
-    `tokens` gives those of the block at a raw position, `count` those of a new block, `usable` is the part of the
-    window that may be filled (tokens, 0: unknown), `literals` find later quotes (None: unknown), `cold` means that the
-    cache is gone, so that rewriting the prefix costs nothing more. `hidden` are tokens without a block: what was not
-    recorded. `known` is the result of `log` and `raw` the size without edits, if computed already. `earlier` are
-    results for an earlier state of the same context with the same `tokens`, and `parent` is this context without the
-    last edits.
+    - `tokens`: gives the tokens of the block at a raw position; `count`: those of a new block.
+    - `usable`: the part of the context window that may be filled, in tokens; 0: unknown.
+    - `literals`: finds later quotes of a text; None: unknown.
+    - `cold`: nothing is cached any more, so that rewriting the prefix costs nothing extra.
+    - `hidden`: tokens that were sent but not recorded as blocks.
+    - `known`, `raw`: the result of `log`, and the size without edits, if they are computed already.
+    - `earlier`: results for an earlier state of the same context, with the same `tokens`.
+    - `parent`: this context without the last edits.
     """
 
     context: Context
@@ -58,20 +64,20 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         if not more:
             return self
         ids = tuple(edit.id for edit in more)
-        derived = self._further.get(ids)
+        derived = self._derived_contexts.get(ids)
         if derived is None:
             derived = replace(self, log=(*self.log, *more), known=None, earlier=None, parent=self)
-            self._further[ids] = derived
+            self._derived_contexts[ids] = derived
         return derived
 
     def forget(self) -> None:
         """Release derived contexts, which refer to this one and stay in memory."""
-        for one in self._further.values():
+        for one in self._derived_contexts.values():
             one.forget()
-        self._further.clear()
+        self._derived_contexts.clear()
 
     @cached_property
-    def _further(self) -> dict[tuple[str, ...], PolicyContext]:
+    def _derived_contexts(self) -> dict[tuple[str, ...], PolicyContext]:
         """Derived contexts by the ids of the further edits: many are tried, some twice."""
         return {}
 
@@ -162,8 +168,8 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         items = self.context.items
         for position in range(length, len(items)):
             item = items[position]
-            inside = item.place.role in ("tool", "function") and item.block.kind != HEADER
-            if is_result(item.block.kind) or (inside and not is_call(item.block.kind)):
+            is_in_tool_message = item.place.role in ("tool", "function") and item.block.kind != HEADER
+            if is_result(item.block.kind) or (is_in_tool_message and not is_call(item.block.kind)):
                 found.append(position)
         return found
 
@@ -173,7 +179,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         before = self.earlier
         changes, inserts = self.applied.changes, self.applied.inserts
         if before is None or before.freed is None:
-            return sum(self.tokens(p) - self.size(p) for p in changes) - self._put_in(inserts)
+            return sum(self.tokens(p) - self.size(p) for p in changes) - self._inserted_tokens(inserts)
         old, freed_tokens = before.applied.changes, before.freed
         for position in self.changed:
             one = old.get(position)
@@ -182,10 +188,10 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         was_in = before.applied.inserts
         if was_in is not inserts:
             same = sum(1 for _ in takewhile(bool, map(is_, was_in, inserts)))
-            freed_tokens += self._put_in(was_in[same:]) - self._put_in(inserts[same:])
+            freed_tokens += self._inserted_tokens(was_in[same:]) - self._inserted_tokens(inserts[same:])
         return freed_tokens
 
-    def _put_in(self, inserts: Iterable[Insert]) -> int:
+    def _inserted_tokens(self, inserts: Iterable[Insert]) -> int:
         return sum(self.count(item.block) for one in inserts for item in one.items)
 
     @property
@@ -215,13 +221,13 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def unedited_rounds(self) -> list[Stretch]:
-        """The rounds with unchanged blocks."""
-        gone = self.edited_rounds
-        return [one for one in self.rounds if one not in gone]
+        """The rounds in which at least one block is unchanged."""
+        edited = self.edited_rounds
+        return [one for one in self.rounds if one not in edited]
 
     @cached_property
     def edited_rounds(self) -> frozenset[Stretch]:
-        """The rounds without unchanged blocks."""
+        """The rounds in which every block is changed."""
         before, changes = self.parent or self.earlier, self.applied.changes
         known = (
             before.edited_rounds if before is not None and before.edited_rounds is not None else frozenset[Stretch]()
@@ -284,9 +290,10 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         return newest
 
     def outline(self, name: str, work: Callable[[int, T | None], T]) -> T:
-        """A cached value of the context, independent of edits, that `work` computes.
+        """A value that depends on the blocks alone, not on edits; computed once and then extended.
 
-        `work` gets the length of the context and the value at its last run (None: first run), and extends it.
+        `work` gets the length of the context and the value of its last run (None: first run), and returns the new
+        value. `name` is the key of the cache.
         """
         outlines = self.context.derived.outlines
         length, value = outlines.get(name, (0, None))
@@ -314,9 +321,9 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def user_messages(self) -> list[Message]:
         """The messages with text by the user, also next to tool results."""
-        return self.outline("said", lambda length, found: self._said())
+        return self.outline("said", lambda length, found: self._user_text_messages())
 
-    def _said(self) -> list[Message]:
+    def _user_text_messages(self) -> list[Message]:
         indexes = dict.fromkeys(self.context.message_of[position] for position in self.context.user_texts)
         return [self.context.messages[index] for index in indexes]
 
@@ -340,7 +347,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
             assistant = message.role in ASSISTANT
             if assistant and not spoke and not context.open_before[index]:
                 rounds.append(Stretch(message.start, message.stop))
-            elif rounds and rounds[-1].stop == message.start and (assistant or self._answers(message)):
+            elif rounds and rounds[-1].stop == message.start and (assistant or self._has_results(message)):
                 rounds[-1] = Stretch(rounds[-1].start, message.stop)
             spoke = assistant
         return rounds
@@ -357,7 +364,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
             first = min([first, *(index_of[p] + 1 for p in self.context.partners.get(position, ()) if p < length)])
         return first
 
-    def _answers(self, message: Message) -> bool:
+    def _has_results(self, message: Message) -> bool:
         kinds = [self.context.items[p].block.kind for p in range(message.start, message.stop)]
         return message.role in ("tool", "function") or any(is_result(kind) for kind in kinds)
 

@@ -37,15 +37,15 @@ def parse_profile(text: str, policies: Mapping[str, Policy], place: str = "") ->
         odd = f"unknown key {next(iter(data))!r}" if data else "no [[policy]] table"
         raise BadConfig(odd, place=place, way_out="a profile has name, armed and [[policy]] tables")
     return Profile(
-        name, tuple(_step(table, f"{place}: policy {n}", policies) for n, table in enumerate(tables, 1)), armed
+        name, tuple(_parse_step(table, f"{place}: policy {n}", policies) for n, table in enumerate(tables, 1)), armed
     )
 
 
-def _step(table: Json, place: str, policies: Mapping[str, Policy]) -> Step:
+def _parse_step(table: Json, place: str, policies: Mapping[str, Policy]) -> Step:
     if not isinstance(table, dict) or not isinstance(table.get("use"), str):
         raise BadConfig("a policy must say `use = NAME`", place=place)
-    given = {key: value for key, value in table.items() if key != "use"}
-    return make_step(table["use"], policies, given, place)
+    settings = {key: value for key, value in table.items() if key != "use"}
+    return make_step(table["use"], policies, settings, place)
 
 
 def make_step(
@@ -55,8 +55,8 @@ def make_step(
     setting."""
     policy = policies.get(name)
     if policy is None:
-        near = get_close_matches(name, policies, 1)
-        way_out = f"did you mean {near[0]}?" if near else f"policies: {', '.join(policies)}"
+        similar_names = get_close_matches(name, policies, 1)
+        way_out = f"did you mean {similar_names[0]}?" if similar_names else f"policies: {', '.join(policies)}"
         raise NotFound(f"no policy {name!r}", place=place, way_out=way_out)
     policy.settings(given or {}, place)
     return Step(policy, dict(given or {}))

@@ -1,4 +1,4 @@
-"""Risk of an edit: how much the model can no longer read."""
+"""Risk of an edit: how much the model can no longer read after it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ctxtui.curation.context import Context
 
 
 class Risk(IntEnum):
-    """Amount of lost content, the least first."""
+    """How much content is lost, from nothing to all; a greater value is a greater risk."""
 
     NOTHING = 0
     OUTSIDE = 1
@@ -50,14 +50,14 @@ class Risk(IntEnum):
 _WORDS: Final = {
     Risk.NOTHING: "nothing is lost",
     Risk.OUTSIDE: "kept outside, by reference",
-    Risk.PARTS: "parts go",
-    Risk.SUMMARY: "a summary stays",
+    Risk.PARTS: "parts are lost",
+    Risk.SUMMARY: "only a summary stays",
     Risk.GONE: "deleted",
 }
 _SHORT: Final = {
     Risk.NOTHING: "nothing lost",
     Risk.OUTSIDE: "kept outside",
-    Risk.PARTS: "parts go",
+    Risk.PARTS: "parts lost",
     Risk.SUMMARY: "summary kept",
     Risk.GONE: "deleted",
 }
@@ -67,6 +67,7 @@ _BY_KIND: Final = {
     **dict.fromkeys((TRUNCATE, STRIP, MINIMISE), Risk.PARTS),
     SUMMARIZE: Risk.SUMMARY,
 }
+"""The risk of each kind of edit; a kind that is missing here deletes."""
 
 
 def risk_of(context: Context, edits: Iterable[Edit]) -> Risk:

@@ -1,4 +1,7 @@
-"""Filters edits that may be suggested: nothing removed is quoted later, and most of the conversation stays."""
+"""Filters edits before they are suggested to the user.
+
+Removed text must not be quoted later, and most of the conversation must stay.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +17,24 @@ from ctxtui.curation.price.request_count import is_removed
 
 def without_quoted(policy_context: PolicyContext, edits: Sequence[Edit]) -> list[Edit]:
     """Leave out edits that remove text which a later block quotes; keep all if the literals are unknown."""
-    literals, left = policy_context.literals, list(edits)
-    if literals is None or not left:
-        return left
+    literals, remaining_edits = policy_context.literals, list(edits)
+    if literals is None or not remaining_edits:
+        return remaining_edits
     quoted_before = {
         (quote.literal, quote.position)
         for quote in find_quotes(literals, policy_context.applied, len(policy_context.context))
     }
-    while left:
-        after = policy_context.under(left).applied
+    while remaining_edits:
+        after = policy_context.under(remaining_edits).applied
         lost = (quote for quote in find_quotes(literals, after) if (quote.literal, quote.position) not in quoted_before)
         changes = (after.changes[quote.position] for quote in lost)
         # A repair names the edit that it belongs to.
         culprits = {str(change.edit.params["for"]) if change.is_repair else change.edit.id for change in changes}
-        kept = [edit for edit in left if edit.id not in culprits]
-        if len(kept) == len(left):
+        safe_edits = [edit for edit in remaining_edits if edit.id not in culprits]
+        if len(safe_edits) == len(remaining_edits):
             break
-        left = kept
-    return left
+        remaining_edits = safe_edits
+    return remaining_edits
 
 
 def removes_most(before: Applied, after: Applied) -> bool:

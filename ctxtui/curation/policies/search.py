@@ -1,8 +1,9 @@
-"""Searches for edits that help a context: every policy at its defaults, and every two of them in sequence.
+"""Searches for edits that help a context: each policy at its defaults, and pairs of policies.
 
-Each policy is run once. The effect of a pair is first estimated from the single effects, block by block; then the most
-promising pairs are run as long as the work limit allows: on a context of a few hundred blocks, every pair that could be
-best. Work is counted in blocks, not in time, so that the same context always gives the same result.
+Advice and the policy ``budget`` call `search`. Each policy is run once. The effect of a pair is estimated from the
+single effects, block by block. Then the most promising pairs are run until the work limit is used up; on a context of a
+few hundred blocks that covers every pair that could be best. Work is counted in blocks, not in time, so that the same
+context always gives the same result.
 """
 
 from __future__ import annotations
@@ -30,10 +31,13 @@ CHANGED_BLOCK_WORK: Final = 3
 
 
 class Remedy(Struct, frozen=True, kw_only=True, dict=True):
-    """The effect of one policy, or two in this order.
+    """The effect of one policy, or of two in this order.
 
-    `edits` are its edits, `freed` the freed tokens, `risk` its risk. `saved` are the tokens saved by each changed
-    position, `put_in` those of inserted blocks; `applied` is the result (None: not kept).
+    - `edits`: its edits, with the greatest `risk` of them.
+    - `freed`: tokens that they free.
+    - `saved`: tokens saved at each changed position.
+    - `put_in`: tokens of inserted blocks.
+    - `applied`: the context under them; None: not kept.
     """
 
     steps: tuple[Step, ...]
@@ -55,35 +59,35 @@ def search(policy_context: PolicyContext, policies: Iterable[Policy], work: int 
 
     The search stops when the iterator is closed.
     """
-    here = with_count_cache(policy_context)
+    cached_context = with_count_cache(policy_context)
     try:
-        yield from _search(here, policies, work)
+        yield from _search(cached_context, policies, work)
     finally:
         # Derived contexts refer to this one and stay in memory.
-        here.forget()
+        cached_context.forget()
 
 
-def _search(here: PolicyContext, policies: Iterable[Policy], work: int) -> Iterator[Remedy]:
-    alone: list[Remedy] = []
+def _search(cached_context: PolicyContext, policies: Iterable[Policy], work: int) -> Iterator[Remedy]:
+    single_remedies: list[Remedy] = []
     best: dict[Risk, int] = {}
-    proposals = filter(None, (propose_step(here, policy) for policy in policies))
-    for remedy in filter(None, (single_remedy(here, wish) for wish in proposals)):
+    proposals = filter(None, (propose_step(cached_context, policy) for policy in policies))
+    for remedy in filter(None, (single_remedy(cached_context, wish) for wish in proposals)):
         best[remedy.risk] = max(best.get(remedy.risk, 0), remedy.freed)
-        alone.append(remedy)
+        single_remedies.append(remedy)
         yield remedy
     promising = sorted(
-        ((_together(first, second), first, second) for first, second in permutations(alone, 2)),
+        ((_estimate_pair(first, second), first, second) for first, second in permutations(single_remedies, 2)),
         key=lambda pair: -pair[0],
     )
-    left = work
-    for estimate, first, second in _by_risk(promising):
+    remaining_work = work
+    for estimate, first, second in _in_turns_by_risk(promising):
         risk = max(first.risk, second.risk)
         if estimate <= max(best[level] for level in best if level <= risk):
             continue
-        left -= len(here.context) + CHANGED_BLOCK_WORK * (len(first.saved) + len(second.saved))
-        if left < 0:
+        remaining_work -= len(cached_context.context) + CHANGED_BLOCK_WORK * (len(first.saved) + len(second.saved))
+        if remaining_work < 0:
             return
-        pair_remedy = _pair(here, first, second)
+        pair_remedy = _run_pair(cached_context, first, second)
         if pair_remedy is not None:
             best[pair_remedy.risk] = max(best.get(pair_remedy.risk, 0), pair_remedy.freed)
             yield pair_remedy
@@ -91,11 +95,11 @@ def _search(here: PolicyContext, policies: Iterable[Policy], work: int) -> Itera
 
 def complete(policy_context: PolicyContext, remedy: Remedy) -> Remedy:
     """Extend `remedy` as the command line does: each policy is run until it adds nothing, then the next."""
-    alone = len(remedy.steps) == 1
-    begun = remedy.edits if alone else ()
+    is_single = len(remedy.steps) == 1
+    begun = remedy.edits if is_single else ()
     more = run_all(remedy.steps, policy_context.under(begun))
-    whole = _remedy(with_count_cache(policy_context), remedy.steps, [*begun, *more]) if more else None
-    return whole or remedy
+    full_remedy = _make_remedy(with_count_cache(policy_context), remedy.steps, [*begun, *more]) if more else None
+    return full_remedy or remedy
 
 
 def make_safe(policy_context: PolicyContext, remedy: Remedy) -> Remedy | None:
@@ -104,7 +108,7 @@ def make_safe(policy_context: PolicyContext, remedy: Remedy) -> Remedy | None:
     None if the rest frees nothing, or would remove most of the conversation.
     """
     edits = without_quoted(policy_context, remedy.edits)
-    safe_remedy = remedy if len(edits) == len(remedy.edits) else _remedy(policy_context, remedy.steps, edits)
+    safe_remedy = remedy if len(edits) == len(remedy.edits) else _make_remedy(policy_context, remedy.steps, edits)
     if safe_remedy is None or safe_remedy.freed <= 0:
         return None
     after = safe_remedy.applied or policy_context.under(safe_remedy.edits).applied
@@ -177,13 +181,13 @@ class LazyProposal:
 def single_remedy(policy_context: PolicyContext, proposal: ProposedStep) -> Remedy | None:
     """The effect of a policy alone; None if it frees nothing."""
     try:
-        remedy = _remedy(policy_context, (proposal.step,), proposal.edits)
+        remedy = _make_remedy(policy_context, (proposal.step,), proposal.edits)
     except CtxtuiError:
         return None
     return remedy if remedy is not None and remedy.freed > 0 else None
 
 
-def _remedy(policy_context: PolicyContext, steps: tuple[Step, ...], edits: Sequence[Edit]) -> Remedy | None:
+def _make_remedy(policy_context: PolicyContext, steps: tuple[Step, ...], edits: Sequence[Edit]) -> Remedy | None:
     """The effect of `edits`; None if there are none, or they cannot be applied."""
     if not edits:
         return None
@@ -192,9 +196,9 @@ def _remedy(policy_context: PolicyContext, steps: tuple[Step, ...], edits: Seque
         return None
     saved = {}
     for position in after.changed:
-        less = policy_context.size(position) - after.size(position)
-        if less:
-            saved[position] = less
+        saved_tokens = policy_context.size(position) - after.size(position)
+        if saved_tokens:
+            saved[position] = saved_tokens
     put_in = _inserted_tokens(after) - _inserted_tokens(policy_context)
     risk = risk_of(policy_context.context, edits)
     return Remedy(
@@ -212,7 +216,7 @@ def _inserted_tokens(policy_context: PolicyContext) -> int:
     return sum(policy_context.count(item.block) for insert in policy_context.applied.inserts for item in insert.items)
 
 
-def _together(first: Remedy, second: Remedy) -> int:
+def _estimate_pair(first: Remedy, second: Remedy) -> int:
     """Estimate the tokens that two remedies free in sequence.
 
     The second leaves alone what the first changed, unless it replaces a run: then it replaces the rest of it.
@@ -221,13 +225,13 @@ def _together(first: Remedy, second: Remedy) -> int:
     more = second.freed - sum(second.saved[position] for position in both)
     if both and second.put_in:
         # A summary of less text is shorter.
-        whole = second.freed + second.put_in
+        removed_by_second = second.freed + second.put_in
         overlap = sum(min(first.saved[position], second.saved[position]) for position in both)
-        more = round((whole - overlap) * (second.freed / whole)) if whole > 0 else 0
+        more = round((removed_by_second - overlap) * (second.freed / removed_by_second)) if removed_by_second > 0 else 0
     return first.freed + max(0, more)
 
 
-def _by_risk(
+def _in_turns_by_risk(
     promising: Sequence[tuple[int, Remedy, Remedy]],
 ) -> Iterator[tuple[int, Remedy, Remedy]]:
     """The pairs in turns: the most promising of each risk, the least risk first."""
@@ -238,11 +242,11 @@ def _by_risk(
                 yield level[turn]
 
 
-def _pair(policy_context: PolicyContext, first: Remedy, second: Remedy) -> Remedy | None:
+def _run_pair(policy_context: PolicyContext, first: Remedy, second: Remedy) -> Remedy | None:
     try:
         more = propose_once(second.steps[0], policy_context.under(first.edits))
     except CtxtuiError:
         return None
     if not more:
         return None
-    return _remedy(policy_context, (*first.steps, *second.steps), (*first.edits, *more))
+    return _make_remedy(policy_context, (*first.steps, *second.steps), (*first.edits, *more))

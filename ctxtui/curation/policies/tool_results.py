@@ -1,4 +1,4 @@
-"""Tool results in a context, with their calls and files."""
+"""Finds tool results in a context, with their calls, tools and files, for policies."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ CLEARED: Final = "[Old tool result content cleared]"
 """Text that replaces a cleared result."""
 
 PATHS: Final = ("file_path", "path", "notebook_path", "filename", "file", "uri", "url")
+"""Members of a call's input that may hold the path of a file; the first present one counts."""
 
 
 def results(policy_context: PolicyContext) -> list[int]:
@@ -23,11 +24,15 @@ def results(policy_context: PolicyContext) -> list[int]:
 def longer_than(policy_context: PolicyContext, limit: float) -> list[int]:
     """The positions of results with more than `limit` characters."""
 
-    def work(length: int, found: list[int] | None) -> list[int]:
-        found = [] if found is None else found
-        here = results(policy_context)
-        more = (p for p in here[bisect_left(here, length) :] if len(policy_context.context.reading(p).text) > limit)
-        return [*found, *more]
+    def work(length: int, long_results: list[int] | None) -> list[int]:
+        long_results = [] if long_results is None else long_results
+        positions = results(policy_context)
+        more = (
+            p
+            for p in positions[bisect_left(positions, length) :]
+            if len(policy_context.context.reading(p).text) > limit
+        )
+        return [*long_results, *more]
 
     return policy_context.outline(f"results longer than {limit}", work)
 

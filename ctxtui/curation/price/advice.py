@@ -1,4 +1,8 @@
-"""Advice on what helps: remedies with their prices, ranked by risk and savings over the next calls."""
+"""Advice: which policies would help the context, with their prices.
+
+Advice is ranked by risk, then by savings over the next calls. The inspector and ``ctxtui findings`` show it; `search`
+finds the candidates, `price_tag` prices them.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +51,9 @@ def savings_over(tag: PriceTag, horizon: int) -> float | None:
 
 
 class Advice(Struct, frozen=True, kw_only=True, dict=True):
-    """A `remedy` with its price `tag`.
+    """A `remedy` with its price `tag`, to be suggested to the user.
 
-    Over `horizon` calls it `saves` USD, if it is applied at the `moment` that costs least (None: no price is known).
+    `horizon` is the number of next calls over which savings are computed.
     """
 
     remedy: Remedy
@@ -101,8 +105,8 @@ def find_advice(
 ) -> list[Advice]:
     """The best of `remedies` in `policy_context`, by risk, then by savings over `horizon` calls.
 
-    `price` returns None if an edit cannot be priced. Nothing that is quoted later is removed. Computing ends once
-    `stopped` returns True.
+    `price` returns None if an edit cannot be priced. Edits that remove text quoted later are left out. The search ends
+    early once `stopped` returns True.
     """
     every = {one.names: one for one in remedies}
 
@@ -113,15 +117,17 @@ def find_advice(
     pieces = []
     for one in rank(price_remedies(chosen, tag, horizon)):
         # Include the edits that its policies add when they run again.
-        whole = None if stopped() else make_safe(policy_context, complete(policy_context, every[one.names]))
-        whole_tag = tag(whole) if whole is not None and whole.edits != one.edits else None
+        full_remedy = None if stopped() else make_safe(policy_context, complete(policy_context, every[one.names]))
+        whole_tag = tag(full_remedy) if full_remedy is not None and full_remedy.edits != one.edits else None
         pieces.append(
-            one if whole_tag is None or whole is None else Advice(remedy=whole, tag=whole_tag, horizon=horizon)
+            one
+            if whole_tag is None or full_remedy is None
+            else Advice(remedy=full_remedy, tag=whole_tag, horizon=horizon)
         )
-    return sorted(pieces, key=_order)
+    return sorted(pieces, key=_rank_key)
 
 
-def _order(one: Advice) -> tuple[Risk, float]:
+def _rank_key(one: Advice) -> tuple[Risk, float]:
     return one.risk, -one.worth
 
 
@@ -138,16 +144,17 @@ def price_remedies(remedies: Iterable[Remedy], tag: Tag, horizon: int) -> Iterat
 def _worth_pricing(remedies: Iterable[Remedy]) -> Iterator[Remedy]:
     every = list(remedies)
     yield from (remedy for remedy in every if len(remedy.steps) == 1)
-    alone = {remedy.names[0]: remedy.freed for remedy in every if len(remedy.steps) == 1}
+    freed_alone = {remedy.names[0]: remedy.freed for remedy in every if len(remedy.steps) == 1}
     pairs = [
         remedy
         for remedy in every
-        if len(remedy.steps) > 1 and remedy.freed >= MIN_GAIN_FACTOR * max(alone.get(name, 0) for name in remedy.names)
+        if len(remedy.steps) > 1
+        and remedy.freed >= MIN_GAIN_FACTOR * max(freed_alone.get(name, 0) for name in remedy.names)
     ]
     yield from sorted(pairs, key=lambda one: (-one.freed, one.risk))[:MAX_PRICED_PAIRS]
 
 
-def rank(every: Iterable[Advice], most: int = MAX_ADVICE) -> list[Advice]:
+def rank(every: Iterable[Advice], limit: int = MAX_ADVICE) -> list[Advice]:
     """Rank by risk, then by savings; leave out advice that saves little more than one with less risk or fewer
     policies."""
     pieces: list[Advice] = []
@@ -155,7 +162,7 @@ def rank(every: Iterable[Advice], most: int = MAX_ADVICE) -> list[Advice]:
         if not any(_makes_redundant(kept_piece, piece) for kept_piece in pieces):
             pieces.append(piece)
     least = MIN_SAVINGS_SHARE * max((piece.worth for piece in pieces), default=0.0)
-    return sorted((piece for piece in pieces if piece.worth >= least), key=_order)[:most]
+    return sorted((piece for piece in pieces if piece.worth >= least), key=_rank_key)[:limit]
 
 
 def _makes_redundant(other: Advice, piece: Advice) -> bool:
@@ -166,10 +173,13 @@ def _makes_redundant(other: Advice, piece: Advice) -> bool:
 
 
 class Smallest(Struct, frozen=True, kw_only=True):
-    """Figures of a smallest set of edits.
+    """Figures of the smallest set of edits that reaches a target size (policy ``budget``).
 
-    The number of each kind, their `risk`, tokens `before` and `after`, the `target`, USD more `once` if applied at the
-    cheapest `moment`, and for every later call (None: unknown).
+    - `kinds`: the number of edits of each kind.
+    - `before`, `after`, `target`: tokens of the context.
+    - `once`: additional USD if applied at the cheapest `moment`; `per_call`: additional USD for every later call; None:
+      unknown.
+    - `quoted`: number of later blocks that quote removed text.
     """
 
     kinds: dict[str, int]

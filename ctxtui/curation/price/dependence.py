@@ -1,7 +1,8 @@
-"""Dependence: later blocks that quote text removed by an edit (design §10).
+"""Finds later blocks that quote text which an edit removes (design §10).
 
-A literal is a path, an id, a number or an error line of six or more characters. A block depends on another if it
-contains a literal of it that occurred nowhere else before.
+Such blocks depend on the removed text: the model may need it again. A *literal* is a path, an id, a number or an error
+line of six or more characters. A block depends on another if it contains one of its literals that occurred nowhere else
+before.
 """
 
 from __future__ import annotations
@@ -24,9 +25,13 @@ MAX_LITERAL_CHARS: Final = 200
 """Minimum and maximum characters of a literal."""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_@~./:+-]{6,200}")
+"""A word that may be a literal, by its characters and length."""
 _TELLING: Final = re.compile(r"[0-9/_]|\w\.\w|\w-\w")
+"""Signs by which a word is a path, an id or a number, not a word of a language."""
 _ERROR: Final = re.compile(r"^.*\b(?:[Ee]rror|ERROR|[Ee]xception|FAILED|fatal|panic)\b.*$", re.MULTILINE)
+"""A line about an error."""
 _EDGES: Final = ".:/+-~@"
+"""Punctuation that is cut off at the ends of a word."""
 _NONE: Final[frozenset[str]] = frozenset()
 
 
@@ -50,26 +55,27 @@ def literals_of(block: Block, content_read: BlockContent | None = None) -> froze
     if block.kind == HEADER:
         return frozenset()
     content = content_read or read(block)
-    input_text = "\n".join(_strings(arguments_value(content))) if content.arguments else ""
+    input_text = "\n".join(_iter_strings(arguments_value(content))) if content.arguments else ""
     return frozenset(literals(f"{content.text}\n{input_text}" if input_text else content.text))
 
 
-def _strings(value: Json) -> Iterator[str]:
+def _iter_strings(value: Json) -> Iterator[str]:
     """Every string in a call's input; names of members belong to the tool, not to the conversation."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
         for item in value:
-            yield from _strings(item)
+            yield from _iter_strings(item)
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _strings(item)
+            yield from _iter_strings(item)
 
 
 class Literals:
     """Index of the positions of each literal in a context.
 
-    Grows with the context; `advance` may be called in slices. Blocks that `earlier` has read are not read again.
+    It grows with the context. `advance` reads a limited number of blocks, so that the work can be done in slices.
+    Blocks that `earlier` has read are not read again.
     """
 
     def __init__(self, context: Context, earlier: Literals | None = None) -> None:
@@ -96,7 +102,7 @@ class Literals:
         return self.advance_to(len(self._context) if limit is None else min(len(self._context), self._done + limit))
 
     def belongs_to(self, context: Context) -> bool:
-        """Whether they belong to `context`, which may have grown since."""
+        """Whether this is the index of `context`, which may have grown since."""
         return context is self._context
 
     def advance_to(self, last: int) -> bool:
@@ -143,37 +149,37 @@ class Quote(NamedTuple):
     by: tuple[int, ...]
 
 
-def find_quotes(literals_index: Literals, applied: Applied, most: int = 200) -> list[Quote]:
+def find_quotes(literals_index: Literals, applied: Applied, limit: int = 200) -> list[Quote]:
     """The removed literals that remaining later blocks quote, the most quoted first.
 
     A literal that still occurs before its quote, also in an inserted summary, does not count.
     """
     new = {x for insert in applied.inserts for item in insert.items for x in literals_index.of_block(item.block)}
-    gone: dict[str, list[int]] = {}
+    removed_positions: dict[str, list[int]] = {}
     for position, change in sorted(applied.changes.items()):
         still = literals_index.of_block(change.after) if change.after is not None else _NONE
         for literal in (literals_index.at(position) & literals_index.repeated) - still - new:
-            gone.setdefault(literal, []).append(position)
+            removed_positions.setdefault(literal, []).append(position)
     quotes = (
         quote
-        for literal, places in gone.items()
-        for quote in _quoting(literal, literals_index.positions(literal), places)
+        for literal, places in removed_positions.items()
+        for quote in _find_quotes_of(literal, literals_index.positions(literal), places)
     )
-    return nsmallest(most, quotes, key=lambda one: (-len(one.by), one.position, one.literal))
+    return nsmallest(limit, quotes, key=lambda one: (-len(one.by), one.position, one.literal))
 
 
-def _quoting(literal: str, places: Sequence[int], gone: Sequence[int]) -> Iterator[Quote]:
-    """The quotes of a literal at `places` that is `gone` from some of them.
+def _find_quotes_of(literal: str, places: Sequence[int], removed: Sequence[int]) -> Iterator[Quote]:
+    """The quotes of a literal that is removed from some of its `places`.
 
-    It is lost where nothing before contains it any more, and is quoted wherever it remains.
+    It is lost where no earlier block contains it any more. It is quoted by every later block that remains.
     """
-    goes = sum(place == left for place, left in zip(places, gone, strict=False))
+    goes = sum(place == left for place, left in zip(places, removed, strict=False))
     stays = list(places)
-    for place in reversed(gone):
+    for place in reversed(removed):
         del stays[bisect_left(stays, place)]
     if stays:
         by = tuple(stays)
-        yield from (Quote(literal, place, by) for place in gone[:goes])
+        yield from (Quote(literal, place, by) for place in removed[:goes])
 
 
 class Lost(NamedTuple):
@@ -183,18 +189,18 @@ class Lost(NamedTuple):
     quoted: int
 
 
-def find_lost(literals_index: Literals, covered: Iterable[int], summary: str, most: int = 100) -> list[Lost]:
+def find_lost(literals_index: Literals, covered: Iterable[int], summary: str, limit: int = 100) -> list[Lost]:
     """The literals of the blocks at `covered` that `summary` lacks, quoted ones first, then by number of
     occurrences."""
-    inside = set(covered)
+    covered_positions = set(covered)
     counts: dict[str, int] = {}
-    for position in inside:
+    for position in covered_positions:
         for literal in literals_index.at(position):
             counts[literal] = counts.get(literal, 0) + 1
-    last = max(inside, default=0)
-    gone = (literal for literal in counts if literal not in summary)
-    again = literals_index.repeated
+    last = max(covered_positions, default=0)
+    missing = (literal for literal in counts if literal not in summary)
+    repeated = literals_index.repeated
     lost_literals = (
-        Lost(literal, literals_index.quoted_after(literal, last) if literal in again else 0) for literal in gone
+        Lost(literal, literals_index.quoted_after(literal, last) if literal in repeated else 0) for literal in missing
     )
-    return nsmallest(most, lost_literals, key=lambda one: (-one.quoted, -counts[one.literal], one.literal))
+    return nsmallest(limit, lost_literals, key=lambda one: (-one.quoted, -counts[one.literal], one.literal))

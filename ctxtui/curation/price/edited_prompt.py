@@ -1,4 +1,8 @@
-"""The next request under edits: its prompt as a cache sees it, and the tokens before each block."""
+"""Makes the next request under edits, as a cache sees it, to price the edits before anything is sent.
+
+Results are the prompt (`edited_prompt`) and the tokens before each of its blocks (`edited_lengths`). Unchanged blocks
+are nodes of the tree, new ones get nodes with negative numbers.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +24,13 @@ Count = Callable[[Block], int]
 
 
 class EditedLengths(NamedTuple):
-    """The lengths of a request under edits.
+    """The lengths of a request under edits, in tokens.
 
-    `upto` has for each block the node up to which the request without them has the same length, and the tokens to add.
-    `total` is the whole length. The requests differ from the raw position `first` on (None: they are the same);
-    `shared` tokens come before it.
+    - `upto`: for each block, a node and the tokens to add: the request has the length of the unedited one at this node,
+      plus these tokens.
+    - `total`: the length of the whole request.
+    - `first`: the raw position from which the two requests differ; None if they are the same.
+    - `shared`: tokens before that position.
     """
 
     upto: Sequence[tuple[int, int]]
@@ -44,14 +50,14 @@ def edited_prompt(
     lengths = edited_lengths(base, before, after, count, nodes)
     if lengths.first is None and before.marks == after.marks:
         return base, lengths
-    line, upto = _sent_nodes(after), lengths.upto
-    number_of = {node.id: number for number, node in enumerate(line)}
+    sent_nodes, lengths_upto = _sent_nodes(after), lengths.upto
+    number_of = {node.id: number for number, node in enumerate(sent_nodes)}
 
     def tokens(node: int) -> int:
-        stood, more = upto[number_of[node]] if node != ROOT else (ROOT, 0)
+        stood, more = lengths_upto[number_of[node]] if node != ROOT else (ROOT, 0)
         return base.tokens(stood) + more
 
-    prompt = _make_prompt(base, place, before, after, line)
+    prompt = _make_prompt(base, place, before, after, sent_nodes)
     return prompt._replace(tokens=tokens, total=lengths.total), lengths
 
 
@@ -88,7 +94,7 @@ def _make_prompt(
     ends = place.positions_along(line)
     marks = {
         mark.position.number: mark
-        for mark in _marks(base, ends, before, after, line)
+        for mark in _iter_markers(base, ends, before, after, line)
         if mark.position.before is not None
     }
     last = ends[line[-1].id if line else ROOT]
@@ -103,55 +109,64 @@ def edited_lengths(
     The arguments are as in `edited_prompt`.
     """
     context, strips = after.context, base.rules.strips
-    stood = _last_nodes(before, nodes) if nodes else context.nodes
+    stood = _last_nodes_before(before, nodes) if nodes else context.nodes
     spoke, speaks = (last_user_text(before), last_user_text(after)) if strips else (0, 0)
-    had, new = inserted_items(before), inserted_items(after)
+    inserts_before, inserts_after = inserted_items(before), inserted_items(after)
     more = dict.fromkeys(
-        sorted({*had, *new, *before.changes, *after.changes, *_differently_read(after, spoke, speaks)}), 0
+        sorted(
+            {
+                *inserts_before,
+                *inserts_after,
+                *before.changes,
+                *after.changes,
+                *_find_differently_read(after, spoke, speaks),
+            }
+        ),
+        0,
     )
     first: int | None = None
     for position in more:
         was, now = block_read_at(before, position, spoke), block_read_at(after, position, speaks)
-        if was != now or had.get(position) != new.get(position):
+        if was != now or inserts_before.get(position) != inserts_after.get(position):
             first = position if first is None else first
             more[position] = (count(now) if now is not None else 0) - (count(was) if was is not None else 0)
-            for sign, items in ((1, new.get(position, ())), (-1, had.get(position, ()))):
+            for sign, items in ((1, inserts_after.get(position, ())), (-1, inserts_before.get(position, ()))):
                 more[position] += sign * sum(count(item.block) for item in items)
     path, same, had_items = nodes or context.nodes, True, before.items
     # Without a report for a position, the estimate up to the last block may exceed the whole.
     excess = max(0, base.tokens(path[-1]) - base.total) if path else 0
     shared = base.total if first is None else max(0, base.tokens(stood[first - 1] if first else ROOT) - excess)
     upto: list[tuple[int, int]] = []
-    steps, added, inside, here = iter([*more.items(), (RAW, 0)]), 0, 0, -1
+    steps, added, inserted_tokens, here = iter([*more.items(), (RAW, 0)]), 0, 0, -1
     position, step = next(steps)
     for number, one in enumerate(after.items):
         # After removed blocks the same blocks may follow as before: those keep their length.
         if same and number < len(had_items):
             was_here = had_items[number]
-            same = (was_here.item is one.item and spoke == speaks) or _reads_same(was_here, spoke, one, speaks)
+            same = (was_here.item is one.item and spoke == speaks) or _is_read_same(was_here, spoke, one, speaks)
         else:
             same = False
         if one.position != here:
-            here, inside = one.position, 0
+            here, inserted_tokens = one.position, 0
         while position < here + (one.node >= 0):
             added += step
             position, step = next(steps)
         if one.node < 0:
-            inside += count(one.item.block)
+            inserted_tokens += count(one.item.block)
         there = stood[here] if one.node >= 0 else stood[here - 1] if here else ROOT
-        upto.append((path[number], 0) if same else (there, added + inside))
+        upto.append((path[number], 0) if same else (there, added + inserted_tokens))
     return EditedLengths(upto, max(base.total + sum(more.values()), shared), first, shared)
 
 
-def _reads_same(was: AppliedItem, spoke: int, now: AppliedItem, speaks: int) -> bool:
+def _is_read_same(item_before: AppliedItem, spoke: int, item_after: AppliedItem, speaks: int) -> bool:
     """Whether the provider reads the same in two blocks."""
-    (block, place), (other, there) = was.item, now.item
-    if block.kind in THINKING and (was.position < spoke) != (now.position < speaks):
+    (block, place), (other, there) = item_before.item, item_after.item
+    if block.kind in THINKING and (item_before.position < spoke) != (item_after.position < speaks):
         return False
     return block.digest == other.digest and place[:2] == there[:2]
 
 
-def _last_nodes(before: Applied, nodes: Sequence[int]) -> list[int]:
+def _last_nodes_before(before: Applied, nodes: Sequence[int]) -> list[int]:
     """The last of the `nodes` at or before each raw position (`ROOT`: none)."""
     last_nodes: list[int] = []
     last = ROOT
@@ -163,8 +178,11 @@ def _last_nodes(before: Applied, nodes: Sequence[int]) -> list[int]:
     return [*last_nodes, *[last] * (len(before.context) - len(last_nodes))]
 
 
-def _differently_read(side: Applied, spoke: int, speaks: int) -> Sequence[int]:
-    """Positions of thinking that is read on one side only, because the last user text is at another position."""
+def _find_differently_read(side: Applied, spoke: int, speaks: int) -> Sequence[int]:
+    """Positions of thinking that the provider reads in only one of two requests.
+
+    Some models drop thinking before the last user text, which is at `spoke` in one and at `speaks` in the other.
+    """
     thinking = side.context.thinking
     return thinking[bisect_left(thinking, min(spoke, speaks)) : bisect_left(thinking, max(spoke, speaks))]
 
@@ -181,13 +199,16 @@ def block_read_at(side: Applied, position: int, spoken: int) -> Block | None:
 
 
 def last_user_text(side: Applied) -> int:
-    """The position of the last user text; models that strip thinking drop what is before it."""
+    """The position of the last user text.
+
+    Models that strip thinking drop thinking before it.
+    """
     new = max((insert.position for insert in side.inserts if insert.items[-1].place.role == "user"), default=-1)
     old = (p for p in reversed(side.context.user_texts) if block_read_at(side, p, -1) is not None)
     return max(new, next(old, -1))
 
 
-def _marks(
+def _iter_markers(
     base: CachedPrompt, ends: Mapping[int, PrefixEnd], before: Applied, after: Applied, line: Sequence[Node]
 ) -> Iterator[CacheMarker]:
     """The breakpoints of `base` at their positions in the `line` of blocks sent under `after`, and those of breakpoint
@@ -202,10 +223,12 @@ def _marks(
         number = bisect_left(edges, edge)
         return ends[line[number].id] if number < len(edges) and edges[number] == edge else None
 
-    had = {before.positions[tree[mark.position.node].depth - 1]: mark.life for mark in base.markers if not mark.ends}
-    for edge, life in markers_under_edits(after, _movable(base, before, after, had)).items():
+    lifetimes = {
+        before.positions[tree[mark.position.node].depth - 1]: mark.life for mark in base.markers if not mark.ends
+    }
+    for edge, life in markers_under_edits(after, _move_markers(base, before, after, lifetimes)).items():
         spot = at(edge)
-        assert spot is not None, "a marker stands at a block that leaves"
+        assert spot is not None, "a marker is at a block that is removed"
         yield CacheMarker(spot, life)
     head = next((number for number in range(len(line) - 1, -1, -1) if line[number].block.kind == HEADER), 0)
     for mark in base.markers:
@@ -222,11 +245,11 @@ def _marks(
         spot = at(edge)
         if spot is None or is_off(after, edge):
             continue
-        if not (edge in had and before.marks.get(position) == edit):
+        if not (edge in lifetimes and before.marks.get(position) == edit):
             yield CacheMarker(spot, base.rules.seconds(str(edit.params.get("ttl") or "")))
 
 
-def _movable(
+def _move_markers(
     base: CachedPrompt, before: Applied, after: Applied, had: Mapping[Position, float]
 ) -> dict[Position, float]:
     """The breakpoints of `base` (`had`) at their blocks, as they would be without breakpoint edits.

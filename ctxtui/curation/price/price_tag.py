@@ -1,7 +1,8 @@
-"""The price of staged edits and what they break in the cache, before anything is sent.
+"""The price of staged edits, and what they break in the cache, before anything is sent.
 
-The money comes from the cache simulator: the next two requests are forecast with the edits and without, at three
-moments. The first request pays for what must be written again, the second shows the savings of every later one.
+The inspector shows it for each staged edit, and advice ranks by it. The cache simulator forecasts the next two requests
+with the edits and without, at three moments: now, when the cache expires, at the next miss. The first request pays for
+what must be written again, the second shows the savings of every later request.
 """
 
 from __future__ import annotations
@@ -39,13 +40,18 @@ Charge = Callable[[Usage, float], float | None]
 
 
 class PriceQuestion(Struct, frozen=True, dict=True):
-    """The next request without the staged edits, as the starting point of a price.
+    """The next request without the staged edits: the starting point of a price.
 
-    It has the state of the caches, the `prompt`, the prices, and the time `now` (Unix seconds; in a recording the time
-    of the shown call). `place` gives the ends of such requests, `nodes` are its blocks if edits are applied already
-    (empty: the raw ones). `sent` is the number of raw blocks sent before (None: unknown), `parts_at` the raw position
-    from which it differs from the last sent request (None: it continues it), and `kept` the tokens that a continuing
-    request would read (None: as this one). Derived values are cached, so keep it as long as these hold.
+    - `simulator`, `prompt`: the state of the caches, and the request as a cache sees it.
+    - `charge`: the prices.
+    - `now`: the time (Unix seconds); in a recording that of the shown call.
+    - `place`: gives the ends of such requests.
+    - `nodes`: its blocks if edits are applied already; empty: the raw ones.
+    - `sent`: number of raw blocks sent before; None: unknown.
+    - `parts_at`: the raw position from which it differs from the last sent request; None: it continues that request.
+    - `kept`: tokens that a continuing request would read; None: as many as this one.
+
+    Derived values are cached: keep the object while these values are valid.
     """
 
     simulator: Simulator
@@ -74,17 +80,17 @@ class PriceQuestion(Struct, frozen=True, dict=True):
         if not self.read:
             return None
         low, high = self.now, self.now + 60.0
-        while self._reads(high):
+        while self._reads_as_now(high):
             low, high = high, self.now + 2 * (high - self.now)
             if high - self.now > _NEVER_CACHED_S:
                 return None
         while high - low > 0.5:
             middle = (low + high) / 2
-            low, high = (middle, high) if self._reads(middle) else (low, middle)
+            low, high = (middle, high) if self._reads_as_now(middle) else (low, middle)
         return high
 
-    def _reads(self, at: float) -> bool:
-        return self.simulator.predict(self.prompt, at, why=False).read >= self.read
+    def _reads_as_now(self, time: float) -> bool:
+        return self.simulator.predict(self.prompt, time, why=False).read >= self.read
 
     @property
     def read_now(self) -> int:
@@ -92,11 +98,11 @@ class PriceQuestion(Struct, frozen=True, dict=True):
         first, _ = self.plain(NOW, self.now, self.simulator)
         return first.with_min_read(self.floors[0 if first.read else 1]).read
 
-    def plain(self, name: str, at: float, simulator: Simulator) -> tuple[CacheOutcome, CacheOutcome]:
+    def plain(self, name: str, time: float, simulator: Simulator) -> tuple[CacheOutcome, CacheOutcome]:
         """The request and one like it a little later, both without edits."""
         outcomes = self._plain.get(name)
         if outcomes is None:
-            outcomes = self._plain[name] = _two(self.prompt, at, simulator)
+            outcomes = self._plain[name] = _predict_two(self.prompt, time, simulator)
         return outcomes
 
     @cached_property
@@ -104,17 +110,18 @@ class PriceQuestion(Struct, frozen=True, dict=True):
         return {}
 
 
-def _two(prompt: CachedPrompt, at: float, simulator: Simulator) -> tuple[CacheOutcome, CacheOutcome]:
+def _predict_two(prompt: CachedPrompt, time: float, simulator: Simulator) -> tuple[CacheOutcome, CacheOutcome]:
     caches = simulator.copy()
-    return caches.send(prompt, at, why=False), caches.predict(prompt, at + PAUSE_S, why=False)
+    return caches.send(prompt, time, why=False), caches.predict(prompt, time + PAUSE_S, why=False)
 
 
 class ApplyMoment(Struct, frozen=True, kw_only=True):
-    """Cost of applying at one moment: `at` (Unix seconds; None: unknown).
+    """Cost of applying the edits at one moment.
 
-    `once` and `per_call` are additional USD at once and for every later call (negative: saved; None: price unknown),
-    `pays_back` the number of later calls after which it has paid for itself (0: at once, None: never). `plain` is the
-    usage without the edits, `usage` that with them.
+    - `at`: the time (Unix seconds); None: unknown.
+    - `once`, `per_call`: additional USD once, and for every later call; negative: saved; None: price unknown.
+    - `pays_back`: number of later calls after which it has paid for itself; 0: at once, None: never.
+    - `plain`, `usage`: the usage without and with the edits.
     """
 
     name: str
@@ -127,10 +134,10 @@ class ApplyMoment(Struct, frozen=True, kw_only=True):
 
 
 class Breakage(NamedTuple):
-    """Cached tokens that unsent edits break.
+    """Cached tokens that edits make unreadable if they are applied now.
 
-    From the raw position `at` on the next request differs from the cached one, so that `tokens` of the `cached` tokens
-    that it would have read are not read.
+    From the raw position `at` on, the next request differs from the cached one. Of the `cached` tokens that it would
+    have read, it no longer reads `tokens`.
     """
 
     at: int
@@ -146,10 +153,16 @@ class Breakage(NamedTuple):
 class PriceTag(Struct, frozen=True, kw_only=True):
     """The effect of staged edits.
 
-    The next request `without` them and `under` them, counted alike; the forecast report without (`forecast`) and with
-    them (`forecast_under`), in tokens; the raw position `parts_at` from which the two requests differ; the number of
-    breakpoints with them (`markers`); the `breakage` of the cache if applied now; three `moments`; thinking lost after
-    them (tokens); later blocks that quote removed text; literals that summaries lack.
+    - `without`, `under`: tokens of the next request without and with them, counted alike.
+    - `forecast`, `forecast_under`: tokens that the provider will report for the two.
+    - `parts_at`: the raw position from which the two requests differ; None: they are the same.
+    - `markers`: number of breakpoints with the edits.
+    - `breakage`: what breaks in the cache if they are applied now.
+    - `moments`: cost at three moments.
+    - `thinking_lost`: tokens of thinking that the provider drops because of them.
+    - `quotes`: later blocks that quote removed text.
+    - `lost`: literals that summaries lack.
+    - `repairs`, `refused`, `asleep`, `held`: as in `Applied`.
     """
 
     without: RequestCount
@@ -208,13 +221,15 @@ def price_tag(
     counts: tuple[RequestCount, RequestCount],
     literals: Literals | None = None,
 ) -> PriceTag:
-    """Price the edits in `after` that `before` lacks; `question` is the request under `before`.
+    """Price the edits that `after` has and `before` lacks.
 
-    `count` gives the tokens of a block in the measure of `question`, `counts` are the counts of both whole requests,
-    `literals` those of the context (None: quotes are left out).
+    - `question`: the request under `before`.
+    - `count`: gives the tokens of a block, counted as in `question`.
+    - `counts`: the counts of both whole requests.
+    - `literals`: those of the context; None: quotes are not computed.
     """
     prompt, lengths = edited_prompt(question.prompt, question.place, before, after, count, question.nodes)
-    moments = tuple(_moments(question, prompt, lengths.shared))
+    moments = tuple(_price_moments(question, prompt, lengths.shared))
     tag = PriceTag(
         without=counts[0],
         under=counts[1],
@@ -224,52 +239,60 @@ def price_tag(
         markers=len(prompt.markers),
         breakage=find_breakage(question, moments[0].usage.cache_read, lengths.first),
         moments=moments,
-        thinking_lost=_thinking_lost(question.prompt, before, after, lengths.first, count),
-        repairs=_repairs(before, after),
+        thinking_lost=_count_lost_thinking(question.prompt, before, after, lengths.first, count),
+        repairs=_count_repairs(before, after),
         refused=after.refused,
         asleep=len(after.asleep),
         held=tuple(dict.fromkeys(f"{held_edit.edit.kind}: {held_edit.why}" for held_edit in after.held)),
     )
     if literals is None:
         return tag
-    return replace(tag, quotes=tuple(_quotes(before, after, literals)), lost=tuple(_lost(before, after, literals)))
+    return replace(
+        tag, quotes=tuple(_new_quotes(before, after, literals)), lost=tuple(_newly_lost(before, after, literals))
+    )
 
 
 def find_breakage(question: PriceQuestion, read: int, parts_at: int | None = None) -> Breakage | None:
-    """The breakage of a next request that `read`s this many tokens and differs from that of `question` from `parts_at`
-    on.
+    """The breakage of a next request; None if it continues the last sent one.
 
-    `parts_at` None: nowhere. Returns None if it continues the last sent request: unsent blocks break nothing.
+    The request `read`s this many tokens, and differs from that of `question` from `parts_at` on (None: nowhere). Blocks
+    that were never sent break nothing.
     """
-    at = min((position for position in (question.parts_at, parts_at) if position is not None), default=None)
-    if at is None or (question.sent is not None and at >= question.sent):
+    first_difference = min(
+        (position for position in (question.parts_at, parts_at) if position is not None), default=None
+    )
+    if first_difference is None or (question.sent is not None and first_difference >= question.sent):
         return None
-    kept = question.kept if question.kept is not None else question.read_now
-    return Breakage(at, max(0, kept - read), kept)
+    readable = question.kept if question.kept is not None else question.read_now
+    return Breakage(first_difference, max(0, readable - read), readable)
 
 
-def _moments(question: PriceQuestion, staged: CachedPrompt, shared: int) -> list[ApplyMoment]:
-    moments = [_moment(NOW, question, (staged, shared), question.now, question.simulator)]
+def _price_moments(question: PriceQuestion, staged: CachedPrompt, shared: int) -> list[ApplyMoment]:
+    moments = [_price_moment(NOW, question, (staged, shared), question.now, question.simulator)]
     if question.expiry is not None:
-        moments.append(_moment(EXPIRY, question, (staged, shared), question.expiry, question.simulator))
-    cold = _moment(MISS, question, (staged, shared), question.now, Simulator())
+        moments.append(_price_moment(EXPIRY, question, (staged, shared), question.expiry, question.simulator))
+    cold = _price_moment(MISS, question, (staged, shared), question.now, Simulator())
     return [*moments, replace(cold, at=None)]
 
 
-def _moment(
-    name: str, question: PriceQuestion, staged: tuple[CachedPrompt, int], at: float, simulator: Simulator
+def _price_moment(
+    name: str, question: PriceQuestion, staged: tuple[CachedPrompt, int], time: float, simulator: Simulator
 ) -> ApplyMoment:
-    """`staged` is the request under the edits, and the number of leading tokens that it shares with the other one."""
-    first, second = question.plain(name, at, simulator)
+    """Price applying at `time`.
+
+    `staged` is the request under the edits, and the number of leading tokens that it shares with the request without
+    them.
+    """
+    first, second = question.plain(name, time, simulator)
     floor = question.floors[0 if first.read else 1]
-    other, another = _two(staged[0], at, simulator)
-    first, other = first.with_min_read(floor), other.with_min_read(min(floor, staged[1]))
-    used = other.to_usage()
-    once = _difference(question, first.to_usage(), used, at)
-    per_call = _difference(question, second.to_usage(), another.to_usage(), at + PAUSE_S)
+    changed, changed_later = _predict_two(staged[0], time, simulator)
+    first, changed = first.with_min_read(floor), changed.with_min_read(min(floor, staged[1]))
+    used = changed.to_usage()
+    once = _cost_difference(question, first.to_usage(), used, time)
+    per_call = _cost_difference(question, second.to_usage(), changed_later.to_usage(), time + PAUSE_S)
     return ApplyMoment(
         name=name,
-        at=at,
+        at=time,
         once=once,
         per_call=per_call,
         pays_back=pays_back(once, per_call),
@@ -278,8 +301,8 @@ def _moment(
     )
 
 
-def _difference(question: PriceQuestion, plain: Usage, changed: Usage, at: float) -> float | None:
-    a, b = question.charge(plain, at), question.charge(changed, at)
+def _cost_difference(question: PriceQuestion, plain: Usage, changed: Usage, time: float) -> float | None:
+    a, b = question.charge(plain, time), question.charge(changed, time)
     return None if a is None or b is None else b - a
 
 
@@ -295,7 +318,7 @@ def pays_back(once: float | None, per_call: float | None) -> int | None:
     return ceil(once / -per_call) if per_call < 0 else None
 
 
-def _thinking_lost(base: CachedPrompt, before: Applied, after: Applied, first: int | None, count: Count) -> int:
+def _count_lost_thinking(base: CachedPrompt, before: Applied, after: Applied, first: int | None, count: Count) -> int:
     """Tokens of thinking lost because it is bound to a change, from `first` on.
 
     Removed by repair, or withheld by a provider that does so silently (OpenAI, facts §4).
@@ -309,20 +332,20 @@ def _thinking_lost(base: CachedPrompt, before: Applied, after: Applied, first: i
     return sum(count(context.items[p].block) for p in lost if p >= spoken)
 
 
-def _repairs(before: Applied, after: Applied) -> int:
+def _count_repairs(before: Applied, after: Applied) -> int:
     """Number of additional blocks that repairs remove or change, including headers of messages."""
     return sum(change.is_repair for position, change in after.changes.items() if position not in before.changes)
 
 
-def _quotes(before: Applied, after: Applied, literals: Literals) -> list[Quote]:
+def _new_quotes(before: Applied, after: Applied, literals: Literals) -> list[Quote]:
     quotes = find_quotes(literals, after)
     if not before.is_changed:
         return quotes
-    had = {(quote.literal, quote.position) for quote in find_quotes(literals, before)}
-    return [quote for quote in quotes if (quote.literal, quote.position) not in had]
+    quotes_before = {(quote.literal, quote.position) for quote in find_quotes(literals, before)}
+    return [quote for quote in quotes if (quote.literal, quote.position) not in quotes_before]
 
 
-def _lost(before: Applied, after: Applied, literals: Literals) -> list[Lost]:
+def _newly_lost(before: Applied, after: Applied, literals: Literals) -> list[Lost]:
     lost_literals: list[Lost] = []
     edit_ids = {insert.edit.id for insert in before.inserts}
     for edit in {insert.edit.id: insert.edit for insert in after.inserts}.values():

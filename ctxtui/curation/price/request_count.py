@@ -1,7 +1,7 @@
-"""Counts the tokens of a request under edits.
+"""Counts the tokens of a request under edits, without writing it out.
 
-The figure equals that of the request when it is written out, read again and counted with the same weights. Unchanged
-stretches count as in the raw context.
+The count equals that of the written request under the same weights. Unchanged stretches are taken from the sums of the
+raw context.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ _RESULTS: Final = frozenset({"tool", "function"})
 class RequestCount(NamedTuple):
     """A request in tokens.
 
-    `body` are the blocks as they are written, `client` is what the client adds that the recording lacks (system prompt
-    and tools). `back` are tokens of the body that the last report shows to be gone from the context: the client stopped
-    sending them, but a written request contains them again. `residual` is what the provider reports beyond all of
-    these, `categories` are the tokens of the body by category index.
+    - `body`: its blocks as written.
+    - `client`: what the client adds and the recording lacks (system prompt and tools).
+    - `back`: tokens of the body that are gone according to the last report: the client stopped sending them, but a
+      written request has them again.
+    - `residual`: what the provider reports in addition to all of these.
+    - `categories`: tokens of the body by category index.
     """
 
     body: int
@@ -63,16 +65,19 @@ def body_sums(
 ) -> list[int]:
     """Tokens of the request sent under `applied`, by category index.
 
-    `counts` are the running features of its tree, `strips` means that the provider drops thinking of earlier turns,
-    `left_out` are raw positions that are not written although no edit is about them, `joins` means that messages of one
-    side which edits make adjacent are written as one. Raises `IndexError` while the context is not counted.
+    - `counts`: the running sums of features of its tree.
+    - `strips`: the provider drops thinking of earlier turns.
+    - `left_out`: raw positions that are not written although no edit is about them.
+    - `joins`: adjacent messages of one side are written as one.
+
+    Raises `IndexError` while the context is not counted.
     """
     context, new = applied.context, inserted_items(applied)
     length = applied.length if applied.length >= 0 else len(context)
-    out = _unwritten(applied, [p for p in left_out if p < length and p not in applied.changes])
+    unwritten = _find_unwritten(applied, [p for p in left_out if p < length and p not in applied.changes])
     last_turn_start = _last_turn_start(applied) if strips and context.thinking else 0
-    walk, earlier, here = _Walk(applied, counts, measure, joins), NOTHING, 0
-    for position in sorted({*new, *applied.changes, *out, last_turn_start, length}):
+    walk, earlier, here = _CategorySums(applied, counts, measure, joins), NOTHING, 0
+    for position in sorted({*new, *applied.changes, *unwritten, last_turn_start, length}):
         walk.add_unchanged(here, position)
         if position == last_turn_start:
             earlier = walk.sums[_THINKING]
@@ -81,13 +86,13 @@ def body_sums(
         change = applied.changes.get(position)
         if change is not None and change.after is not None:
             walk.add(Item(change.after, context.items[position].place))
-        here = position + (change is not None or position in out)
+        here = position + (change is not None or position in unwritten)
     rounded = [round(weigh(features, weights)) for features in walk.sums]
     rounded[_THINKING] -= round(weigh(earlier, weights))
     return rounded
 
 
-class _Walk:
+class _CategorySums:
     """Sums the features of the blocks sent under `applied` by category, front to back.
 
     A message's header counts with its first part.
@@ -110,10 +115,10 @@ class _Walk:
         counts, context, sums = self._counts, self._applied.context, self.sums
         before, last = context.nodes[start - 1] if start else ROOT, context.nodes[stop - 1]
         # Counted there with its first part, so not here.
-        had = counts.pending_features(before)
+        features_before = counts.pending_features(before)
         first = context.items[start]
-        if first.block.kind == HEADER and self._is_joined(first) and not is_kept_apart(self._applied, start):
-            had = counts.pending_features(context.nodes[start])
+        if first.block.kind == HEADER and self._is_joined_header(first) and not is_kept_apart(self._applied, start):
+            features_before = counts.pending_features(context.nodes[start])
         part = next((p for p in range(start, stop) if context.items[p].block.kind != HEADER), None)
         if part is not None:
             for category, (was, now) in enumerate(
@@ -122,34 +127,34 @@ class _Walk:
                 if was is not now:
                     sums[category] = plus(sums[category], minus(now, was))
             category = counts.categories(context.nodes[part])[0]
-            sums[category] = plus(sums[category], minus(self._owed, had))
-            self._owed = had = NOTHING
-        self._owed = plus(self._owed, minus(counts.pending_features(last), had))
+            sums[category] = plus(sums[category], minus(self._owed, features_before))
+            self._owed = features_before = NOTHING
+        self._owed = plus(self._owed, minus(counts.pending_features(last), features_before))
         self._side = side_of(context.items[stop - 1])
 
     def add(self, item: Item) -> None:
         """Add a block that an edit changed or inserted."""
         if item.block.kind == HEADER:
-            self._owed = self._owed if self._is_joined(item) else plus(self._owed, self._measure(item.block))
+            self._owed = self._owed if self._is_joined_header(item) else plus(self._owed, self._measure(item.block))
             return
         category = INDEX[category_of(*item)]
         self.sums[category] = plus(self.sums[category], plus(self._measure(item.block), self._owed))
         self._owed, self._side = NOTHING, side_of(item)
 
-    def _is_joined(self, header: Item) -> bool:
+    def _is_joined_header(self, header: Item) -> bool:
         """Whether a message continues the one before it."""
         return self._joins and self._side == side_of(header)
 
 
-def _unwritten(applied: Applied, left_out: Sequence[int]) -> set[int]:
+def _find_unwritten(applied: Applied, left_out: Sequence[int]) -> set[int]:
     """The positions that are not written: those left out, and headers of messages without remaining parts."""
-    context, out = applied.context, set(left_out)
+    context, unwritten = applied.context, set(left_out)
     for position in left_out:
         message = context.message_at(position)
         parts = range(message.start + 1, message.stop) if message is not None else ()
-        if message is not None and message.has_header and all(p in out or is_removed(applied, p) for p in parts):
-            out.add(message.start)
-    return out
+        if message is not None and message.has_header and all(p in unwritten or is_removed(applied, p) for p in parts):
+            unwritten.add(message.start)
+    return unwritten
 
 
 def is_removed(applied: Applied, position: int) -> bool:

@@ -1,4 +1,8 @@
-"""Anthropic's context editing: parts that the server removes from a request before the model reads it (facts §3)."""
+"""Anthropic's context editing.
+
+The server removes parts of a request before the model reads it. The Messages API calls `apply_edits`. Old thinking and
+old tool results are removed; compaction is not simulated. Source: facts §3.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +22,10 @@ CLEARED: Final = "[cleared to save context]"
 """Text that replaces a cleared result; the provider's own is not documented."""
 
 _DEFAULT_TRIGGER_TOKENS: Final = 100_000
+"""Input tokens from which an edit without ``trigger`` acts."""
 _DEFAULT_KEPT_RESULTS: Final = 3
 _LEAST_COMPACT: Final = 50_000
+"""Minimum trigger of a compaction, in tokens."""
 _KINDS: Final = (COMPACT, THINKING, TOOL_USES)
 _THOUGHTS: Final = ("thinking", "redacted_thinking")
 
@@ -34,7 +40,7 @@ def edit_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
             yield tag_refusal(kind, _KINDS, path, "context edit")
         elif kind == THINKING and n:
             yield refusal_at(path, f"`{THINKING}` must be the first edit", "context edit order")
-        elif kind == COMPACT and _value(edit, "trigger", _LEAST_COMPACT) < _LEAST_COMPACT:
+        elif kind == COMPACT and _number_in(edit, "trigger", _LEAST_COMPACT) < _LEAST_COMPACT:
             message = f"Input should be greater than or equal to {_LEAST_COMPACT}"
             yield refusal_at((*path, "trigger", "value"), message, "wrong value")
 
@@ -53,21 +59,21 @@ def apply_edits(body: Body, model: Claude, weigh: Callable[[Body], int]) -> tupl
         elif kind == TOOL_USES and _is_triggered(body, edit, weigh):
             changed, count, name = *_without_results(body, edit), "cleared_tool_uses"
         saved = weigh(body) - weigh(changed) if count else 0
-        if count and saved >= _value(edit, "clear_at_least", 0):
+        if count and saved >= _number_in(edit, "clear_at_least", 0):
             applied.append({"type": kind, "cleared_input_tokens": saved, name: count})
             body = changed
     return body, applied
 
 
-def _value(edit: Json, key: str, default: int) -> int:
+def _number_in(edit: Json, key: str, default: int) -> int:
     value = members(members(edit).get(key)).get("value")
     return value if isinstance(value, int) else default
 
 
 def _is_triggered(body: Body, edit: Json, weigh: Callable[[Body], int]) -> bool:
-    limit = _value(edit, "trigger", _DEFAULT_TRIGGER_TOKENS)
+    limit = _number_in(edit, "trigger", _DEFAULT_TRIGGER_TOKENS)
     if members(members(edit).get("trigger")).get("type") == "tool_uses":
-        return sum(1 for _, _, block in _blocks(body) if block.get("type") == "tool_use") > limit
+        return sum(1 for _, _, block in _iter_blocks(body) if block.get("type") == "tool_use") > limit
     return weigh(body) > limit
 
 
@@ -76,35 +82,37 @@ def _without_thinking(body: Body, edit: Json, model: Claude) -> tuple[Body, int]
     keep = members(edit).get("keep")
     if keep == "all" or members(keep).get("type") == "all" or (keep is None and not model.strips):
         return body, 0
-    turns = sorted({n for n, _, block in _blocks(body) if block.get("type") in _THOUGHTS})
-    gone = set(turns[: max(0, len(turns) - _value(edit, "keep", 1))])
-    return map_blocks(body, lambda n, _, block: None if n in gone and block.get("type") in _THOUGHTS else block), len(
-        gone
-    )
+    turns = sorted({n for n, _, block in _iter_blocks(body) if block.get("type") in _THOUGHTS})
+    removed_turns = set(turns[: max(0, len(turns) - _number_in(edit, "keep", 1))])
+    return map_blocks(
+        body, lambda n, _, block: None if n in removed_turns and block.get("type") in _THOUGHTS else block
+    ), len(removed_turns)
 
 
 def _without_results(body: Body, edit: Json) -> tuple[Body, int]:
     """Replace the oldest results by a placeholder; also returns their number."""
-    names = {block.get("id"): block.get("name") for _, _, block in _blocks(body) if block.get("type") == "tool_use"}
+    names = {
+        block.get("id"): block.get("name") for _, _, block in _iter_blocks(body) if block.get("type") == "tool_use"
+    }
     spared = rows(members(edit).get("exclude_tools"))
     result_ids = [
         str(block.get("tool_use_id"))
-        for _, _, block in _blocks(body)
+        for _, _, block in _iter_blocks(body)
         if block.get("type") == "tool_result" and names.get(block.get("tool_use_id")) not in spared
     ]
-    gone = set(result_ids[: max(0, len(result_ids) - _value(edit, "keep", _DEFAULT_KEPT_RESULTS))])
+    cleared_ids = set(result_ids[: max(0, len(result_ids) - _number_in(edit, "keep", _DEFAULT_KEPT_RESULTS))])
     inputs = members(edit).get("clear_tool_inputs")
 
     def clear(_: int, __: int, block: Body) -> Body:
-        if block.get("type") == "tool_result" and block.get("tool_use_id") in gone:
+        if block.get("type") == "tool_result" and block.get("tool_use_id") in cleared_ids:
             return {**block, "content": CLEARED}
         clears_input = inputs is True or block.get("name") in rows(inputs)
-        return {**block, "input": {}} if clears_input and block.get("id") in gone else block
+        return {**block, "input": {}} if clears_input and block.get("id") in cleared_ids else block
 
-    return map_blocks(body, clear), len(gone)
+    return map_blocks(body, clear), len(cleared_ids)
 
 
-def _blocks(body: Body) -> Iterator[tuple[int, int, Body]]:
+def _iter_blocks(body: Body) -> Iterator[tuple[int, int, Body]]:
     for n, message in enumerate(rows(body.get("messages"))):
         for m, block in enumerate(rows(members(message).get("content"))):
             yield n, m, members(block)

@@ -1,4 +1,8 @@
-"""The fields of an Anthropic request and of its content blocks, and the errors for wrong ones (facts §1)."""
+"""The fields of an Anthropic request and of its blocks, and the errors for wrong ones.
+
+`validate` checks requests with these tables. The notation of a field is explained at `json_shape.fields`. Source: facts
+§1.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,7 @@ CREATED: Final = COUNTED | fields(
     "inference_geo string, container string|object, diagnostics object"
 )
 SAMPLING: Final = fields("temperature number >=0 <=1, top_p number >=0 <=1, top_k integer >=0")
+"""Sampling parameters, which only older models accept."""
 BETA: Final = {
     "context_management": ("context-management-", "compact-2026-01-12"),
     "compaction": ("compact-",),
@@ -33,7 +38,7 @@ BETA: Final = {
 """Members that need a beta header, with its prefixes."""
 
 
-def _blocks(mark: str, specs: Mapping[str, str]) -> dict[str, Fields]:
+def _block_fields(mark: str, specs: Mapping[str, str]) -> dict[str, Fields]:
     return {kind: fields(f"type! string{mark}{spec and ', '}{spec}") for kind, spec in specs.items()}
 
 
@@ -41,7 +46,7 @@ _CALL: Final = "id! string, name! string, input! object, caller object"
 _RESULT: Final = "tool_use_id! string, content! object|array, caller object"
 _RESULT_TEXT: Final = "tool_use_id! string, content string|array, is_error boolean"
 _MARK: Final = ", cache_control object"
-_TEXTS: Final = _blocks(
+_TEXTS: Final = _block_fields(
     _MARK,
     {
         "text": "text! string, citations array",
@@ -51,10 +56,11 @@ _TEXTS: Final = _blocks(
     },
 )
 _HOSTED: Final = "web_search web_fetch code_execution bash_code_execution text_editor_code_execution tool_search"
+"""Names of the provider's own tools, whose calls and results have types of their own."""
 BLOCKS: Final = (
     _TEXTS
-    | _blocks("", {"thinking": "thinking! string, signature! string", "redacted_thinking": "data! string"})
-    | _blocks(
+    | _block_fields("", {"thinking": "thinking! string, signature! string", "redacted_thinking": "data! string"})
+    | _block_fields(
         _MARK,
         {
             "tool_use": f"{_CALL}, toolset_name string",
@@ -66,7 +72,7 @@ BLOCKS: Final = (
     )
 )
 """Content blocks of messages, by type. Those that may carry a cache breakpoint have ``cache_control``."""
-BETA_BLOCKS: Final = _blocks(
+BETA_BLOCKS: Final = _block_fields(
     _MARK,
     {
         "compaction": "content string, encrypted_content string, signature string, tool_changes",
@@ -76,14 +82,14 @@ BETA_BLOCKS: Final = _blocks(
         "tool_addition": "tool, name",
         "tool_removal": "tool, name",
     },
-) | _blocks("", {"mcp_tool_listing": "server_name, tools", "fallback": "from, to"})
+) | _block_fields("", {"mcp_tool_listing": "server_name, tools", "fallback": "from, to"})
 """Additional blocks that a request with any beta header may hold."""
-INSIDE_RESULT: Final = _TEXTS | _blocks(
+INSIDE_RESULT: Final = _TEXTS | _block_fields(
     _MARK, {"tool_reference": "tool_name! string", "browser_state": "tabs, changes, active_tab_id, state"}
 )
 """Blocks allowed in a tool's result."""
 _DATA: Final = "media_type! string, data! string"
-SOURCES: Final = _blocks(
+SOURCES: Final = _block_fields(
     "",
     {
         "base64": _DATA,

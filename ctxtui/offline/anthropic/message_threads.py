@@ -1,4 +1,7 @@
-"""Message threads: conversations kept by the server, so that requests contain only new messages (facts §3)."""
+"""Message threads: the server keeps a conversation, so that a request has only new messages.
+
+The Messages API expands each request by its thread before it is checked and answered. Source: facts §3.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,9 @@ _STORED_MEMBERS: Final[tuple[str, ...]] = ("system", "tools")
 class StoredThread(Struct):
     """A conversation up to an answer.
 
-    `body` is the request with all of it, `size` its bytes, `used` its last use (Unix seconds). `continued`: a later
-    request continued it here.
+    - `body`: the request with the whole conversation; `size`: its bytes.
+    - `used`: its last use (Unix seconds).
+    - `continued`: a later request continued it here.
     """
 
     body: dict[str, Json]
@@ -72,9 +76,9 @@ class MessageThreads:
             if request.body.get(name) is not None:
                 message = f"{name}: cannot be sent when continuing a thread, which keeps its own"
                 return Refusal(message, rule="thread field")
-        own: dict[str, Json] = {name: stored.body[name] for name in _STORED_MEMBERS if name in stored.body}
+        stored_members: dict[str, Json] = {name: stored.body[name] for name in _STORED_MEMBERS if name in stored.body}
         messages = [*rows(stored.body.get("messages")), *rows(request.body.get("messages"))]
-        body = {**request.body, **own, "messages": messages}
+        body = {**request.body, **stored_members, "messages": messages}
         return ApiRequest(canonical.dumps(body), body, request.headers)
 
     def store(self, request: ApiRequest, message: Mapping[str, Json], now: float) -> None:

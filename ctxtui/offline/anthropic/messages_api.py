@@ -1,4 +1,7 @@
-"""The Messages API: requests in, messages and event streams out (facts §1)."""
+"""The Messages API of the offline provider: requests in, messages and event streams out.
+
+`http.routes` calls `find_refusals`, then `messages` or `count_tokens`. Source: facts §1.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ from ctxtui.wire.grammar import ANTHROPIC
 def content_of(
     provider: Provider, request: ApiRequest, answer: ModelAnswer, last_signature: str
 ) -> Iterator[dict[str, Json]]:
-    """The blocks of an answer; `last_signature` is that of the thinking before it."""
+    """The blocks of an answer.
+
+    `last_signature` is the signature of the thinking before it; "" for none.
+    """
     shown = members(request.body.get("thinking")).get("display") != "omitted"
     for part in answer.parts:
         if isinstance(part, Thought):
@@ -79,10 +85,10 @@ def events(message: dict[str, Json]) -> Iterator[dict[str, Json]]:
     start.pop("safeguard_results", None)
     yield {"type": "message_start", "message": start}
     for index, block in enumerate(message["content"]):
-        yield {"type": "content_block_start", "index": index, "content_block": _opened(block)}
+        yield {"type": "content_block_start", "index": index, "content_block": _opened_block(block)}
         if index == 0:
             yield {"type": "ping"}
-        for delta in _deltas(block):
+        for delta in _block_deltas(block):
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     final_usage = {
@@ -99,7 +105,7 @@ def events(message: dict[str, Json]) -> Iterator[dict[str, Json]]:
     yield {"type": "message_stop"}
 
 
-def _opened(block: dict[str, Json]) -> dict[str, Json]:
+def _opened_block(block: dict[str, Json]) -> dict[str, Json]:
     empty: dict[str, dict[str, Json]] = {
         "thinking": {"thinking": "", "signature": ""},
         "text": {"text": ""},
@@ -108,7 +114,7 @@ def _opened(block: dict[str, Json]) -> dict[str, Json]:
     return {**block, **empty[block["type"]]}
 
 
-def _deltas(block: dict[str, Json]) -> Iterator[dict[str, Json]]:
+def _block_deltas(block: dict[str, Json]) -> Iterator[dict[str, Json]]:
     if block["type"] == "thinking":
         for piece in pieces(block["thinking"]):
             yield {"type": "thinking_delta", "thinking": piece}
@@ -134,8 +140,13 @@ _TYPES: Final = {
 
 
 class PreparedRequest(NamedTuple):
-    """A request as its `model` reads it: its weight, its checked thinking, the applied edits, and its tokens before
-    those."""
+    """A request as its `model` reads it.
+
+    - `weighed`: the request with its input tokens.
+    - `checked`: the result of the check of its thinking.
+    - `applied`: the report of applied context edits.
+    - `tokens_before`: input tokens before these edits.
+    """
 
     weighed: WeighedRequest
     checked: CheckedThinking
@@ -164,11 +175,11 @@ def find_refusals(provider: Provider, request: ApiRequest, counting: bool = Fals
         return [Refusal("anthropic-version: header is required", rule="version")]
     if version not in VERSIONS:
         return [Refusal(f'anthropic-version: "{version}" is not a valid version', rule="version")]
-    whole = _expand_thread(provider, request)
-    if isinstance(whole, Refusal):
-        return [whole]
+    expanded = _expand_thread(provider, request)
+    if isinstance(expanded, Refusal):
+        return [expanded]
     betas, strict = betas_of(request), provider.strict_models
-    return refusals(whole.body, version=version, betas=betas, counting=counting, strict=strict)
+    return refusals(expanded.body, version=version, betas=betas, counting=counting, strict=strict)
 
 
 def _expand_thread(provider: Provider, request: ApiRequest) -> ApiRequest | Refusal:
@@ -180,12 +191,12 @@ def _expand_thread(provider: Provider, request: ApiRequest) -> ApiRequest | Refu
 
 def count_tokens(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a token count."""
-    whole = _expand_thread(provider, request)
-    if isinstance(whole, Refusal):
-        return whole
-    prepared = _prepare(provider, whole)
+    expanded = _expand_thread(provider, request)
+    if isinstance(expanded, Refusal):
+        return expanded
+    prepared = _prepare(provider, expanded)
     if prepared.weighed.tokens > prepared.model.window:
-        return _too_long(prepared.weighed, prepared.model)
+        return _refuse_too_long(prepared.weighed, prepared.model)
     body: dict[str, Json] = {"input_tokens": prepared.weighed.tokens}
     if request.body.get("context_management") is not None:
         body["context_management"] = {"original_input_tokens": prepared.tokens_before}
@@ -194,17 +205,17 @@ def count_tokens(provider: Provider, request: ApiRequest) -> Reply | Refusal:
 
 def messages(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a message."""
-    whole = _expand_thread(provider, request)
-    if isinstance(whole, Refusal):
-        return whole
-    request = whole
+    expanded = _expand_thread(provider, request)
+    if isinstance(expanded, Refusal):
+        return expanded
+    request = expanded
     prepared = _prepare(provider, request)
     weighed, checked, model = prepared.weighed, prepared.checked, prepared.model
     if weighed.tokens > model.window:
-        return _too_long(weighed, model)
+        return _refuse_too_long(weighed, model)
     now = provider.now()
     outcome = provider.ledger.predict(weighed, request.model, now, provider="anthropic", betas=betas_of(request))
-    answer, stop = _answer(provider, request, weighed, model)
+    answer, stop = _make_answer(provider, request, weighed, model)
     content = list(content_of(provider, request, answer, checked.last_signature))
     usage = usage_of(request, outcome, content)
     message = {
@@ -258,11 +269,13 @@ def _prepare(provider: Provider, request: ApiRequest) -> PreparedRequest:
     return PreparedRequest(weighed, checked, model, applied, weigh(body).tokens if applied else weighed.tokens)
 
 
-def _too_long(weighed: WeighedRequest, model: Claude) -> Refusal:
+def _refuse_too_long(weighed: WeighedRequest, model: Claude) -> Refusal:
     return Refusal(f"prompt is too long: {weighed.tokens} tokens > {model.window} maximum", rule="context window")
 
 
-def _answer(provider: Provider, request: ApiRequest, weighed: WeighedRequest, model: Claude) -> tuple[ModelAnswer, str]:
+def _make_answer(
+    provider: Provider, request: ApiRequest, weighed: WeighedRequest, model: Claude
+) -> tuple[ModelAnswer, str]:
     most = int(request.body["max_tokens"])
     if most == 0:
         return ModelAnswer((), LENGTH), "max_tokens"

@@ -31,6 +31,7 @@ KNOWN: Final = tuple(
 
 _NAME: Final = re.compile(r"claude-(opus|sonnet|haiku|fable|mythos)-(\d)(?:-(\d))?$")
 _ALWAYS: Final = ("fable", "mythos")
+"""Lines of models that always think."""
 _KINDS_OF_THINKING: Final = ("adaptive", "enabled", "disabled", "between_tools")
 ANY_OUTPUT: Final = 2**63
 """The output limit, in tokens, where any `max_tokens` is accepted: the answers stay as short."""
@@ -40,10 +41,17 @@ EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
 class Claude(Struct, frozen=True):
     """Rules of one model.
 
-    `line` and `version` are the parts of its name. `window` and `max_output` are tokens. `thinking` are the accepted
-    ``thinking.type`` values, `efforts` the accepted levels. `thinks`: it thinks by default. `bound` models tie a
-    thinking signature to everything before it; `strips` models drop thinking of earlier turns. `images` is the maximum
-    per request.
+    - `line`, `version`: the parts of its name.
+    - `window`, `max_output`: tokens.
+    - `thinking`: accepted values of ``thinking.type``; `efforts`: accepted effort levels.
+    - `thinks`: it thinks by default.
+    - `prefill`: it continues a conversation that ends with the assistant.
+    - `system_role`: it accepts system messages.
+    - `sampling`: it accepts sampling parameters.
+    - `forced_calls`: thinking and a forced tool may be combined.
+    - `bound`: a thinking signature holds for everything before it.
+    - `strips`: thinking of earlier turns is dropped.
+    - `images`: maximum per request.
     """
 
     id: str
@@ -90,8 +98,8 @@ def claude(model: str, strict: bool = True) -> Claude | None:
         version=version,
         window=window,
         max_output=facts.max_output or 64_000,
-        thinking=_thinking(line, version),
-        efforts=_efforts(line, version),
+        thinking=_thinking_types(line, version),
+        efforts=_effort_levels(line, version),
         thinks=line in _ALWAYS or version >= (5, 0),
         prefill=version < (4, 6),
         system_role=version >= (4, 8) and (line, version) != ("sonnet", (5, 0)),
@@ -103,7 +111,7 @@ def claude(model: str, strict: bool = True) -> Claude | None:
     )
 
 
-def _thinking(line: str, version: tuple[int, int]) -> tuple[str, ...]:
+def _thinking_types(line: str, version: tuple[int, int]) -> tuple[str, ...]:
     kinds = ["adaptive"] if version >= (4, 6) else []
     if version <= (4, 6):
         kinds.append("enabled")
@@ -114,7 +122,7 @@ def _thinking(line: str, version: tuple[int, int]) -> tuple[str, ...]:
     return tuple(kinds)
 
 
-def _efforts(line: str, version: tuple[int, int]) -> tuple[str, ...]:
+def _effort_levels(line: str, version: tuple[int, int]) -> tuple[str, ...]:
     if version >= (4, 7):
         return EFFORTS
     if version == (4, 6):

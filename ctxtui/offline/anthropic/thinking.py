@@ -1,12 +1,14 @@
-"""Anthropic: thinking bound to its context (facts §1, preserved thinking).
+"""Signs thinking, and checks the signatures of thinking in requests.
 
-Included: the top-level system prompt, the tools, every earlier message. Excluded: cache breakpoints, the spelling of
-texts (string or list), boundaries between adjacent messages of one role, thinking (it has a chain of its own), deferred
-tools without earlier reference, the query of an address (a rotating link to the same bytes).
+On newer models thinking is bound to its context: the signature is valid only after the same system prompt, tools and
+messages. The following does not count: cache breakpoints, the spelling of texts (string or list), boundaries between
+adjacent messages of one role, deferred tools without earlier reference, and the query of an address (a rotating link to
+the same bytes). Thinking itself is not part of that context; each block is bound to the thinking block before it
+instead. Source: facts §1, preserved thinking.
 
-Our signatures hold the model, its thinking, the directly preceding thinking, and everything else before it. They carry
-no state: they can be checked with the request alone. A foreign one (from a recording of the real provider) cannot be
-checked and is trusted.
+Our signatures contain the model and digests of the thinking, of the thinking before it, and of the context. They can
+thus be checked with the request alone, without a state of the server. A foreign signature (from a recording of the real
+provider) cannot be checked and is trusted.
 """
 
 from __future__ import annotations
@@ -31,32 +33,32 @@ Body = Mapping[str, Json]
 
 
 class Prefix:
-    """Digest of everything before, added block by block."""
+    """Digest of everything before a thinking block, added block by block."""
 
     def __init__(self, body: Body) -> None:
         tools = [tool for tool in rows(body.get("tools")) if isinstance(tool, dict)]
         self._deferred = {str(tool.get("name")): tool for tool in tools if tool.get("defer_loading")}
-        self._hash = _hash()
+        self._new_hash = _new_hash()
         self._role = ""
-        self._turn = _hash()
+        self._turn = _new_hash()
         self._add("tools", [strip_non_content(tool) for tool in tools if not tool.get("defer_loading")])
         for text in blocks(body.get("system")):
             self._add("system", strip_non_content(text))
 
     def digest(self) -> bytes:
         """The digest of everything added."""
-        return bytes(self._hash.digest())
+        return bytes(self._new_hash.digest())
 
     def turn_digest(self, role: str) -> bytes:
         """The digest of everything added since the current run of `role` began."""
-        return bytes((self._turn if role == self._role else _hash()).digest())
+        return bytes((self._turn if role == self._role else _new_hash()).digest())
 
     def add(self, role: str, block: Json) -> None:
         """Add a block of a message of `role`; thinking is ignored."""
         if members(block).get("type") in _THINKING:
             return
         if role != self._role:
-            self._role, self._turn = role, _hash()
+            self._role, self._turn = role, _new_hash()
             self._add("role", role)
         self._turn.update(self._add("block", strip_non_content(block)))
         for name in _referenced_tools(block):
@@ -64,14 +66,14 @@ class Prefix:
                 self._add("tool", strip_non_content(self._deferred.pop(name)))
 
     def _add(self, kind: str, value: Json) -> bytes:
-        hasher = _hash(kind.encode())
+        hasher = _new_hash(kind.encode())
         _hash_value(hasher, value)
         digest = bytes(hasher.digest())
-        self._hash.update(digest)
+        self._new_hash.update(digest)
         return digest
 
 
-def _hash(data: bytes = b"") -> Any:
+def _new_hash(data: bytes = b"") -> Any:
     return blake2b(data, digest_size=_DIGEST_SIZE)
 
 
@@ -121,15 +123,20 @@ def _referenced_tools(block: Json) -> Iterator[str]:
 
 
 _MARK: Final = b"ctxtui offline\0"
+"""First bytes of our signatures."""
 _KEY: Final = b"no secret: this only keeps a test honest"
+"""Key of the seal; it is public, as it only has to detect changes in tests."""
 _MIN_FOREIGN_BYTES: Final = 24
 
 
 class Signed(Struct, frozen=True):
     """The content of one of our signatures.
 
-    The `model`, and digests of its own `text`, of the thinking directly `before` (zeros without any), of what precedes
-    it in its own turn (`local`) and of the whole `prefix`.
+    - `model`: the model that signed.
+    - `text`: digest of the thinking.
+    - `before`: digest of the thinking directly before it; zeros without any.
+    - `local`: digest of what precedes it in its own turn.
+    - `prefix`: digest of everything that precedes it.
     """
 
     model: str
@@ -140,21 +147,21 @@ class Signed(Struct, frozen=True):
 
 
 def issue(model: str, text: str, before: str, prefix: Prefix, length: int = 0) -> str:
-    """Sign the assistant's thinking `text` by `model` after `prefix` and after the thinking signed `before` ("": none).
+    """Sign the thinking `text` of `model` after `prefix`.
 
-    At least `length` characters long, as a provider's contains the thinking itself.
+    `before` is the signature of the thinking before it; "" for none. The signature has at least `length` characters, as
+    that of a provider contains the thinking itself.
     """
     chain = _text_digest(before) if before else bytes(_DIGEST_SIZE)
     body = _text_digest(text) + chain + prefix.turn_digest("assistant") + prefix.digest() + model.encode()
     body = body.ljust(length * 3 // 4 - len(_MARK) - _DIGEST_SIZE, b"\0")
-    return base64.b64encode(_MARK + _seal(body) + body).decode()
+    return base64.b64encode(_MARK + _compute_seal(body) + body).decode()
 
 
 def _decode_signature(signature: Json) -> Signed | None:
     """Decode `signature`; None if it is not ours.
 
-    Raises `ValueError` for one of ours that was changed, and for one that no provider could make: base64 of some
-    length.
+    Raises `ValueError` if it is ours but was changed, or if no provider could have made it (too short, or no base64).
     """
     raw = base64.b64decode(signature, validate=True) if isinstance(signature, str) else b""
     if not raw.startswith(_MARK):
@@ -162,17 +169,17 @@ def _decode_signature(signature: Json) -> Signed | None:
             raise ValueError("no signature")
         return None
     seal, body = raw[len(_MARK) : len(_MARK) + _DIGEST_SIZE], raw[len(_MARK) + _DIGEST_SIZE :]
-    if seal != _seal(body):
+    if seal != _compute_seal(body):
         raise ValueError("the signature was changed")
     digests = [body[n * _DIGEST_SIZE : (n + 1) * _DIGEST_SIZE] for n in range(4)]
     return Signed(body[4 * _DIGEST_SIZE :].rstrip(b"\0").decode("utf-8", "replace"), *digests)
 
 
 def _text_digest(text: str) -> bytes:
-    return bytes(_hash(text.encode("utf-8", "surrogatepass")).digest())
+    return bytes(_new_hash(text.encode("utf-8", "surrogatepass")).digest())
 
 
-def _seal(body: bytes) -> bytes:
+def _compute_seal(body: bytes) -> bytes:
     return blake2b(body, digest_size=_DIGEST_SIZE, key=_KEY).digest()
 
 
@@ -230,10 +237,12 @@ _BOUND_ELSEWHERE: Final = (
 
 
 class CheckedThinking(Struct):
-    """The result of checking thinking.
+    """The result of checking the thinking of a request.
 
-    Refusals, the report ``input_transformations``, the blocks (message, place) that the model does not read, and the
-    signature of the last one that it does.
+    - `refusals`: reasons to refuse it.
+    - `transformations`: the report ``input_transformations``.
+    - `dropped`: blocks that the model does not read, as (message, block).
+    - `last_signature`: that of the last block that the model reads.
     """
 
     refusals: list[Refusal] = field(default_factory=list)
@@ -245,9 +254,9 @@ class CheckedThinking(Struct):
 def check_thinking(body: Body, model: Claude, betas: Collection[str]) -> CheckedThinking:
     """Check every thinking block of `body` against its signature.
 
-    Our signatures must match the text, and on models that bind thinking also everything before it and the chain of
-    thinking; mismatches are refused, or dropped if the request says so. Thinking of a newer model is dropped. A foreign
-    signature passes if it is plausible. For models that strip thinking of earlier turns, only the current one is
+    Our signatures must match the text. On models that bind thinking they must also match the context and the thinking
+    before. A mismatch is refused, or dropped if the request says so. Thinking of a newer model is dropped. A foreign
+    signature passes if it is plausible. For models that strip thinking of earlier turns, only the current turn is
     checked.
     """
     behaviour = members(members(body.get("thinking")).get("block_binding")).get("prefix_mismatch_behavior")
@@ -273,7 +282,7 @@ class _ThinkingCheck:
         self.checked = CheckedThinking()
         self._model = model
         self._drops = drops
-        self._latest = _latest_assistant(messages)
+        self._latest = _latest_assistant_index(messages)
         # The last user message begins the turn.
         user_messages = [n for n, message in enumerate(messages) if is_user_text(message)]
         self._turn = user_messages[-1] if model.strips and user_messages else 0
@@ -287,29 +296,29 @@ class _ThinkingCheck:
 
     def check_block(self, n: int, m: int, block: Body, prefix: Prefix) -> None:
         """Check thinking at place `m` of message `n`, after `prefix`."""
-        where = f"messages.{n}.content.{m}"
+        path = f"messages.{n}.content.{m}"
         if n < self._turn:
             self.checked.dropped.add((n, m))
             return
         try:
             signed = _decode_signature(block.get("signature"))
         except ValueError:
-            self._refuse(f"{where}: {_INVALID}", "signature")
+            self._refuse(f"{path}: {_INVALID}", "signature")
             return
         if signed is not None:
             author = claude(signed.model)
             if author is not None and author.version > self._model.version:
                 self._drop(n, m, "model_binding_mismatch")
                 return
-            if not self._fits(n, m, signed, block, prefix):
+            if not self._matches(n, m, signed, block, prefix):
                 return
         self.checked.last_signature = str(block.get("signature"))
 
-    def _fits(self, n: int, m: int, signed: Signed, block: Body, prefix: Prefix) -> bool:
-        where, latest, text = f"messages.{n}.content.{m}", n >= self._latest, block.get("thinking")
+    def _matches(self, n: int, m: int, signed: Signed, block: Body, prefix: Prefix) -> bool:
+        path, latest, text = f"messages.{n}.content.{m}", n >= self._latest, block.get("thinking")
         if text and signed.text != _text_digest(str(text)):
             # Without text (display omitted) nothing was changed.
-            self._refuse(f"{where}: {_MODIFIED if latest else _INVALID}", "thinking modified")
+            self._refuse(f"{path}: {_MODIFIED if latest else _INVALID}", "thinking modified")
         elif self._model.bound and not self._is_unbound:
             # No preceding thinking is always valid: thinking may be removed from the front.
             follows = not self.checked.last_signature or signed.before == _text_digest(self.checked.last_signature)
@@ -319,9 +328,9 @@ class _ThinkingCheck:
                 self._is_dropping = True
                 self._drop(n, m, "prefix_binding_mismatch")
             else:
-                self._refuse(f"{where}: {_BOUND_ELSEWHERE}", "thinking bound elsewhere")
+                self._refuse(f"{path}: {_BOUND_ELSEWHERE}", "thinking bound elsewhere")
         elif latest and signed.local != prefix.turn_digest("assistant"):
-            self._refuse(f"{where}: {_MODIFIED}", "thinking modified")
+            self._refuse(f"{path}: {_MODIFIED}", "thinking modified")
         else:
             return True
         return False
@@ -335,14 +344,14 @@ class _ThinkingCheck:
         self.checked.refusals.append(Refusal(message, rule=rule))
 
 
-def _latest_assistant(messages: Sequence[Body]) -> int:
+def _latest_assistant_index(messages: Sequence[Body]) -> int:
     """The first message of the last run of assistant messages."""
-    at = len(messages)
-    while at and messages[at - 1].get("role") != "assistant":
-        at -= 1
-    while at > 1 and messages[at - 2].get("role") == "assistant":
-        at -= 1
-    return max(0, at - 1)
+    index = len(messages)
+    while index and messages[index - 1].get("role") != "assistant":
+        index -= 1
+    while index > 1 and messages[index - 2].get("role") == "assistant":
+        index -= 1
+    return max(0, index - 1)
 
 
 def is_user_text(message: Body) -> bool:

@@ -1,6 +1,6 @@
-"""Validation by the Anthropic Messages API, written from its documentation alone (facts §1, §2).
+"""Validates requests as the Anthropic Messages API does, written from its documentation.
 
-Deliberately independent of `curation.legality.legality`, which is tested against it.
+It is deliberately independent of `curation.legality.legality`: tests compare the two. Source: facts §1, §2.
 """
 
 from __future__ import annotations
@@ -57,38 +57,38 @@ def refusals(
 ) -> list[Refusal]:
     """All reasons to refuse `body`, a request's JSON value; empty if it is valid.
 
-    `version` is the ``anthropic-version`` header, `betas` the names in ``anthropic-beta``; `counting`: a request for a
-    count. The provider reports only the first one. If fields are wrong, nothing else is checked. Without `strict` any
-    model and any ``max_tokens`` are accepted.
+    `version` is the ``anthropic-version`` header, `betas` are the names in ``anthropic-beta``. `counting`: the request
+    is for a token count. The provider reports only the first reason. If fields are wrong, nothing else is checked.
+    Without `strict` any model and any ``max_tokens`` are accepted.
     """
     if not isinstance(body, dict):
         return [Refusal("Input should be a valid dictionary", rule="wrong type")]
     model = claude(str(body.get("model")), strict)
-    errors = list(_fields(body, version, betas, counting, model))
+    errors = list(_shape_refusals(body, version, betas, counting, model))
     if errors:
         return errors
     if model is None:
         return [Refusal(f"model: {body['model']}", 404, "not_found_error", rule="unknown model")]
-    errors = [*_messages(body, bool(betas)), *_system(body)]
+    errors = [*_message_refusals(body, bool(betas)), *_system_refusals(body)]
     if errors:
         return errors
-    parts = list(_parts(body))
+    parts = list(_iter_parts(body))
     return [
-        *_numbers(body, model, counting),
+        *_number_refusals(body, model, counting),
         *turn_refusals(rows(body["messages"]), model),
-        *(_documents(body) if version == NEW_VERSION else ()),
-        *_compaction(parts),
-        *_safeguards(body),
-        *_markers(body, parts),
-        *_tools(body, model),
+        *(_document_refusals(body) if version == NEW_VERSION else ()),
+        *_compaction_refusals(parts),
+        *_safeguard_refusals(body),
+        *_markers_refusals(body, parts),
+        *_tools_refusals(body, model),
         *edit_refusals(body),
-        *_thinking(body, model, betas),
-        *_media(parts, model.images),
+        *_thinking_refusals(body, model, betas),
+        *_media_refusals(parts, model.images),
         *check_thinking(body, model, betas).refusals,
     ]
 
 
-def _fields(
+def _shape_refusals(
     body: Body, version: str, betas: Collection[str], counting: bool, model: Claude | None
 ) -> Iterator[Refusal]:
     known_fields: dict[str, ShapeField] = dict(COUNTED if counting else CREATED)
@@ -106,7 +106,7 @@ def _fields(
     yield from field_refusals(body, known_fields)
 
 
-def _messages(body: Body, beta: bool) -> Iterator[Refusal]:
+def _message_refusals(body: Body, beta: bool) -> Iterator[Refusal]:
     messages = rows(body["messages"])
     if len(messages) > MAX_MESSAGES:
         yield Refusal(f"messages: at most {MAX_MESSAGES} messages are allowed", rule="too many messages")
@@ -124,15 +124,15 @@ def _messages(body: Body, beta: bool) -> Iterator[Refusal]:
         if isinstance(content, str) and content and not content.strip():
             yield Refusal("messages: text content blocks must contain non-whitespace text", rule="empty text")
         for m, block in enumerate(rows(content)):
-            yield from _block(block, (*path, "content", m), BLOCKS | BETA_BLOCKS if beta else BLOCKS)
+            yield from _block_refusals(block, (*path, "content", m), BLOCKS | BETA_BLOCKS if beta else BLOCKS)
 
 
-def _system(body: Body) -> Iterator[Refusal]:
+def _system_refusals(body: Body) -> Iterator[Refusal]:
     for n, block in enumerate(rows(body.get("system"))):
-        yield from _block(block, ("system", n), {"text": BLOCKS["text"]})
+        yield from _block_refusals(block, ("system", n), {"text": BLOCKS["text"]})
 
 
-def _block(block: Json, path: Path, known_types: Mapping[str, Fields]) -> Iterator[Refusal]:
+def _block_refusals(block: Json, path: Path, known_types: Mapping[str, Fields]) -> Iterator[Refusal]:
     """Refusals of one block at `path`, which must be one of `known_types`."""
     yield from typed_refusals(block, path, known_types)
     value = members(block)
@@ -141,15 +141,15 @@ def _block(block: Json, path: Path, known_types: Mapping[str, Fields]) -> Iterat
     if kind not in known_types:
         return
     if kind == "text":
-        yield from _text(value, path)
+        yield from _text_refusals(value, path)
     elif kind == "tool_result":
         parts = rows(value.get("content"))
         for n, part in enumerate(parts):
-            yield from _block(part, (*inner, "content", n), INSIDE_RESULT)
+            yield from _block_refusals(part, (*inner, "content", n), INSIDE_RESULT)
         if value.get("is_error") is True and any(members(part).get("type") != "text" for part in parts):
             yield refusal_at(inner, "all content must be type `text` if `is_error` is true", "error result not text")
     elif kind in ("image", "document"):
-        yield from _source(kind, value.get("source"), (*inner, "source"))
+        yield from _source_refusals(kind, value.get("source"), (*inner, "source"))
     elif kind == "search_result":
         for n, part in enumerate(rows(value.get("content"))):
             yield from typed_refusals(part, (*inner, "content", n), {"text": BLOCKS["text"]})
@@ -157,17 +157,17 @@ def _block(block: Json, path: Path, known_types: Mapping[str, Fields]) -> Iterat
         yield refusal_at((*inner, "content"), "content must be non-empty", "empty text")
 
 
-def _text(value: Body, path: Path) -> Iterator[Refusal]:
+def _text_refusals(value: Body, path: Path) -> Iterator[Refusal]:
     """Refusals of a text that is empty or white space, and of a breakpoint on it."""
     text = value.get("text")
     if isinstance(text, str) and not text.strip():
         if value.get("cache_control") is not None:
             yield refusal_at(path, "cache_control cannot be set for empty text blocks", "cache on empty")
-        what = "must contain non-whitespace text" if text else "must be non-empty"
-        yield refusal_at(path[:1], f"text content blocks {what}", "empty text")
+        problem = "must contain non-whitespace text" if text else "must be non-empty"
+        yield refusal_at(path[:1], f"text content blocks {problem}", "empty text")
 
 
-def _parts(body: Body) -> Iterator[tuple[Path, Body]]:
+def _iter_parts(body: Body) -> Iterator[tuple[Path, Body]]:
     for n, message in enumerate(rows(body["messages"])):
         for m, block in enumerate(rows(message["content"])):
             path = ("messages", n, "content", m)
@@ -177,7 +177,7 @@ def _parts(body: Body) -> Iterator[tuple[Path, Body]]:
             yield path, block
 
 
-def _numbers(body: Body, model: Claude, counting: bool) -> Iterator[Refusal]:
+def _number_refusals(body: Body, model: Claude, counting: bool) -> Iterator[Refusal]:
     max_tokens = body.get("max_tokens")
     if not counting and isinstance(max_tokens, int) and max_tokens > model.max_output:
         message = f"which is the maximum allowed number of output tokens for {body['model']}"
@@ -199,7 +199,7 @@ def _numbers(body: Body, model: Claude, counting: bool) -> Iterator[Refusal]:
             yield Refusal("stop_sequences: each stop sequence must contain non-whitespace", rule="stop sequence")
 
 
-def _documents(body: Body) -> Iterator[Refusal]:
+def _document_refusals(body: Body) -> Iterator[Refusal]:
     """Restrictions of version 2026-10-21: documents by the assistant, citations by the user."""
     for n, message in enumerate(rows(body["messages"])):
         for m, block in enumerate(rows(message["content"])):
@@ -213,13 +213,13 @@ def _documents(body: Body) -> Iterator[Refusal]:
                 yield refusal_at((*path, "text", "citations"), reason, "user citations")
 
 
-def _safeguards(body: Body) -> Iterator[Refusal]:
+def _safeguard_refusals(body: Body) -> Iterator[Refusal]:
     """Requested checks of an answer (facts §13.3)."""
     for n, check in enumerate(rows(body.get("safeguards"))):
         yield from typed_refusals(check, ("safeguards", n), _SAFEGUARDS)
 
 
-def _compaction(parts: Parts) -> Iterator[Refusal]:
+def _compaction_refusals(parts: Parts) -> Iterator[Refusal]:
     """A signed compaction block must be the first block, and the only one."""
     places = [path for path, block in parts if block["type"] == "compaction" and block.get("signature")]
     if len(places) > 1:
@@ -234,7 +234,7 @@ MAX_MARKERS: Final = 4
 """Maximum breakpoints of one request, the automatic one included."""
 
 
-def _markers(body: Body, parts: Parts) -> Iterator[Refusal]:
+def _markers_refusals(body: Body, parts: Parts) -> Iterator[Refusal]:
     """Refusals of all cache breakpoints of a request together."""
     automatic = body.get("cache_control")
     yield from marker_refusals(automatic, ("cache_control",))
@@ -289,10 +289,12 @@ _CUSTOM: Final = fields(
     "name! string, input_schema! object, type string, description string, cache_control object, defer_loading boolean, "
     "strict boolean, input_examples array, eager_input_streaming boolean, allowed_callers array"
 )
+"""Fields of a client's tool."""
 _TYPED: Final = re.compile(
     r"(bash|text_editor|memory|web_search|web_fetch|code_execution|computer|advisor|tool_search_tool_(regex|bm25))"
     r"_20\d{6}$|(computer|browser)_toolset_20\d{6}$|mcp_toolset$"
 )
+"""Types of the provider's own tools."""
 _CHOICES: Final = {
     "auto": fields("type! string, disable_parallel_tool_use boolean"),
     "any": fields("type! string, disable_parallel_tool_use boolean"),
@@ -301,11 +303,11 @@ _CHOICES: Final = {
 }
 
 
-def _tools(body: Body, model: Claude) -> Iterator[Refusal]:
+def _tools_refusals(body: Body, model: Claude) -> Iterator[Refusal]:
     """Refusals of ``tools`` and ``tool_choice``."""
     tools = rows(body.get("tools"))
     for n, tool in enumerate(tools):
-        yield from _tool(tool, ("tools", n))
+        yield from _tool_refusals(tool, ("tools", n))
     named = [str(members(tool)["name"]) for tool in tools if "name" in members(tool)]
     if len(set(named)) < len(named):
         yield Refusal("tools: Tool names must be unique.", rule="tool names unique")
@@ -313,10 +315,10 @@ def _tools(body: Body, model: Claude) -> Iterator[Refusal]:
         yield Refusal("tools: at least one tool must not have `defer_loading` set", rule="all tools deferred")
     choice = body.get("tool_choice")
     if isinstance(choice, dict):
-        yield from _choice(choice, named, bool(tools), members(body.get("thinking")), model)
+        yield from _choice_refusals(choice, named, bool(tools), members(body.get("thinking")), model)
 
 
-def _tool(tool: Json, path: Path) -> Iterator[Refusal]:
+def _tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
     if not isinstance(tool, dict):
         yield refusal_at(path, "Input should be a valid dictionary", "wrong type")
         return
@@ -338,7 +340,9 @@ def _tool(tool: Json, path: Path) -> Iterator[Refusal]:
     yield from marker_refusals(tool.get("cache_control"), (*path, "cache_control"))
 
 
-def _choice(choice: Body, named: Sequence[str], tools: bool, thinking: Body, model: Claude) -> Iterator[Refusal]:
+def _choice_refusals(
+    choice: Body, named: Sequence[str], tools: bool, thinking: Body, model: Claude
+) -> Iterator[Refusal]:
     kind = choice.get("type")
     if not isinstance(kind, str) or kind not in _CHOICES:
         yield Refusal(f"tool_choice.type: Input should be {format_choices([*_CHOICES])}", rule="wrong value")
@@ -372,10 +376,10 @@ _UNSUPPORTED: Final = {
 _OUTPUT: Final = fields(f"effort ={'|'.join(EFFORTS)}, format object, task_budget object")
 
 
-def _thinking(body: Body, model: Claude, betas: Collection[str]) -> Iterator[Refusal]:
+def _thinking_refusals(body: Body, model: Claude, betas: Collection[str]) -> Iterator[Refusal]:
     """Refusals of ``thinking`` and ``output_config``."""
     config, thinking = members(body.get("output_config")), body.get("thinking")
-    yield from _output(config, model)
+    yield from _output_refusals(config, model)
     if not isinstance(thinking, dict):
         return
     kind, effort = thinking.get("type"), config.get("effort")
@@ -392,13 +396,13 @@ def _thinking(body: Body, model: Claude, betas: Collection[str]) -> Iterator[Ref
         budget, most = thinking.get("budget_tokens"), body.get("max_tokens")
         if isinstance(budget, int) and isinstance(most, int) and budget >= most > 0:
             yield Refusal("`max_tokens` must be greater than `thinking.budget_tokens`.", rule="thinking budget")
-        yield from _opening(rows(body["messages"]))
+        yield from _opening_refusals(rows(body["messages"]))
     thinks_hard = effort in ("xhigh", "max") and model.line in ("opus", "haiku") and model.version >= (5, 0)
     if kind == "disabled" and thinks_hard:
         yield Refusal(f"thinking.type: 'disabled' is not supported at effort '{effort}'", rule="thinking off")
 
 
-def _output(config: Body, model: Claude) -> Iterator[Refusal]:
+def _output_refusals(config: Body, model: Claude) -> Iterator[Refusal]:
     yield from field_refusals(config, _OUTPUT, ("output_config",))
     effort, form = config.get("effort"), config.get("format")
     if effort in EFFORTS and not model.efforts:
@@ -411,7 +415,7 @@ def _output(config: Body, model: Claude) -> Iterator[Refusal]:
         yield Refusal("output_config.format.schema: Field required", rule="output format")
 
 
-def _opening(messages: Sequence[Json]) -> Iterator[Refusal]:
+def _opening_refusals(messages: Sequence[Json]) -> Iterator[Refusal]:
     """In a tool loop, the turn's first answer must begin with its thinking."""
     start = next((n + 1 for n in range(len(messages) - 1, -1, -1) if is_user_text(messages[n])), len(messages))
     content = blocks(messages[start]["content"]) if start < len(messages) else []
@@ -441,7 +445,7 @@ _SOURCES: Final = {
 }
 
 
-def _source(kind: str, source: Json, path: Path) -> Iterator[Refusal]:
+def _source_refusals(kind: str, source: Json, path: Path) -> Iterator[Refusal]:
     """Refusals of the source of an image or a document."""
     yield from typed_refusals(source, path, _SOURCES[kind])
     value = members(source)
@@ -456,13 +460,13 @@ def _source(kind: str, source: Json, path: Path) -> Iterator[Refusal]:
         message = f"image exceeds 10 MB maximum: {len(data)} bytes > {_MAX_IMAGE} bytes"
         yield refusal_at(path, message, "image size")
     elif kind == "image":
-        yield from _image(data, str(media_type), path)
-    elif b"%PDF-" not in (_decoded(data) or b"")[:1024]:
+        yield from _image_refusals(data, str(media_type), path)
+    elif b"%PDF-" not in (_decode_base64(data) or b"")[:1024]:
         yield refusal_at((*path, "data"), "The PDF specified was not valid.", "document unreadable")
 
 
-def _image(data: str, media_type: str, path: Path) -> Iterator[Refusal]:
-    head = _decoded(data)
+def _image_refusals(data: str, media_type: str, path: Path) -> Iterator[Refusal]:
+    head = _decode_base64(data)
     size = image_size(head[:_HEAD_BYTES]) if head is not None else None
     if head is None:
         yield refusal_at((*path, "data"), "invalid base64 data", "base64")
@@ -476,28 +480,28 @@ def _image(data: str, media_type: str, path: Path) -> Iterator[Refusal]:
         yield refusal_at((*path, "data"), message, "image size")
 
 
-def _media(parts: Parts, most: int) -> Iterator[Refusal]:
-    """Refusals of all images and documents together: at most `most` images, smaller if many, and as many PDF pages."""
+def _media_refusals(parts: Parts, limit: int) -> Iterator[Refusal]:
+    """Refusals of all images and documents together: at most `limit` images, smaller if many, and as many PDF pages."""
     edges: list[tuple[Path, int]] = []
     pages = 0
     for path, block in parts:
         source = members(block.get("source"))
         if block["type"] == "image":
-            size = image_size(_decoded(source.get("data")) or b"")
+            size = image_size(_decode_base64(source.get("data")) or b"")
             edges.append((path, max(size.width, size.height) if size else 0))
         elif block["type"] == "document" and source.get("media_type") == "application/pdf":
-            pages += stated_pages(_decoded(source.get("data")) or b"")
-    if len(edges) > most:
-        yield Refusal(f"messages: Too many images: {len(edges)} > {most} maximum", rule="too many images")
-    if pages > most:
-        yield Refusal(f"A maximum of {most} PDF pages may be provided.", rule="too many pages")
+            pages += stated_pages(_decode_base64(source.get("data")) or b"")
+    if len(edges) > limit:
+        yield Refusal(f"messages: Too many images: {len(edges)} > {limit} maximum", rule="too many images")
+    if pages > limit:
+        yield Refusal(f"A maximum of {limit} PDF pages may be provided.", rule="too many pages")
     for path in [path for path, edge in edges if edge > _MANY_EDGE and len(edges) > _MANY_IMAGES]:
         message = "At least one of the image dimensions exceed max allowed size for many-image requests"
         where = (*path, "image", "source", "base64", "data")
         yield refusal_at(where, f"{message}: {_MANY_EDGE} pixels", "image size")
 
 
-def _decoded(data: Json) -> bytes | None:
+def _decode_base64(data: Json) -> bytes | None:
     try:
         return base64.b64decode(data, validate=True) if isinstance(data, str) else b""
     except ValueError:

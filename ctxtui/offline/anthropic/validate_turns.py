@@ -1,4 +1,7 @@
-"""Anthropic: the order of turns, and the pairing of calls and results (facts §1, validity rules)."""
+"""Validates the order of turns, and the pairing of calls and results.
+
+`validate.refusals` calls `turn_refusals`, once the fields are valid. Source: facts §1, validity rules.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ PREFILL: Final = "This model does not support assistant message prefill. The con
 
 
 class BlockAt(NamedTuple):
-    """A block with its message and its place in it, 0-based."""
+    """A block with the index of its message and its own index in it, 0-based."""
 
     message: int
     place: int
@@ -65,23 +68,23 @@ def turn_refusals(messages: Sequence[Json], model: Claude) -> Iterator[Refusal]:
     if not messages:
         yield Refusal("messages: at least one message is required", rule="no messages")
         return
-    yield from _content(messages)
+    yield from _content_refusals(messages)
     runs = runs_of(messages)
-    yield from _places(runs)
+    yield from _side_refusals(runs)
     nothing = RoleRun("", -1, -1)
     for before, run, after in zip([nothing, *runs], runs, [*runs[1:], nothing], strict=False):
         if run.role == "assistant":
-            yield from _calls(run, after)
-            yield from _server_calls(run, after)
+            yield from _call_refusals(run, after)
+            yield from _server_call_refusals(run, after)
         elif run.role == "user":
-            yield from _answers(run, before)
+            yield from _answer_refusals(run, before)
         elif run.role == "system":
-            yield from _system(run, before, after, model)
-    yield from _ids(runs)
-    yield from _end(messages, runs[-1], model)
+            yield from _system_refusals(run, before, after, model)
+    yield from _id_refusals(runs)
+    yield from _end_refusals(messages, runs[-1], model)
 
 
-def _content(messages: Sequence[Json]) -> Iterator[Refusal]:
+def _content_refusals(messages: Sequence[Json]) -> Iterator[Refusal]:
     for n, message in enumerate(messages):
         if members(message).get("content") not in ("", []):
             continue
@@ -96,7 +99,7 @@ def _content(messages: Sequence[Json]) -> Iterator[Refusal]:
             yield Refusal(f"messages.{n}: {reason}", rule="empty content")
 
 
-def _places(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
+def _side_refusals(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
     """Refusals of blocks on the wrong side."""
     for run in runs:
         for part in run.parts:
@@ -110,10 +113,10 @@ def _places(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
                 yield Refusal(f"{part}: `system` messages can only hold `text` blocks", rule="wrong side")
 
 
-def _calls(run: RoleRun, after: RoleRun) -> Iterator[Refusal]:
+def _call_refusals(run: RoleRun, next_run: RoleRun) -> Iterator[Refusal]:
     """Each call must be answered in the next message, by blocks at its start."""
     call_ids = [str(part.block.get("id")) for part in run.blocks_of("tool_use")]
-    answered = set(_leading(after)) if after.role == "user" else set()
+    answered = set(_leading_result_ids(next_run)) if next_run.role == "user" else set()
     missing = [id_ for id_ in call_ids if id_ not in answered]
     if missing:
         message = f"`tool_use` ids were found without `tool_result` blocks immediately after: {', '.join(missing)}"
@@ -121,16 +124,18 @@ def _calls(run: RoleRun, after: RoleRun) -> Iterator[Refusal]:
         yield Refusal(f"messages.{run.last}: {message}. {each}", rule="call without result")
 
 
-def _leading(run: RoleRun) -> Iterator[str]:
+def _leading_result_ids(run: RoleRun) -> Iterator[str]:
     for part in run.parts:
         if part.kind != "tool_result":
             return
         yield str(part.block.get("tool_use_id"))
 
 
-def _answers(run: RoleRun, before: RoleRun) -> Iterator[Refusal]:
+def _answer_refusals(run: RoleRun, previous_run: RoleRun) -> Iterator[Refusal]:
     calls = (
-        {str(part.block.get("id")): part for part in before.blocks_of("tool_use")} if before.role == "assistant" else {}
+        {str(part.block.get("id")): part for part in previous_run.blocks_of("tool_use")}
+        if previous_run.role == "assistant"
+        else {}
     )
     seen_ids: set[str] = set()
     for part in run.blocks_of("tool_result"):
@@ -149,7 +154,7 @@ def _answers(run: RoleRun, before: RoleRun) -> Iterator[Refusal]:
         seen_ids.add(id_)
 
 
-def _server_calls(run: RoleRun, after: RoleRun) -> Iterator[Refusal]:
+def _server_call_refusals(run: RoleRun, next_run: RoleRun) -> Iterator[Refusal]:
     """The results of the provider's own calls must follow in the same message."""
     open_: dict[str, BlockAt] = {}
     for part in run.parts:
@@ -161,31 +166,31 @@ def _server_calls(run: RoleRun, after: RoleRun) -> Iterator[Refusal]:
                 message = f"unexpected `tool_use_id` found in `{part.kind}` blocks: {id_}"
                 each = f"Each `{part.kind}` block must have a corresponding `server_tool_use` block before it."
                 yield Refusal(f"{part}: {message}. {each}", rule="server result without call")
-    if open_ and after.role == "user":
-        if not after.blocks_of("tool_result"):
+    if open_ and next_run.role == "user":
+        if not next_run.blocks_of("tool_result"):
             id_, part = next(iter(open_.items()))
             name = part.block.get("name")
             message = f"`{name}` tool use with id `{id_}` was found without a corresponding `{name}_tool_result` block"
             yield Refusal(f"{part}: {message}", rule="server call without result")
-        elif any(part.kind != "tool_result" for part in after.parts):
+        elif any(part.kind != "tool_result" for part in next_run.parts):
             message = "a message that answers a turn with an open server tool may only hold `tool_result` blocks"
-            yield Refusal(f"messages.{after.first}: {message}", rule="open server call")
+            yield Refusal(f"messages.{next_run.first}: {message}", rule="open server call")
 
 
-def _system(run: RoleRun, before: RoleRun, after: RoleRun, model: Claude) -> Iterator[Refusal]:
+def _system_refusals(run: RoleRun, previous_run: RoleRun, next_run: RoleRun, model: Claude) -> Iterator[Refusal]:
     if not model.system_role:
         yield Refusal("role 'system' is not supported on this model", rule="system role")
         return
-    ends_in_server_result = bool(before.parts) and before.parts[-1].kind.endswith(_SERVER_RESULT)
-    if not (before.role == "user" or (before.role == "assistant" and ends_in_server_result)):
+    ends_in_server_result = bool(previous_run.parts) and previous_run.parts[-1].kind.endswith(_SERVER_RESULT)
+    if not (previous_run.role == "user" or (previous_run.role == "assistant" and ends_in_server_result)):
         message = "a `system` message must follow a `user` message or an `assistant` message that ends in a server tool"
         yield Refusal(f"messages.{run.first}: {message} result", rule="system place")
-    if after.role not in ("", "assistant"):
+    if next_run.role not in ("", "assistant"):
         message = "a `system` message must be the last one or be followed by an `assistant` message"
         yield Refusal(f"messages.{run.last}: {message}", rule="system place")
 
 
-def _ids(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
+def _id_refusals(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
     seen_ids: set[str] = set()
     for part in (part for run in runs for part in run.blocks_of("tool_use", "server_tool_use")):
         id_ = str(part.block.get("id"))
@@ -194,7 +199,7 @@ def _ids(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
         seen_ids.add(id_)
 
 
-def _end(messages: Sequence[Json], last: RoleRun, model: Claude) -> Iterator[Refusal]:
+def _end_refusals(messages: Sequence[Json], last: RoleRun, model: Claude) -> Iterator[Refusal]:
     for n, message in enumerate(messages):
         content = rows(members(message).get("content"))
         if members(message).get("role") == "assistant" and content and members(content[-1]).get("type") in _THINKING:

@@ -1,4 +1,7 @@
-"""generateContent, streamGenerateContent and countTokens: requests in, answers and streams out (facts §12)."""
+"""Google's generateContent, streamGenerateContent and countTokens: requests in, answers out.
+
+`http.google_paths` calls `refused`, then `generate` or `count_tokens`. Source: facts §12.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +48,10 @@ _BROKEN: Final[Json] = {
 
 
 class Target(Struct, frozen=True):
-    """Parameters in a request's URL: the model, and whether a stream is requested, as server-sent events (`sse`) or as
-    one list."""
+    """Parameters in a request's URL.
+
+    `model`: the model's name. `streams`: a stream is requested, as server-sent events (`sse`) or as one list.
+    """
 
     model: str
     streams: bool = False
@@ -60,24 +65,24 @@ def error(refusal: Refusal, _request_id: str) -> Json:
 
 
 def refused(provider: Provider, request: ApiRequest, target: Target) -> list[Refusal]:
-    """Why the request is not served."""
+    """The reasons to refuse a request for an answer."""
     model = gemini(target.model, provider.strict_models)
     if model is None:
-        return [_unknown(target.model)]
+        return [_refuse_unknown_model(target.model)]
     cached = cached_contents.named(provider, request.body)
     if isinstance(cached, Refusal):
         return [cached]
     if cached is not None:
-        found = cached_contents.conflicts(cached, camel(request.body), target.model)
-        if found:
-            return found
+        conflicts = cached_contents.conflicts(cached, camel(request.body), target.model)
+        if conflicts:
+            return conflicts
     return refusals(cached_contents.merged(request.body, cached), model)
 
 
-def _unknown(model: str) -> Refusal:
-    told = f"models/{model} is not found for API version v1beta, or is not supported for generateContent. Call "
-    told += "ListModels to see the list of available models and their supported methods."
-    return Refusal(told, 404, rule="unknown model")
+def _refuse_unknown_model(model: str) -> Refusal:
+    message = f"models/{model} is not found for API version v1beta, or is not supported for generateContent. Call "
+    message += "ListModels to see the list of available models and their supported methods."
+    return Refusal(message, 404, rule="unknown model")
 
 
 def generate(provider: Provider, request: ApiRequest, target: Target) -> Reply | Refusal:
@@ -89,13 +94,13 @@ def generate(provider: Provider, request: ApiRequest, target: Target) -> Reply |
     raw = request.raw if cached is None else canonical.dumps(cached_contents.merged(request.body, cached))
     weighed = provider.ledger.weigh(GOOGLE, raw, target.model)
     if weighed.tokens > model.window:
-        told = f"The input token count ({weighed.tokens}) exceeds the maximum number of tokens allowed"
-        return Refusal(f"{told} ({model.window}).", rule="context window")
+        message = f"The input token count ({weighed.tokens}) exceeds the maximum number of tokens allowed"
+        return Refusal(f"{message} ({model.window}).", rule="context window")
     now = provider.now()
     outcome = provider.ledger.predict(weighed, target.model, now, provider=GOOGLE)
-    said = _answer(provider, request, weighed, model)
-    parts = list(_parts(provider, said, _config(request), model))
-    usage = _usage(outcome, said, parts, model, cached.tokens if cached is not None else 0)
+    said = _make_answer(provider, request, weighed, model)
+    parts = list(_answer_parts(provider, said, _generation_config(request), model))
+    usage = _make_usage(outcome, said, parts, model, cached.tokens if cached is not None else 0)
     top = {
         "usageMetadata": usage,
         "modelVersion": target.model,
@@ -107,7 +112,7 @@ def generate(provider: Provider, request: ApiRequest, target: Target) -> Reply |
     provider.limits.count_request(now, outcome.total, output)
     return Reply(
         body={"candidates": [candidate], **top},
-        events=tuple(_stream(parts, reason, top, target.sse)) if target.streams else None,
+        events=tuple(_stream_chunks(parts, reason, top, target.sse)) if target.streams else None,
         kind=SSE if target.sse else LIST,
         begin=lambda: provider.ledger.record(outcome, provider.now()),
         output=output,
@@ -115,12 +120,12 @@ def generate(provider: Provider, request: ApiRequest, target: Target) -> Reply |
     )
 
 
-def _config(request: ApiRequest) -> dict[str, Json]:
+def _generation_config(request: ApiRequest) -> dict[str, Json]:
     return dict(members(camel(members(camel(request.body)).get("generationConfig"))))
 
 
-def _answer(provider: Provider, request: ApiRequest, weighed: WeighedRequest, model: Gemini) -> ModelAnswer:
-    config, choice = _config(request), _choice(request)
+def _make_answer(provider: Provider, request: ApiRequest, weighed: WeighedRequest, model: Gemini) -> ModelAnswer:
+    config, choice = _generation_config(request), _function_choice(request)
     said = provider.make_answer(weighed.request, read_task(weighed.request), _answer_options(config, choice, model))
     room = max(1, model.window - weighed.tokens)
     most = min(clamp(config.get("maxOutputTokens"), model.max_output, 1, model.max_output), room)
@@ -128,7 +133,7 @@ def _answer(provider: Provider, request: ApiRequest, weighed: WeighedRequest, mo
     return limit_answer(said, stops, most, text_counter(model.id))
 
 
-def _choice(request: ApiRequest) -> dict[str, Json]:
+def _function_choice(request: ApiRequest) -> dict[str, Json]:
     tools = members(camel(members(camel(request.body)).get("toolConfig")))
     return dict(members(camel(tools.get("functionCallingConfig"))))
 
@@ -149,24 +154,26 @@ def _answer_options(config: dict[str, Json], choice: dict[str, Json], model: Gem
     )
 
 
-def _parts(provider: Provider, said: ModelAnswer, config: dict[str, Json], model: Gemini) -> Iterator[dict[str, Json]]:
+def _answer_parts(
+    provider: Provider, answer: ModelAnswer, config: dict[str, Json], model: Gemini
+) -> Iterator[dict[str, Json]]:
     """The answer's parts; thoughts only if the request includes them, a signature on the first call."""
     tells = members(camel(config.get("thinkingConfig"))).get("includeThoughts") is True
     signs = model.signs
-    for part in said.parts:
+    for part in answer.parts:
         if isinstance(part, Thought):
             if tells:
                 yield {"text": f"{THOUGHT_TITLE}\n\n{part.text}", "thought": True}
         elif isinstance(part, Words):
             yield {"text": part.text}
         else:
-            call = {"name": part.name, "args": _args(part), "id": provider.names.new("", 8)}
+            call = {"name": part.name, "args": _call_arguments(part), "id": provider.names.new("", 8)}
             signature = {"thoughtSignature": sign(call)} if signs else {}
             signs = False
             yield {"functionCall": call, **signature}
 
 
-def _args(call: AnsweredCall) -> Json:
+def _call_arguments(call: AnsweredCall) -> Json:
     return call.arguments if isinstance(call.arguments, dict) else {"input": call.arguments}
 
 
@@ -175,11 +182,11 @@ def sign(call: Json) -> str:
     return base64.b64encode(canonical.digest(canonical.dumps(call)).encode()).decode()
 
 
-def _usage(
-    outcome: CacheOutcome, said: ModelAnswer, parts: list[dict[str, Json]], model: Gemini, cached: int
+def _make_usage(
+    outcome: CacheOutcome, answer: ModelAnswer, parts: list[dict[str, Json]], model: Gemini, cached: int
 ) -> dict[str, Json]:
     count = text_counter(model.id)
-    thoughts = sum(count(part.text) for part in said.parts if isinstance(part, Thought))
+    thoughts = sum(count(part.text) for part in answer.parts if isinstance(part, Thought))
     blocks = [make(part_kind(part), part) for part in parts if not part.get("thought")]
     output = output_tokens(model.id, blocks)
     # Zeros are left out (facts §12).
@@ -194,9 +201,9 @@ def _usage(
     return {**{name: number for name, number in figures.items() if number}, "promptTokensDetails": details}
 
 
-def _stream(parts: list[dict[str, Json]], reason: str, top: dict[str, Json], sse: bool) -> Iterator[bytes]:
+def _stream_chunks(parts: list[dict[str, Json]], reason: str, top: dict[str, Json], sse: bool) -> Iterator[bytes]:
     """Chunks, each an answer with a piece; the last one says why the answer ends."""
-    chunks = [piece for part in parts for piece in _pieces(part)] or [{"text": ""}]
+    chunks = [piece for part in parts for piece in _split_part(part)] or [{"text": ""}]
     for n, piece in enumerate(chunks):
         is_last = n == len(chunks) - 1
         candidate = {"content": {"parts": [piece], "role": "model"}, "index": 0}
@@ -208,7 +215,7 @@ def _stream(parts: list[dict[str, Json]], reason: str, top: dict[str, Json], sse
             yield (b",\r\n" if n else b"[") + data + (b"]" if is_last else b"")
 
 
-def _pieces(part: dict[str, Json]) -> list[dict[str, Json]]:
+def _split_part(part: dict[str, Json]) -> list[dict[str, Json]]:
     # A summary of thoughts comes whole.
     if "text" not in part or part.get("thought"):
         return [part]
@@ -218,11 +225,11 @@ def _pieces(part: dict[str, Json]) -> list[dict[str, Json]]:
 
 
 def count_refused(provider: Provider, request: ApiRequest, target: Target) -> list[Refusal]:
-    """Why tokens are not counted."""
+    """The reasons to refuse a request for a token count."""
     body = camel(request.body)
-    found = list(shape_refusals(body, _COUNTED, ()))
+    refusals = list(shape_refusals(body, _COUNTED, ()))
     inner = members(body).get("generateContentRequest")
-    return found or refused(provider, ApiRequest(request.raw, inner or dict(members(body)), request.headers), target)
+    return refusals or refused(provider, ApiRequest(request.raw, inner or dict(members(body)), request.headers), target)
 
 
 def count_tokens(provider: Provider, request: ApiRequest, target: Target) -> Reply | Refusal:
@@ -230,8 +237,8 @@ def count_tokens(provider: Provider, request: ApiRequest, target: Target) -> Rep
     body = members(camel(request.body))
     inner = members(body.get("generateContentRequest")) or body
     cached = cached_contents.named(provider, inner)
-    whole = cached_contents.merged(inner, None if isinstance(cached, Refusal) else cached)
-    weighed = provider.ledger.weigh(GOOGLE, canonical.dumps(whole), target.model)
+    full_request = cached_contents.merged(inner, None if isinstance(cached, Refusal) else cached)
+    weighed = provider.ledger.weigh(GOOGLE, canonical.dumps(full_request), target.model)
     return Reply(
         body={
             "totalTokens": weighed.tokens,

@@ -26,8 +26,13 @@ _NEWEST: Final = (3, 1)
 
 
 class Gemini(Struct, frozen=True):
-    """Rules of one model: `thinks` (2.5 and later), `signs` its calls and wants the signatures back (3 and later),
-    `min_cached` tokens of a cached content, `window` and `max_output` in tokens."""
+    """Rules of one model.
+
+    - `thinks`: 2.5 and later.
+    - `signs`: it signs its calls, and requires the signatures in later requests (3 and later).
+    - `min_cached`: minimum tokens of a cached content.
+    - `window`, `max_output`: tokens.
+    """
 
     id: str
     thinks: bool
@@ -47,10 +52,10 @@ def gemini(model: str, strict: bool = True) -> Gemini | None:
         rules = gemini(model) or gemini(OFFLINE)
         assert rules is not None
         return replace(rules, id=model, max_output=ANY_OUTPUT)
-    found = _NAME.fullmatch(model)
-    if model != OFFLINE and found is None:
+    match = _NAME.fullmatch(model)
+    if model != OFFLINE and match is None:
         return None
-    version = (int(found[1]), int(found[2] or 0)) if found and found[1] else _NEWEST
+    version = (int(match[1]), int(match[2] or 0)) if match and match[1] else _NEWEST
     min_cached = 4096 if "pro" in model else 1024
     window = card(model).window or WINDOW
     return Gemini(model, version >= (2, 5), version >= (3, 0), min_cached, window, MAX_OUTPUT)

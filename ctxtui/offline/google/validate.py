@@ -1,6 +1,6 @@
-"""Validators of Google's generateContent, written from its types and its answers.
+"""Validates requests as Google's generateContent does, written from its types and its answers.
 
-Independent of `curation.legality.google` on purpose: what that accepts is checked against this.
+It is deliberately independent of `curation.legality.google`: tests compare the two.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ _INSIDE: Final[dict[str, Fields]] = {
         "id string, name! string, response! object, parts array, willContinue boolean, scheduling string"
     ),
 }
+"""Fields of each kind of part's data."""
 _TOOL: Final = fields(
     "functionDeclarations array, googleSearch object, googleSearchRetrieval object, codeExecution object, "
     "urlContext object, computerUse object, fileSearch object, mcpServers array, googleMaps object, "
@@ -70,6 +71,7 @@ _TYPES: Final = {
     "string": "TYPE_STRING", "integer": "TYPE_INT32", "number": "TYPE_FLOAT", "boolean": "TYPE_BOOL",
     "object": "TYPE_MESSAGE", "array": "TYPE_MESSAGE",
 }  # fmt: skip
+"""Google's names of JSON types in error messages."""
 ARGUMENT: Final = "INVALID_ARGUMENT"
 SIGNED: Final = frozenset({"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"})
 """Signatures that Google documents for calls of other models."""
@@ -105,34 +107,44 @@ def shape_refusals(value: Json, known: Fields, path: Path) -> Iterator[Refusal]:
         yield wrong(f"Invalid value at '{spelled(path)}' (type.googleapis.com), {value!r}", "type")
         return
     for fault in faults(value, known, path):
-        where = spelled(fault.path)
+        path_text = spelled(fault.path)
         if fault.kind == "extra":
-            inside = f" at '{spelled(fault.path[:-1])}'" if fault.path[:-1] else ""
-            told = f'Invalid JSON payload received. Unknown name "{fault.path[-1]}"{inside}: Cannot find field.'
-            yield wrong(told, "unknown name")
+            parent_text = f" at '{spelled(fault.path[:-1])}'" if fault.path[:-1] else ""
+            message = f'Invalid JSON payload received. Unknown name "{fault.path[-1]}"{parent_text}: Cannot find field.'
+            yield wrong(message, "unknown name")
         elif fault.kind == "missing":
-            yield wrong(f"* GenerateContentRequest.{where}: [FIELD_INVALID] {fault.path[-1]} is required.", "missing")
+            yield wrong(
+                f"* GenerateContentRequest.{path_text}: [FIELD_INVALID] {fault.path[-1]} is required.", "missing"
+            )
         elif fault.kind in ("small", "large"):
-            yield wrong(f"* GenerateContentRequest.{where}: value {fault.value} is out of range.", "range")
+            yield wrong(f"* GenerateContentRequest.{path_text}: value {fault.value} is out of range.", "range")
         else:
             kind = _TYPES[fault.field.types[0]] if fault.field.types else "TYPE_STRING"
-            yield wrong(f"Invalid value at '{where}' ({kind}), {fault.value!r}", "type")
+            yield wrong(f"Invalid value at '{path_text}' ({kind}), {fault.value!r}", "type")
 
 
 def refusals(body: Json, model: Gemini) -> list[Refusal]:
-    """Everything in `body` that the API would refuse; empty if it is valid. The provider tells only the first."""
+    """Everything in `body` that the API would refuse; empty if it is valid.
+
+    The provider reports only the first reason.
+    """
     value = camel(body)
-    found = list(shape_refusals(value, _BODY, ()))
-    if found:
-        return found
-    found = [*_config(value, model), *_system(value), *_tools(value), *content_refusals(value)]
+    shape_faults = list(shape_refusals(value, _BODY, ()))
+    if shape_faults:
+        return shape_faults
+    shape_faults = [
+        *_config_refusals(value, model),
+        *_system_refusals(value),
+        *_tool_refusals(value),
+        *content_refusals(value),
+    ]
     if not as_rows(value.get("contents")):
-        found.append(wrong("* GenerateContentRequest.contents: contents is not specified\n", "no contents"))
-    if found:
-        return found
+        shape_faults.append(wrong("* GenerateContentRequest.contents: contents is not specified\n", "no contents"))
+    if shape_faults:
+        return shape_faults
     contents = [camel(content) for content in as_rows(value.get("contents"))]
-    turns = _turns([members(content) for content in contents])
-    return [*_turn_refusals(turns), *(_signatures(turns) if model.signs else ())]
+    turns = _merge_turns([members(content) for content in contents])
+    return [*_turn_refusals(turns), *(_signature_refusals(turns) if model.signs else ())]
 
 
 def content_refusals(value: Mapping[str, Json]) -> Iterator[Refusal]:
@@ -146,27 +158,29 @@ def content_refusals(value: Mapping[str, Json]) -> Iterator[Refusal]:
         parts = as_rows(members(content).get("parts"))
         if not parts:
             yield wrong(f"* GenerateContentRequest.{spelled(path)}.parts: contents.parts must not be empty.\n", "empty")
-        yield from _parts(parts, path)
+        yield from _part_refusals(parts, path)
 
 
-def _parts(parts: Sequence[Json], path: Path) -> Iterator[Refusal]:
+def _part_refusals(parts: Sequence[Json], path: Path) -> Iterator[Refusal]:
     for m, part in enumerate(map(camel, parts)):
-        spot: Path = (*path, "parts", m)
-        yield from shape_refusals(part, _PART, spot)
-        held = [name for name in _DATA if name in members(part)]
-        if not held:
-            told = "required oneof field 'data' must have one initialized field"
-            yield wrong(f"* GenerateContentRequest.{spelled(spot)}.data: {told}\n", "no data")
-        elif len(held) > 1:
-            told = f"oneof field 'data' is already set. Cannot set '{held[1]}'"
-            yield wrong(f"Invalid value at '{spelled(spot)}' (oneof), {told}", "two data")
-        for name in held:
+        part_path: Path = (*path, "parts", m)
+        yield from shape_refusals(part, _PART, part_path)
+        data_members = [name for name in _DATA if name in members(part)]
+        if not data_members:
+            message = "required oneof field 'data' must have one initialized field"
+            yield wrong(f"* GenerateContentRequest.{spelled(part_path)}.data: {message}\n", "no data")
+        elif len(data_members) > 1:
+            message = f"oneof field 'data' is already set. Cannot set '{data_members[1]}'"
+            yield wrong(f"Invalid value at '{spelled(part_path)}' (oneof), {message}", "two data")
+        for name in data_members:
             inner = camel(part[name])
             if name in _INSIDE:
-                yield from shape_refusals(inner, _INSIDE[name], (*spot, name))
+                yield from shape_refusals(inner, _INSIDE[name], (*part_path, name))
             if name == "inlineData" and not _is_base64(members(inner).get("data")):
-                told = f"Invalid value at '{spelled((*spot, name, 'data'))}' (TYPE_BYTES), Base64 decoding failed"
-                yield wrong(told, "base64")
+                message = (
+                    f"Invalid value at '{spelled((*part_path, name, 'data'))}' (TYPE_BYTES), Base64 decoding failed"
+                )
+                yield wrong(message, "base64")
         signature = members(part).get("thoughtSignature")
         if isinstance(signature, str) and signature not in SIGNED and not _is_base64(signature):
             yield wrong("Corrupted thought signature.", "signature")
@@ -179,7 +193,7 @@ def _is_base64(value: Json) -> bool:
         return False
 
 
-def _system(value: Mapping[str, Json]) -> Iterator[Refusal]:
+def _system_refusals(value: Mapping[str, Json]) -> Iterator[Refusal]:
     system = camel(value.get("systemInstruction"))
     if system is None:
         return
@@ -187,16 +201,19 @@ def _system(value: Mapping[str, Json]) -> Iterator[Refusal]:
     parts = as_rows(members(system).get("parts"))
     if not parts:
         yield wrong("* GenerateContentRequest.system_instruction.parts: contents.parts must not be empty.\n", "empty")
-    yield from _parts(parts, ("systemInstruction",))
+    yield from _part_refusals(parts, ("systemInstruction",))
 
 
-def _config(value: Mapping[str, Json], model: Gemini) -> Iterator[Refusal]:
+def _config_refusals(value: Mapping[str, Json], model: Gemini) -> Iterator[Refusal]:
     config = camel(value.get("generationConfig") or {})
     yield from shape_refusals(config, _CONFIG, ("generationConfig",))
-    most = members(config).get("maxOutputTokens")
-    if isinstance(most, int) and most > model.max_output:
-        told = f"Unable to submit request because it has a maxOutputTokens value of {most} but the supported range is "
-        yield wrong(f"{told}from 1 (inclusive) to {model.max_output + 1} (exclusive).", "max tokens")
+    max_tokens = members(config).get("maxOutputTokens")
+    if isinstance(max_tokens, int) and max_tokens > model.max_output:
+        message = f"Unable to submit request because it has a maxOutputTokens value of {max_tokens} "
+        yield wrong(
+            f"{message}but the supported range is from 1 (inclusive) to {model.max_output + 1} (exclusive).",
+            "max tokens",
+        )
     if members(config).get("thinkingConfig") is not None:
         thinking = camel(members(config)["thinkingConfig"])
         yield from shape_refusals(thinking, _THINKING, ("generationConfig", "thinkingConfig"))
@@ -204,7 +221,7 @@ def _config(value: Mapping[str, Json], model: Gemini) -> Iterator[Refusal]:
             yield wrong("Thinking is not enabled for this model", "thinking")
 
 
-def _tools(value: Mapping[str, Json]) -> Iterator[Refusal]:
+def _tool_refusals(value: Mapping[str, Json]) -> Iterator[Refusal]:
     names: list[Json] = []
     for n, tool in enumerate(map(camel, as_rows(value.get("tools")))):
         yield from shape_refusals(tool, _TOOL, ("tools", n))
@@ -213,19 +230,23 @@ def _tools(value: Mapping[str, Json]) -> Iterator[Refusal]:
             yield from shape_refusals(one, _DECLARATION, path)
             name = members(one).get("name")
             if not isinstance(name, str) or not _NAME.fullmatch(name):
-                told = "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, "
-                told += "A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128."
-                yield wrong(f"* GenerateContentRequest.{spelled(path)}.name: {told}\n", "tool name")
+                message = (
+                    "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, "
+                )
+                message += (
+                    "A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128."
+                )
+                yield wrong(f"* GenerateContentRequest.{spelled(path)}.name: {message}\n", "tool name")
             elif name in names:
                 yield wrong(f"Duplicate function declaration found: {name}", "two tools")
             if {"parameters", "parametersJsonSchema"} <= members(one).keys():
-                told = "parameters_json_schema must not be set when parameters is set."
-                yield wrong(f"* GenerateContentRequest.{spelled(path)}: {told}\n", "two schemas")
+                message = "parameters_json_schema must not be set when parameters is set."
+                yield wrong(f"* GenerateContentRequest.{spelled(path)}: {message}\n", "two schemas")
             names.append(name)
-    yield from _choice(value, names)
+    yield from _choice_refusals(value, names)
 
 
-def _choice(value: Mapping[str, Json], names: Sequence[Json]) -> Iterator[Refusal]:
+def _choice_refusals(value: Mapping[str, Json], names: Sequence[Json]) -> Iterator[Refusal]:
     choice = camel(members(camel(value.get("toolConfig"))).get("functionCallingConfig"))
     if choice is None:
         return
@@ -239,9 +260,10 @@ def _choice(value: Mapping[str, Json], names: Sequence[Json]) -> Iterator[Refusa
 
 
 _Turn = tuple[str, list[Mapping[str, Json]]]
+"""The role of one side's turn, and its parts."""
 
 
-def _turns(contents: Sequence[Mapping[str, Json]]) -> list[_Turn]:
+def _merge_turns(contents: Sequence[Mapping[str, Json]]) -> list[_Turn]:
     """Merge neighbouring contents of one side."""
     turns: list[_Turn] = []
     for content in contents:
@@ -260,47 +282,49 @@ def _turn_refusals(turns: Sequence[_Turn]) -> Iterator[Refusal]:
             if answers:
                 yield wrong("Please ensure that function response turns have the role user.", "response of model")
             if calls and n == 0:
-                told = "function call turn comes immediately after a user turn or after a function response turn."
-                yield wrong(f"Please ensure that {told}", "call first")
+                message = "function call turn comes immediately after a user turn or after a function response turn."
+                yield wrong(f"Please ensure that {message}", "call first")
             after = turns[n + 1][1] if n + 1 < len(turns) else []
             if calls and sum("functionResponse" in part for part in after) != len(calls):
-                told = "the number of function response parts is equal to the number of function call parts"
-                yield wrong(f"Please ensure that {told} of the function call turn.", "pairs")
+                message = "the number of function response parts is equal to the number of function call parts"
+                yield wrong(f"Please ensure that {message} of the function call turn.", "pairs")
             continue
         if calls:
             yield wrong("Please ensure that function call turns have the role model.", "call of user")
-        before = turns[n - 1][1] if n else []
-        asked = [members(part["functionCall"]) for part in before if "functionCall" in part]
+        previous_parts = turns[n - 1][1] if n else []
+        asked = [members(part["functionCall"]) for part in previous_parts if "functionCall" in part]
         if answers and not asked:
-            told = "function response turn comes immediately after a function call turn."
-            yield wrong(f"Please ensure that {told}", "response without call")
-        elif answers and not _match(answers, asked):
-            told = "function response parts match the function call parts of the function call turn."
-            yield wrong(f"Please ensure that {told}", "pairs")
+            message = "function response turn comes immediately after a function call turn."
+            yield wrong(f"Please ensure that {message}", "response without call")
+        elif answers and not _is_each_called(answers, asked):
+            message = "function response parts match the function call parts of the function call turn."
+            yield wrong(f"Please ensure that {message}", "pairs")
 
 
-def _match(answers: Sequence[Mapping[str, Json]], calls: Sequence[Mapping[str, Json]]) -> bool:
+def _is_each_called(answers: Sequence[Mapping[str, Json]], calls: Sequence[Mapping[str, Json]]) -> bool:
     """Whether each answer has a call of its own: by id if both have one, else by name (google-genai sends no ids)."""
-    left = list(calls)
+    remaining_calls = list(calls)
     for answer in answers:
-        for call in left:
+        for call in remaining_calls:
             ids = answer.get("id"), call.get("id")
             if ids[0] == ids[1] if all(ids) else answer.get("name") == call.get("name"):
-                left.remove(call)
+                remaining_calls.remove(call)
                 break
         else:
             return False
-    return not left
+    return not remaining_calls
 
 
-def _signatures(turns: Sequence[_Turn]) -> Iterator[Refusal]:
-    """The first call of every step since the user's last words carries a signature."""
+def _signature_refusals(turns: Sequence[_Turn]) -> Iterator[Refusal]:
+    """Refuse a first call of a step, since the user's last text, without a signature."""
     for side, parts in reversed(turns):
         first = next((part for part in parts if "functionCall" in part), None)
         if side == "model" and first is not None and not first.get("thoughtSignature"):
             name = members(first["functionCall"]).get("name")
-            told = "Function call is missing a thought_signature in functionCall parts. This is required for tools to "
-            told += "work correctly, and missing thought_signature may lead to degraded model performance."
-            yield wrong(f"{told} Additional data, function call `{name}`.", "no signature")
+            message = (
+                "Function call is missing a thought_signature in functionCall parts. This is required for tools to "
+            )
+            message += "work correctly, and missing thought_signature may lead to degraded model performance."
+            yield wrong(f"{message} Additional data, function call `{name}`.", "no signature")
         elif side == "user" and any("functionResponse" not in part for part in parts):
             return

@@ -1,4 +1,4 @@
-"""Logs exchanges, verbatim, to a HAR file, which ctxtui and browsers open."""
+"""Logs the offline provider's exchanges to a HAR file, which ctxtui and browsers open."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ _SECRET: Final = frozenset(
     "authorization proxy-authorization x-api-key api-key x-goog-api-key cookie set-cookie".split()
 )
 _TAIL: Final = b"\n]}}\n"
+"""The end of the file, which the next exchange overwrites."""
 
 
 class ExchangeLog:
@@ -73,10 +74,14 @@ def _new_file(folder: Path, name: str) -> tuple[Path, IO[bytes]]:
 
 
 class LoggedExchange(Struct, kw_only=True):
-    """An exchange being logged to `log`.
+    """An exchange that is being logged to `log`.
 
-    `body` is the request's, `answer` the sent part of a stream, `frames` those of a WebSocket. `now` gives Unix seconds
-    (0: never).
+    - `now`: gives the time in Unix seconds.
+    - `body`: the body of the request.
+    - `started`, `first_byte`: Unix seconds; 0: not yet.
+    - `answer`: the sent part of a stream.
+    - `frames`: frames of a WebSocket.
+    - `written`: the exchange is in the file.
     """
 
     log: ExchangeLog
@@ -105,33 +110,33 @@ class LoggedExchange(Struct, kw_only=True):
         self.written = True
         if isinstance(response, web.Response) and not error:
             self.answer[:] = response.body if isinstance(response.body, bytes) else b""
-        self.log.add(self._entry(response, error))
+        self.log.add(self._make_entry(response, error))
 
-    def _entry(self, response: web.StreamResponse | web.HTTPException | None, error: str) -> dict[str, Json]:
+    def _make_entry(self, response: web.StreamResponse | web.HTTPException | None, error: str) -> dict[str, Json]:
         ended = self.now()
-        whole = max(0.0, ended - self.started) * 1000
+        total_ms = max(0.0, ended - self.started) * 1000
         waited = max(0.0, (self.first_byte or ended) - self.started) * 1000
         request, response_headers = self.request, [*response.headers.items()] if response is not None else []
         return {
             "startedDateTime": datetime.fromtimestamp(self.started, UTC).isoformat(timespec="milliseconds"),
-            "time": whole,
+            "time": total_ms,
             "request": {
                 "method": request.method,
                 "url": str(request.url),
-                **_message([*request.headers.items()], self.body),
+                **_message_entry([*request.headers.items()], self.body),
                 "queryString": [],
-                **({"postData": _content([*request.headers.items()], self.body)} if self.body else {}),
+                **({"postData": _content_entry([*request.headers.items()], self.body)} if self.body else {}),
             },
             "response": {
                 "status": response.status if response is not None else 0,
                 "statusText": "",
-                **_message(response_headers, self.answer),
-                "content": {"size": len(self.answer), **_content(response_headers, bytes(self.answer))},
+                **_message_entry(response_headers, self.answer),
+                "content": {"size": len(self.answer), **_content_entry(response_headers, bytes(self.answer))},
                 "redirectURL": "",
                 **({"_error": error} if error else {}),
             },
             "cache": {},
-            "timings": {"send": 0, "wait": waited, "receive": max(0.0, whole - waited)},
+            "timings": {"send": 0, "wait": waited, "receive": max(0.0, total_ms - waited)},
             **({"_resourceType": "websocket", "_webSocketMessages": self.frames} if self.frames else {}),
         }
 
@@ -139,12 +144,12 @@ class LoggedExchange(Struct, kw_only=True):
 Headers = list[tuple[str, str]]
 
 
-def _message(headers: Headers, body: bytes | bytearray) -> dict[str, Json]:
+def _message_entry(headers: Headers, body: bytes | bytearray) -> dict[str, Json]:
     shown = [{"name": name, "value": MASKED if name.lower() in _SECRET else value} for name, value in headers]
     return {"httpVersion": "HTTP/1.1", "headers": shown, "cookies": [], "headersSize": -1, "bodySize": len(body)}
 
 
-def _content(headers: Headers, body: bytes) -> dict[str, Json]:
+def _content_entry(headers: Headers, body: bytes) -> dict[str, Json]:
     """A body in HAR form: text, or base64 if it is none."""
     kind = next((value for name, value in headers if name.lower() == "content-type"), "")
     try:

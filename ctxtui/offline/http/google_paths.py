@@ -1,4 +1,7 @@
-"""The paths of Google's API: models, their methods, cached contents; with an API key and in Vertex AI's form."""
+"""The paths of Google's API on the offline server: models, their methods, cached contents.
+
+Each exists with an API key and in Vertex AI's form.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ ID_HEADER: Final = "x-goog-request-id"
 Post = Callable[[str, ServedRoute, web.Request], Awaitable[web.StreamResponse]]
 
 
-def _has_key(query: str, headers: Mapping[str, str]) -> Refusal | None:
+def _check_key(query: str, headers: Mapping[str, str]) -> Refusal | None:
     key = headers.get("x-goog-api-key") or query or headers.get("authorization", "").removeprefix("Bearer ").strip()
     if not key:
         message = (
@@ -33,7 +36,7 @@ def _has_key(query: str, headers: Mapping[str, str]) -> Refusal | None:
     return Refusal("API key not valid. Please pass a valid API key.", 400, rule="key") if REFUSED_KEY in key else None
 
 
-def _route(request: web.Request, method: str) -> ServedRoute:
+def _make_route(request: web.Request, method: str) -> ServedRoute:
     """Build the route of a model's `method`."""
     streams = method == "streamGenerateContent"
     target = Target(request.match_info["model"], streams, streams and request.query.get("alt") == "sse")
@@ -43,12 +46,12 @@ def _route(request: web.Request, method: str) -> ServedRoute:
         serve=partial(generate_api.count_tokens if counts else generate_api.generate, target=target),
         error=generate_api.error,
         id_header=ID_HEADER,
-        has_key=partial(_has_key, request.query.get("key", "")),
+        has_key=partial(_check_key, request.query.get("key", "")),
     )
 
 
 def is_google(request: web.Request) -> bool:
-    """Whether a client of Google's API asks at a path that other APIs have, too."""
+    """Whether a request is of a client of Google's API, at a path that other APIs have, too."""
     return any(name.lower().startswith("x-goog-") for name in request.headers)
 
 
@@ -56,15 +59,17 @@ def google_model(request: web.Request, strict: bool) -> web.Response:
     """Describe the model that a path names by its id."""
     name = request.match_info["id"]
     if gemini(name, strict) is None:
-        return _refused(Refusal(f"models/{name} is not found for API version v1beta.", 404, rule="unknown model"))
+        return _refusal_response(
+            Refusal(f"models/{name} is not found for API version v1beta.", 404, rule="unknown model")
+        )
     return json_response(describe_model(name))
 
 
 def add_google(app: web.Application, provider: Provider, post: Post) -> None:
     """Add Google's paths to `app`; `post` serves a request with a body."""
 
-    async def asked(request: web.Request) -> web.StreamResponse:
-        return await post(request.path, _route(request, request.match_info["method"]), request)
+    async def serve_method(request: web.Request) -> web.StreamResponse:
+        return await post(request.path, _make_route(request, request.match_info["method"]), request)
 
     async def models(_: web.Request) -> web.StreamResponse:
         return json_response(list_models())
@@ -72,45 +77,45 @@ def add_google(app: web.Application, provider: Provider, post: Post) -> None:
     async def model(request: web.Request) -> web.StreamResponse:
         return google_model(request, provider.strict_models)
 
-    async def created(request: web.Request) -> web.StreamResponse:
+    async def create_cached(request: web.Request) -> web.StreamResponse:
         route = ServedRoute(
             refused=cached_contents.create_refused,
             serve=cached_contents.create,
             error=generate_api.error,
             id_header=ID_HEADER,
-            has_key=partial(_has_key, request.query.get("key", "")),
+            has_key=partial(_check_key, request.query.get("key", "")),
         )
         return await post(request.path, route, request)
 
-    async def listed(_: web.Request) -> web.StreamResponse:
+    async def list_cached(_: web.Request) -> web.StreamResponse:
         now = provider.now()
-        kept = [one.resource() for one in provider.cached.values() if one.expires > now]
-        return json_response({"cachedContents": kept} if kept else {})
+        resources = [one.resource() for one in provider.cached.values() if one.expires > now]
+        return json_response({"cachedContents": resources} if resources else {})
 
     async def cached(request: web.Request) -> web.StreamResponse:
         name = request.match_info["name"]
-        found = cached_contents.find(provider, name)
-        if isinstance(found, Refusal):
-            return _refused(found)
+        content = cached_contents.find(provider, name)
+        if isinstance(content, Refusal):
+            return _refusal_response(content)
         if request.method == "DELETE":
-            del provider.cached[found.name]
+            del provider.cached[content.name]
             return json_response({})
         if request.method == "PATCH":
             changed = cached_contents.update(provider, name, await request.json())
-            return json_response(changed.body) if isinstance(changed, Reply) else _refused(changed)
-        return json_response(found.resource())
+            return json_response(changed.body) if isinstance(changed, Reply) else _refusal_response(changed)
+        return json_response(content.resource())
 
     version = f"/{{version:{_VERSION}(?:{_VERTEX})?}}"
     publisher = f"/{{version:{_VERSION}(?:{_VERTEX}/publishers/google)?}}"
     methods = "generateContent|streamGenerateContent|countTokens"
-    app.router.add_post(f"{publisher}/models/{{model:[^/:]+}}:{{method:{methods}}}", asked)
+    app.router.add_post(f"{publisher}/models/{{model:[^/:]+}}:{{method:{methods}}}", serve_method)
     app.router.add_get("/v1beta/models", models)
     app.router.add_get("/v1beta/models/{id}", model)
-    app.router.add_post(f"{version}/cachedContents", created)
-    app.router.add_get(f"{version}/cachedContents", listed)
+    app.router.add_post(f"{version}/cachedContents", create_cached)
+    app.router.add_get(f"{version}/cachedContents", list_cached)
     for method in ("GET", "PATCH", "DELETE"):
         app.router.add_route(method, f"{version}/cachedContents/{{name}}", cached)
 
 
-def _refused(refusal: Refusal) -> web.Response:
+def _refusal_response(refusal: Refusal) -> web.Response:
     return json_response(generate_api.error(refusal, ""), refusal.status)

@@ -1,4 +1,4 @@
-"""Served paths and their handlers."""
+"""The paths of the offline server, with the handlers of each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,14 @@ Serve = Callable[[Provider, ApiRequest], Reply | Refusal]
 
 
 class ServedRoute(Struct, frozen=True):
-    """One path: checks for refusal, the handler, the error format, the header of the request id."""
+    """One path of an API.
+
+    - `refused`: returns the reasons to refuse a request.
+    - `serve`: makes the reply to an accepted request.
+    - `error`: writes a refusal as the API does.
+    - `id_header`: the header of the request id.
+    - `has_key`: returns the refusal of a request without a valid key; None if the key is valid.
+    """
 
     refused: Callable[[Provider, ApiRequest], list[Refusal]]
     serve: Serve
@@ -34,14 +41,14 @@ class ServedRoute(Struct, frozen=True):
     has_key: Callable[[Mapping[str, str]], Refusal | None]
 
 
-def _anthropic_key(headers: Mapping[str, str]) -> Refusal | None:
+def _check_anthropic_key(headers: Mapping[str, str]) -> Refusal | None:
     key = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ").strip()
     if not key:
         return Refusal("x-api-key header is required", 401, rule="key")
     return Refusal("invalid x-api-key", 401, rule="key") if REFUSED_KEY in key else None
 
 
-def _openai_key(headers: Mapping[str, str]) -> Refusal | None:
+def _check_openai_key(headers: Mapping[str, str]) -> Refusal | None:
     key = headers.get("authorization", "").removeprefix("Bearer ").strip()
     if not key:
         message = (
@@ -56,8 +63,8 @@ def _openai_key(headers: Mapping[str, str]) -> Refusal | None:
     return None
 
 
-_ANTHROPIC: Final = partial(ServedRoute, error=messages_api.error, id_header="request-id", has_key=_anthropic_key)
-_OPENAI: Final = partial(ServedRoute, error=chat_api.error, id_header="x-request-id", has_key=_openai_key)
+_ANTHROPIC: Final = partial(ServedRoute, error=messages_api.error, id_header="request-id", has_key=_check_anthropic_key)
+_OPENAI: Final = partial(ServedRoute, error=chat_api.error, id_header="x-request-id", has_key=_check_openai_key)
 ROUTES: Final[dict[str, ServedRoute]] = {
     "/v1/messages": _ANTHROPIC(refused=messages_api.find_refusals, serve=messages_api.messages),
     "/v1/messages/count_tokens": _ANTHROPIC(

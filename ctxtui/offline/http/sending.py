@@ -1,6 +1,7 @@
-"""Sends replies, at their pace and with their fault: over HTTP, whole or in chunks, or by WebSocket.
+"""Sends the offline provider's replies, at their pace and with their simulated fault.
 
-One frame for each request and for each event (facts §13.3).
+They go over HTTP or a WebSocket. A WebSocket carries one frame for each request and for each event (facts §13.3). A
+*lane* is a sequence of responses on one WebSocket, named by ``stream_id``.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ async def send(
     if reply.events is None:
         await asyncio.sleep(seconds)
         if broken == DISCONNECT:
-            _drop(request)
+            _cut_connection(request)
         elif broken == GARBAGE:
             return web.Response(body=_GARBAGE, headers={**headers, "content-type": "application/json"})
         reply.begin()
@@ -76,15 +77,15 @@ async def send(
     loop = asyncio.get_running_loop()
     start = loop.time()
     for n in range(0, len(chunks), step):
-        await _put(response, b"".join(chunks[n : n + step]))
-        ahead = start + seconds * (n + 1) / len(chunks) - loop.time()
-        if ahead > 0:
-            await asyncio.sleep(ahead)
+        await _write(response, b"".join(chunks[n : n + step]))
+        delay = start + seconds * (n + 1) / len(chunks) - loop.time()
+        if delay > 0:
+            await asyncio.sleep(delay)
     if broken == DISCONNECT:
-        _drop(request)
+        _cut_connection(request)
         return response
     if broken:
-        await _put(response, reply.broken if broken == STREAM_ERROR else _GARBAGE)
+        await _write(response, reply.broken if broken == STREAM_ERROR else _GARBAGE)
     exchange = current_exchange()
     if exchange is not None:
         # Before the end, so that clients with the answer find it in the log.
@@ -93,14 +94,14 @@ async def send(
     return response
 
 
-async def _put(response: web.StreamResponse, data: bytes) -> None:
+async def _write(response: web.StreamResponse, data: bytes) -> None:
     await response.write(data)
     exchange = current_exchange()
     if exchange is not None:
         exchange.sent(data)
 
 
-def _drop(request: web.Request) -> None:
+def _cut_connection(request: web.Request) -> None:
     """Cut the connection without a message."""
     if request.transport is not None:
         request.transport.abort()
@@ -112,9 +113,9 @@ ErrorBody = Callable[[Refusal, str], Json]
 
 
 class Connection(Struct):
-    """A WebSocket served at `pace` in tokens a second (0: as fast as possible).
+    """A WebSocket, served at `pace` tokens a second (0: as fast as possible).
 
-    The newest response of each lane is kept for continuation.
+    The newest response of each lane is kept, so that a later request can continue it.
     """
 
     request: web.Request
@@ -138,7 +139,7 @@ class Connection(Struct):
         exchange = current_exchange()
         if exchange is not None:
             exchange.frame(text, sent=False)
-        lane = _lane(text)
+        lane = _lane_of(text)
         # A conversation may continue in another lane, so all responses of the connection are passed.
         responses = {
             id_: response for lane_responses in self.lanes.values() for id_, response in lane_responses.items()
@@ -151,38 +152,38 @@ class Connection(Struct):
             return
         self.lanes[lane] = {id_: response for id_, response in responses.items() if id_ not in known_ids}
         breaking = fault if fault is not None and fault.kind in BREAKS else None
-        frames = [_frame(event, lane) for event in reply.events or ()]
+        frames = [_event_frame(event, lane) for event in reply.events or ()]
         reply.begin()
         frames = frames if breaking is None else frames[: breaking.after]
         for frame in frames:
-            await self._put(frame)
+            await self._write(frame)
             if self.pace:
                 await asyncio.sleep(reply.output / self.pace / len(frames))
         if breaking is not None and breaking.kind == DISCONNECT:
-            _drop(self.request)
+            _cut_connection(self.request)
         elif breaking is not None:
-            await self._put(_GARBAGE_FRAME if breaking.kind == GARBAGE else _frame(reply.broken, lane))
+            await self._write(_GARBAGE_FRAME if breaking.kind == GARBAGE else _event_frame(reply.broken, lane))
 
     async def _refuse(self, refusal: Refusal, lane: str) -> None:
-        await self._put(
+        await self._write(
             _encode_frame({"type": "error", "status": refusal.status, **members(self.error(refusal, ""))}, lane)
         )
 
-    async def _put(self, text: str) -> None:
+    async def _write(self, text: str) -> None:
         await self.socket.send_str(text)
         exchange = current_exchange()
         if exchange is not None:
             exchange.frame(text, sent=True)
 
 
-def _lane(text: str) -> str:
+def _lane_of(text: str) -> str:
     try:
         return str(members(json.loads(text)).get("stream_id") or "")
     except (ValueError, RecursionError):
         return ""
 
 
-def _frame(event: bytes, lane: str) -> str:
+def _event_frame(event: bytes, lane: str) -> str:
     """A server-sent event as a frame: its data only."""
     data = event.partition(b"data: ")[2].strip().decode()
     return _encode_frame(json.loads(data), lane) if lane else data

@@ -1,4 +1,7 @@
-"""The offline provider over HTTP on loopback: access, routes, and control by tests."""
+"""The offline provider as an HTTP server on loopback: access, routes, and control by tests.
+
+`hosting` starts it. `Server` keeps the requests that it has seen, so that tests can examine them.
+"""
 
 from __future__ import annotations
 
@@ -152,8 +155,14 @@ _MAX_SEEN_BYTES: Final = 64 * 1024 * 1024
 
 
 class SeenRequest(Struct, frozen=True):
-    """One request: its path and body as bytes, the status, the rule that refused it and its fault ("" for none), and
-    the complete answer, sent or not."""
+    """One request that the server got, and its answer.
+
+    - `path`, `body`: as received.
+    - `status`: the HTTP status.
+    - `rule`: the rule that refused it; "" for none.
+    - `fault`: its simulated fault; "" for none.
+    - `answer`: the complete answer, sent or not.
+    """
 
     path: str
     body: bytes
@@ -170,11 +179,17 @@ class SeenRequest(Struct, frozen=True):
 
 
 class Server(Struct):
-    """The server: the provider's state, the faults, the pace of answers in tokens a second (0: as fast as possible).
+    """The server's state.
 
-    `seen` are the requests so far, newest last, up to 1,000 requests and 64 MB; `on_request` is called with each,
-    `log` writes them to a file. With `local` it simulates that local server only. Without `websocket` upgrade requests
-    get a 426. `request_lock` keeps requests in order.
+    - `provider`: the state of the simulated provider.
+    - `faults`: simulated faults.
+    - `pace`: tokens a second of answers; 0: as fast as possible.
+    - `seen`: the requests so far, newest last, at most 1,000 and 64 MB.
+    - `on_request`: called with each request.
+    - `local`: the local server that is simulated instead of the providers.
+    - `log`: writes exchanges to a file.
+    - `websocket`: whether upgrade requests are accepted; otherwise they get a 426.
+    - `request_lock`: keeps requests in order.
     """
 
     provider: Provider = field(default_factory=Provider)
@@ -202,13 +217,13 @@ class Server(Struct):
             add_listings(app, self.local)
         else:
             add_google(app, self.provider, self._serve_post)
-            app.router.add_get("/v1/models", self._models)
-            app.router.add_get("/v1/models/{id:.+}", self._model)
+            app.router.add_get("/v1/models", self._list_models)
+            app.router.add_get("/v1/models/{id:.+}", self._describe_model)
             app.router.add_get("/v1/responses", self._serve_websocket, allow_head=False)
-            for method, rest in (("GET", ""), ("DELETE", ""), ("GET", "/input_items")):
-                app.router.add_route(method, f"/v1/responses/{{id}}{rest}", self._stored_response)
-        app.router.add_get("/", self._greeting)
-        app.router.add_route("*", "/{path:.*}", self._not_found)
+            for method, suffix in (("GET", ""), ("DELETE", ""), ("GET", "/input_items")):
+                app.router.add_route(method, f"/v1/responses/{{id}}{suffix}", self._serve_stored_response)
+        app.router.add_get("/", self._answer_greeting)
+        app.router.add_route("*", "/{path:.*}", self._answer_not_found)
         return app
 
     async def _serve_post(self, path: str, route: ServedRoute, request: web.Request) -> web.StreamResponse:
@@ -218,7 +233,7 @@ class Server(Struct):
         begun = time.monotonic()
         reply = await self._make_reply(path, route, raw, headers, fault)
         id_ = self.provider.names.new("req_011C", 20)
-        response_headers = {route.id_header: id_, MARK_HEADER: OFFLINE, **_own_headers(route, begun)}
+        response_headers = {route.id_header: id_, MARK_HEADER: OFFLINE, **_make_headers(route, begun)}
         if not isinstance(reply, Refusal):
             model = str(members(reply.body).get("model") or members(reply.body).get("modelVersion") or OFFLINE)
             mark = f"simulating {model}" if is_simulated(model) else OFFLINE
@@ -234,7 +249,7 @@ class Server(Struct):
         route = ROUTES["/v1/responses"]
         headers = {name.lower(): value for name, value in request.headers.items()}
         if headers.get("upgrade", "").lower() != "websocket":
-            return await self._not_found(request)
+            return await self._answer_not_found(request)
         refusal = route.has_key(headers)
         if refusal is None and not self.websocket:
             refusal = Refusal("WebSockets are not served here.", 426, rule="websocket")
@@ -303,12 +318,12 @@ class Server(Struct):
         if self.on_request is not None:
             self.on_request(request)
 
-    async def _models(self, request: web.Request) -> web.StreamResponse:
+    async def _list_models(self, request: web.Request) -> web.StreamResponse:
         if is_google(request):
             return json_response(list_models())
         return json_response(anthropic_models() if _is_anthropic(request) else openai_models())
 
-    async def _model(self, request: web.Request) -> web.StreamResponse:
+    async def _describe_model(self, request: web.Request) -> web.StreamResponse:
         if is_google(request):
             return google_model(request, self.provider.strict_models)
         id_, anthropic = request.match_info["id"], _is_anthropic(request)
@@ -318,7 +333,7 @@ class Server(Struct):
         message = f"model: {id_}" if anthropic else f"The model '{id_}' does not exist"
         return self._refuse_missing(request, message, param="model", code=None if anthropic else "model_not_found")
 
-    async def _stored_response(self, request: web.Request) -> web.StreamResponse:
+    async def _serve_stored_response(self, request: web.Request) -> web.StreamResponse:
         """Get or delete a stored response, or get its input."""
         id_ = request.match_info["id"]
         response = self.provider.responses.get(id_)
@@ -332,7 +347,7 @@ class Server(Struct):
         items = items_of({"input": response.items[: len(response.items) - len(response.response["output"])]})
         return json_response({"object": "list", "data": items[::-1], "has_more": False, "first_id": "", "last_id": ""})
 
-    async def _not_found(self, request: web.Request) -> web.StreamResponse:
+    async def _answer_not_found(self, request: web.Request) -> web.StreamResponse:
         """Any other path or method."""
         return self._refuse_missing(request, f"{request.method} {request.path} is not served offline")
 
@@ -343,7 +358,7 @@ class Server(Struct):
         refusal = Refusal(message, 404, param=param, code=code, rule="path")
         return json_response(route.error(refusal, self.provider.names.new("req_")), 404)
 
-    async def _greeting(self, _: web.Request) -> web.StreamResponse:
+    async def _answer_greeting(self, _: web.Request) -> web.StreamResponse:
         paths = local_routes(self.local) if self.local else ROUTES
         return web.Response(text=f"ctxtui offline provider: no model. Paths: {' '.join(paths)}\n")
 
@@ -352,7 +367,7 @@ def _is_anthropic(request: web.Request) -> bool:
     return "anthropic-version" in request.headers
 
 
-def _own_headers(route: ServedRoute, started: float) -> dict[str, str]:
+def _make_headers(route: ServedRoute, started: float) -> dict[str, str]:
     if route.id_header == GOOGLE_ID:
         return {"server-timing": f"gfet4t7; dur={(time.monotonic() - started) * 1000:.0f}"}
     if route.id_header != "x-request-id":

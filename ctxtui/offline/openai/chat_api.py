@@ -1,4 +1,7 @@
-"""Chat Completions: requests in, completions and chunk streams out (facts §4)."""
+"""Chat Completions of the offline provider: requests in, completions and chunk streams out.
+
+`http.routes` calls `find_refusals`, then `completions`. Source: facts §4.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ def completions(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     assert model is not None
     weighed = provider.ledger.weigh(CHAT, request.raw, request.model)
     if weighed.tokens > model.window:
-        return _too_long(weighed, model)
+        return _refuse_too_long(weighed, model)
     return complete(provider, request, weighed, model, "openai")
 
 
@@ -59,8 +62,8 @@ def complete(provider: Provider, request: ApiRequest, weighed: WeighedRequest, m
     count = clamp(request.body.get("n"), 1, 1, MAX_CHOICES)
     # Equal requests get equal answers, and so do the choices of one.
     choices = [_make_answer(provider, request, weighed, model, MAX_OUTPUT_TOKENS // count)] * count
-    messages = [_message(provider, answer) for answer in choices]
-    usage = _usage(request, outcome, choices, messages, model)
+    messages = [_make_message(provider, answer) for answer in choices]
+    usage = _make_usage(request, outcome, choices, messages, model)
     completion = {
         "id": provider.names.new("chatcmpl-", 29),
         "object": "chat.completion",
@@ -86,7 +89,7 @@ def complete(provider: Provider, request: ApiRequest, weighed: WeighedRequest, m
     )
 
 
-def _too_long(weighed: WeighedRequest, model: Gpt) -> Refusal:
+def _refuse_too_long(weighed: WeighedRequest, model: Gpt) -> Refusal:
     message = (
         f"This model's maximum context length is {model.window} tokens. However, your messages resulted in "
         f"{weighed.tokens} tokens. Please reduce the length of the messages."
@@ -123,21 +126,21 @@ def _answer_options(request: ApiRequest, model: Gpt) -> AnswerOptions:
     )
 
 
-def _message(provider: Provider, answer: ModelAnswer) -> dict[str, Json]:
+def _make_message(provider: Provider, answer: ModelAnswer) -> dict[str, Json]:
     message: dict[str, Json] = {"role": "assistant", "content": answer.text or None, "refusal": None, "annotations": []}
     if not answer.text and not answer.calls:
         message["content"] = ""
     if answer.calls:
-        message["tool_calls"] = [_call(provider, call) for call in answer.calls]
+        message["tool_calls"] = [_make_call(provider, call) for call in answer.calls]
     return message
 
 
-def _call(provider: Provider, call: AnsweredCall) -> dict[str, Json]:
+def _make_call(provider: Provider, call: AnsweredCall) -> dict[str, Json]:
     inner = {"name": call.name, "arguments": canonical.dump_text(call.arguments)}
     return {"id": provider.names.new("call_"), "type": "function", "function": inner}
 
 
-def _usage(
+def _make_usage(
     request: ApiRequest, outcome: CacheOutcome, choices: list[ModelAnswer], messages: list[dict[str, Json]], model: Gpt
 ) -> dict[str, Json]:
     count = text_counter(request.model)

@@ -1,4 +1,7 @@
-"""Encrypted reasoning of the Responses API: opaque to the client, readable by its issuer (facts §4)."""
+"""Encrypted reasoning of the Responses API: opaque to the client, readable by the provider.
+
+Our own cipher only encodes the text and seals it against changes. Source: facts §4.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,11 @@ def encrypt(text: str) -> str:
 
 def decrypt(cipher: str) -> str:
     """Decode `cipher`; "" if it is not ours."""
-    raw = _bytes(cipher)
+    raw = _decode_base64(cipher)
     return raw[len(_MARK) + _SEAL :].decode("utf-8", "replace") if raw is not None and raw.startswith(_MARK) else ""
 
 
-def _bytes(cipher: str) -> bytes | None:
+def _decode_base64(cipher: str) -> bytes | None:
     try:
         # OpenAI's is URL-safe, with or without padding.
         return base64.b64decode(cipher.replace("-", "+").replace("_", "/") + "=" * (-len(cipher) % 4), validate=True)
@@ -36,13 +39,13 @@ def _bytes(cipher: str) -> bytes | None:
 
 def was_changed(cipher: Json) -> bool:
     """Whether `cipher` is one of ours that was changed; unknown for others."""
-    raw = _bytes(cipher) if isinstance(cipher, str) else None
+    raw = _decode_base64(cipher) if isinstance(cipher, str) else None
     return raw is not None and raw.startswith(_MARK) and not is_acceptable(cipher)
 
 
 def is_acceptable(cipher: Json) -> bool:
     """Whether `cipher` is acceptable: unchanged if ours, plausible (base64 of some length) if not."""
-    raw = _bytes(cipher) if isinstance(cipher, str) else None
+    raw = _decode_base64(cipher) if isinstance(cipher, str) else None
     if raw is None:
         return False
     if not raw.startswith(_MARK):

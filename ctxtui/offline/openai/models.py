@@ -37,9 +37,13 @@ MAX_OUTPUT: Final = 128_000
 class Gpt(Struct, frozen=True):
     """Rules of one model.
 
-    `reasons`: it thinks before it answers. `max_tokens`: it takes this older parameter, too. `fixed` models accept only
-    temperature 1. `breakpoints`: caching at breakpoints (5.6 and later). `all_turns`: reasoning of earlier turns stays
-    in the context. `system_role`: accepts system and developer messages. Tokens: `window`, `max_output`.
+    - `window`, `max_output`: tokens.
+    - `reasons`: it thinks before it answers.
+    - `max_tokens`: it takes this older parameter, too.
+    - `fixed`: it accepts only temperature 1.
+    - `breakpoints`: it caches at breakpoints (5.6 and later).
+    - `all_turns`: reasoning of earlier turns stays in the context.
+    - `system_role`: it accepts system and developer messages.
     """
 
     id: str

@@ -1,4 +1,8 @@
-"""The Responses API: requests in, responses out, and stored responses (facts §4)."""
+"""The Responses API of the offline provider.
+
+Requests in, responses out, and stored responses. `http.routes` calls `find_refusals`, then `create` or `input_tokens`.
+Source: facts §4.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +40,10 @@ def _unnumbered_events(response: dict[str, Json]) -> Iterator[Event]:
     yield {"type": "response.created", "response": begun}
     yield {"type": "response.in_progress", "response": begun}
     for index, item in enumerate(response["output"]):
-        where = {"output_index": index}
-        yield {"type": "response.output_item.added", **where, "item": _started_item(item)}
-        yield from _item_events(item, {**where, "item_id": item["id"]})
-        yield {"type": "response.output_item.done", **where, "item": item}
+        position = {"output_index": index}
+        yield {"type": "response.output_item.added", **position, "item": _started_item(item)}
+        yield from _item_events(item, {**position, "item_id": item["id"]})
+        yield {"type": "response.output_item.done", **position, "item": item}
     last = "response.incomplete" if response["status"] == "incomplete" else "response.completed"
     yield {"type": last, "response": response}
 
@@ -59,21 +63,23 @@ _CALLED: Final = {
     "function_call": ("response.function_call_arguments", "arguments", ("name", "arguments")),
     "custom_tool_call": ("response.custom_tool_call_input", "input", ("input",)),
 }
+"""Names of events and members for the input of a call, by the item's type."""
 _PARTS: Final[dict[str, tuple[str, str, str, str, Event]]] = {
     "reasoning": ("summary", "summary_index", "reasoning_summary_part", "reasoning_summary_text", {}),
     "message": ("content", "content_index", "content_part", "output_text", {"logprobs": []}),
 }
+"""Names of events and members for the parts of an item, by the item's type."""
 
 
-def _item_events(item: Event, where: Event) -> Iterator[Event]:
+def _item_events(item: Event, position: Event) -> Iterator[Event]:
     if item["type"] in _CALLED:
         name, arguments_key, done = _CALLED[item["type"]]
-        yield from ({"type": f"{name}.delta", **where, "delta": piece} for piece in pieces(item[arguments_key]))
-        yield {"type": f"{name}.done", **where, **{key: item[key] for key in done}}
+        yield from ({"type": f"{name}.delta", **position, "delta": piece} for piece in pieces(item[arguments_key]))
+        yield {"type": f"{name}.done", **position, **{key: item[key] for key in done}}
     elif item["type"] in _PARTS:
         parts_key, index, outer, inner, more = _PARTS[item["type"]]
         for n, part in enumerate(item[parts_key]):
-            place = {**where, index: n}
+            place = {**position, index: n}
             yield {"type": f"response.{outer}.added", **place, "part": {**part, "text": ""}}
             for piece in pieces(part["text"]):
                 yield {"type": f"response.{inner}.delta", **place, "delta": piece, **more}
@@ -82,9 +88,9 @@ def _item_events(item: Event, where: Event) -> Iterator[Event]:
 
 
 def read_input(provider: Provider, request: ApiRequest, model: Gpt) -> tuple[WeighedRequest, list[Json]]:
-    """The request as `model` reads it and the ``input_transformations`` that report removals.
+    """The request as `model` reads it, and the report ``input_transformations``.
 
-    With automatic truncation, the oldest items of one that is too long are removed.
+    With automatic truncation, the oldest items of a request that is too long are removed; the report lists them.
     """
     previous = previous_response(provider, request)
     items = [
@@ -92,10 +98,10 @@ def read_input(provider: Provider, request: ApiRequest, model: Gpt) -> tuple[Wei
         for item in [*(previous.items if previous else ()), *items_of(request.body)]
     ]
     items, removed = (items, []) if model.all_turns else _without_old_reasoning(items)
-    weighed = _weigh(provider, request, items)
+    weighed = _weigh_items(provider, request, items)
     while request.body.get("truncation") == "auto" and weighed.tokens > model.window and len(items) > 1:
         items = _drop_oldest(items)
-        weighed = _weigh(provider, request, items)
+        weighed = _weigh_items(provider, request, items)
     return weighed, removed
 
 
@@ -105,7 +111,7 @@ def previous_response(provider: Provider, request: ApiRequest) -> StoredResponse
     return (request.socket_responses or {}).get(id_) or provider.responses.get(id_)
 
 
-def _weigh(provider: Provider, request: ApiRequest, items: Sequence[Json]) -> WeighedRequest:
+def _weigh_items(provider: Provider, request: ApiRequest, items: Sequence[Json]) -> WeighedRequest:
     raw = request.raw
     if items != request.body.get("input"):
         raw = canonical.dumps({**request.body, "input": list(items)})
@@ -115,19 +121,19 @@ def _weigh(provider: Provider, request: ApiRequest, items: Sequence[Json]) -> We
 def _without_old_reasoning(items: list[dict[str, Json]]) -> tuple[list[dict[str, Json]], list[Json]]:
     """Remove the reasoning of earlier turns (``reasoning.context`` current_turn); also returns the removed items."""
     last = max((n for n, item in enumerate(items) if item.get("role") == "user"), default=0)
-    gone = [item for item in items[:last] if kind_of(item) == "reasoning"]
+    removed = [item for item in items[:last] if kind_of(item) == "reasoning"]
     report = [
         {"id": item.get("id") or "", "type": "reasoning", "action": "removed", "reason": "turn_boundary"}
-        for item in gone
+        for item in removed
     ]
     return [item for n, item in enumerate(items) if n >= last or kind_of(item) != "reasoning"], report
 
 
 def _drop_oldest(items: list[dict[str, Json]]) -> list[dict[str, Json]]:
     """Remove the oldest item, and the output of its call."""
-    first, rest = items[0], items[1:]
+    first, later_items = items[0], items[1:]
     id_ = first.get("call_id")
-    return [item for item in rest if id_ is None or item.get("call_id") != id_]
+    return [item for item in later_items if id_ is None or item.get("call_id") != id_]
 
 
 _ECHOED: Final[dict[str, Json]] = {
@@ -149,6 +155,7 @@ _ECHOED: Final[dict[str, Json]] = {
     "truncation": "disabled",
     "user": None,
 }
+"""Parameters that a response repeats, with their defaults."""
 _WHOLE: Final = ("function_call", "custom_tool_call")
 """Output items that are one block."""
 _TRIGGER: Final = "compaction_trigger"
@@ -184,13 +191,13 @@ def find_refusals(provider: Provider, request: ApiRequest, counting: bool = Fals
 
 def input_tokens(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a token count."""
-    weighed, _ = read_input(provider, request, _model(provider, request))
+    weighed, _ = read_input(provider, request, _model_rules(provider, request))
     return Reply(body={"object": "response.input_tokens", "input_tokens": weighed.tokens})
 
 
 def create(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a response."""
-    model = _model(provider, request)
+    model = _model_rules(provider, request)
     weighed, removed = read_input(provider, request, model)
     if weighed.tokens > model.window:
         message = "Your input exceeds the context window of this model. Please adjust your input and try again."
@@ -208,9 +215,9 @@ def create(provider: Provider, request: ApiRequest) -> Reply | Refusal:
         answer, output = ModelAnswer(()), [{"id": provider.names.new("cmp_"), **compacted}]
     else:
         answer = _make_answer(provider, request, weighed, talk, model)
-        output = list(_output(provider, request, answer, talk))
-    response = _response(provider, request, now, answer, output)
-    response["usage"] = usage = _usage(request, outcome, answer, output)
+        output = list(_output_items(provider, request, answer, talk))
+    response = _make_response(provider, request, now, answer, output)
+    response["usage"] = usage = _make_usage(request, outcome, answer, output)
     if removed:
         response["input_transformations"] = removed
     _store_response(provider, request, response)
@@ -227,7 +234,7 @@ def create(provider: Provider, request: ApiRequest) -> Reply | Refusal:
 
 def _empty_reply(provider: Provider, request: ApiRequest, now: float) -> Reply:
     """The reply to a request with generation disabled: a response to continue. No model reads it, so usage is 0."""
-    response = _response(provider, request, now, ModelAnswer(()), [])
+    response = _make_response(provider, request, now, ModelAnswer(()), [])
     counts = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
     details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
     response["usage"] = counts | details
@@ -235,7 +242,7 @@ def _empty_reply(provider: Provider, request: ApiRequest, now: float) -> Reply:
     return Reply(body=response, events=named_events(events(response)), headers=provider.limits.openai_headers(now))
 
 
-def _model(provider: Provider, request: ApiRequest) -> Gpt:
+def _model_rules(provider: Provider, request: ApiRequest) -> Gpt:
     model = gpt(request.model, provider.strict_models)
     assert model is not None
     return model
@@ -262,7 +269,7 @@ def _answer_options(request: ApiRequest, model: Gpt) -> AnswerOptions:
     )
 
 
-def _output(
+def _output_items(
     provider: Provider, request: ApiRequest, answer: ModelAnswer, task: ScriptTask
 ) -> Iterator[dict[str, Json]]:
     has_summary = members(request.body.get("reasoning")).get("summary")
@@ -287,7 +294,7 @@ def _output(
             yield {"id": provider.names.new(id_), "type": kind, "status": "completed", **call}
 
 
-def _response(
+def _make_response(
     provider: Provider, request: ApiRequest, now: float, answer: ModelAnswer, output: list[dict[str, Json]]
 ) -> dict[str, Json]:
     echoed = {
@@ -311,7 +318,7 @@ def _response(
     }
 
 
-def _usage(
+def _make_usage(
     request: ApiRequest, outcome: CacheOutcome, answer: ModelAnswer, output: list[dict[str, Json]]
 ) -> dict[str, Json]:
     count = text_counter(request.model)

@@ -1,6 +1,7 @@
-"""Validation by OpenAI's Chat Completions API, written from its types and reports alone (facts §4).
+"""Validates requests as OpenAI's Chat Completions API does (facts §4).
 
-Deliberately independent of `curation.legality.legality`, which is tested against it.
+It is written from the API's types and reports, and deliberately independent of `curation.legality.legality`: tests
+compare the two.
 """
 
 from __future__ import annotations
@@ -74,15 +75,15 @@ def message_refusals(message: Json, n: int, model: Gpt) -> Iterator[Refusal]:
         reason = f"Unsupported value: 'messages[{n}].role' does not support '{role}' with this model."
         yield Refusal(reason, param=f"messages[{n}].role", code="unsupported_value", rule="role")
     value = members(message)
-    yield from _content(value, n)
+    yield from _content_refusals(value, n)
     if role == "assistant":
         if value.get("tool_calls") == []:
             yield empty_array(f"messages[{n}].tool_calls")
         for m, call in enumerate(rows(value.get("tool_calls"))):
-            yield from _call(call, (*path, "tool_calls", m))
+            yield from _call_refusals(call, (*path, "tool_calls", m))
 
 
-def _content(message: Mapping[str, Json], n: int) -> Iterator[Refusal]:
+def _content_refusals(message: Mapping[str, Json], n: int) -> Iterator[Refusal]:
     content, role = message.get("content"), message.get("role")
     needs_no_content = role == "assistant" and any(
         message.get(key) for key in ("tool_calls", "function_call", "refusal", "audio")
@@ -94,10 +95,10 @@ def _content(message: Mapping[str, Json], n: int) -> Iterator[Refusal]:
         yield empty_array(f"messages[{n}].content")
     known_parts = _ASSISTANT_PARTS if role == "assistant" else _PARTS
     for m, part in enumerate(rows(content)):
-        yield from _part(part, ("messages", n, "content", m), known_parts, str(role))
+        yield from _part_refusals(part, ("messages", n, "content", m), known_parts, str(role))
 
 
-def _part(part: Json, path: Path, known_parts: Mapping[str, Fields], role: str) -> Iterator[Refusal]:
+def _part_refusals(part: Json, path: Path, known_parts: Mapping[str, Fields], role: str) -> Iterator[Refusal]:
     kind = members(part).get("type")
     if not isinstance(part, dict):
         yield describe_fault(ShapeFault("type", path, ShapeField(("object",)), part))
@@ -110,7 +111,7 @@ def _part(part: Json, path: Path, known_parts: Mapping[str, Fields], role: str) 
         yield from object_refusals(part, known_parts[kind], path)
 
 
-def _call(call: Json, path: Path) -> Iterator[Refusal]:
+def _call_refusals(call: Json, path: Path) -> Iterator[Refusal]:
     kind = members(call).get("type")
     if not isinstance(kind, str) or kind not in _CALL:
         if not isinstance(call, dict) or kind is None:
@@ -124,12 +125,12 @@ def _call(call: Json, path: Path) -> Iterator[Refusal]:
 
 
 def pair_refusals(messages: Sequence[Mapping[str, Json]]) -> Iterator[Refusal]:
-    """Each call must be answered before the next message, each answer must have a call."""
+    """Refuse calls that are not answered before the next message, and answers without a call."""
     call_ids: list[str] = []
     open_ids: list[str] = []
     for n, message in enumerate([*messages, {}]):
         if message.get("role") == "tool":
-            yield from _answer(str(message.get("tool_call_id")), n, call_ids, open_ids)
+            yield from _answer_refusals(str(message.get("tool_call_id")), n, call_ids, open_ids)
             continue
         if open_ids:
             reason = (
@@ -141,7 +142,7 @@ def pair_refusals(messages: Sequence[Mapping[str, Json]]) -> Iterator[Refusal]:
         open_ids = list(call_ids)
 
 
-def _answer(id_: str, n: int, call_ids: list[str], open_ids: list[str]) -> Iterator[Refusal]:
+def _answer_refusals(id_: str, n: int, call_ids: list[str], open_ids: list[str]) -> Iterator[Refusal]:
     if not call_ids:
         message = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
         yield Refusal(f"Invalid parameter: {message}", param=f"messages.[{n}].role", rule="result without call")
@@ -192,10 +193,10 @@ def refusals(body: Json, *, strict: bool = True) -> list[Refusal]:
     errors = [refusal for n, message in enumerate(messages) for refusal in message_refusals(message, n, model)]
     if errors:
         return errors
-    return [*pair_refusals(messages), *_parameters(body, model), *_tools(body)]
+    return [*pair_refusals(messages), *_parameter_refusals(body, model), *_tool_refusals(body)]
 
 
-def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
+def _parameter_refusals(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
     for key in ("max_tokens", "max_completion_tokens"):
         yield from large_output(key, body.get(key), model.max_output)
     if body.get("max_tokens") is not None:
@@ -217,7 +218,7 @@ def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
         yield Refusal(message, param="web_search_options", rule="web search")
 
 
-def _tools(body: Mapping[str, Json]) -> Iterator[Refusal]:
+def _tool_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
     yield from list_refusals(body)
     for n, tool in enumerate(rows(body.get("tools"))):
         kind = members(tool).get("type")

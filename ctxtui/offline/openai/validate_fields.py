@@ -1,4 +1,4 @@
-"""OpenAI: faults of shape and of tools, in the provider's words."""
+"""Refusals of fields and tools that OpenAI's two APIs share, in the provider's words."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def format_path(path: Path) -> str:
 
 def describe_fault(fault: ShapeFault) -> Refusal:
     """A fault of shape in the provider's words."""
-    where, field = format_path(fault.path), fault.field
+    path, field = format_path(fault.path), fault.field
     if fault.kind == "choice":
-        return wrong_value(str(fault.value), field.choices, where)
+        return wrong_value(str(fault.value), field.choices, path)
     if fault.kind in ("small", "large"):
         noun = "integer" if field.types == ("integer",) else "decimal"
         if fault.kind == "small":
@@ -56,18 +56,18 @@ def describe_fault(fault: ShapeFault) -> Refusal:
         else:
             end, code, bound = "above maximum", "above_max_value", f"<= {field.at_most}"
         message = f"{noun} {end} value. Expected a value {bound}, but got {fault.value} instead."
-        return invalid(where, message, f"{noun}_{code}")
+        return invalid(path, message, f"{noun}_{code}")
     nouns = [_NOUNS[name] for name in field.types]
     expected = nouns[0] if len(nouns) == 1 else f"one of {' or '.join(nouns)}"
     message, code = {
-        "missing": (f"Missing required parameter: '{where}'.", "missing_required_parameter"),
-        "extra": (f"Unknown parameter: '{where}'.", "unknown_parameter"),
+        "missing": (f"Missing required parameter: '{path}'.", "missing_required_parameter"),
+        "extra": (f"Unknown parameter: '{path}'.", "unknown_parameter"),
         "type": (
-            f"Invalid type for '{where}': expected {expected}, but got {_NOUNS[type_of(fault.value)]} instead.",
+            f"Invalid type for '{path}': expected {expected}, but got {_NOUNS[type_of(fault.value)]} instead.",
             "invalid_type",
         ),
     }[fault.kind]
-    return Refusal(message, param=where, code=code, rule=code.replace("_", " "))
+    return Refusal(message, param=path, code=code, rule=code.replace("_", " "))
 
 
 def invalid(where: str, message: str, code: str = "invalid_value", rule: str = "") -> Refusal:
@@ -129,8 +129,8 @@ def function_refusals(function: Mapping[str, Json], path: Path, where: str) -> I
     yield from name_refusals(function.get("name"), format_path((*path, "name")))
     schema = function.get("parameters")
     if isinstance(schema, dict) and schema and schema.get("type") != "object":
-        got = schema.get("type")
-        shown = "None" if got is None else f'"{got}"'
+        schema_type = schema.get("type")
+        shown = "None" if schema_type is None else f'"{schema_type}"'
         reason = f"schema must be a JSON Schema of 'type: \"object\"', got 'type: {shown}'."
         code = "invalid_function_parameters"
         message = f"Invalid schema for function '{function.get('name')}': {reason}"

@@ -1,6 +1,7 @@
-"""Validation by OpenAI's Responses API, written from its types and reports alone (facts §4).
+"""Validates requests as OpenAI's Responses API does (facts §4).
 
-Deliberately independent of `curation.legality.legality`, which is tested against it.
+It is written from the API's types and reports, and deliberately independent of `curation.legality.legality`: tests
+compare the two.
 """
 
 from __future__ import annotations
@@ -53,11 +54,11 @@ def tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
         return
     yield from name_refusals(tool.get("name"), format_path((*path, "name")))
     for n, inner in enumerate(rows(tool.get("tools"))):
-        below = (*path, "tools", n)
+        inner_path = (*path, "tools", n)
         if members(inner).get("type") not in _INSIDE:
-            yield wrong_value(str(members(inner).get("type")), _INSIDE, format_path((*below, "type")))
+            yield wrong_value(str(members(inner).get("type")), _INSIDE, format_path((*inner_path, "type")))
         else:
-            yield from tool_refusals(inner, below)
+            yield from tool_refusals(inner, inner_path)
 
 
 def offered_tools(body: Mapping[str, Json], items: Sequence[Json]) -> list[Json]:
@@ -101,6 +102,7 @@ _HOSTED: Final = tuple(
 
 KINDS: Final = (*_ITEMS, *_HOSTED)
 _PREFIX: Final = {"message": "msg", "function_call": "fc", "reasoning": "rs", "custom_tool_call": "ctc"}
+"""The first letters of each kind of item's id."""
 _MARK: Final = "type! string, prompt_cache_breakpoint object"
 _INPUT: Final[dict[str, Fields]] = {
     "input_text": fields(f"{_MARK}, text! string"),
@@ -117,6 +119,7 @@ _BETWEEN_AGENTS: Final[dict[str, Fields]] = {
     **{name: _INPUT[name] for name in ("input_text", "input_image")},
     "encrypted_content": fields("type! string, encrypted_content! string"),
 }
+"""Parts of messages between agents."""
 
 
 def kind_of(item: Mapping[str, Json]) -> str:
@@ -145,19 +148,19 @@ def item_refusals(item: Json, n: int) -> Iterator[Refusal]:
         if isinstance(role, str) and role not in ROLES:
             yield wrong_value(role, ROLES, f"input[{n}].role")
             return
-        yield from _parts(
+        yield from _part_refusals(
             item.get("content"), ("input", n, "content"), _ASSISTANT_PARTS if role == "assistant" else _INPUT
         )
     elif kind in ("function_call_output", "custom_tool_call_output"):
-        yield from _parts(item.get("output"), ("input", n, "output"), _OUTPUT_PARTS)
+        yield from _part_refusals(item.get("output"), ("input", n, "output"), _OUTPUT_PARTS)
     elif kind == "agent_message":
-        yield from _parts(item.get("content"), ("input", n, "content"), _BETWEEN_AGENTS)
+        yield from _part_refusals(item.get("content"), ("input", n, "content"), _BETWEEN_AGENTS)
     elif kind == "additional_tools":
         for m, tool in enumerate(rows(item.get("tools"))):
             yield from tool_refusals(tool, ("input", n, "tools", m))
 
 
-def _parts(content: Json, path: Path, known_parts: Mapping[str, Fields]) -> Iterator[Refusal]:
+def _part_refusals(content: Json, path: Path, known_parts: Mapping[str, Fields]) -> Iterator[Refusal]:
     for m, part in enumerate(rows(content)):
         kind = members(part).get("type")
         if not isinstance(kind, str) or kind not in known_parts:
@@ -184,16 +187,16 @@ Item = Mapping[str, Json]
 def order_refusals(
     items: Sequence[Item], stored: Mapping[str, Item] | None, own_start: int, store: bool, whole: bool
 ) -> Iterator[Refusal]:
-    """Refusals of all `items` together; those from `own_start` on are the request's, the others are stored.
+    """Refusals of all `items` together: ids, calls and answers, reasoning.
 
-    `stored` are the known items by id, None if unknown; `store` is the request's, `whole`: `items` are the whole
-    conversation.
+    Items from `own_start` on are the request's, the others are stored. `stored` are the known items by id (None:
+    unknown). `store` is the request's setting. `whole`: `items` are the whole conversation.
     """
     yield from _id_refusals(items[own_start:], stored, store)
     resolved = [(stored or {}).get(str(i.get("id")), i) if kind_of(i) == "item_reference" else i for i in items]
     unresolved = any(kind_of(item) == "item_reference" for item in resolved)
-    yield from _calls(resolved, whole and not unresolved, own_start)
-    yield from _reasoning(resolved, own_start)
+    yield from _call_refusals(resolved, whole and not unresolved, own_start)
+    yield from _reasoning_refusals(resolved, own_start)
     triggers = [n for n, item in enumerate(items[own_start:]) if kind_of(item) == "compaction_trigger"]
     if triggers and triggers[0] != len(items) - own_start - 1:
         message = "The 'compaction_trigger' item must be the last input item."
@@ -224,7 +227,7 @@ def _id_refusals(items: Sequence[Item], stored: Mapping[str, Item] | None, store
             yield Refusal(message, 404, param="input", rule="item not found")
 
 
-def _calls(items: Sequence[Item], whole: bool, own_start: int) -> Iterator[Refusal]:
+def _call_refusals(items: Sequence[Item], whole: bool, own_start: int) -> Iterator[Refusal]:
     calls: dict[tuple[str, str], int] = {}
     answered: set[tuple[str, str]] = set()
     for n, item in enumerate(items):
@@ -247,7 +250,7 @@ def _calls(items: Sequence[Item], whole: bool, own_start: int) -> Iterator[Refus
             yield Refusal(message, param="input", rule="call without result")
 
 
-def _reasoning(items: Sequence[Item], own_start: int) -> Iterator[Refusal]:
+def _reasoning_refusals(items: Sequence[Item], own_start: int) -> Iterator[Refusal]:
     """Reasoning must be followed by the item that it led to."""
     for n, item in enumerate(items):
         if kind_of(item) != "reasoning" or n < own_start:
@@ -296,10 +299,13 @@ def refusals(
 ) -> list[Refusal]:
     """All reasons to refuse `body`, a request's JSON value; empty if it is valid.
 
-    The server's state is passed in: `before` are the items of ``previous_response_id`` (None: no such response),
-    `stored` every known item by id (None: all references count as known). `counting`: a request for a count,
-    `by_socket`: a WebSocket frame. The provider reports only the first refusal. If fields are wrong, nothing else is
-    checked. Without `strict` any model and any ``max_output_tokens`` are accepted.
+    - `before`: the items of ``previous_response_id``; None: no such response.
+    - `stored`: every known item by id; None: all references count as known.
+    - `counting`: the request is for a token count.
+    - `by_socket`: it is a WebSocket frame.
+
+    The provider reports only the first refusal. If fields are wrong, nothing else is checked.
+    Without `strict` any model and any ``max_output_tokens`` are accepted.
     """
     if not isinstance(body, dict):
         return [Refusal("We could not parse the JSON body of your request.", rule="no object")]
@@ -313,7 +319,7 @@ def refusals(
         return [Refusal(message, param="model", code="model_not_found", rule="unknown model")]
     earlier = body.get("previous_response_id") or body.get("conversation")
     items = items_of(body)
-    errors = list(_presence(body, items))
+    errors = list(_input_refusals(body, items))
     errors += [refusal for n, item in enumerate(items) for refusal in item_refusals(item, n)]
     if errors:
         return errors
@@ -323,7 +329,7 @@ def refusals(
         return [Refusal(message, param="previous_response_id", code=code, rule="previous response")]
     whole = not earlier or before is not None
     order = order_refusals([*(before or ()), *items], stored, len(before or ()), body.get("store") is not False, whole)
-    return [*order, *_parameters(body, model), *_tools(body, [*(before or ()), *items])]
+    return [*order, *_parameter_refusals(body, model), *_tools_refusals(body, [*(before or ()), *items])]
 
 
 def items_of(body: Mapping[str, Json]) -> list[Json]:
@@ -334,7 +340,7 @@ def items_of(body: Mapping[str, Json]) -> list[Json]:
     return rows(value)
 
 
-def _presence(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refusal]:
+def _input_refusals(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refusal]:
     if body.get("previous_response_id") is not None and body.get("conversation") is not None:
         message = "Mutually exclusive parameters: Ensure you are only providing one of: 'previous_response_id' or "
         code = "mutually_exclusive_parameters"
@@ -349,7 +355,7 @@ def _presence(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refus
         yield Refusal(message, param="input", code=code, rule="no input")
 
 
-def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
+def _parameter_refusals(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
     yield from large_output("max_output_tokens", body.get("max_output_tokens"), model.max_output)
     reasoning = body.get("reasoning")
     if isinstance(reasoning, dict):
@@ -364,7 +370,7 @@ def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
         yield Refusal(message, param="background", rule="background")
 
 
-def _tools(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refusal]:
+def _tools_refusals(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refusal]:
     for n, tool in enumerate(rows(body.get("tools"))):
         yield from tool_refusals(tool, ("tools", n))
     choice, tools = body.get("tool_choice"), offered_tools(body, items)

@@ -1,4 +1,4 @@
-"""The agent's command tool: plan a command, run it confined where possible, keep its output."""
+"""The agent's command tool: plans a command, runs it confined if possible, keeps its output."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ SHOWN_CHARS: Final = 12_000
 
 
 class AgentCommands:
-    """Runs commands in the folder `root`, as the `settings` allow. Long outputs are stored in parts, by name; `keep` is
-    called with each part to record it.
+    """Runs commands in the folder `root`, as the `settings` allow.
+
+    Long outputs are stored in parts, by name; `keep` is called with each part to record it.
     """
 
     def __init__(self, root: Path, settings: Settings, keep: Callable[[str, str], object]) -> None:
@@ -37,7 +38,7 @@ class AgentCommands:
     async def plan(self, call: ToolCall) -> PlannedCall | ToolResult:
         """Plan the command of `call`; an error result for the model if it is invalid."""
         settings = self._settings
-        parsed = self._parse(call)
+        parsed = self._parse_call(call)
         if isinstance(parsed, ToolResult):
             return parsed
         input_, argv = parsed
@@ -52,7 +53,7 @@ class AgentCommands:
     async def run(self, call: ToolCall) -> ToolResult:
         """Run the command of `call`. Failures are returned as error results."""
         settings = self._settings
-        parsed = self._parse(call)
+        parsed = self._parse_call(call)
         if isinstance(parsed, ToolResult):
             return parsed
         input_, argv = parsed
@@ -76,7 +77,7 @@ class AgentCommands:
             return ToolResult(call.id, f"{argv[0]}: {error.strerror or error}", is_error=True)
         return ToolResult(call.id, self._format_result(result, seconds), is_error=bool(result.code) or result.late)
 
-    def _parse(self, call: ToolCall) -> tuple[dict[str, Any], list[str]] | ToolResult:
+    def _parse_call(self, call: ToolCall) -> tuple[dict[str, Any], list[str]] | ToolResult:
         """Validate the input of `call` and split its command into arguments; an error result if invalid."""
         try:
             input_ = check_input(RUN_COMMAND, call.input)
@@ -88,7 +89,7 @@ class AgentCommands:
         """Format the result for the model: how the command ended, then its output."""
         status = f"exit code {result.code}" if result.code >= 0 else f"ended by signal {-result.code}"
         if result.late:
-            status = f"ended after {seconds} seconds: its time was up"
+            status = f"ended after {seconds} seconds: timeout"
         text = result.text.rstrip("\n")
         if len(text) > MAX_RESULT_CHARS:
             name = self._store_output(text)

@@ -28,10 +28,14 @@ from ctxtui.services.mcp.server_pool import ServerPermissions, ServerPool
 
 
 class AgentTools(Struct, eq=False):
-    """All tools that an agent may call. `files` and `commands` work in the chat's folder, `own` are the user's tools,
-    `servers` the running MCP servers. `base_definitions` defines the first two. A reference in a tool's input is
-    replaced by its content from `external`. `enabled` are the name patterns of the setting ``tools``; `images` is the
-    setting ``mcp_images``. A sub-agent's tools are limited to the names in `only`, and it does not own the servers.
+    """All tools that an agent may call.
+
+    - `files`, `commands`: work in the chat's folder.
+    - `own`: the user's tools; `servers`: the running MCP servers.
+    - `base_definitions`: definitions of the files and commands tools.
+    - `external`: gives content by name, which replaces references in a tool's input.
+    - `enabled`: name patterns of the setting ``tools``; `images`: the setting ``mcp_images``.
+    - `only`: a sub-agent's tools are limited to these names, and the servers stay the parent's; None: no sub-agent.
     """
 
     files: ToolProcess
@@ -46,15 +50,18 @@ class AgentTools(Struct, eq=False):
 
     def for_sub_agent(self, names: frozenset[str], caller: Caller) -> AgentTools:
         """Select the tools `names` for a sub-agent; its file tools run in another process."""
-        own = OwnTools(tool for tool in self.own.tools.values() if tool.name in names)
-        own.caller = caller
+        own_tools_ = OwnTools(tool for tool in self.own.tools.values() if tool.name in names)
+        own_tools_.caller = caller
         files = self.files.copy()
-        return AgentTools(files, self.commands, self.servers, self.base_definitions, self.external, own, only=names)
+        return AgentTools(
+            files, self.commands, self.servers, self.base_definitions, self.external, own_tools_, only=names
+        )
 
     @property
     def definitions(self) -> list[Json]:
-        """Tool definitions of a request (Anthropic's form). ctxtui's own come first, so that servers that start or stop
-        do not change the beginning of the prompt.
+        """Tool definitions of a request (Anthropic's form).
+
+        ctxtui's own come first, so that the beginning of the prompt stays when servers start or stop.
         """
         return self.definitions_with(self.servers.offered)
 
@@ -64,7 +71,7 @@ class AgentTools(Struct, eq=False):
         return [
             definition
             for definition in select_enabled(definitions, self.enabled)
-            if self.only is None or _name(definition) in self.only
+            if self.only is None or _name_of(definition) in self.only
         ]
 
     @property
@@ -106,13 +113,18 @@ class AgentTools(Struct, eq=False):
         return await self.files.run(call, planned if isinstance(planned, PlannedWrite) else None)
 
     def adjust_to_model(self, *, local: bool) -> None:
-        """Adjust to a new model: with `images` = auto, servers' images are sent unless it is `local`. Whether a local
-        server's model can see images is unknown.
+        """Adjust to a new model.
+
+        With `images` = auto, servers' images are sent unless the model is `local`: whether a local server's model can
+        see images is unknown.
         """
         self.servers.sees = self.images == "on" or (self.images == "auto" and not local)
 
     async def close(self) -> None:
-        """End the tool processes; the servers too, unless they belong to another agent."""
+        """End the tool processes.
+
+        The servers end, too, unless they belong to another agent.
+        """
         await self.files.close()
         if self.only is None:
             await self.servers.close()
@@ -129,23 +141,27 @@ class AgentTools(Struct, eq=False):
 
 
 def select_enabled(definitions: Iterable[Json], enabled: str) -> list[Json]:
-    """Select the tools whose names match the patterns `enabled` ("": all). Where several lists are joined by ``&`` (the
-    user's and a project's), a name must match one pattern of each.
+    """Select the tools whose names match the patterns `enabled` ("": all).
+
+    Where several lists are joined by ``&`` (the user's and a project's), a name must match one pattern of each.
     """
     lists = [names for part in enabled.split("&") if (names := part.split())]
     return [
         definition
         for definition in definitions
-        if all(any(fnmatchcase(_name(definition), pattern) for pattern in alternatives) for alternatives in lists)
+        if all(any(fnmatchcase(_name_of(definition), pattern) for pattern in alternatives) for alternatives in lists)
     ]
 
 
-def _name(definition: Json) -> str:
+def _name_of(definition: Json) -> str:
     return str(definition.get("name")) if isinstance(definition, dict) else ""
 
 
 class ExternalContent(NamedTuple):
-    """Content outside of a conversation: `contents` returns it by name; `overlay` stores more of it."""
+    """Content outside of a conversation.
+
+    `contents` returns it by name; `overlay` stores more of it.
+    """
 
     contents: Contents
     overlay: Callable[[], ThreadEdits | None]
@@ -165,9 +181,10 @@ def tools_for(
     memory: Sequence[Tool] = (),
     own: Sequence[OwnTool] = (),
 ) -> AgentTools:
-    """Build the tools of a chat in `cwd`; no server is started yet. `memory` are tools that keep memory, `own` the
-    user's; `base_definitions` defines all others. Raises `BadConfig` for a misspelled server, `NotFound` for a
-    requested server that is not configured.
+    """Build the tools of a chat in `cwd`; no server is started yet.
+
+    `memory` are tools that keep memory, `own` the user's; `base_definitions` defines all others. Raises `BadConfig` for
+    a misspelled server, `NotFound` for a requested server that is not configured.
     """
     settings = config.settings
     permissions = ServerPermissions(data_dir(settings.data_dir))

@@ -22,7 +22,10 @@ RESERVED_NAMES = frozenset({*(tool.name for tool in TOOLS), RECALL, RUN_COMMAND.
 
 
 class OwnTools:
-    """The `tools` that the user wrote. `caller` lets them use the chat; None before the chat has begun."""
+    """The `tools` that the user wrote.
+
+    `caller` lets them use the chat; None before the chat has begun.
+    """
 
     def __init__(self, tools: Iterable[OwnTool]) -> None:
         self.tools = {tool.name: tool for tool in tools}
@@ -40,15 +43,17 @@ class OwnTools:
         except BadInput as error:
             return ToolResult(call.id, str(error), is_error=True)
         if call.name == AGENT:
-            return PlannedCall("a sub-agent", "with the tools that need no leave; what it costs counts here", input_)
-        return PlannedCall(call.name, "a tool of your own, runs in this process, not confined", input_)
+            return PlannedCall(
+                "a sub-agent", "with tools that need no permission; its cost counts in this session", input_
+            )
+        return PlannedCall(call.name, "your own tool; runs in this process, not confined", input_)
 
     async def run(self, call: ToolCall) -> ToolResult:
         """Run `call`. Failures are returned as error results."""
         tool, caller = self.tools[call.name], self.caller
         try:
             if caller is None:
-                raise CtxtuiError("the chat has not begun")
+                raise CtxtuiError("the chat has not started")
             input_ = _plain_numbers(check_input(tool.definition, call.input))
             if inspect.iscoroutinefunction(tool.run):
                 text = await tool.run(input_, caller)
@@ -70,40 +75,44 @@ def _plain_numbers(input_: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def own_tools(files: Sequence[Path] = (), more: Sequence[OwnTool] = ()) -> tuple[OwnTool, ...]:
-    """Load the user's tools: of the folder ``tools`` and of packages (`plugins`), of `files`, then `more`. Raises
-    `BadConfig` for a file without tools, and for two tools of one name. A plug-in without tools is skipped and reported
-    as other plug-ins are.
+    """Load the user's tools.
+
+    They are those of the folder ``tools`` and of packages (`plugins`), of `files`, then `more`. Raises `BadConfig` for
+    a file without tools, and for two tools of one name. A plug-in without tools is skipped and reported as other
+    plug-ins are.
     """
     loaded: list[tuple[str, OwnTool]] = []
     for part in plugins.plugins(plugins.TOOLS):
         if not part.trouble:
-            loaded += [(part.place, tool) for tool in _tools_of_plugin(part)]
+            loaded += [(part.place, tool) for tool in _plugin_tools(part)]
     for path in files:
         part = plugins.from_file(plugins.TOOLS, path)
         if part.trouble:
             raise BadConfig(part.trouble, place=part.place)
-        tools = _tools_in(part.value)
+        tools = _find_tools(part.value)
         if tools is None:
             raise BadConfig("it has no TOOLS, a list of `OwnTool`", place=part.place, way_out="see docs/plugins.md")
         loaded += [(part.place, tool) for tool in tools]
     loaded += [("the tools that are given", tool) for tool in more]
-    seen: dict[str, str] = {}
+    place_by_name: dict[str, str] = {}
     for place, tool in loaded:
-        if tool.name in RESERVED_NAMES or tool.name in seen:
-            other = f"of {seen[tool.name]}" if tool.name in seen else "of ctxtui"
-            raise BadConfig(f"there is a tool {tool.name} {other} already", place=place, way_out="give it another name")
-        seen[tool.name] = place
+        if tool.name in RESERVED_NAMES or tool.name in place_by_name:
+            first_place = f"of {place_by_name[tool.name]}" if tool.name in place_by_name else "of ctxtui"
+            raise BadConfig(
+                f"there is a tool {tool.name} {first_place} already", place=place, way_out="give it another name"
+            )
+        place_by_name[tool.name] = place
     return tuple(tool for _, tool in loaded)
 
 
-def _tools_of_plugin(part: plugins.Plugin) -> tuple[OwnTool, ...]:
-    tools = _tools_in(part.value)
+def _plugin_tools(part: plugins.Plugin) -> tuple[OwnTool, ...]:
+    tools = _find_tools(part.value)
     if tools is None:
         plugins.report_trouble(part.place, "tools are a list of `OwnTool` called TOOLS")
     return tools or ()
 
 
-def _tools_in(value: object) -> tuple[OwnTool, ...] | None:
+def _find_tools(value: object) -> tuple[OwnTool, ...] | None:
     """The tools of a module or an entry point; None if it has none."""
     value_tools = getattr(value, "TOOLS", value)
     tools = (value_tools,) if isinstance(value_tools, OwnTool) else value_tools

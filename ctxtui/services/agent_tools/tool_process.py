@@ -1,5 +1,6 @@
-"""The agent's file tools, run in a child process one call at a time, each with a deadline. Interrupting the turn ends
-the child.
+"""The agent's file tools, run in a child process one call at a time, each with a deadline.
+
+Interrupting the turn ends the child.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ T = TypeVar("T")
 
 
 class ToolProcess:
-    """The tools that work in the folder `root`, and tools of the chat itself (`own`). `external` returns content
-    outside of the conversation by name (see `Toolbox`). For one event loop. Cancelling a task that awaits a call here
-    ends the child and its work.
+    """The tools that work in the folder `root`, and tools of the chat itself (`own`).
+
+    `external` returns content outside of the conversation by name (see `Toolbox`). For one event loop. Cancelling a
+    task that awaits a call here ends the child and its work.
     """
 
     def __init__(
@@ -37,7 +39,7 @@ class ToolProcess:
     ) -> None:
         self._box = Toolbox(Workspace(root), (*TOOLS, *own), external)
         self._own = {tool.name for tool in own}
-        self._worker = Worker(_toolbox, str(root))
+        self._worker = Worker(_make_toolbox, str(root))
         self._deadline = deadline
         self._own_tools = tuple(own)
         self._external = external
@@ -54,7 +56,7 @@ class ToolProcess:
 
     async def plan(self, call: ToolCall) -> PlannedWrite | ToolResult:
         """Plan the write of `call`; an error result for the model if it cannot be done."""
-        return await self._ask(Toolbox.plan, self._box.expand(call))
+        return await self._ask_child(Toolbox.plan, self._box.expand(call))
 
     async def run(self, call: ToolCall, planned: PlannedWrite | None = None) -> ToolResult:
         """Run `call`, a write as it was `planned`. Failures are returned as error results."""
@@ -63,12 +65,12 @@ class ToolProcess:
             return self._box.run(call)
         if call.name in self._own:
             return await asyncio.to_thread(self._box.run, self._box.expand(call))
-        return await self._ask(Toolbox.run, self._box.expand(call), planned)
+        return await self._ask_child(Toolbox.run, self._box.expand(call), planned)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._worker.close)
 
-    async def _ask(
+    async def _ask_child(
         self, method: Callable[Concatenate[Toolbox, ToolCall, P], T], call: ToolCall, *args: P.args, **named: P.kwargs
     ) -> T | ToolResult:
         async with self._lock:
@@ -87,5 +89,5 @@ class ToolProcess:
                 return ToolResult(call.id, f"the tool failed: {error}", is_error=True)
 
 
-def _toolbox(root: str) -> Toolbox:
+def _make_toolbox(root: str) -> Toolbox:
     return Toolbox(Workspace(root))

@@ -1,5 +1,7 @@
-"""Control a relay that runs in another process of the user. Over loopback, with a secret from a file that only the user
-can read. The run keeps that file locked while it serves, so a killed run leaves no lock.
+"""Controls a relay that runs in another process of the user.
+
+Requests go over loopback, with a secret from a file that only the user can read. The run keeps that file locked while
+it serves, so that a killed run leaves no lock.
 """
 
 from __future__ import annotations
@@ -26,7 +28,10 @@ Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class Control:
-    """Serves control requests for a run in `folder` with `answer`; requests must carry the secret of the run's file."""
+    """Serves control requests for a run in `folder` with `answer`.
+
+    Requests must carry the secret of the run's file.
+    """
 
     def __init__(self, folder: Path, run: str, answer: Answer) -> None:
         self._path = folder / f"{run}{CONTROL_SUFFIX}"

@@ -1,4 +1,4 @@
-"""Apply a session's edits to requests that another program sends, block by block."""
+"""Applies a session's edits to requests that another program sends, block by block."""
 
 from __future__ import annotations
 
@@ -33,8 +33,12 @@ MAX_CACHED_TREES: Final = 16
 
 
 class Proof(Struct, frozen=True):
-    """The effect of edits on one request, by their ids. `applied`, `asleep` (the target is not in the request),
-    `refused` with the reason; `by` are the authors of the applied ones.
+    """The effect of edits on one request, by the ids of the edits.
+
+    - `applied`: changed the request.
+    - `asleep`: their target is not in the request.
+    - `refused`: could not be applied, with the reason.
+    - `by`: authors of the applied edits.
     """
 
     applied: tuple[str, ...] = ()
@@ -57,8 +61,9 @@ class CuratedRequest(Struct, frozen=True):
 
 
 def curate_request(url: str, body: bytes, edits: Sequence[Edit], tree: Tree | None = None) -> CuratedRequest:
-    """Apply `edits` to the request `body` to `url`. Never raises. If the provider would refuse the result, the
-    program's own body is kept and the proof has the reason.
+    """Apply `edits` to the request `body` to `url`. Never raises.
+
+    If the provider would refuse the result, the program's own body is kept and the proof has the reason.
     """
     try:
         return _curate(url, body, edits, Tree() if tree is None else tree)
@@ -105,7 +110,10 @@ class StoredEdits(NamedTuple):
 
 
 class _Snapshot(Struct, frozen=True):
-    """Snapshot of the database when its files had these `stamps`: the `edited` sessions and the threads read so far."""
+    """What was read from the database when its files had these `stamps`.
+
+    `edited` are the sessions with edits, `by_thread` the edits read so far.
+    """
 
     stamps: tuple[float, ...] = ()
     edited: tuple[str, ...] = ()
@@ -163,8 +171,9 @@ class AppliedEdits(Struct):
         return tuple(stamps)
 
     def _read(self, snapshot: _Snapshot | None, stamps: tuple[float, ...], session: str, thread: str) -> StoredEdits:
-        """Read the edits from the database, updating `snapshot` (None: make one). Another thread may read at
-        the same time, so the snapshot is replaced as a whole.
+        """Read the edits from the database, updating `snapshot` (None: make one).
+
+        Another thread may read at the same time, so that the snapshot is replaced as a whole.
         """
         if not stamps:
             self._snapshot = _Snapshot()

@@ -1,4 +1,4 @@
-"""Apply the user's edits to requests of other programs before they leave."""
+"""Applies the user's edits to requests of other programs before they are sent on."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ SIGNED_WHY: Final = "the client signed this request; an edited body would be ref
 
 
 class EditsGate:
-    """Looks up the applied edits of a request's session and has a child process apply them.
+    """Looks up the applied edits of a request's session, and has a child process apply them.
 
-    `session` is the session of requests whose client sends no id ("": derived from the beginning of the conversation).
+    `session` is the session of requests whose client sends no id; "": it is derived from the beginning of the
+    conversation.
     """
 
     def __init__(self, database: Path, session: str, clock: Callable[[], float] = time.time) -> None:

@@ -1,5 +1,6 @@
-"""Status of runs of `ctxtui exec`: held requests, holding the next one, deciding on them. For worker threads: each
-function asks the runs over loopback.
+"""Status of runs of `ctxtui exec`: held requests, holding the next one, deciding on them.
+
+For worker threads: each function asks the runs over loopback.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ class RemoteHeldRequest(Struct, frozen=True, kw_only=True):
     """Whether its program can be kept waiting by pings, so that the time can be extended."""
     pinged: bool = False
     """Whether a ping was sent: the answer has begun, so an error must be sent inside it."""
+    summary: str | None = None
+    """The summary of a client's compaction, if its answer is held; None if the request is held."""
+    pins: int = 0
+    """Number of pinned blocks that will be added to the summary."""
 
     def seconds_left(self, now: float) -> int:
         """Whole seconds until the request is released."""
@@ -36,9 +41,13 @@ class RemoteHeldRequest(Struct, frozen=True, kw_only=True):
 
 
 class AttachedProgram(Struct, frozen=True, kw_only=True):
-    """Status of a session's program. `runs`: attached now. `next`, `each`: whether its next or every request will be
-    held. `rules`: descriptions of the rules for holding. `held`: requests held now, the oldest first. `troubles`:
-    recording problems of its run.
+    """Status of a session's program.
+
+    - `runs`: it is attached now.
+    - `next`, `each`: its next request, or every request, will be held.
+    - `rules`: descriptions of the rules for holding.
+    - `held`: requests held now, the oldest first.
+    - `troubles`: recording problems of its run.
     """
 
     runs: bool = False
@@ -99,6 +108,8 @@ def _remote_request(request: dict[str, Any], now: float) -> RemoteHeldRequest:
         until=now + float(request.get("seconds_left") or 0),
         can_wait=bool(request.get("can_wait")),
         pinged=bool(request.get("pinged")),
+        summary=summary if isinstance(summary := request.get("summary"), str) else None,
+        pins=int(request.get("pins") or 0),
     )
 
 
@@ -109,8 +120,9 @@ def hold_next(recording: Path, session: str, *, hold: bool) -> None:
 
 
 def set_rules(recording: Path, text: str) -> tuple[str, ...]:
-    """Hold requests of the recorded session by the rules in `text` ("" or ``off``: none); return the rules in force.
-    Raises `BadConfig`, `NotFound` if no program is attached to it.
+    """Hold requests of the recorded session by the rules in `text` ("" or ``off``: none).
+
+    Returns the rules in force. Raises `BadConfig`, and `NotFound` if no program is attached to the session.
     """
     rules = parse_rules(text)
     request = {"do": "on" if rules else "off", "file": recording.name, **({"rules": rules} if rules else {})}
@@ -123,12 +135,14 @@ def set_rules(recording: Path, text: str) -> tuple[str, ...]:
 
 
 def decide(folder: Path, id_: str, how: str, text: str = "") -> str:
-    """Decide on the held request `id_` by one of `holding.HOWS` or `holding.MORE`; return the run that held it. Raises
-    `NotFound` if it is no longer held, `CtxtuiError` if the decision is not possible.
+    """Decide on the held request `id_` by one of `holding.HOWS` or `holding.MORE`.
+
+    Returns the run that held it. Raises `NotFound` if it is no longer held, `CtxtuiError` if the decision is not
+    possible.
     """
     for run, answer in ask_all(folder, {"do": how, "id": id_, "text": text}):
         if answer.get("id") == id_:
             return run
         if answer.get("error") and not answer.get("none"):
             raise CtxtuiError(str(answer["error"]))
-    raise NotFound(f"{id_} is not held any more")
+    raise NotFound(f"{id_} is no longer held")

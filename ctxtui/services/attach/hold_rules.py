@@ -21,10 +21,16 @@ def estimate_tokens(size: int) -> int:
 
 
 class HoldRules(Struct, frozen=True, kw_only=True):
-    """Conditions for holding a request; any one of them suffices. `each`: every request; `tokens`: more than about so
-    many (0: off); `usd`: more expensive (0: off); `miss`: forecast to miss the cache; `pattern`: found in the body;
-    `secret`: a block holds a secret that was not there before; `repeats`: the same calls got the same answers so often
-    in a row (0: off); `compaction`: the answer to a request with which the client compacts its history.
+    """Conditions for holding a request; any one of them suffices.
+
+    - `each`: every request.
+    - `tokens`: more than about so many tokens; 0: off.
+    - `usd`: more expensive than this; 0: off.
+    - `miss`: it is forecast to miss the cache.
+    - `pattern`: it is found in the body.
+    - `secret`: a block has a secret that was not there before.
+    - `repeats`: the same calls got the same answers so often in a row; 0: off.
+    - `compaction`: it is the answer to a request with which the client compacts its history.
     """
 
     each: bool = False
@@ -56,7 +62,7 @@ class HoldRules(Struct, frozen=True, kw_only=True):
         if self.tokens and estimate > self.tokens:
             return f"about {estimate:,} tokens, over {self.tokens:,}"
         if self.pattern is not None and self.pattern.search(body):
-            return f"{self.pattern.pattern.decode('utf-8', 'replace')} stands in it"
+            return f"{self.pattern.pattern.decode('utf-8', 'replace')} is in it"
         return "each request is held" if self.each else ""
 
     def forecast_reason(self, forecast: ForecastSummary | None) -> str:
@@ -73,7 +79,7 @@ class HoldRules(Struct, frozen=True, kw_only=True):
         descriptions_ = ["each request"] if self.each else []
         descriptions_ += [f"over {self.tokens:,} tokens"] if self.tokens else []
         descriptions_ += [f"over ${self.usd:g}"] if self.usd else []
-        descriptions_ += ["on a foretold miss"] if self.miss else []
+        descriptions_ += ["on a forecast miss"] if self.miss else []
         descriptions_ += ["on a secret"] if self.secret else []
         descriptions_ += [f"on {self.repeats} repeats"] if self.repeats else []
         descriptions_ += ["on a compaction"] if self.compaction else []
@@ -100,7 +106,7 @@ def parse_rules(text: str) -> dict[str, Any]:
             options["usd" if limit[1] else "tokens"] = number if limit[1] else int(number)
         elif part in ("each", "each request"):
             options["each"] = True
-        elif part in ("miss", "on a foretold miss"):
+        elif part in ("miss", "on a forecast miss"):
             options["miss"] = True
         elif part in ("secret", "on a secret"):
             options["secret"] = True
@@ -142,6 +148,6 @@ def rules_from_options(options: Mapping[str, Any]) -> HoldRules:
             compaction=bool(options.get("compaction")),
         )
     except re.error as error:
-        raise BadConfig(f"{pattern!r} is no regular expression: {error}") from None
+        raise BadConfig(f"{pattern!r} is not a regular expression: {error}") from None
     except (TypeError, ValueError) as error:
-        raise BadConfig(f"no rule for holding: {error}") from None
+        raise BadConfig(f"not a hold rule: {error}") from None

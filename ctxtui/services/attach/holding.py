@@ -1,4 +1,4 @@
-"""Hold requests of other programs until the user decides or their time is up."""
+"""Holds requests of other programs until the user decides or their time is up."""
 
 from __future__ import annotations
 
@@ -90,6 +90,8 @@ class HeldRequest:
     """Time of the first ping to its client (Unix seconds); None if its API has no pings."""
     pinged: bool = False
     """Whether a ping was sent, which begins the answer."""
+    client: str = ""
+    """The program, if its headers name it."""
     summary: str | None = None
     """The client's summary, if the answer to its compaction is held; None if the request is held."""
     pins: tuple[str, ...] = ()
@@ -117,8 +119,11 @@ class HeldRequest:
 
 @dataclass(slots=True)
 class HoldGate:
-    """Holds requests by `rules`, then lets them leave under the edits of `edits`. `tell` receives an event for each;
-    `recorded_names` returns the names of the written files. The next request of each session in `next` is held.
+    """Holds requests by `rules`, then sends them under the edits of `edits`.
+
+    - `tell`: receives an event for each request.
+    - `recorded_names`: returns the names of the written files.
+    - `next`: sessions whose next request is held.
     """
 
     edits: EditsGate
@@ -177,7 +182,7 @@ class HoldGate:
             why = why or _compaction_reason(compaction, waiting)
             if why:
                 self.next.discard(session)
-        more = {"session": session, "thread": thread, "forecast": prepared.forecast}
+        more = {"session": session, "thread": thread, "forecast": prepared.forecast, "client": sender.client}
         held = self._make_held(waiting, exchange, dialect, body, why, **more)
         verdict = await (self._hold(held, waiting, risk) if why else self.edits.decide(waiting))
         if compaction is not None:
@@ -293,8 +298,9 @@ class HoldGate:
         return is_recent and conversation == (body.get("messages") or body.get("input"))
 
     async def _wait(self, held: HeldRequest, keep_alive: KeepAlive | None) -> Decision:
-        """Wait for the decision or the end of the time. If the client asked for a stream, pings are sent from shortly
-        before its time-out on, at fixed intervals.
+        """Wait for the decision or the end of the time.
+
+        If the client asked for a stream, pings are sent at fixed intervals, from shortly before its time-out on.
         """
         self.held[held.x] = held
         self.tell(exchange_events.RequestHeld(held.x, held.since, held.until, held.why))
@@ -306,20 +312,23 @@ class HoldGate:
                     async with asyncio.timeout(max(0.0, until - now)):
                         return await asyncio.shield(held.decision)
                 if next_ping is not None and keep_alive is not None and self.clock() >= next_ping:
-                    was_sent = keep_alive(ping_of(held.dialect), partial(error_event, held.dialect), self.clock())
+                    was_sent = keep_alive(
+                        ping_of(held.dialect, held.client), partial(error_event, held.dialect), self.clock()
+                    )
                     held.pinged, next_ping = held.pinged or was_sent, next_ping + PING_INTERVAL_S
             return Decision("time is up")
         finally:
             del self.held[held.x]
 
     def release(self, id_: str, how: str, text: str = "") -> str:
-        """Decide on a held request by the beginning of its id ("": the only one); return its id. Raises `NotFound`,
-        `Several`, `CtxtuiError`.
+        """Decide on a held request by the beginning of its id ("": the only one); return its id.
+
+        Raises `NotFound`, `Several`, `CtxtuiError`.
         """
         held = self._find_held(id_)
         if how == ANSWER and held.dialect not in ANSWERABLE_APIS:
             raise CtxtuiError(
-                f"an answer of yours cannot be spelled in this API ({held.dialect})", way_out="refuse or release it"
+                f"your answer cannot be written in this API ({held.dialect})", way_out="refuse or release it"
             )
         if how == APPLY and held.summary is not None:
             raise CtxtuiError(
@@ -339,21 +348,36 @@ class HoldGate:
         return matches[0]
 
     def extend(self, id_: str) -> str:
-        """Extend the time of a held request, whose client gets pings; return its id. Raises as `release` does, and if
-        its client cannot be kept waiting.
+        """Extend the time of a held request, whose client gets pings; return its id.
+
+        Raises as `release` does, and if its client cannot be kept waiting.
         """
         held = self._find_held(id_)
         if held.pings_from is None:
             raise CtxtuiError(
-                "its program asked for no stream: it gives up when its time is over", way_out="decide before it leaves"
+                "its program does not stream: it gives up at its timeout", way_out="decide before it is sent"
             )
         held.until += STREAM_HOLD_S
         return held.x
 
     def handle(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer a control request: ``{"do": "list" | "on" | "off" | "next" | "not next" | MORE | one of HOWS}``. With
-        the ``id`` of a request and the ``text`` of an answer, the ``session`` whose next request is meant, or the new
-        ``rules`` (none: each request) of the run that writes the ``file``. Raises `NotFound`, `Several`, `BadConfig`.
+        """Answer a control request: ``{"do": "list"
+
+        "on"
+
+        "off"
+
+        "next"
+
+        "not next"
+
+        MORE
+
+        one of HOWS}``.
+
+        Further members: the ``id`` of a request and the ``text`` of an answer; the ``session`` whose next request is
+        meant; or the new ``rules`` (none: each request) of the run that writes the ``file``. Raises `NotFound`,
+        `Several`, `BadConfig`.
         """
         do = request.get("do")
         if do in HOWS:

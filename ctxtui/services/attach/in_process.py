@@ -1,7 +1,7 @@
-"""`ctxtui.record()`: record the requests to models of the program that calls it.
+"""`ctxtui.record()`: records the requests to models of the program that calls it.
 
 A recording applies to the context in which it was started (threads and tasks each have their own), otherwise to the
-whole program; the newest one wins.
+whole program. Of several the newest applies.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ CONTEXT_RECORDING: Final[ContextVar[InProcessRecording | None]] = ContextVar("ct
 
 
 class InProcessRecording:
-    """A recording made by `ctxtui.record`. It starts at once; `stop`, or leaving the ``with`` block, ends it.
+    """A recording made by `ctxtui.record`.
 
-    `session` is its name: `ctxtui open SESSION` shows it, even while it grows. `path` is its file.
+    It starts at once; `stop`, or the end of the ``with`` block, ends it. `session` is its name: `ctxtui open SESSION`
+    shows it, even while it grows. `path` is its file.
     """
 
     def __init__(self, session: str, thread: str, tags: Sequence[str], folder: Path | None) -> None:

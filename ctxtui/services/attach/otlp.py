@@ -50,7 +50,7 @@ def traces_url(url: str) -> str:
     """The URL for spans, from a collector's base URL or the whole address. Raises `BadConfig`."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise BadConfig(f"{url!r} is no address of a collector", place="--otlp", way_out=f"such as {LOCAL}")
+        raise BadConfig(f"{url!r} is not a collector's address", place="--otlp", way_out=f"such as {LOCAL}")
     if parts.username or parts.password:
         raise BadConfig("a key in an address would be shown", place="--otlp", way_out=f"put it into {_HEADERS[1]}")
     path = parts.path.rstrip("/")
@@ -58,8 +58,9 @@ def traces_url(url: str) -> str:
 
 
 def collector_headers(url: str, settings: Settings, env: Mapping[str, str]) -> dict[str, str]:
-    """The collector's headers, from OpenTelemetry's variables. Raises `BadConfig` if they would go over plain http to
-    another machine.
+    """The collector's headers, from OpenTelemetry's variables.
+
+    Raises `BadConfig` if they would go over plain http to another machine.
     """
     name = next((variable for variable in _HEADERS if env.get(variable)), "")
     pairs = (pair.partition("=") for pair in env.get(name, "").split(",") if pair.strip())
@@ -82,8 +83,10 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 @dataclass(slots=True)
 class Exporter:
-    """Sends spans to the collector at `url`, the oldest first. With `content` they include prompts and answers, with
-    secrets masked. `sent` and `lost` are counts, `error` is the last error ("": none).
+    """Sends spans to the collector at `url`, the oldest first.
+
+    With `content` they include prompts and answers, with secrets masked. `sent` and `lost` are counts, `error` is the
+    last error ("": none).
     """
 
     url: str

@@ -25,9 +25,13 @@ class Started(NamedTuple):
 
 
 class ProgramProvider(Struct, frozen=True, kw_only=True):
-    """A provider that a program uses: `name`, default base URL, and the `variables` that override it, by priority. With
-    `if_set`, the provider is routed only if one of the variables is set, because setting it changes how the program
-    works. `paths` are its own paths for those that some SDKs send if ctxtui sets a variable.
+    """A provider that a program uses.
+
+    - `default`: its base URL.
+    - `variables`: override it, by priority.
+    - `if_set`: the provider is routed only if one of the variables is set, because setting it changes how the program
+      works.
+    - `paths`: its own paths for those that some SDKs send if ctxtui sets a variable.
     """
 
     name: str
@@ -57,9 +61,11 @@ GOOGLE: Final = ProgramProvider(
 
 
 class RoutingFunctions(Struct, frozen=True, kw_only=True):
-    """Functions for a program that variables alone cannot route. `configured_urls` returns base URLs from its own
-    files, which override variables; `start` starts it with the given base URLs; `unroutable_reason` returns the reason
-    why it cannot be routed ("": it can).
+    """Functions for a program that variables alone cannot route.
+
+    - `configured_urls`: returns base URLs from its own files, which override variables.
+    - `start`: starts it with the given base URLs.
+    - `unroutable_reason`: returns why it cannot be routed; "": it can.
     """
 
     configured_urls: Callable[[Env, str], Urls] | None = None
@@ -68,9 +74,12 @@ class RoutingFunctions(Struct, frozen=True, kw_only=True):
 
 
 class Program(Struct, frozen=True, kw_only=True):
-    """A program, described by a file of the registry. `commands` are its command names, `certificates` the variables
-    that name a file of trusted certificates, `own` its functions beyond variables, `also` the base URLs of hosts that
-    it uses and that cannot be overridden.
+    """A program, described by a file of the registry.
+
+    - `commands`: its command names.
+    - `certificates`: variables that name a file of trusted certificates.
+    - `own`: its functions beyond variables.
+    - `also`: base URLs of hosts that it uses and that cannot be overridden.
     """
 
     name: str

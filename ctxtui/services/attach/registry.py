@@ -1,9 +1,11 @@
-"""Registry of programs that can run behind a relay, looked up by command. Each is a file: `data/programs/NAME.toml` in
-the package, or one of the user's own next to `config.toml`.
+"""Registry of programs that can run behind a relay, looked up by command.
 
-A file has the `commands` of the program, for each of its `[providers.NAME]` the `usual` base URL, the `variables` that
-override it and the `paths` to correct, the variables that name `certificates` to trust, its routing functions (`own`),
-and further base URLs (`also`).
+Each is a file: `data/programs/NAME.toml` in the package, or one of the user's own next to `config.toml`. It has:
+- `commands`: the commands of the program.
+- `[providers.NAME]`: for each provider the `usual` base URL, the `variables` that override it, and the `paths` to
+  correct.
+- `certificates`: the variables that name certificates to trust.
+- `own`: its routing functions; `also`: further base URLs.
 """
 
 from __future__ import annotations
@@ -43,8 +45,9 @@ def own_folder() -> Path:
 
 
 def programs(*folders: Path) -> tuple[Program, ...]:
-    """Load the programs of `folders` (default: the package's, then the user's); later ones override. The program for
-    all others is the last. Raises `BadConfig`.
+    """Load the programs of `folders` (default: the package's, then the user's).
+
+    Later ones override. The program for all others is the last. Raises `BadConfig`.
     """
     programs_: dict[str, Program] = {}
     for folder in folders or (FOLDER, own_folder()):
@@ -58,7 +61,7 @@ def _read(path: Path) -> Program:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise BadConfig(f"this is no file of a program: {error}", place=str(path)) from error
+        raise BadConfig(f"not a program file: {error}", place=str(path)) from error
     unknown = sorted(set(table) - _KEYS)
     if unknown:
         way_out = f"there are {', '.join(sorted(_KEYS))}"
@@ -107,8 +110,9 @@ def _text_list(table: Mapping[str, Any], name: str, path: Path) -> tuple[str, ..
 
 
 def program_of(command: Sequence[str], name: str = "") -> Program:
-    """Find the program that `command` runs, or the one called `name`. Raises `NotFound` for an unknown name,
-    `BadConfig` for an invalid file.
+    """Find the program that `command` runs, or the one called `name`.
+
+    Raises `NotFound` for an unknown name, `BadConfig` for an invalid file.
     """
     programs_ = programs()
     if name:

@@ -1,4 +1,4 @@
-"""Run a program with a relay around it, on the user's terminal; ends with the program's exit code."""
+"""Runs a program with a relay around it, on the user's terminal, and ends with the program's exit code."""
 
 from __future__ import annotations
 
@@ -154,10 +154,13 @@ SIGNAL_EXIT_BASE: Final = 128
 
 @dataclass(slots=True, kw_only=True)
 class RelayedProgram:
-    """A program, and the relay that runs around it. `named_upstreams` are the upstreams that the user named, `folder`
-    receives the recordings, `database` holds the edits, `hold` decides which requests are held. With `forward` the
-    program is routed by a proxy and certificates of this run instead of base URLs. `say` prints a message once the
-    program has ended.
+    """A program, and the relay that runs around it.
+
+    - `named_upstreams`: upstreams that the user named.
+    - `folder`: receives the recordings; `database`: has the edits.
+    - `hold`: decides which requests are held.
+    - `forward`: the program is routed by a proxy and certificates of this run instead of base URLs.
+    - `say`: prints a message once the program has ended.
     """
 
     command: Sequence[str]
@@ -189,16 +192,16 @@ class RelayedProgram:
     _has_run: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        closed = self.program.unroutable_reason(self.env)
+        closed = "" if self.forward else self.program.unroutable_reason(self.env)
         if closed and not self.named_upstreams:
-            raise BadConfig(closed, way_out="lead it to `ctxtui proxy` yourself, or name --as any and --upstream")
+            raise BadConfig(closed, way_out="use --forward, which leaves its addresses as they are")
         upstreams = self.program.upstreams(self.env, self.cwd)
         unknown = next((name for name in self.named_upstreams if name not in upstreams), "")
         if unknown:
             raise BadConfig(
-                f"{self.program.name} asks no provider called {unknown!r}",
+                f"{self.program.name} uses no provider called {unknown!r}",
                 place="--upstream",
-                way_out=f"it asks {', '.join(sorted(upstreams))}",
+                way_out=f"it uses {', '.join(sorted(upstreams))}",
             )
 
     @property
@@ -216,10 +219,11 @@ class RelayedProgram:
         if not self._has_run or self.recorded_files or self.troubles:
             return ""
         name = PurePath(self.command[0]).name
-        by = "it does not go by the proxy of its environment" if self.forward else "it has its address from elsewhere"
+        by = "it ignores the proxy variables" if self.forward else "its address is set elsewhere"
         ways = [] if self.forward else [f"`ctxtui exec --forward -- {name}`"]
-        ways.append(f"the variables of its address in {own_folder() / f'{name}.toml'}")
-        return f"nothing is recorded: no request to a model came by. If {name} made one, {by}; try {', or '.join(ways)}"
+        ways.append(f"its address variables in {own_folder() / f'{name}.toml'}")
+        fix = f"If {name} made one, {by}; try {', or '.join(ways)}"
+        return f"nothing is recorded: no request to a model passed the relay. {fix}"
 
     @property
     def recorded_files(self) -> list[Path]:
@@ -238,7 +242,7 @@ class RelayedProgram:
             upstreams += [Upstream(urlsplit(url).hostname or url, url) for url in self.program.also]
             without_tls = next((upstream for upstream in upstreams if not upstream.tls), None)
             if without_tls is not None:
-                raise BadConfig(f"{without_tls.url} has no TLS, and needs no proxy", way_out="leave out --forward")
+                raise BadConfig(f"{without_tls.url} has no TLS, and needs no proxy", way_out="remove --forward")
         name = Path(self.command[0]).name if self.command else ""
         urls = {upstream.name: upstream.url for upstream in upstreams}
         session = "" if self.program.providers == () else f"run-{self.run}"
@@ -345,8 +349,9 @@ class _SignalForwarder:
 
 
 def _wait_for_exit(pid: int) -> int:
-    """Wait for `pid` and return its exit code, below zero for a signal. If the program is stopped at a terminal, ctxtui
-    stops too, because the shell waits for ctxtui.
+    """Wait for `pid` and return its exit code, below zero for a signal.
+
+    If the program is stopped at a terminal, ctxtui stops, too, because the shell waits for ctxtui.
     """
     flags = os.WUNTRACED if os.isatty(0) else 0
     while True:

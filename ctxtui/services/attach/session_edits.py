@@ -33,9 +33,10 @@ class SessionOverlay(Struct):
         return [to_json(edit) for edit in self.edits]
 
     def apply(self, request: B, url: str = "") -> B:
-        """Apply the edits to a request (JSON bytes, or the arguments of an SDK's ``create``). Returns it unchanged if
-        no edit concerns it or the provider would refuse the result; `proof` has the details. `url` determines the API
-        if the request itself does not.
+        """Apply the edits to a request (JSON bytes, or the arguments of an SDK's ``create``).
+
+        Returns it unchanged if no edit concerns it or the provider would refuse the result; `proof` has the details.
+        `url` determines the API if the request itself does not.
         """
         raw = request if isinstance(request, bytes) else json.dumps(request).encode()
         curated = curate_request(url or f"https://api.invalid{_path(request)}", raw, self.edits)
@@ -63,8 +64,9 @@ def _is_messages(body: dict[str, Any]) -> bool:
 
 
 def edits(session: str, thread: str = MAIN) -> SessionOverlay:
-    """The applied edits of a session by its id; see `ctxtui.edits`. Raises `CtxtuiError` if the database cannot be
-    read.
+    """The applied edits of a session by its id; see `ctxtui.edits`.
+
+    Raises `CtxtuiError` if the database cannot be read.
     """
     applied_edits = AppliedEdits(database(load().settings.data_dir))
     return SessionOverlay(session, thread, applied_edits.read(session, thread).applied)

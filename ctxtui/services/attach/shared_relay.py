@@ -59,8 +59,10 @@ class SharedRelay:
     recorder: Recorder = field(init=False)
 
     async def serve(self, ready: Callable[[dict[str, str]], None], say: Callable[[str], None]) -> None:
-        """Serve until interrupted. `ready` is called with the base URL of each upstream, `say` with each recording
-        problem as soon as it occurs. Raises `BadConfig`, `InUse`.
+        """Serve until interrupted.
+
+        `ready` is called with the base URL of each upstream, `say` with each recording problem as soon as it occurs.
+        Raises `BadConfig`, `InUse`.
         """
         upstreams = [Upstream(name, url) for name, url in self.upstreams.items()]
         invalid = next(
@@ -144,7 +146,7 @@ class _RelayLock:
             info = _read_info(self._file)
             self._file.close()
             raise InUse(
-                f"a relay stands already, on port {info.get('port', '?')}",
+                f"a relay is already running, on port {info.get('port', '?')}",
                 way_out="`ctxtui proxy off` ends it",
                 pid=int(info.get("pid", 0)),
             ) from None
@@ -197,6 +199,6 @@ def stop_relay(folder: Path, seconds: float = 10.0) -> int:
     limit = time.monotonic() + seconds
     while running_relay(folder) is not None:
         if time.monotonic() > limit:
-            raise InUse(f"the relay of process {pid} does not end", pid=pid, way_out=f"kill -9 {pid}")
+            raise InUse(f"the relay of process {pid} does not stop", pid=pid, way_out=f"kill -9 {pid}")
         time.sleep(0.02)
     return pid

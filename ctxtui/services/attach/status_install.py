@@ -1,6 +1,7 @@
-"""Install ctxtui's status line in Claude Code's settings, and remove it; all other bytes of the file stay.
+"""Installs ctxtui's status line in Claude Code's settings, and removes it.
 
-The previous value is kept in a file of ctxtui's, along with whether ctxtui created the settings file.
+All other bytes of the file stay. The previous value is kept in a file of ctxtui's, along with whether ctxtui created
+the settings file.
 """
 
 from __future__ import annotations
@@ -67,8 +68,10 @@ def is_ours(value: object) -> bool:
 
 
 def install(file: Path, *, replace: bool, setting: str = "") -> StatusLineChange | None:
-    """Install the status line in `file`; None if it is installed already. `setting` is the user's ``data_dir``. Raises
-    `BadConfig` if the file is no JSON object, `CtxtuiError` if it has another status line and `replace` is false.
+    """Install the status line in `file`; None if it is installed already.
+
+    `setting` is the user's ``data_dir``. Raises `BadConfig` if the file is no JSON object, `CtxtuiError` if it has
+    another status line and `replace` is false.
     """
     target = Path(os.path.realpath(file))
     before = _read(target)
@@ -81,8 +84,8 @@ def install(file: Path, *, replace: bool, setting: str = "") -> StatusLineChange
         if is_ours(settings[MEMBER]):
             return None
         if not replace:
-            raise CtxtuiError("another status line stands there", place=str(file), way_out="--replace puts ours in its "
-                              "place until `ctxtui statusline remove`")  # fmt: skip
+            way_out = "--replace replaces it until `ctxtui statusline remove`"
+            raise CtxtuiError("another status line is installed", place=str(file), way_out=way_out)
         after = text[: member.value] + value + text[member.end :]
     else:
         after = _with_member(text, f"{json.dumps(MEMBER)}: {value}", empty=not settings)
@@ -179,10 +182,10 @@ def _object(text: str, file: Path) -> dict[str, Any]:
         settings = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadConfig(
-            f"the client's settings are no JSON: {error}", place=str(file), way_out="mend the file"
+            f"the client's settings are not JSON: {error}", place=str(file), way_out="fix the file"
         ) from None
     if not isinstance(settings, dict):
-        raise BadConfig("the client's settings are no JSON object", place=str(file), way_out="mend the file")
+        raise BadConfig("the client's settings are not a JSON object", place=str(file), way_out="fix the file")
     return settings
 
 
@@ -193,7 +196,7 @@ def _read(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:
-        raise BadConfig(f"the client's settings are no UTF-8: {error}", place=str(path)) from None
+        raise BadConfig(f"the client's settings are not UTF-8: {error}", place=str(path)) from None
     except OSError as error:
         raise CtxtuiError(f"cannot be read: {error.strerror}", place=str(path)) from None
 

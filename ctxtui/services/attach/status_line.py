@@ -1,7 +1,7 @@
-"""Build a status line's data from Claude Code's input, the end of its transcript, and prices.
+"""Builds a status line's data from Claude Code's input, the end of its transcript, and prices.
 
-It runs after every message of the client, so it imports nothing heavy: rates are read from the price library once a day
-and model, and cached in a file.
+It runs after every message of the client, so that it imports nothing heavy: rates are read from the price library once
+a day and model, and cached in a file.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def parse_input(text: str) -> JsonObject:
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):
-        raise Malformed("standard input is not what Claude Code says to a status line", way_out=_INSTALL_HINT) from None
+        raise Malformed("standard input is not Claude Code's status line JSON", way_out=_INSTALL_HINT) from None
     if not isinstance(parsed, dict) or "context_window" not in parsed:
-        raise Malformed("standard input is not what Claude Code says to a status line", way_out=_INSTALL_HINT)
+        raise Malformed("standard input is not Claude Code's status line JSON", way_out=_INSTALL_HINT)
     return parsed
 
 
-_INSTALL_HINT: Final = "`ctxtui statusline install` has Claude Code run it"
+_INSTALL_HINT: Final = "`ctxtui statusline install` lets Claude Code run it"
 
 
 def build_status(client_input: JsonObject, settings: Settings, at: float | None = None) -> ClientStatus:
@@ -114,8 +114,10 @@ def _usable(model: str, window: int, settings: Settings) -> int:
 
 
 class _TranscriptEnd:
-    """Data from the end of a transcript. `answers`: sizes of the main thread's answers in tokens; `at`: time of the
-    last one (Unix seconds); `long`: whether its cache writes live for an hour.
+    """Data from the end of a transcript.
+
+    `answers`: sizes of the main thread's answers in tokens. `at`: time of the last one (Unix seconds). `long`: its
+    cache writes live for an hour.
     """
 
     def __init__(self, path: object) -> None:

@@ -26,8 +26,9 @@ TMUX_TIMEOUT_S: Final = 10.0
 
 
 def split(folder: Path, run: str, env: Mapping[str, str] = os.environ) -> str:
-    """Open the inspector in a new pane for the recordings of `run` in `folder`; return an error or "". The program
-    keeps the focus; the pane closes with the inspector.
+    """Open the inspector in a new pane for the recordings of `run` in `folder`.
+
+    Return an error or "". The program keeps the focus. The pane closes with the inspector.
     """
     if not env.get("TMUX"):
         return NEEDS_TMUX
@@ -43,7 +44,7 @@ def split(folder: Path, run: str, env: Mapping[str, str] = os.environ) -> str:
     try:
         subprocess.run(command, check=True, capture_output=True, timeout=TMUX_TIMEOUT_S, text=True)
     except FileNotFoundError:
-        return "--split: there is no tmux here"
+        return "--split: tmux is not installed"
     except subprocess.SubprocessError as error:
         message = (getattr(error, "stderr", "") or str(error)).strip()
         return f"--split: tmux says {message}"

@@ -17,7 +17,10 @@ REMOTE_MARK: Final = "cloud"
 
 
 class ModelChoice(Struct, frozen=True):
-    """The user's choice of model and session; "" leaves it to the settings, then to availability."""
+    """The user's choice of model and session.
+
+    "" leaves a member to the settings, then to availability.
+    """
 
     provider: str = ""
     model: str = ""
@@ -29,8 +32,12 @@ class ModelChoice(Struct, frozen=True):
 
 
 class ChatModel(Struct, frozen=True):
-    """The model of a chat. `window` is in tokens (0: unknown), `origin` its source; `models` are the ids that the
-    endpoint lists, if it was asked; `why` is the reason for the choice.
+    """The model of a chat.
+
+    - `window`: tokens (0: unknown); `origin`: how it is known.
+    - `models`: ids that the endpoint lists, if it was asked.
+    - `why`: the reason for the choice.
+    - `most_output`: the limit of an answer in tokens (0: unknown).
     """
 
     endpoint: Endpoint
@@ -48,8 +55,10 @@ class ChatModel(Struct, frozen=True):
 
 
 def stays_on_machine(chat_model: ChatModel) -> bool:
-    """Whether prompts stay on this machine: the embedded provider, or a known server running the model itself. A
-    program at a local address that is no known server may forward everything.
+    """Whether prompts stay on this machine.
+
+    They do with the embedded provider, or with a known server that runs the model itself. A program at a local address
+    that is no known server may forward everything.
     """
     is_known_server = chat_model.endpoint.local and bool(chat_model.endpoint.kind)
     return chat_model.is_offline or (is_known_server and REMOTE_MARK not in chat_model.model.lower())

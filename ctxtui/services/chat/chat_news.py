@@ -14,8 +14,10 @@ from ctxtui.services.chat.chat_model import ChatModel
 
 
 class ChatNews(Struct, frozen=True):
-    """Progress event for the screen: `moment` of the turn, new session `events`, the new `chat_model` if it changed.
-    The connection to the new model is not open yet. `thread` is that of a sub-agent, or the main one.
+    """Progress event for the screen.
+
+    `moment` of the turn, new session `events`, and the new `chat_model` if it changed; the connection to the new model
+    is not open yet. `thread` is that of a sub-agent, or the main one.
     """
 
     moment: progress.ProgressEvent | None

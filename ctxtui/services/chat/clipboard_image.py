@@ -37,7 +37,7 @@ def save_image(settings: Settings) -> str:
     """Save the clipboard's image in the data folder and return its name for a message. Raises `NoImage`."""
     candidates = commands(sys.platform, os.environ)
     if not candidates:
-        raise NoImage("no desktop whose clipboard could be read", way_out="save the picture and write @picture.png")
+        raise NoImage("no desktop clipboard was found", way_out="save the picture and write @picture.png")
     data = next((block_ for block_ in map(_run, candidates) if block_), b"")
     block_ = make_file_block(data)
     if block_.kind != IMAGE or block_.size is None:
@@ -52,7 +52,7 @@ def save_image(settings: Settings) -> str:
         path.touch(mode=0o600)
         path.write_bytes(data)
     except OSError as error:
-        raise NoImage(f"the image cannot be kept: {error.strerror}", place=str(path)) from error
+        raise NoImage(f"the image cannot be stored: {error.strerror}", place=str(path)) from error
     return format_mention(str(path))
 
 

@@ -1,5 +1,6 @@
-"""Files of a chat's context: attached to a message (``@path``, ``--files auto``), and memory, sent with every
-request.
+"""Files of a chat's context: attached to a message, and memory.
+
+Files are attached by ``@path`` or ``--files auto``. Memory is sent with every request.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ _OPENAI_MARKER: Final[Mapping[str, Json]] = {"prompt_cache_breakpoint": {"mode":
 
 
 class MessageContent(Struct, frozen=True):
-    """Content to send with a message: `attached` blocks, `memory` (None: there is none), and a `note` about it."""
+    """Content to send with a message.
+
+    `attached` are blocks, `memory` is the current memory (None: there is none), `note` tells the user about it.
+    """
 
     attached: tuple[Attachment, ...] = ()
     memory: MemoryPlace | None = None
@@ -67,7 +71,7 @@ class ContextFiles:
         """Progress of reading the project."""
         self._chat_model: ChatModel | None = None
         self._memory_folder: MemoryFolder | None = None
-        self._folder = _folder(config, cwd)
+        self._folder = _configured_folder(config, cwd)
 
     def set_model(self, chat_model: ChatModel) -> None:
         """Set the model of the following requests."""
@@ -87,10 +91,10 @@ class ContextFiles:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The memory tools; none without a memory folder."""
-        memory = self._memory()
+        memory = self._open_memory()
         return memory_tools(memory) if memory is not None else ()
 
-    def _memory(self) -> MemoryFolder | None:
+    def _open_memory(self) -> MemoryFolder | None:
         if self._folder is None:
             return None
         if self._memory_folder is None:
@@ -99,7 +103,7 @@ class ContextFiles:
             except OSError as error:
                 folder_name = str(self._folder)
                 raise CtxtuiError(
-                    f"the folder for memory cannot be made: {error.strerror}", place=folder_name
+                    f"the memory folder cannot be created: {error.strerror}", place=folder_name
                 ) from error
             count = lambda text: self.meter.text(text)  # noqa: E731 - the model may have changed by then
             self._memory_folder = MemoryFolder(Workspace(self._folder), self._settings.memory_tokens, count)
@@ -110,8 +114,8 @@ class ContextFiles:
         """Usable tokens of the model's window; 0 if it is unknown."""
         settings, chat_model, card = self._settings, self._chat_model, self.card
         window = (chat_model.window if chat_model is not None else 0) or card.window or 0
-        own = find_size(card.id, settings.usable_contexts)[1]
-        return window_of_running_model(window, settings.usable_share, own=own).usable
+        user_tokens = find_size(card.id, settings.usable_contexts)[1]
+        return window_of_running_model(window, settings.usable_share, user_tokens=user_tokens).usable
 
     def available_tokens(self, used: int) -> int:
         """Tokens available for files if `used` are in use; 0 if the window is unknown."""
@@ -175,9 +179,9 @@ class ContextFiles:
     def memory_paths(self, paths: Iterable[str]) -> set[str]:
         """The `paths` that belong to memory and are not offered as project files."""
         root, folder = self._cwd.resolve(), self._folder
-        inside = folder is not None and folder != root and folder.is_relative_to(root)
-        memory_prefix = f"{folder.relative_to(root).as_posix()}/" if inside and folder is not None else None
-        instruction_paths = set(self._instructions())
+        is_in_project = folder is not None and folder != root and folder.is_relative_to(root)
+        memory_prefix = f"{folder.relative_to(root).as_posix()}/" if is_in_project and folder is not None else None
+        instruction_paths = set(self._read_instructions())
         return {
             path
             for path in paths
@@ -189,26 +193,26 @@ class ContextFiles:
     def memory_for(self, text: str) -> MemoryPlace | None:
         """The memory as it is now; only what is relevant for the message `text` if the settings say so."""
         settings, folder = self._settings, self._folder
-        memory = self._memory() if folder is not None and folder.is_dir() else None
-        instructions_ = self._instructions()
+        memory = self._open_memory() if folder is not None and folder.is_dir() else None
+        instructions_ = self._read_instructions()
         if folder is None and not instructions_:
             return None
         memory_texts = memory.texts() if memory is not None else {}
         if settings.memory_files == RELEVANT:
             memory_texts = {name: memory_texts[name] for name in find_relevant(memory_texts, text)}
-        texts = [_rendered("instructions", path, content) for path, content in instructions_.items()]
-        texts += [_rendered("memory", name, content) for name, content in memory_texts.items()]
+        texts = [_render_file("instructions", path, content) for path, content in instructions_.items()]
+        texts += [_render_file("memory", name, content) for name, content in memory_texts.items()]
         chat_model = self._chat_model
         binds = chat_model is not None and chat_model.endpoint.dialect == ANTHROPIC and self.card.binds_thinking
         at_start = settings.memory_place == "start"
-        return MemoryPlace(tuple(texts), at_start, self._marker(), binds, stable=len(instructions_))
+        return MemoryPlace(tuple(texts), at_start, self._memory_marker(), binds, stable=len(instructions_))
 
-    def _instructions(self) -> dict[str, str]:
+    def _read_instructions(self) -> dict[str, str]:
         if not self._settings.instructions:
             return {}
         return read_instructions(self._cwd)
 
-    def _marker(self) -> Mapping[str, Json] | None:
+    def _memory_marker(self) -> Mapping[str, Json] | None:
         """The marker that has the provider cache up to memory; None if it takes none."""
         chat_model = self._chat_model
         if chat_model is None:
@@ -232,11 +236,11 @@ def describe_selection(chosen: Selection) -> str:
     return f"{head}: {', '.join(parts)}{omitted}" if parts else f"{head}{omitted}"
 
 
-def _rendered(kind: str, name: str, text: str) -> str:
+def _render_file(kind: str, name: str, text: str) -> str:
     return f'<{kind} path="{name}">\n{text.rstrip()}\n</{kind}>'
 
 
-def _folder(config: Config, cwd: Path) -> Path | None:
+def _configured_folder(config: Config, cwd: Path) -> Path | None:
     name = config.settings.memory
     if not name:
         return None

@@ -16,7 +16,7 @@ from ctxtui.services.config.window_checks import check_size, find_size, window_s
 
 ASSUMED_WINDOW: Final = 4096
 """Tokens: the assumed window of a local server that reports none (facts §5)."""
-ASSUMED_ORIGIN: Final = "assumed: the server does not tell"
+ASSUMED_ORIGIN: Final = "assumed: the server does not report it"
 REFUSAL_ORIGIN: Final = "the server's refusal"
 MIN_CONTEXT: Final = 256
 WINDOW_IN_ERROR: Final = re.compile(
@@ -26,8 +26,9 @@ REQUESTED_IN_ERROR: Final = re.compile(r"(?:requested|resulted in|has|request) \
 
 
 def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
-    """Set the window of `chat_model`: the user's, the running server's, or the model table's. Raises `BadConfig` if the
-    user's is larger than the model allows.
+    """Set the window of `chat_model`: the user's, the running server's, or the model table's.
+
+    Raises `BadConfig` if the user's is larger than the model allows.
     """
     settings = config.settings
     reported = 0 if chat_model.origin == ASSUMED_ORIGIN else chat_model.window
@@ -62,8 +63,10 @@ def _setting_source(config: Config, name: str) -> str:
 
 
 def learn_window(chat_model: ChatModel, error: str, config: Config) -> tuple[ChatModel, str]:
-    """Learn the window from a local server's refusal: the model with it, and `error` with a fix. Returns both unchanged
-    if the refusal has no window, or the server is not local.
+    """Learn the window from a local server's refusal.
+
+    Returns the model with it, and `error` with a fix; both unchanged if the refusal has no window, or the server is not
+    local.
     """
     match = WINDOW_IN_ERROR.search(error)
     if match is None or not chat_model.endpoint.local or chat_model.is_offline:

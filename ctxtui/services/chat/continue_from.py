@@ -1,4 +1,7 @@
-"""Continue a recorded session: the session itself if it is a chat of ctxtui at its end, otherwise a branch of it."""
+"""Continues a recorded session.
+
+A chat of ctxtui continues itself if it is taken up at its end; any other point or session is continued by a branch.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,10 @@ CHAT: str = "ctxtui chat"
 
 
 class Continuation(Struct, frozen=True, kw_only=True):
-    """The starting point of a chat. `stored` is set if the same stored session continues, in the dialect of its `last`
-    call. Otherwise `before` is the earlier conversation for a new session, with `title` and `origin` naming its source.
+    """The starting point of a chat.
+
+    If the same stored session continues, `stored` is its id and `last` its last call, whose dialect is used. Otherwise
+    `before` is the earlier conversation for a new session, with `title` and `origin` naming its source.
     """
 
     session: Session
@@ -55,9 +60,10 @@ def find_continuation(
     cwd: Path,
     hold: Callable[[str], object] = lambda id_: None,
 ) -> Continuation:
-    """Find what is recorded under `name`, up to call `number` of `thread` (0: its end). `hold` is called with the id of
-    a stored session that itself continues, before it is read. Raises the errors of opening and of `hold`, `NotFound`
-    for an unknown call or thread.
+    """Find what is recorded under `name`, up to call `number` of `thread` (0: its end).
+
+    `hold` is called with the id of a stored session that itself continues, before it is read. Raises the errors of
+    opening and of `hold`, and `NotFound` for an unknown call or thread.
     """
     location = locate(name, cwd, settings)
     continues_itself = bool(location.stored) and not number and is_chat(location.stored, settings)
@@ -69,7 +75,7 @@ def find_continuation(
     if continues_itself:
         last = next(reversed(session.calls.values()), None)
         return Continuation(session=session, stored=location.stored, last=last, model=chosen.call.model)
-    head = _end(session, chosen.thread, chosen.call, number)
+    head = _end_of_answer(session, chosen.thread, chosen.call, number)
     items = session.tree.items(head)
     title = session.about.title or session.about.id or name
     title_ = f"{title} @{chosen.number}" if number else title
@@ -77,8 +83,8 @@ def find_continuation(
     origin = ForkOrigin(stored_name(loaded), source, chosen.thread, chosen.number)
     return Continuation(
         session=session,
-        before=_talk(items),
-        system=_system(items),
+        before=_conversation_items(items),
+        system=_system_text(items),
         title=title_,
         model=chosen.call.model,
         origin=origin,
@@ -86,8 +92,9 @@ def find_continuation(
 
 
 def current_host(name: str, settings: Settings, cwd: Path) -> InUse | None:
-    """The process that hosts the chat recorded under `name`; None if it is not hosted. A hosted chat cannot be
-    continued elsewhere. Raises the errors of `locate` and of opening the database.
+    """The process that hosts the chat recorded under `name`; None if it is not hosted.
+
+    A hosted chat cannot be continued elsewhere. Raises the errors of `locate` and of opening the database.
     """
     location = locate(name, cwd, settings)
     if not location.stored:
@@ -102,7 +109,7 @@ def is_chat(stored: str, settings: Settings) -> bool:
         return store.session(stored).client == CHAT
 
 
-def _end(session: Session, thread: str, call: Call, number: int) -> int:
+def _end_of_answer(session: Session, thread: str, call: Call, number: int) -> int:
     """The context to continue from: after the chosen call's answer, or everything recorded."""
     if number:
         return call.response_head or call.raw_head
@@ -110,29 +117,30 @@ def _end(session: Session, thread: str, call: Call, number: int) -> int:
     return tip or call.response_head or call.raw_head
 
 
-def _talk(items: Sequence[Item]) -> tuple[Item, ...]:
+def _conversation_items(items: Sequence[Item]) -> tuple[Item, ...]:
     """The conversation without thinking, which is bound to another system prompt and tools (facts §1)."""
     messages = [without_client_fields(item) for item in items if item.place.section == "messages"]
     return tuple(item for item in messages if to_part(item.block).category != THINKING or item.block.kind == "header")
 
 
-def _system(items: Sequence[Item]) -> str:
+def _system_text(items: Sequence[Item]) -> str:
     texts = [item.block.value() for item in items if item.place.section == "system"]
     return "\n\n".join(str(text.get("text", "")) for text in texts if isinstance(text, dict))
 
 
 def claim_session(path: Path, id_: str) -> HostProcess:
-    """Become the host of the session `id_` in the database `path`; for a worker thread. Raises `InUse` if another
-    process hosts it.
+    """Become the host of the session `id_` in the database `path`; for a worker thread.
+
+    Raises `InUse` if another process hosts it.
     """
     process = begin_hosting(time.time())
-    until = time.monotonic() + CLAIM_SECONDS
+    deadline = time.monotonic() + CLAIM_SECONDS
     while True:
         try:
             leases.claim(path, id_, process)
             return process
         except InUse as error:
-            if error.pid != os.getpid() or time.monotonic() > until:
+            if error.pid != os.getpid() or time.monotonic() > deadline:
                 end_hosting(process)
                 raise
             time.sleep(0.05)

@@ -63,8 +63,10 @@ from ctxtui.wire.speech import Attachment
 
 
 class Host:
-    """Hosts one chat. Call `open` in a worker thread, then `begin` in the event loop; then `feed` it with user events.
-    `tell` receives news of the chat; the screen applies their events to `session`, which `open` returned.
+    """Hosts one chat.
+
+    Call `open` in a worker thread, then `begin` in the event loop; then `feed` it with user events. `tell` receives
+    news of the chat; the screen applies their events to `session`, which `open` returned.
     """
 
     def __init__(self, choice: ModelChoice, config: Config, cwd: Path, clock: Callable[[], float] = time.time) -> None:
@@ -107,28 +109,29 @@ class Host:
     # Opening
 
     def open(self) -> Session:
-        """Return the session to show: the one that continues, or a new one. Raises the errors of opening a recording,
-        and `InUse` if another process hosts the session.
+        """Return the session to show: the one that continues, or a new one.
+
+        Raises the errors of opening a recording, and `InUse` if another process hosts the session.
         """
         choice = self.choice
         self.own.load_tools(self.config.settings)
         if choice.name:
             self._continuation = find_continuation(
-                choice.name, choice.thread, choice.call, self.config.settings, self.cwd, self._hold
+                choice.name, choice.thread, choice.call, self.config.settings, self.cwd, self._claim
             )
-        past = self._continuation
-        if past is not None and past.stored:
-            self.session = past.session
+        continuation = self._continuation
+        if continuation is not None and continuation.stored:
+            self.session = continuation.session
             return self.session
         now = time.strftime("%Y%m%d-%H%M%S", time.localtime(self.clock()))
         id_ = f"{CHAT_ID}{now}-{uuid.uuid4().hex[:6]}"
         about = Described(id=id_, source="ctxtui", cwd=str(self.cwd), client=CHAT, version=__version__)
         self.session = Session(Tree()).fold([about, ThreadSeen(MAIN)])
-        if past is not None:
-            self.session.apply(Described(title=f"branch of {past.title}"))
+        if continuation is not None:
+            self.session.apply(Described(title=f"branch of {continuation.title}"))
         return self.session
 
-    def _hold(self, id_: str) -> None:
+    def _claim(self, id_: str) -> None:
         """Become the host of the stored session `id_`."""
         self._process = claim_session(database(self.config.settings.data_dir), id_)
 
@@ -144,7 +147,7 @@ class Host:
         chat_model, _ = await asyncio.gather(self._announce_model(), tools.servers.start())
         await self.connect_to(chat_model)
         assert self.chat_model is not None
-        conversation = self.with_edits(self._conversation(self.chat_model))
+        conversation = self.with_edits(self._build_conversation(self.chat_model))
         self._start_record(conversation, price, trouble)
         surroundings = Surroundings(
             tell=self._handle_moment,
@@ -180,23 +183,23 @@ class Host:
 
     async def _choose_model(self) -> ChatModel:
         """Choose the model; a chat that continues keeps its own if it is available and no other is chosen."""
-        choice, past = self.choice, self._continuation
+        choice, continuation = self.choice, self._continuation
         if (
-            past is not None
-            and past.model not in ("", OFFLINE)
+            continuation is not None
+            and continuation.model not in ("", OFFLINE)
             and not (choice.model or choice.provider or choice.base_url)
         ):
             with suppress(NotFound):
-                return await choose_model(replace(choice, model=past.model), self.config, os.environ)
+                return await choose_model(replace(choice, model=continuation.model), self.config, os.environ)
         return await choose_model(choice, self.config, os.environ)
 
-    def _conversation(self, chat_model: ChatModel) -> Conversation:
-        past, session = self._continuation, self.session
+    def _build_conversation(self, chat_model: ChatModel) -> Conversation:
+        continuation, session = self._continuation, self.session
         dialect, params = chat_model.endpoint.dialect, params_for(chat_model, self.config.settings)
-        history = past.before if past is not None else ()
-        if past is not None and past.stored:
-            pending = abandoned_events(database(self.config.settings.data_dir), past.stored, self._process)
-            dialect_ = dialect_of(pending, past.last) or dialect
+        history = continuation.before if continuation is not None else ()
+        if continuation is not None and continuation.stored:
+            pending = abandoned_events(database(self.config.settings.data_dir), continuation.stored, self._process)
+            dialect_ = dialect_of(pending, continuation.last) or dialect
             talk, self.recovered = restore_conversation(session, pending, dialect_, params, chat_model.endpoint.name)
             number = max((call.epoch.number for call in session.calls.values()), default=0)
             self._epoch = Epoch(number + 1, EpochStart.RESUME)
@@ -204,10 +207,10 @@ class Host:
                 return self.own.add_missing_tools(talk, self.tools) if self.tools is not None else talk
             history = tuple(item for item in session.tree.items(talk.head) if item.place.section == "messages")
         tools = self.tools.definitions if self.tools is not None else []
-        system = (past.system if past is not None else "") or self.own.system or SYSTEM
+        system = (continuation.system if continuation is not None else "") or self.own.system or SYSTEM
         return begin(session.tree, ConversationStart(dialect, params, tools, system, history))
 
-    def _request_editor(self, acts: bool = True) -> RequestEditor:
+    def _make_request_editor(self, acts: bool = True) -> RequestEditor:
         window, model = (self.chat_model.window, self.chat_model.model) if self.chat_model is not None else (0, "")
         profile = self.profile(window) if self.profile is not None else chat_profile(self.config, self.cwd)
         usable, card = self.files.usable_tokens, model_table().card(model)
@@ -235,8 +238,8 @@ class Host:
                 self.tell(ChatNews(None, tuple(noted)))
             self._record.store_slot(OPENED, json.dumps({"dialect": conversation.dialect, "model": conversation.model}))
         recovered = self.recovered
-        if seen := record_recovered(recovered, writer.put, self.clock):
-            self.tell(ChatNews(None, seen))
+        if recovered_calls := record_recovered(recovered, writer.put, self.clock):
+            self.tell(ChatNews(None, recovered_calls))
         if recovered.stopped:
             self._record.record(progress.ToolResultsAdded(recovered.stopped, conversation.head))
 
@@ -251,7 +254,7 @@ class Host:
 
     def with_edits(self, conversation: Conversation, *, acts: bool = True) -> Conversation:
         """Apply the edits to the requests of `conversation`, and the policies too if `acts`."""
-        conversation.shape = self._request_editor(acts)
+        conversation.shape = self._make_request_editor(acts)
         return conversation
 
     def switch_to(self, conversation: Conversation, note: str) -> None:
@@ -262,15 +265,16 @@ class Host:
             self.tell(ChatNews(None, (TipMoved(MAIN, conversation.head),)))
 
     async def offer_server(self, server: str, on: bool) -> str:
-        """Offer the tools of an MCP server from the next request on, or stop it; return a message. The server is
-        started if need be; a project's server is allowed from now on. Raises `ServerFailed`, `NotFound`, and
-        `CtxtuiError` while a turn runs.
+        """Offer the tools of an MCP server from the next request on, or stop it; return a message.
+
+        The server is started if need be; a project's server is allowed from now on. Raises `ServerFailed`, `NotFound`,
+        and `CtxtuiError` while a turn runs.
         """
         tools, runner = self.tools, self.runner
         if tools is None or runner is None:
-            raise CtxtuiError("the chat has not begun")
+            raise CtxtuiError("the chat has not started")
         if runner.state.is_running:
-            raise CtxtuiError("a turn runs: its tools stay as they are", way_out="end it with esc, or wait")
+            raise CtxtuiError("tools cannot be changed during a turn", way_out="end it with esc, or wait")
         if on:
             await tools.servers.turn_on(server)
         else:
@@ -281,8 +285,9 @@ class Host:
         return message
 
     def draft_with(self, servers: Collection[str]) -> Draft | None:
-        """Draft the next request as it would be with the tools of these MCP servers, under the applied edits. None
-        before the chat has begun. Raises the errors of drafting.
+        """Draft the next request as it would be with the tools of these MCP servers, under the applied edits.
+
+        None before the chat has begun. Raises the errors of drafting.
         """
         tools, runner = self.tools, self.runner
         if tools is None or runner is None:
@@ -300,9 +305,9 @@ class Host:
         if self.runner is None:
             return
         self.runner.feed(event)
-        self._keep_queue()
+        self._record_queue()
 
-    def _keep_queue(self) -> None:
+    def _record_queue(self) -> None:
         """Record the messages that wait for the next request."""
         runner = self.runner
         queue = (*runner.waiting_messages, *runner.state.queue) if runner is not None else self._queue
@@ -316,8 +321,9 @@ class Host:
         return self.line.headroom if self.line is not None else ()
 
     def change_model(self, model: str) -> None:
-        """Continue with another model of the same provider from the next request on. Raises `BadConfig` if a window in
-        the settings does not fit it.
+        """Continue with another model of the same provider from the next request on.
+
+        Raises `BadConfig` if a window in the settings does not fit it.
         """
         if self.chat_model is None or self.runner is None or self.runner.state.is_running:
             return
@@ -358,7 +364,7 @@ class Host:
             self._set_model(self._learned_model)
             self._learned_model = None
         noted = self._record.record(moment) if self._record is not None else []
-        self._keep_queue()
+        self._record_queue()
         self.tell(ChatNews(moment, tuple(noted)))
 
     async def _before_request(self) -> None:

@@ -50,8 +50,9 @@ NAMES: Final = ("anthropic", "openai", "openai-chat", "google", *(name.replace("
 
 
 async def choose_model(choice: ModelChoice, config: Config, env: Mapping[str, str]) -> ChatModel:
-    """Choose the model for `choice`. Raises `NotFound` for an unavailable provider or server, `BadConfig` for a window
-    above the model's own.
+    """Choose the model for `choice`.
+
+    Raises `NotFound` for an unavailable provider or server, `BadConfig` for a window above the model's own.
     """
     settings = config.settings
     provider = choice.provider or ("" if choice.base_url else settings.provider)
@@ -60,13 +61,13 @@ async def choose_model(choice: ModelChoice, config: Config, env: Mapping[str, st
     if provider and provider not in NAMES:
         raise BadConfig(f"no provider {provider!r}", way_out=f"there are {', '.join(NAMES)}")
     if base_url:
-        chosen = await _compatible(base_url, provider, model, env, key_over_http=settings.key_over_http)
+        chosen = await _choose_compatible(base_url, provider, model, env, key_over_http=settings.key_over_http)
     elif provider in ("anthropic", "openai", "openai-chat", "google"):
-        chosen = _hosted(provider, model, env)
+        chosen = _choose_hosted(provider, model, env)
     elif provider == OFFLINE:
-        chosen = _offline(model)
+        chosen = _choose_offline(model)
     elif provider:
-        chosen = await _on_running_server(
+        chosen = await _choose_running_server(
             provider.replace("-", " ") if provider == "lm-studio" else provider, model, env
         )
     elif not choice.model and config.from_project("model"):
@@ -120,11 +121,11 @@ async def _with_model(chat_model: ChatModel, model: str, env: Mapping[str, str])
     if model == chat_model.model:
         return chat_model
     if model in chat_model.models:
-        return await _on_running_server(chat_model.endpoint.kind, model, env)
-    return replace(chat_model, why=f"{chat_model.why}; the project's {model} is another provider's, not taken")
+        return await _choose_running_server(chat_model.endpoint.kind, model, env)
+    return replace(chat_model, why=f"{chat_model.why}; the project's {model} is another provider's, not used")
 
 
-def _hosted(provider: str, model: str, env: Mapping[str, str]) -> ChatModel:
+def _choose_hosted(provider: str, model: str, env: Mapping[str, str]) -> ChatModel:
     name = provider.partition("-")[0]
     key = key_for(name, env)
     if not key:
@@ -136,7 +137,7 @@ def _hosted(provider: str, model: str, env: Mapping[str, str]) -> ChatModel:
     return ChatModel(Endpoint(name, dialect, key=key), model or DEFAULT_MODELS[name], why=f"key of {name}")
 
 
-async def _compatible(
+async def _choose_compatible(
     base_url: str, provider: str, model: str, env: Mapping[str, str], *, key_over_http: bool
 ) -> ChatModel:
     """A server at an address, by its own description, or else with the dialect of `provider`.
@@ -158,30 +159,30 @@ async def _compatible(
         # Its own API reports more than its OpenAI-compatible one under /v1.
         endpoint = server.endpoint
     if server is not None and server.models:
-        return _on_server(endpoint, server.models, model, f"{kind} at {url}{note}")
+        return _model_on_server(endpoint, server.models, model, f"{kind} at {url}{note}")
     if not model:
         raise NotFound(f"{url} does not list its models", way_out="name one with --model")
     return ChatModel(endpoint, model, why=f"server at {url}{note}")
 
 
-async def _on_running_server(kind: str, model: str, env: Mapping[str, str]) -> ChatModel:
-    servers = [server for server in await _servers(env) if server.endpoint.kind == kind]
+async def _choose_running_server(kind: str, model: str, env: Mapping[str, str]) -> ChatModel:
+    servers = [server for server in await _find_servers(env) if server.endpoint.kind == kind]
     if not servers:
         raise NotFound(f"{kind} does not answer on its port", way_out="start it, or give its address with --base-url")
-    return _first_of_server(servers[0], model)
+    return _choose_of_server(servers[0], model)
 
 
-async def _servers(env: Mapping[str, str]) -> list[LocalServer]:
+async def _find_servers(env: Mapping[str, str]) -> list[LocalServer]:
     return await find_servers(env)
 
 
-def _first_of_server(server: LocalServer, model: str) -> ChatModel:
+def _choose_of_server(server: LocalServer, model: str) -> ChatModel:
     if not server.models and not model:
         raise NotFound(f"{server.endpoint.name} has no model", way_out="load one, or name one with --model")
-    return _on_server(server.endpoint, server.models, model, f"{server.endpoint.kind} runs here")
+    return _model_on_server(server.endpoint, server.models, model, f"{server.endpoint.kind} runs here")
 
 
-def _on_server(endpoint: Endpoint, models: tuple[ServedModel, ...], model: str, why: str) -> ChatModel:
+def _model_on_server(endpoint: Endpoint, models: tuple[ServedModel, ...], model: str, why: str) -> ChatModel:
     chosen = next((served for served in models if served.id == model), None) or (
         models[0] if models and not model else None
     )
@@ -196,16 +197,16 @@ async def _choose_available(model: str, env: Mapping[str, str]) -> ChatModel:
     """Choose without a provider: by a key, else a running local server, else the embedded provider."""
     for provider in providers_of(model):
         if key_for(provider, env):
-            return _hosted(provider, model, env)
-    servers = [server for server in await _servers(env) if server.models]
+            return _choose_hosted(provider, model, env)
+    servers = [server for server in await _find_servers(env) if server.models]
     candidates = [server for server in servers if not model or model in {served.id for served in server.models}]
     if candidates:
         loaded = next((s for s in candidates if any(served.loaded for served in s.models)), candidates[0])
-        return _first_of_server(loaded, model)
+        return _choose_of_server(loaded, model)
     if model and model != OFFLINE:
-        way_out = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a local server, or leave --model away"
+        way_out = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a local server, or remove --model"
         raise NotFound(f"no key and no local server that has {model}", way_out=way_out)
-    return replace(_offline(""), why="no key, and no local server answers")
+    return replace(_choose_offline(""), why="no key, and no local server answers")
 
 
 def providers_of(model: str) -> list[str]:
@@ -216,21 +217,22 @@ def providers_of(model: str) -> list[str]:
     return [maker for prefix, maker in by_prefix.items() if model.startswith(prefix) and "oss" not in model]
 
 
-def _offline(model: str) -> ChatModel:
+def _choose_offline(model: str) -> ChatModel:
     # The address is set when it is started.
-    return ChatModel(Endpoint(OFFLINE, ANTHROPIC, kind=OFFLINE, local=True), model or OFFLINE, why="asked for")
+    return ChatModel(Endpoint(OFFLINE, ANTHROPIC, kind=OFFLINE, local=True), model or OFFLINE, why="your choice")
 
 
 async def add_listed_details(chat_model: ChatModel, line: SdkClient, config: Config) -> ChatModel:
-    """Add details from the provider's model list: ids, and for Anthropic window and answer limit. Unchanged if the
-    provider does not answer.
+    """Add details from the provider's model list.
+
+    Ids, and for Anthropic window and answer limit. Unchanged if the provider does not answer.
     """
     try:
         response = await line.get(_MODEL_LISTS.get(chat_model.endpoint.dialect, "/models"))
     except ProviderError:
         return chat_model
     data = response.get("data", response.get("models")) if isinstance(response, dict) else None
-    entries = [_listed_entry(entry) for entry in data or () if isinstance(entry, dict)]
+    entries = [_normalize_entry(entry) for entry in data or () if isinstance(entry, dict)]
     ids = tuple(str(entry.get("id")) for entry in entries)
     entry_of_model = next((entry for entry in entries if entry.get("id") == chat_model.model), {})
     window, output = entry_of_model.get("max_input_tokens"), entry_of_model.get("max_tokens")
@@ -239,7 +241,7 @@ async def add_listed_details(chat_model: ChatModel, line: SdkClient, config: Con
     return replace(chat_model, models=ids or chat_model.models, most_output=output if isinstance(output, int) else 0)
 
 
-def _listed_entry(entry: dict[str, Json]) -> dict[str, Json]:
+def _normalize_entry(entry: dict[str, Json]) -> dict[str, Json]:
     """An entry of a model list with Anthropic's names of its members; Google has others."""
     if "inputTokenLimit" not in entry:
         return entry
@@ -248,8 +250,9 @@ def _listed_entry(entry: dict[str, Json]) -> dict[str, Json]:
 
 
 def params_for(chat_model: ChatModel, settings: Settings) -> dict[str, Json]:
-    """The top-level parameters of a chat's requests. The answer limit is ``answer_tokens``, at most the model's own
-    limit and a quarter of its window.
+    """The top-level parameters of a chat's requests.
+
+    The answer limit is ``answer_tokens``, at most the model's own limit and a quarter of its window.
     """
     max_tokens = answer_limit(settings.answer_tokens, chat_model.most_output, chat_model.window)
     dialect = chat_model.endpoint.dialect
@@ -276,8 +279,10 @@ def params_for(chat_model: ChatModel, settings: Settings) -> dict[str, Json]:
 
 
 class ModelOffer(NamedTuple):
-    """A model that a chat can change to. `window` is in tokens (0: unknown), `fresh` and `output` are USD per million
-    tokens (None: unknown); `listed` by the provider itself.
+    """A model that a chat can change to.
+
+    `window` is in tokens (0: unknown). `fresh` and `output` are USD per million tokens (None: unknown). `listed`: the
+    provider itself lists it.
     """
 
     id: str
@@ -292,7 +297,7 @@ def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
     table_models = {} if chat_model.endpoint.local else dict(list_models(chat_model.endpoint.name))
     listed = dict.fromkeys((chat_model.model, *chat_model.models))
     return [
-        _offer(name, chat_model, table_models, table, listed=name in listed)
+        _make_offer(name, chat_model, table_models, table, listed=name in listed)
         for name in dict.fromkeys((*listed, *table_models))
     ]
 
@@ -305,7 +310,7 @@ def listed_rates(chat_model: ChatModel, table: PriceTable) -> tuple[float, float
     return (rates_.fresh * 1e6, rates_.output * 1e6) if rates_ is not None else None
 
 
-def _offer(
+def _make_offer(
     name: str, chat_model: ChatModel, table_models: dict[str, int], table: PriceTable, *, listed: bool
 ) -> ModelOffer:
     own_window = chat_model.window if name == chat_model.model else 0

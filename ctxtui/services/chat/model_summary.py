@@ -31,8 +31,10 @@ TEXT_KINDS: Final = frozenset({"text", "output_text"})
 
 
 class SummaryPart(Struct, frozen=True):
-    """The part of a context to summarize: the blocks at `positions`, under the headings `sections`. `keep` are literals
-    to quote verbatim; `length` is in tokens (0: no limit).
+    """The part of a context to summarize.
+
+    It has the blocks at `positions`, and is summarized under the headings `sections`. `keep` are literals to quote
+    verbatim; `length` is in tokens (0: no limit).
     """
 
     context: Context
@@ -51,8 +53,9 @@ class Summary(Struct, frozen=True):
 
 
 def parse_choice(name: str) -> ModelChoice:
-    """Parse a user's choice of model: ``MODEL``, or ``PROVIDER:MODEL``. The provider is derived from the model's name
-    if possible, whatever the settings say about chats.
+    """Parse a user's choice of model: ``MODEL``, or ``PROVIDER:MODEL``.
+
+    The provider is derived from the model's name if possible, whatever the settings say about chats.
     """
     provider, colon, model = name.partition(":")
     if colon and provider in NAMES:
@@ -66,8 +69,10 @@ async def choose_summary_model(choice: ModelChoice, config: Config) -> ChatModel
 
 
 def build_request(chat_model: ChatModel, config: Config, part: SummaryPart, own: EditedContext | None = None) -> bytes:
-    """Build the request for a summary of `part`. Of the part alone, or (with `own`, the context as it would be sent) at
-    the end of the agent's own context. Raises `CtxtuiError` if the agent's context cannot be sent to this model.
+    """Build the request for a summary of `part`.
+
+    It has the part alone or, with `own` (the context as it would be sent), is at the end of the agent's own context.
+    Raises `CtxtuiError` if the agent's context cannot be sent to this model.
     """
     dialect, params = chat_model.endpoint.dialect, params_for(chat_model, config.settings)
     if own is None:
@@ -83,7 +88,7 @@ def build_request(chat_model: ChatModel, config: Config, part: SummaryPart, own:
     tree = Tree()
     talk = resume(tree, tree.extend(ROOT, sent_items(own.applied)), dialect, params)
     if talk.open_calls():
-        raise CtxtuiError("the context ends with a call that has no result", way_out="`m` asks a model from outside")
+        raise CtxtuiError("the context ends with a call that has no result", way_out="`m` uses another model")
     talk.add_user_message(request_in_context(part.context, part.positions, part.sections, part.keep, part.length))
     body = talk.draft().body
     violations = check(dialect, body)
@@ -108,10 +113,10 @@ async def write_summary(chat_model: ChatModel, body: bytes) -> Summary:
     texts = [read(item.block).text for item in response.items if item.block.kind in TEXT_KINDS]
     text = "\n\n".join(text_.strip() for text_ in texts if text_.strip())
     if response.stop_reason in ("max_tokens", "length", "max_output_tokens", "MAX_TOKENS"):
-        raise ProviderError(f"{chat_model.model} ran into the limit of its answer", way_out="raise answer_tokens")
+        raise ProviderError(f"{chat_model.model} reached its answer limit", way_out="raise answer_tokens")
     if any(is_call(item.block.kind) for item in response.items):
-        raise ProviderError(f"{chat_model.model} called a tool instead", way_out="ask again, or a model from outside")
+        raise ProviderError(f"{chat_model.model} called a tool instead", way_out="try again, or use another model")
     if not text:
         kinds = sorted({item.block.kind for item in response.items if item.block.kind != HEADER})
-        raise ProviderError(f"{chat_model.model} answered with {', '.join(kinds) or 'nothing'}, not with words")
+        raise ProviderError(f"{chat_model.model} answered with {', '.join(kinds) or 'nothing'}, not with text")
     return Summary(text, response.model or chat_model.model, response.billed)

@@ -21,10 +21,10 @@ TOKENS_PER_SECOND: Final = 300.0
 
 
 async def start_offline(chat_model: ChatModel) -> tuple[ChatModel, Callable[[], Awaitable[None]]]:
-    """Start the offline provider; return the model with its address, and a function that stops it. Raises
-    `ProviderError`.
+    """Start the offline provider.
 
-    It runs in a child process, because its tokenizer would block the screen for a moment.
+    Returns the model with its address, and a function that stops it. It runs in a child process, because its tokenizer
+    would block the screen for a moment. Raises `ProviderError`.
     """
     child = ChildProcess("ctxtui.offline.http.hosting:starter")
     try:

@@ -32,8 +32,10 @@ def tool_definitions(own: Sequence[Tool] = ()) -> tuple[Json, ...]:
 
 
 class CustomParts(Struct):
-    """The user's own system prompt and tools. `system` is the prompt or its parts ("": the default), `files` are Python
-    files with tools, `tools` those passed from Python. After `load_tools`, `tools` has all of them.
+    """The user's own system prompt and tools.
+
+    `system` is the prompt or its parts ("": the default). `files` are Python files with tools, `tools` those passed
+    from Python. After `load_tools`, `tools` has all of them.
     """
 
     system: str | Sequence[str] = ""

@@ -47,8 +47,9 @@ def make_reader(
 
 
 class ChatRecorder:
-    """Records the moments of a chat, of its main thread or of the sub-agent `thread`. `put` queues work for the writer;
-    `clock` returns Unix seconds.
+    """Records the moments of a chat, of its main thread or of the sub-agent `thread`.
+
+    `put` queues work for the writer; `clock` returns Unix seconds.
     """
 
     def __init__(

@@ -1,5 +1,6 @@
-"""Apply the user's edits and the policies of a profile to a chat's requests. Before each request the policies propose
-edits; armed ones apply them.
+"""Applies the user's edits and the policies of a profile to a chat's requests.
+
+Before each request the policies propose edits; an armed profile applies them.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ IMAGE_TOKENS: Final = 1_500
 
 
 class RequestEditor(Struct, eq=False):
-    """Builds the request body for a context of `tree` under the edits of `overlay`, read each time. The policies of
-    `profile` run before that, with a target of `usable` tokens (0: unknown). `context` is the last one.
+    """Builds the request body for a context of `tree` under the edits of `overlay`, read each time.
+
+    The policies of `profile` run before that, with a target of `usable` tokens (0: unknown). `context` is the last one.
     """
 
     tree: Tree
@@ -76,7 +78,9 @@ class RequestEditor(Struct, eq=False):
         )
         if body.violations:
             first = body.violations[0]
-            raise RequestRefused(f"the edits leave what {model} refuses: {first.message}", place=first.path)
+            raise RequestRefused(
+                f"after the edits, {model} would refuse the request: {first.message}", place=first.path
+            )
         return body.body
 
 
@@ -90,8 +94,9 @@ def chat_profile(config: Config, cwd: Path) -> Profile | None:
 
 
 def run_policies(profile: Profile, context: Context, overlay: ThreadEdits, card: ModelCard, usable: int) -> None:
-    """Stage the policies' proposals for `context`, and apply them if the profile is armed. The user's staged edits stay
-    staged; policy edits that the user reverted stay reverted.
+    """Stage the policies' proposals for `context`, and apply them if the profile is armed.
+
+    The user's staged edits stay staged. Policy edits that the user reverted stay reverted.
     """
     sizes = {n: estimate_tokens(item.block) for n, item in enumerate(context.items)}
     rules = rules_for(context.dialect, card)

@@ -36,9 +36,12 @@ MAX_REPLAYED_CALLS: Final = 20
 
 
 class RequestForecast(Struct, frozen=True):
-    """Forecast of the next request: input tokens by cache use (`total` = `read` + `written` + `fresh`), and cost. `usd`
-    is the price of the input (None: unknown), `miss` the reason of a cache miss ("": it will hit), `answer_usd` the
-    price of each token of its answer.
+    """Forecast of the next request.
+
+    - `total`: input tokens; the sum of `read`, `written` and `fresh`.
+    - `usd`: price of the input; None: unknown.
+    - `miss`: why it will miss the cache; "": it will hit.
+    - `answer_usd`: price of each token of its answer.
     """
 
     total: int
@@ -51,9 +54,10 @@ class RequestForecast(Struct, frozen=True):
 
 
 class RequestForecaster:
-    """Forecasts requests to `chat_model`, simulating its cache by `rules`. `forecast` is for a worker thread.
-    `note_answer_begun` reports that a request's answer began, so that the cache holds it now; it is called while frames
-    are drawn and never blocks: its report is applied with the next forecast.
+    """Forecasts requests to `chat_model`, simulating its cache by `rules`.
+
+    `forecast` is for a worker thread. `note_answer_begun` reports that a request's answer began, so that the cache
+    holds it now. It is called while frames are drawn and never blocks: its report is applied with the next forecast.
     """
 
     def __init__(self, book: Book, counter: Counter, rules: CacheRules, chat_model: ChatModel, price: Pricer) -> None:
@@ -63,7 +67,7 @@ class RequestForecaster:
         self.chat_model = chat_model
         self._price = price
         self._prefixes = PrefixChains(Tree())
-        self._summed = SummedTokens(self._prefixes.tree, self._count)
+        self._summed = SummedTokens(self._prefixes.tree, self._count_block)
         self._simulator = Simulator()
         self._lock = threading.Lock()
         self._last: dict[str, tuple[Draft, CacheOutcome]] = {}
@@ -77,7 +81,7 @@ class RequestForecaster:
         self._beyond: dict[str, int] = {}
         """Tokens of each thread's last report beyond its blocks: the provider adds some at the beginning."""
 
-    def _count(self, block: Block) -> int:
+    def _count_block(self, block: Block) -> int:
         card, weights = self._book.card(self.chat_model.model), self._book.weights(self.chat_model.model)
         return round(weigh(self._counter(card)(block), weights))
 
@@ -89,19 +93,19 @@ class RequestForecaster:
         with self._lock:
             while self._begun:
                 self._apply_begun(*self._begun.popleft())
-            self._learn(thread)
-            prompt = self._prompt(request, thread)
+            self._learn_reports(thread)
+            prompt = self._make_prompt(request, thread)
             if prompt is None:
                 return None
             outcome = self._simulator.predict(prompt, at)
             self._last[thread] = draft, outcome
-            miss = self._miss(outcome, self._previous_tokens.get(thread, 0))
+            miss = self._miss_reason(outcome, self._previous_tokens.get(thread, 0))
         # Outside of the lock: the first price waits for a process to start.
-        cost = self._cost(replace(outcome.to_usage(), output=1), at)
+        cost = self._price_usage(replace(outcome.to_usage(), output=1), at)
         usd, answer = (cost.fresh + cost.read + cost.write, cost.output) if cost is not None else (None, 0.0)
         return RequestForecast(outcome.total, outcome.read, outcome.written, outcome.fresh, usd, miss, answer)
 
-    def _prompt(self, request: Request, thread: str) -> CachedPrompt | None:
+    def _make_prompt(self, request: Request, thread: str) -> CachedPrompt | None:
         beyond = self._beyond.get(thread, 0)
 
         def tokens(node: int) -> int:
@@ -113,13 +117,15 @@ class RequestForecaster:
         )
         return None if is_refused else prompt
 
-    def _learn(self, thread: str) -> None:
+    def _learn_reports(self, thread: str) -> None:
         """Learn from new reports: tokens beyond the blocks, and a continued chat's cache contents."""
         calls, is_first = self._book.session.thread_calls(thread), thread not in self._reported
         for call in calls[-MAX_REPLAYED_CALLS:] if is_first else calls[self._reported[thread] :]:
             if call.skeleton is None or call.usage is None or call.model != self.chat_model.model:
                 continue
-            prompt = self._prompt(Request(tuple(self._book.session.tree.items(call.sent_head)), call.skeleton), thread)
+            prompt = self._make_prompt(
+                Request(tuple(self._book.session.tree.items(call.sent_head)), call.skeleton), thread
+            )
             if prompt is None:
                 continue
             if is_first and call.started is not None:
@@ -129,13 +135,13 @@ class RequestForecaster:
             self._beyond[thread] = max(0, self._beyond.get(thread, 0) + call.usage.input - prompt.total)
         self._reported[thread] = len(calls)
 
-    def _cost(self, usage: Usage, at: float) -> Cost | None:
+    def _price_usage(self, usage: Usage, at: float) -> Cost | None:
         call = Call(
             "", "", provider=self.chat_model.endpoint.name, model=self.chat_model.model, usage=usage, started=at
         )
         return self._price([call])[0][0]
 
-    def _miss(self, outcome: CacheOutcome, before: int) -> str:
+    def _miss_reason(self, outcome: CacheOutcome, before: int) -> str:
         if not before or outcome.read * 2 > before:
             return ""
         reason = next(iter(outcome.reasons), None)
@@ -155,7 +161,7 @@ class RequestForecaster:
 
 
 def make_forecaster(book: Book, counter: Counter, chat_model: ChatModel, price: Pricer) -> RequestForecaster:
-    """Make a forecaster for requests to `chat_model`, with the cache for_model of its provider."""
+    """Make a forecaster for requests to `chat_model`, with the cache rules of its provider."""
     kind = "" if chat_model.is_offline else chat_model.endpoint.kind or chat_model.endpoint.name
     return RequestForecaster(
         book, counter, cache_rules().for_model(book.card(chat_model.model), kind), chat_model, price

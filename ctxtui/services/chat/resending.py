@@ -50,9 +50,12 @@ _DROPPED: Final = frozenset({"metadata", "user", "prompt_cache_key", "safety_ide
 
 
 class PlannedResend(Struct, frozen=True, kw_only=True, dict=True):
-    """A planned request: call `number` under `variant`, sent to `model` with `body`. `input` and `answer` are maximum
-    tokens, `usd` the maximum cost (None: no known price); `recorded` is the effect of the recorded answer, `refused`
-    the reason why it cannot be sent.
+    """A planned request: call `number` under `variant`, sent to `model` with `body`.
+
+    - `input`, `answer`: maximum tokens.
+    - `usd`: maximum cost; None: no known price.
+    - `recorded`: the step of the recorded answer.
+    - `refused`: why it cannot be sent; "": it can.
     """
 
     variant: str
@@ -67,8 +70,10 @@ class PlannedResend(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class VariantSpec(Struct, frozen=True, kw_only=True):
-    """A way to send calls again, called `name`. With the edits of the policies `steps`, to another `model` ("": the
-    same), or `without` the block of this digest.
+    """A way to send calls again, called `name`.
+
+    It has the edits of the policies `steps`, goes to another `model` ("": the same), or is `without` the block of this
+    digest.
     """
 
     name: str
@@ -96,8 +101,8 @@ def resendable_calls(session: Session, thread: str) -> list[int]:
     sections = {tree[node].place.section for call in calls[-1:] for node in tree.path(call.sent_head)}
     if calls[-1].fidelity != Fidelity.WIRE and not sections & {"tools", "system"}:
         raise CtxtuiError(
-            "the recording lacks system prompt and tools: what is sent again would be another request",
-            way_out="name a recording of requests: a chat of ctxtui, a HAR file, plain bodies",
+            "the recording lacks system prompt and tools: the request cannot be sent again",
+            way_out="use a recording of requests: a chat of ctxtui, a HAR file, plain bodies",
         )
     numbers = [n for n, call in enumerate(calls, 1) if recorded_step(session, call) is not None and not call.error]
     if not numbers:
@@ -143,8 +148,9 @@ def plan_resends(
     numbers: Sequence[int],
     variants: Sequence[VariantSpec],
 ) -> Iterator[PlannedResend]:
-    """Plan the requests of `variants` for the calls `numbers` of `thread`, unchanged ones first. A variant that changes
-    nothing in a call is skipped.
+    """Plan the requests of `variants` for the calls `numbers` of `thread`, unchanged ones first.
+
+    A variant that changes nothing in a call is skipped.
     """
     calls = account.session.thread_calls(thread)
     for number in numbers:
@@ -210,15 +216,16 @@ class ResentRequest(NamedTuple):
 
 
 def rebuild_request(applied: Applied, call: Call, chat_model: ChatModel, settings: Settings) -> ResentRequest:
-    """Rebuild the request of `call` with the context that `applied` leaves, for `chat_model`. It has the recorded
-    parameters, is streamed, and its answer limit is no higher than needed.
+    """Rebuild the request of `call` with the context that `applied` leaves, for `chat_model`.
+
+    It has the recorded parameters, is streamed, and its answer limit is no higher than needed.
     """
     dialect, endpoint = applied.context.dialect, chat_model.endpoint
     if applied.refused:
         return ResentRequest(b"", 0, applied.refused)
     if dialect != endpoint.dialect:
         return ResentRequest(b"", 0, f"the call is in {dialect}, {endpoint.name} speaks {endpoint.dialect}")
-    params, max_tokens = _params(call, chat_model, settings)
+    params, max_tokens = _resend_params(call, chat_model, settings)
     tree = Tree()
     body = resume(tree, tree.extend(ROOT, sent_items(applied)), dialect, params).draft().body
     violations = check(dialect, body)
@@ -227,7 +234,7 @@ def rebuild_request(applied: Applied, call: Call, chat_model: ChatModel, setting
     )
 
 
-def _params(call: Call, chat_model: ChatModel, settings: Settings) -> tuple[dict[str, Json], int]:
+def _resend_params(call: Call, chat_model: ChatModel, settings: Settings) -> tuple[dict[str, Json], int]:
     """The parameters of a rebuilt request, and its answer limit in tokens."""
     own = params_for(chat_model, settings)
     recorded = Request((), call.skeleton).params if call.skeleton is not None else {}
@@ -247,8 +254,10 @@ def _params(call: Call, chat_model: ChatModel, settings: Settings) -> tuple[dict
 
 
 def max_usd(chat_model: ChatModel, tokens: int, answer: int, table: PriceTable) -> float | None:
-    """Maximum cost of a request in USD: nothing read from the cache, all written to it, the longest answer. 0 if
-    nothing is charged; None if no price is known.
+    """Maximum cost of a request in USD.
+
+    Nothing is read from the cache, all is written to it, and the answer is the longest possible. 0 if nothing is
+    charged; None if no price is known.
     """
     if chat_model.is_offline or stays_on_machine(chat_model) or chat_model.endpoint.local:
         return 0.0
@@ -259,8 +268,9 @@ def max_usd(chat_model: ChatModel, tokens: int, answer: int, table: PriceTable) 
 
 
 class ResendQuote(Struct, frozen=True):
-    """The maximum cost of sending `requests` in USD (None: a price is unknown). `refused` counts requests that cannot
-    be sent; `unpriced` are the models without a price.
+    """The maximum cost of sending `requests`, in USD (None: a price is unknown).
+
+    `refused` counts requests that cannot be sent; `unpriced` are the models without a price.
     """
 
     requests: int
@@ -283,7 +293,7 @@ def check_budget(quote_: ResendQuote, budget: float) -> None:
     """Raise `CtxtuiError` if the cost could exceed `budget` USD or is unknown."""
     if quote_.usd is None:
         raise CtxtuiError(
-            f"no price is known for {' and '.join(quote_.unpriced) or 'the model'}: what it would cost cannot be told",
+            f"no price is known for {' and '.join(quote_.unpriced) or 'the model'}: the cost is unknown",
             way_out="name a model with a price",
         )
     if quote_.usd > budget:

@@ -1,6 +1,7 @@
-"""Find chats that ended during a turn, and restore them.
+"""Finds chats that ended during a turn, and restores them.
 
-Their calls are in the record; whatever happened after the last call was in flight.
+Their calls are in the database. What happened after the last call is stored as events *in flight*, which are replayed
+here.
 """
 
 from __future__ import annotations
@@ -34,13 +35,17 @@ STOPPED_RESULT: Final = "ctxtui ended before this was done."
 
 
 class Recovered(Struct, frozen=True, kw_only=True):
-    """The recovered state of a chat. `partial`: the call with an incomplete answer (None: none). `head`: the context
-    after it. `stopped`: error results for calls that got none. `queue`, `draft`: waiting messages and the text in the
-    prompt. `replayed`: number of events replayed. `left`: token of the host that left them (None: none).
+    """The recovered state of a chat.
 
-    Where several hosts left events (because none could be seen as running), the last one to write continues, from the
-    context `begun`; the events of the `others` become a call each, which begins at their context. So do the events of
-    sub-agents (`agents`) that ended with their host.
+    - `partial`: the call with an incomplete answer; None: none. `head`: the context after it.
+    - `stopped`: error results for calls that got none.
+    - `queue`, `draft`: waiting messages, and the text in the prompt.
+    - `replayed`: number of events replayed.
+    - `left`: token of the host that left them; None: none.
+
+    If several hosts left events (because none could be seen as running), the last one to write continues, from the
+    context `begun`. The events of the `others`, and of sub-agents (`agents`) that ended with their host, become a call
+    each, which begins at their context.
     """
 
     partial: Call | None = None
@@ -61,8 +66,10 @@ class Recovered(Struct, frozen=True, kw_only=True):
 def recover(
     conversation: Conversation, events: Sequence[InFlightEvent], provider: str, known: frozenset[str], own_id: str
 ) -> Recovered:
-    """Replay `events` into `conversation`, which is at the end of the recorded calls; then make its context legal.
-    `known` are the ids of the session's calls; `own_id` names the partial one if the provider did not.
+    """Replay `events` into `conversation`, then make its context legal.
+
+    The conversation is at the end of the recorded calls. `known` are the ids of the session's calls; `own_id` names the
+    partial one if the provider did not.
     """
     replay = Replay(conversation, provider, known, own_id)
     for event in events:
@@ -85,13 +92,14 @@ def recover(
 def restore_conversation(
     session: Session, pending: Sequence[InFlightEvent], dialect: str, params: Mapping[str, Json], provider: str
 ) -> tuple[Conversation, Recovered]:
-    """Restore the conversation of the stored `session` in `dialect`, with the events left `pending` by earlier
-    hosts.
+    """Restore the conversation of the stored `session` in `dialect`.
+
+    `pending` are the events left by earlier hosts.
     """
     tip_, call_count = session.threads[MAIN].tip, len(session.calls)
     by_hosts = group_by_host([event for event in pending if event.thread == MAIN])
     # Ignore hosts that left only an empty queue or draft.
-    *others, last_events = (
+    *earlier_hosts, last_events = (
         [events_of_host for events_of_host in by_hosts if any(map(_has_content, events_of_host))]
         or by_hosts[-1:]
         or [[]]
@@ -99,7 +107,7 @@ def restore_conversation(
     calls: list[tuple[str, Call]] = []
     queue: tuple[str, ...] = ()
     drafts: list[str] = []
-    for events_of_host in others:
+    for events_of_host in earlier_hosts:
         conversation = resume(session.tree, _context_at_first(session, events_of_host), dialect, params)
         own_id = f"{session.about.id}.{call_count + len(calls) + 1}"
         recovered = recover(conversation, events_of_host, provider, frozenset(session.calls), own_id)
@@ -110,16 +118,16 @@ def restore_conversation(
             )
         )
         queue, drafts = (*queue, *recovered.queue), [*drafts, recovered.draft]
-    begun = _context_at_first(session, last_events) if others else tip_
+    begun = _context_at_first(session, last_events) if earlier_hosts else tip_
     conversation = resume(session.tree, begun, dialect, params)
     known_ids = frozenset(session.calls) | {call.id for _, call in calls}
     recovered = recover(
         conversation, last_events, provider, known_ids, f"{session.about.id}.{call_count + len(calls) + 1}"
     )
-    left = last_events[0].host if last_events else None
+    host_token = last_events[0].host if last_events else None
     draft = next(filter(None, (recovered.draft, *drafts)), "")
     agents = _recover_agents(session, [event for event in pending if event.thread != MAIN], dialect, params, provider)
-    recovered = replace(recovered, queue=(*queue, *recovered.queue), draft=draft, left=left, begun=begun)
+    recovered = replace(recovered, queue=(*queue, *recovered.queue), draft=draft, left=host_token, begun=begun)
     return conversation, replace(recovered, others=tuple(calls), agents=agents)
 
 
@@ -189,9 +197,9 @@ def record_recovered(
         put(InFlight("", clock(), "draft", recovered.draft))
     if recovered.partial is not None:
         put(StoredCall(recovered.partial, recovered.head))
-    seen = [call for _, call in (*recovered.agents, *recovered.others)]
-    seen += [recovered.partial] if recovered.partial is not None else []
-    return tuple(map(CallSeen, seen))
+    calls = [call for _, call in (*recovered.agents, *recovered.others)]
+    calls += [recovered.partial] if recovered.partial is not None else []
+    return tuple(map(CallSeen, calls))
 
 
 def dialect_of(events: Sequence[InFlightEvent], last: Call | None) -> str:

@@ -1,4 +1,4 @@
-"""Spending of a run, including its sub-agents, held against its budget."""
+"""Spending of a run, including its sub-agents, compared with its budget before each request."""
 
 from __future__ import annotations
 
@@ -23,20 +23,24 @@ from ctxtui.wire.request import ANSWER_LIMITS, Request
 
 MIN_ANSWER_LIMIT: Final = 256
 """Minimum answer limit in tokens: below that, a request is not worth its input."""
-NO_PRICE: Final = "no price is known for its model, so that no budget can be held"
+NO_PRICE: Final = "no price is known for its model, so no budget can be enforced"
 
 
 class SendPermit(NamedTuple):
-    """Permission to send a request: the reason to refuse it ("": sent), and its answer limit (0: its own)."""
+    """The answer to a request for permission to send.
+
+    `refused` is the reason to refuse it; "": it may be sent. `answer` is its answer limit; 0: its own.
+    """
 
     refused: str = ""
     answer: int = 0
 
 
 class Spending:
-    """The `usage` and `usd` of a run so far, of which at most `budget` may be spent (None: no limit). `partial` if
-    `usd` is a lower bound. The maximum cost of a request is reserved before it is sent: its forecast input, and its
-    answer up to its limit.
+    """The `usage` and `usd` of a run so far, held against its budget.
+
+    At most `budget` USD may be spent (None: no limit). `partial`: `usd` is a lower bound. The maximum cost of a request
+    is reserved before it is sent: its forecast input, and its answer up to its limit.
     """
 
     def __init__(self, budget: float | None) -> None:
@@ -55,13 +59,14 @@ class Spending:
     @property
     def summary(self) -> str:
         """Text about the amount spent."""
-        return f"{'≥ ' if self.partial else ''}${self.usd:.4f} are spent"
+        return f"{'≥ ' if self.partial else ''}${self.usd:.4f} spent"
 
     async def reserve(
         self, thread: str, chat_model: ChatModel, forecast: RequestForecast | None, draft: Draft
     ) -> SendPermit:
-        """Reserve the maximum cost of `draft` of `thread`, by its `forecast`. If too little is left while other
-        requests are in progress, wait for them.
+        """Reserve the maximum cost of `draft` of `thread`, by its `forecast`.
+
+        If too little is left while other requests are in progress, wait for them.
         """
         self.release(thread)
         if self.budget is None or _charges_nothing(chat_model, forecast.usd if forecast is not None else None):
@@ -81,15 +86,15 @@ class Spending:
     def _try_reserve(self, thread: str, input_usd: float, answer_usd: float, requested: int) -> SendPermit:
         """Reserve the smaller of the requested answer (`requested` tokens, 0: no limit) and what the rest pays."""
         assert self.budget is not None
-        rest = self.budget - self.usd - self._unreported - sum(self._reserved.values()) - input_usd
-        affordable = int(rest / answer_usd) if answer_usd else inf
-        if rest < 0 or affordable < min(requested or MIN_ANSWER_LIMIT, MIN_ANSWER_LIMIT):
-            left = f"what is left of ${self.budget:g} pays {affordable} tokens of its answer"
-            shortage = f"{left}, fewer than {MIN_ANSWER_LIMIT}"
-            why = shortage if rest >= 0 else f"over ${self.budget:g}"
-            return SendPermit(f"{self.summary}, the next request reads for about ${input_usd:.4f}: {why}")
+        remaining_usd = self.budget - self.usd - self._unreported - sum(self._reserved.values()) - input_usd
+        affordable = int(remaining_usd / answer_usd) if answer_usd else inf
+        if remaining_usd < 0 or affordable < min(requested or MIN_ANSWER_LIMIT, MIN_ANSWER_LIMIT):
+            limit_reason = f"the rest of ${self.budget:g} pays for {affordable} tokens of the answer"
+            shortage = f"{limit_reason}, fewer than {MIN_ANSWER_LIMIT}"
+            why = shortage if remaining_usd >= 0 else f"over ${self.budget:g}"
+            return SendPermit(f"{self.summary}, the next request's input costs about ${input_usd:.4f}: {why}")
         granted = min(requested or inf, affordable)
-        self._reserved[thread] = input_usd + min(rest, granted * answer_usd if answer_usd else 0.0)
+        self._reserved[thread] = input_usd + min(remaining_usd, granted * answer_usd if answer_usd else 0.0)
         return SendPermit(answer=int(granted) if granted < requested else 0)
 
     def add_call(self, call: Call, chat_model: ChatModel, price: Price) -> float | None:
@@ -126,15 +131,19 @@ class Spending:
 
 
 def _charges_nothing(chat_model: ChatModel, usd: float | None) -> bool:
-    """Whether `chat_model` charges nothing for a request with this list price (None: no list price). A program at a
-    local address that is no known server may be a gateway: there the list price counts.
+    """Whether `chat_model` charges nothing for a request.
+
+    `usd` is its list price (None: there is none). A program at a local address that is no known server may be a
+    gateway: there the list price counts.
     """
     return stays_on_machine(chat_model) or (chat_model.endpoint.local and usd is None)
 
 
 def charge_of(call: Call, chat_model: ChatModel, price: Price) -> tuple[float | None, bool]:
-    """The cost of `call` in USD (None: unknown), and whether it is complete. If the answer names a model without a
-    price, such as a gateway's alias, the requested model's price is used as a lower bound.
+    """The cost of `call` in USD (None: unknown), and whether it is complete.
+
+    If the answer names a model without a price, such as a gateway's alias, the requested model's price is used as a
+    lower bound.
     """
     requested_model = Request((), call.skeleton).model if call.skeleton is not None else ""
     priced_call = replace(call, model=requested_model or call.model, usage=call.usage or Usage.nothing())

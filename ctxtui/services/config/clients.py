@@ -25,8 +25,10 @@ Env = Mapping[str, str]
 class RecordingPlace(Struct, frozen=True):
     """A folder of recordings: files below `root` that match `pattern`.
 
-    The segments of the pattern are shell patterns; ``**`` matches up to four folders. Names that match `but` are parts
-    of another session. The folder at the first wildcard, if any, is the project's. A `database` holds many sessions.
+    - `pattern`: its segments are shell patterns; ``**`` matches up to four folders. The folder at the first wildcard,
+      if any, is the project's.
+    - `but`: patterns of names that are parts of another session.
+    - `database`: the file holds many sessions.
     """
 
     root: Path
@@ -42,23 +44,27 @@ class RecordingPlace(Struct, frozen=True):
         return self.root.joinpath(*plain)
 
 
-def _never(folder: str, directory: Path) -> bool:
+def _names_nothing(folder: str, directory: Path) -> bool:
     return False
 
 
 class KnownClient(Struct, frozen=True, kw_only=True):
     """A program that records its requests to models.
 
-    `name` is its key in the configuration, `source` the name of its format (`transcripts/registry`). `places` returns
-    the folders of its recordings under the `variables` of an environment. If a session is in two places (`copies`), the
-    first one counts. `beside` returns files that it leaves in a project's folder.
-
-    The directory of a session: `named_for` tests whether a project's folder belongs to a directory, `worktree_of`
-    whether it belongs to a worktree that the client made inside it, `told_in` names a file in the folder that holds the
-    directory; otherwise the recording has it. A recording whose head has the member `began_by` is a part of another
-    session. `projects` is a file whose table ``projects`` has directories as keys. In `plain` recordings every text is
-    a JSON string. Recordings hold whole requests since the version `whole_since`; earlier versions write them elsewhere
-    if the variable `whole_by` is ``file:DIR``. `commands` and `packages` identify its process.
+    - `name`: its key in the configuration; `source`: the name of its format (`transcripts/registry`).
+    - `places`: returns the folders of its recordings, given the environment; `variables`: the environment variables
+      that it reads.
+    - `copies`: a session may be in two places; then the first one counts.
+    - `beside`: returns files that it leaves in a project's folder.
+    - `named_for`: tests whether a project's folder belongs to a directory.
+    - `worktree_of`: tests whether that folder belongs to a worktree that the client made inside the directory.
+    - `told_in`: a file in the project's folder that names the directory; "": the recording names it.
+    - `began_by`: a recording whose head has this member is a part of another session.
+    - `projects`: a file whose table ``projects`` has directories as keys.
+    - `plain`: every text in a recording is a JSON string.
+    - `whole_since`: the first version whose recordings hold whole requests.
+    - `whole_by`: earlier versions write them elsewhere if this variable is ``file:DIR``.
+    - `commands`, `packages`: identify its process.
     """
 
     name: str
@@ -67,8 +73,8 @@ class KnownClient(Struct, frozen=True, kw_only=True):
     variables: tuple[str, ...] = ()
     copies: bool = False
     beside: Callable[[Env, Path], Iterable[Path]] | None = None
-    named_for: Callable[[str, Path], bool] = _never
-    worktree_of: Callable[[str, Path], bool] = _never
+    named_for: Callable[[str, Path], bool] = _names_nothing
+    worktree_of: Callable[[str, Path], bool] = _names_nothing
     told_in: str = ""
     began_by: str = ""
     projects: Callable[[Env], Path] | None = None
@@ -81,7 +87,7 @@ class KnownClient(Struct, frozen=True, kw_only=True):
     @property
     def by_project(self) -> bool:
         """Whether the folder at the first wildcard of its places is a project's."""
-        return self.named_for is not _never or bool(self.told_in)
+        return self.named_for is not _names_nothing or bool(self.told_in)
 
 
 def user_home(env: Env) -> Path:
@@ -89,39 +95,39 @@ def user_home(env: Env) -> Path:
     return Path(env.get("HOME") or os.path.expanduser("~"))
 
 
-def _folder(env: Env, variable: str, *default: str) -> Path:
-    """The folder that `variable` names, or its default in the home folder."""
+def _env_folder(env: Env, variable: str, *default: str) -> Path:
+    """The folder named by the environment `variable`, or `default` in the home folder."""
     named = env.get(variable)
     return Path(named).expanduser() if named else user_home(env).joinpath(*default)
 
 
-def _config(env: Env, app: str) -> Path:
-    """The configuration folder of an app, as click and platformdirs choose it."""
+def _app_config_folder(env: Env, app: str) -> Path:
+    """The configuration folder of `app`, as click and platformdirs choose it."""
     if sys.platform == "darwin":
         return user_home(env) / "Library" / "Application Support" / app
-    return _folder(env, "XDG_CONFIG_HOME", ".config") / app
+    return _env_folder(env, "XDG_CONFIG_HOME", ".config") / app
 
 
 # Places of each client
 
 
-def _claude_code(env: Env) -> Iterator[RecordingPlace]:
-    homes = [_folder(env, "CLAUDE_CONFIG_DIR", ".claude")]
+def _claude_code_places(env: Env) -> Iterator[RecordingPlace]:
+    homes = [_env_folder(env, "CLAUDE_CONFIG_DIR", ".claude")]
     if not env.get("CLAUDE_CONFIG_DIR"):
         # Some versions of 2025 wrote to this folder.
-        homes.append(_folder(env, "XDG_CONFIG_HOME", ".config") / "claude")
+        homes.append(_env_folder(env, "XDG_CONFIG_HOME", ".config") / "claude")
     for home in homes:
         # Subagents' files belong to the session that lists them; the index is of API bodies (facts §13.1).
         yield RecordingPlace(home, "projects/*/*.jsonl", but=("agent-*", "index.jsonl"))
 
 
-def _codex(env: Env) -> Iterator[RecordingPlace]:
+def _codex_places(env: Env) -> Iterator[RecordingPlace]:
     for folder in ("sessions", "archived_sessions"):
-        yield RecordingPlace(_folder(env, "CODEX_HOME", ".codex"), f"{folder}/**/rollout-*.jsonl")
+        yield RecordingPlace(_env_folder(env, "CODEX_HOME", ".codex"), f"{folder}/**/rollout-*.jsonl")
 
 
-def _opencode(env: Env) -> Iterator[RecordingPlace]:
-    data = _folder(env, "XDG_DATA_HOME", ".local", "share") / "opencode"
+def _opencode_places(env: Env) -> Iterator[RecordingPlace]:
+    data = _env_folder(env, "XDG_DATA_HOME", ".local", "share") / "opencode"
     named = env.get("OPENCODE_DB", "")
     if named and named != ":memory:":
         file = data / named
@@ -131,42 +137,44 @@ def _opencode(env: Env) -> Iterator[RecordingPlace]:
     yield RecordingPlace(data, "storage/session/*/ses_*.json")
 
 
-def _pi(env: Env) -> Iterator[RecordingPlace]:
+def _pi_places(env: Env) -> Iterator[RecordingPlace]:
     if named := env.get("PI_CODING_AGENT_SESSION_DIR"):
         yield RecordingPlace(Path(named).expanduser(), "*.jsonl")
-    yield RecordingPlace(_folder(env, "PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions/*/*.jsonl")
+    yield RecordingPlace(_env_folder(env, "PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions/*/*.jsonl")
 
 
-def _gemini_cli(env: Env) -> Iterator[RecordingPlace]:
-    home = _folder(env, "GEMINI_CLI_HOME")
+def _gemini_cli_places(env: Env) -> Iterator[RecordingPlace]:
+    home = _env_folder(env, "GEMINI_CLI_HOME")
     for pattern in ("session-*.jsonl", "session-*.json"):
         yield RecordingPlace(home / ".gemini", f"tmp/*/chats/{pattern}")
 
 
-def _qwen_code(env: Env) -> Iterator[RecordingPlace]:
+def _qwen_code_places(env: Env) -> Iterator[RecordingPlace]:
     named = env.get("QWEN_RUNTIME_DIR")
-    home = Path(named).expanduser() if named else _folder(env, "QWEN_HOME", ".qwen")
+    home = Path(named).expanduser() if named else _env_folder(env, "QWEN_HOME", ".qwen")
     yield RecordingPlace(home, "projects/*/chats/*.jsonl")
 
 
-def _kimi_code(env: Env) -> Iterator[RecordingPlace]:
+def _kimi_code_places(env: Env) -> Iterator[RecordingPlace]:
     # Files of subagents are part of the main agent's session.
-    yield RecordingPlace(_folder(env, "KIMI_CODE_HOME", ".kimi-code"), "sessions/*/*/agents/main/wire.jsonl")
+    yield RecordingPlace(_env_folder(env, "KIMI_CODE_HOME", ".kimi-code"), "sessions/*/*/agents/main/wire.jsonl")
 
 
-def _continue(env: Env) -> Iterator[RecordingPlace]:
-    yield RecordingPlace(_folder(env, "CONTINUE_GLOBAL_DIR", ".continue"), "sessions/*.json", but=("sessions.json",))
+def _continue_places(env: Env) -> Iterator[RecordingPlace]:
+    yield RecordingPlace(
+        _env_folder(env, "CONTINUE_GLOBAL_DIR", ".continue"), "sessions/*.json", but=("sessions.json",)
+    )
 
 
-def _goose(env: Env) -> Iterator[RecordingPlace]:
+def _goose_places(env: Env) -> Iterator[RecordingPlace]:
     root = env.get("GOOSE_PATH_ROOT")
-    data = Path(root) / "data" if root else _folder(env, "XDG_DATA_HOME", ".local", "share") / "goose"
+    data = Path(root) / "data" if root else _env_folder(env, "XDG_DATA_HOME", ".local", "share") / "goose"
     # Its logs of the newest requests (`llm_request.*.jsonl`) contain the same calls.
     yield RecordingPlace(data / "sessions", "sessions.db", database=True)
 
 
-def _copilot_cli(env: Env) -> Iterator[RecordingPlace]:
-    homes = [_folder(env, "COPILOT_HOME", ".copilot")]
+def _copilot_cli_places(env: Env) -> Iterator[RecordingPlace]:
+    homes = [_env_folder(env, "COPILOT_HOME", ".copilot")]
     if env.get("XDG_STATE_HOME") and not env.get("COPILOT_HOME"):
         # Used before 1.0; later versions move the files.
         homes.append(Path(env["XDG_STATE_HOME"]) / ".copilot")
@@ -175,21 +183,27 @@ def _copilot_cli(env: Env) -> Iterator[RecordingPlace]:
         yield RecordingPlace(home, "session-state/*.jsonl")
 
 
-def _llm(env: Env) -> Iterator[RecordingPlace]:
+def _llm_places(env: Env) -> Iterator[RecordingPlace]:
     named = env.get("LLM_USER_PATH")
-    folder = Path(named).expanduser() if named else _config(env, "io.datasette.llm")
+    folder = Path(named).expanduser() if named else _app_config_folder(env, "io.datasette.llm")
     yield RecordingPlace(folder, "logs.db", database=True)
 
 
-def _mini_swe_agent(env: Env) -> Iterator[RecordingPlace]:
+def _mini_swe_agent_places(env: Env) -> Iterator[RecordingPlace]:
     named = env.get("MSWEA_GLOBAL_CONFIG_DIR")
-    yield RecordingPlace(Path(named).expanduser() if named else _config(env, "mini-swe-agent"), "*.traj.json")
+    yield RecordingPlace(
+        Path(named).expanduser() if named else _app_config_folder(env, "mini-swe-agent"), "*.traj.json"
+    )
 
 
 _AIDER_OPTION: Final = r"(?m)^(?:chat|llm)-history-file\s*:[ \t]*(.+?)[ \t]*(?: #.*)?$"
+"""A line of aider's YAML configuration that sets a history file.
+
+Group 1 is its path without a comment.
+"""
 
 
-def _aider(env: Env, folder: Path) -> Iterator[Path]:
+def _aider_files(env: Env, folder: Path) -> Iterator[Path]:
     """A project's chat history and request log, at their default paths or those of variables and configuration."""
     # The log and the history in the same folder are read as one session.
     history = folder / ".aider.chat.history.md"
@@ -205,15 +219,15 @@ def _aider(env: Env, folder: Path) -> Iterator[Path]:
         yield folder / Path(path_.strip("\"'")).expanduser()
 
 
-def _attached(env: Env) -> Iterator[RecordingPlace]:
+def _attached_places(env: Env) -> Iterator[RecordingPlace]:
     yield RecordingPlace(attached_dir(env), "*.jsonl")
 
 
-def _pi_names(folder: str, directory: Path) -> bool:
+def _is_pi_folder(folder: str, directory: Path) -> bool:
     return folder == f"--{re.sub(r'[/:]', '-', str(directory).lstrip('/'))}--"
 
 
-def _gemini_names(folder: str, directory: Path) -> bool:
+def _is_gemini_folder(folder: str, directory: Path) -> bool:
     # Used before it kept the directory in a file. Imported here: `hashlib` loads OpenSSL.
     from hashlib import sha256
 
@@ -222,7 +236,7 @@ def _gemini_names(folder: str, directory: Path) -> bool:
 
 CLIENTS: Final[tuple[KnownClient, ...]] = (
     KnownClient(
-        name="claude-code", source="claude code", places=_claude_code, variables=("CLAUDE_CONFIG_DIR",),
+        name="claude-code", source="claude code", places=_claude_code_places, variables=("CLAUDE_CONFIG_DIR",),
         named_for=is_own_folder, worktree_of=is_worktree_folder, plain=True,
         whole_since=(2, 1, 300), whole_by="OTEL_LOG_RAW_API_BODIES",
         commands=frozenset({"claude"}), packages=("claude-code",),
@@ -231,56 +245,58 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
         ) / ".claude.json",
     ),
     KnownClient(
-        name="codex", source="codex", places=_codex, variables=("CODEX_HOME",), plain=True,
+        name="codex", source="codex", places=_codex_places, variables=("CODEX_HOME",), plain=True,
         commands=frozenset({"codex"}), packages=("openai/codex",),
-        projects=lambda env: _folder(env, "CODEX_HOME", ".codex") / "config.toml",
+        projects=lambda env: _env_folder(env, "CODEX_HOME", ".codex") / "config.toml",
     ),
     KnownClient(
-        name="opencode", source="opencode", places=_opencode, variables=("XDG_DATA_HOME", "OPENCODE_DB"), copies=True,
-        began_by="parentID",         commands=frozenset({"opencode"}), packages=("opencode-ai",),
+        name="opencode", source="opencode", places=_opencode_places, variables=("XDG_DATA_HOME", "OPENCODE_DB"),
+        copies=True, began_by="parentID", commands=frozenset({"opencode"}), packages=("opencode-ai",),
     ),
     KnownClient(
-        name="pi", source="pi", places=_pi, variables=("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"),
-        named_for=_pi_names, commands=frozenset({"pi"}), packages=("pi-coding-agent",),
+        name="pi", source="pi", places=_pi_places, variables=("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"),
+        named_for=_is_pi_folder, commands=frozenset({"pi"}), packages=("pi-coding-agent",),
     ),
     KnownClient(
-        name="gemini-cli", source="gemini cli", places=_gemini_cli, variables=("GEMINI_CLI_HOME",), copies=True,
-        named_for=_gemini_names, told_in=".project_root", commands=frozenset({"gemini"}), packages=("gemini-cli",),
-        projects=lambda env: _folder(env, "GEMINI_CLI_HOME") / ".gemini" / "projects.json",
+        name="gemini-cli", source="gemini cli", places=_gemini_cli_places, variables=("GEMINI_CLI_HOME",), copies=True,
+        named_for=_is_gemini_folder, told_in=".project_root", commands=frozenset({"gemini"}), packages=("gemini-cli",),
+        projects=lambda env: _env_folder(env, "GEMINI_CLI_HOME") / ".gemini" / "projects.json",
     ),
     KnownClient(
-        name="qwen-code", source="qwen code", places=_qwen_code, variables=("QWEN_HOME", "QWEN_RUNTIME_DIR"),
+        name="qwen-code", source="qwen code", places=_qwen_code_places, variables=("QWEN_HOME", "QWEN_RUNTIME_DIR"),
         commands=frozenset({"qwen"}), packages=("@qwen-code/qwen-code",),
     ),
     KnownClient(
-        name="kimi-code", source="kimi code", places=_kimi_code, variables=("KIMI_CODE_HOME",),
+        name="kimi-code", source="kimi code", places=_kimi_code_places, variables=("KIMI_CODE_HOME",),
         commands=frozenset({"kimi"}), packages=("@moonshot-ai/kimi-code",),
     ),
     KnownClient(
-        name="continue", source="continue cli", places=_continue, variables=("CONTINUE_GLOBAL_DIR",),
+        name="continue", source="continue cli", places=_continue_places, variables=("CONTINUE_GLOBAL_DIR",),
         commands=frozenset({"cn"}), packages=("@continuedev/cli",),
     ),
     KnownClient(
-        name="goose", source="goose", places=_goose, variables=("GOOSE_PATH_ROOT", "XDG_DATA_HOME"), copies=True,
+        name="goose", source="goose", places=_goose_places, variables=("GOOSE_PATH_ROOT", "XDG_DATA_HOME"), copies=True,
         commands=frozenset({"goose"}), packages=("@aaif/goose",),
     ),
     KnownClient(
-        name="copilot-cli", source="copilot cli", places=_copilot_cli, variables=("COPILOT_HOME",), copies=True,
+        name="copilot-cli", source="copilot cli", places=_copilot_cli_places, variables=("COPILOT_HOME",), copies=True,
         commands=frozenset({"copilot"}), packages=("@github/copilot",),
     ),
     KnownClient(
-        name="llm", source="llm", places=_llm, variables=("LLM_USER_PATH", "XDG_CONFIG_HOME"),
+        name="llm", source="llm", places=_llm_places, variables=("LLM_USER_PATH", "XDG_CONFIG_HOME"),
         commands=frozenset({"llm"}),
     ),
     KnownClient(
-        name="aider", source="aider", places=lambda env: (), beside=_aider, commands=frozenset({"aider"}),
+        name="aider", source="aider", places=lambda env: (), beside=_aider_files, commands=frozenset({"aider"}),
         variables=("AIDER_CHAT_HISTORY_FILE", "AIDER_LLM_HISTORY_FILE"),
     ),
     KnownClient(
-        name="mini-swe-agent", source="mini-swe-agent", places=_mini_swe_agent, commands=frozenset({"mini"}),
+        name="mini-swe-agent", source="mini-swe-agent", places=_mini_swe_agent_places, commands=frozenset({"mini"}),
         variables=("MSWEA_GLOBAL_CONFIG_DIR", "XDG_CONFIG_HOME"),
     ),
-    KnownClient(name="attached", source="attached", places=_attached, variables=("CTXTUI_HOME", "XDG_DATA_HOME")),
+    KnownClient(
+        name="attached", source="attached", places=_attached_places, variables=("CTXTUI_HOME", "XDG_DATA_HOME")
+    ),
 )  # fmt: skip
 """All clients, in display order."""
 

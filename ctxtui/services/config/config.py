@@ -1,4 +1,7 @@
-"""Configuration: flag > environment > project file > user file > default, each value with its origin."""
+"""Loads the configuration: flag > environment > project file > user file > default.
+
+Each value keeps its origin, so that errors and `ctxtui doctor` can name it.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,16 @@ from ctxtui.services.config.settings import FIELDS, THEMES, Settings
 
 PROJECT_FILE: Final = "ctxtui.toml"
 PREFIX: Final = "CTXTUI_"
+"""Environment variables that set a setting begin with this: ``CTXTUI_THEME``."""
 EXPORTED: Final = ("raw_api_bodies",)
+"""Settings that child processes and deep modules read from the environment (`export_flags`)."""
 
 
 class Origin(Struct, frozen=True):
-    """The origin of a value: `kind` is ``flag``, ``env``, ``project``, ``user`` or ``default``. `place` is the flag,
-    the variable or ``file:line``.
+    """The origin of a setting's value.
+
+    - `kind`: ``flag``, ``env``, ``project``, ``user`` or ``default``.
+    - `place`: the flag, the variable or ``file:line``; "" for a default.
     """
 
     kind: str
@@ -111,7 +118,7 @@ def load(
     project, ignored = find_upwards(cwd or Path.cwd())
     for kind, path in (("user", _user_file(env, user)), ("project", project)):
         if path is not None:
-            _lay_file(layers, kind, path)
+            _add_file(layers, kind, path)
     for variable, text in env.items():
         name = variable.removeprefix(PREFIX).lower()
         if variable.startswith(PREFIX) and name in FIELDS:
@@ -161,31 +168,32 @@ def project_file(cwd: Path) -> Path | None:
 
 
 def find_upwards(cwd: Path, name: str = PROJECT_FILE) -> tuple[Path | None, tuple[IgnoredFile, ...]]:
-    """Find the nearest file of this name in `cwd` or above it, up to the repository's or the user's home folder. Also
-    returns the files that were ignored because they are not the user's own: other users must not control this one's
-    chats.
+    """Find the nearest file of this name in `cwd` or above it.
+
+    The search ends at the repository's or the user's home folder. Files that are not the user's own are ignored and
+    returned too: other users must not control this one's chats.
     """
     ignored_: list[IgnoredFile] = []
     for folder in (cwd, *cwd.parents):
         path = folder / name
         if path.is_file():
-            reason = _foreign_reason(path)
+            reason = _why_foreign(path)
             if not reason:
                 return path, tuple(ignored_)
             ignored_.append(IgnoredFile(path, reason))
-        if (folder / ".git").exists() or folder == _home():
+        if (folder / ".git").exists() or folder == _home_folder():
             break
     return None, tuple(ignored_)
 
 
-def _home() -> Path | None:
+def _home_folder() -> Path | None:
     try:
         return Path.home()
     except RuntimeError:
         return None
 
 
-def _foreign_reason(path: Path) -> str:
+def _why_foreign(path: Path) -> str:
     """The reason why the file at `path` is not the user's own; "" if it is."""
     if not hasattr(os, "getuid"):
         return ""
@@ -195,7 +203,7 @@ def _foreign_reason(path: Path) -> str:
     return "anyone may write it" if about.st_mode & stat.S_IWOTH else ""
 
 
-def _lay_file(layers: _Layers, kind: str, path: Path) -> None:
+def _add_file(layers: _Layers, kind: str, path: Path) -> None:
     # Imported here: most runs have no file.
     import tomllib
 
@@ -205,13 +213,13 @@ def _lay_file(layers: _Layers, kind: str, path: Path) -> None:
     except OSError as error:
         raise BadConfig(f"cannot be read: {error.strerror}", place=str(path)) from error
     except ValueError as error:
-        raise BadConfig(f"no valid TOML: {error}", place=str(path)) from error
+        raise BadConfig(f"not valid TOML: {error}", place=str(path)) from error
     for key, value in data.items():
-        place = f"{path}:{_line_of(key, text)}"
+        place = f"{path}:{_find_key_line(key, text)}"
         layers.set(_check_key(key, place), value, Origin(kind, place))
 
 
-def _line_of(key: str, text: str) -> int:
+def _find_key_line(key: str, text: str) -> int:
     """The line (from 1) of the top-level `key`, as ``key =`` or ``[key]``; 1 if it is not found."""
     pattern = re.compile(rf"""\s*(?:\[+\s*)?["']?{re.escape(key)}["']?\s*[=.\]]""")
     return next((n for n, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)

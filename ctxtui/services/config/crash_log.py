@@ -1,5 +1,6 @@
-"""Write the log file of a crash: error, traceback, versions. No variables, so nothing of a recording except for quotes
-in the error's message.
+"""Writes the log file of a crash: error, traceback, versions.
+
+It has no variables, so that nothing of a recording is in it except for quotes in the error's message.
 """
 
 from __future__ import annotations

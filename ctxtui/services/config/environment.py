@@ -1,4 +1,7 @@
-"""Environment variables passed on to other programs: the agent's commands and MCP servers."""
+"""Selects the environment variables passed on to other programs.
+
+The agent's commands and MCP servers.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ _NAMES: Final = frozenset(
     # Certificates
     "SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS GIT_SSL_CAINFO".split()
 )
+"""Variables that are passed on: useful to common tools and known to hold no secret."""
 
 
 def passed_variables(env: Mapping[str, str], further: str = "") -> dict[str, str]:

@@ -1,5 +1,6 @@
-"""All formats that can be read: ctxtui's, and those of third-party readers, which are loaded if none of ctxtui's is
-certain.
+"""All formats that can be read: ctxtui's, and those of third-party readers.
+
+Third-party readers are loaded only if none of ctxtui's formats is certain.
 """
 
 from __future__ import annotations
@@ -53,14 +54,14 @@ def make_format(plugin: Plugin) -> Format | None:
         return None
     return Format(
         str(getattr(value, "NAME", plugin.name)),
-        lambda head, name: _score(plugin, head, name),
-        lambda tree: _Guarded(plugin, lambda: value.reader(tree)),
+        lambda head, name: _plugin_score(plugin, head, name),
+        lambda tree: _GuardedReader(plugin, lambda: value.reader(tree)),
         tuple(map(str, getattr(value, "COMPANIONS", ()))),
         str(getattr(value, "BARE", "")),
     )
 
 
-def _score(plugin: Plugin, head: bytes, name: str) -> float:
+def _plugin_score(plugin: Plugin, head: bytes, name: str) -> float:
     try:
         return min(1.0, float(plugin.value.sniff(head, name)))
     except Exception as error:  # noqa: BLE001 - third-party code: it is skipped and reported
@@ -68,7 +69,7 @@ def _score(plugin: Plugin, head: bytes, name: str) -> float:
         return 0.0
 
 
-class _Guarded:
+class _GuardedReader:
     """A third-party reader whose exceptions become `Unreadable` errors that name it."""
 
     def __init__(self, plugin: Plugin, make: Callable[[], Any]) -> None:
@@ -91,13 +92,14 @@ class _Guarded:
 
     def part(self, name: str) -> Reader:
         """The reader for companion file `name`."""
-        return _Guarded(self._part, lambda: self._reader.part(name))
+        return _GuardedReader(self._part, lambda: self._reader.part(name))
 
     def _events(self, ask: Callable[[], Any]) -> list[Event]:
+        """Run `ask`, which must return a list of events."""
         events = self._run(lambda: list(ask()))
         invalid = next((event for event in events if not isinstance(event, get_args(Event))), None)
         if invalid is not None:
-            raise self._failed(f"it gave a {type(invalid).__name__}, which is no event")
+            raise self._make_failure(f"it gave a {type(invalid).__name__}, which is no event")
         return events
 
     def _run(self, ask: Callable[[], T]) -> T:
@@ -106,7 +108,7 @@ class _Guarded:
         except CtxtuiError:
             raise
         except Exception as error:
-            raise self._failed(plugins.error_text(error, self._part.place)) from error
+            raise self._make_failure(plugins.error_text(error, self._part.place)) from error
 
-    def _failed(self, why: str) -> Unreadable:
+    def _make_failure(self, why: str) -> Unreadable:
         return Unreadable(f"the reader {self._part.name} failed: {why}", place=self._part.place)

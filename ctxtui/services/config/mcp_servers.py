@@ -19,16 +19,26 @@ from ctxtui.services.config.config import Config, find_upwards
 _TEXTS: Final = ("command", "cwd", "url", "type")
 _TABLES: Final = ("env", "headers")
 _KEYS: Final = (*_TEXTS, *_TABLES, "args", "timeout", "enabled", "allow")
+"""All keys that a server's table may have."""
 _SSE: Final = "sse"
 _REMOTE: Final = ("http", "streamable-http", _SSE)
+"""Values of ``type`` for a server at a `url`."""
 _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+"""A variable in a configuration: ``${NAME}`` or ``${NAME:-default}``."""
 
 
 class McpServer(Struct, frozen=True, kw_only=True):
-    """An MCP server as configured. It is a `command` with `args` that speaks over stdio, or a `url` (`sse`: the
-    transport before 2025). `env` and `headers` are added; ``${NAME}`` stands for a variable. `timeout` is seconds per
-    call. Only `enabled` servers start by themselves; tools that match `allow` need no permission. `place` is the
-    configuring file. A server of a `project` (its folder; "": the user's own) must be permitted before it starts.
+    """An MCP server as configured.
+
+    - `command`, `args`, `cwd`: a program that speaks over stdio.
+    - `url`: the address of a remote server instead; `sse`: it uses the transport before 2025.
+    - `env`, `headers`: added to the program's environment or to the requests; ``${NAME}`` stands for a variable.
+    - `timeout`: seconds per call.
+    - `enabled`: it starts with a chat by itself.
+    - `allow`: names or patterns of tools that need no permission.
+    - `place`: the configuring file.
+    - `project`: the project's folder if it is a project's server ("": the user's own). Such a server must be permitted
+      before it starts.
     """
 
     name: str
@@ -64,7 +74,7 @@ class McpServer(Struct, frozen=True, kw_only=True):
 
     def expand_variables(self, env: Mapping[str, str]) -> McpServer:
         """The server with variables replaced by their values. Raises `BadConfig` for one that is not set."""
-        fill = self._filler(env)
+        fill = self._make_variable_filler(env)
         return replace(
             self,
             command=fill(self.command),
@@ -75,7 +85,7 @@ class McpServer(Struct, frozen=True, kw_only=True):
             headers={name: fill(value) for name, value in self.headers.items()},
         )
 
-    def _filler(self, env: Mapping[str, str]) -> Callable[[str], str]:
+    def _make_variable_filler(self, env: Mapping[str, str]) -> Callable[[str], str]:
         def value_of(found: re.Match[str]) -> str:
             value: str | None = env.get(found[1], found[2])
             if value is None:
@@ -133,7 +143,7 @@ def parse_server(name: str, value: Any, place: str = "", project: str = "") -> M
 def _transport_error(kind: str, command: bool, url: bool) -> str:
     """The reason why a server of this type cannot be reached; "" if it can."""
     if kind == "ws":
-        return f"type {kind} is not spoken"
+        return f"type {kind} is not supported"
     if command == url or kind not in ("", "stdio", *_REMOTE):
         return "it needs a command or a url"
     return f"type {kind} needs a url" if kind in _REMOTE and not url else ""
@@ -163,12 +173,12 @@ def load_servers(config: Config, cwd: Path) -> list[McpServer]:
         place = origin.place if origin is not None else ""
         project = str(Path(place.rpartition(":")[0]).parent) if config.from_project(setting) else ""
         by_name[name] = parse_server(name, table, place, project)
-    for name, server in _project_servers(cwd).items():
+    for name, server in _load_project_servers(cwd).items():
         by_name.setdefault(name, server)
     return list(by_name.values())
 
 
-def _project_servers(cwd: Path) -> dict[str, McpServer]:
+def _load_project_servers(cwd: Path) -> dict[str, McpServer]:
     path, _ = find_upwards(cwd, PROJECT_FILE)
     if path is None:
         return {}
@@ -177,7 +187,7 @@ def _project_servers(cwd: Path) -> dict[str, McpServer]:
     except OSError as error:
         raise BadConfig(f"cannot be read: {error.strerror}", place=str(path)) from error
     except ValueError as error:
-        raise BadConfig(f"no valid JSON: {error}", place=str(path)) from error
+        raise BadConfig(f"not valid JSON: {error}", place=str(path)) from error
     tables = data.get("mcpServers") if isinstance(data, Mapping) else None
     if not isinstance(tables, Mapping):
         raise BadConfig("no mcpServers", place=str(path), way_out='it is {"mcpServers": {NAME: {"command": ...}}}')

@@ -15,6 +15,7 @@ from typing import Final
 from ctxtui.core.errors import BadConfig
 
 APP: Final = "ctxtui"
+"""The name of ctxtui's folders among the platform's."""
 HOME: Final = "CTXTUI_HOME"
 DATABASE: Final = "CTXTUI_DB"
 
@@ -25,8 +26,8 @@ def data_dir(setting: str = "", env: Mapping[str, str] | None = None) -> Path:
     Raises `BadConfig` for a ``~`` that cannot be expanded.
     """
     if setting:
-        return _absolute(setting, "data_dir")
-    home = _home(env)
+        return _make_absolute(setting, "data_dir")
+    home = _ctxtui_home(env)
     if home is not None:
         return home
     # Imported here: most of a run's first milliseconds need no folder.
@@ -38,12 +39,12 @@ def data_dir(setting: str = "", env: Mapping[str, str] | None = None) -> Path:
 def database(setting: str = "", env: Mapping[str, str] | None = None) -> Path:
     """The database file: ``CTXTUI_DB``, or ``ctxtui.db`` in `data_dir`."""
     named = (os.environ if env is None else env).get(DATABASE)
-    return _absolute(named, DATABASE) if named else data_dir(setting, env) / "ctxtui.db"
+    return _make_absolute(named, DATABASE) if named else data_dir(setting, env) / "ctxtui.db"
 
 
 def attached_dir(env: Mapping[str, str] | None = None) -> Path:
     """The folder of recordings made by relays; it does not move with the database."""
-    if env is None or _home(env) is not None:
+    if env is None or _ctxtui_home(env) is not None:
         return data_dir("", env) / "attached"
     # The same as platformdirs, which reads only the present environment.
     home = Path(env.get("HOME") or os.path.expanduser("~"))
@@ -53,7 +54,7 @@ def attached_dir(env: Mapping[str, str] | None = None) -> Path:
 
 def config_file(env: Mapping[str, str] | None = None) -> Path:
     """The path of the user's configuration file, which may not exist."""
-    home = _home(env)
+    home = _ctxtui_home(env)
     if home is not None:
         return home / "config.toml"
     import platformdirs
@@ -63,7 +64,7 @@ def config_file(env: Mapping[str, str] | None = None) -> Path:
 
 def log_dir(env: Mapping[str, str] | None = None) -> Path:
     """The folder of crash logs."""
-    home = _home(env)
+    home = _ctxtui_home(env)
     if home is not None:
         return home / "log"
     import platformdirs
@@ -71,12 +72,12 @@ def log_dir(env: Mapping[str, str] | None = None) -> Path:
     return Path(platformdirs.user_log_dir(APP, appauthor=False))
 
 
-def _home(env: Mapping[str, str] | None) -> Path | None:
+def _ctxtui_home(env: Mapping[str, str] | None) -> Path | None:
     named = (os.environ if env is None else env).get(HOME)
-    return _absolute(named, HOME) if named else None
+    return _make_absolute(named, HOME) if named else None
 
 
-def _absolute(name: str, place: str) -> Path:
+def _make_absolute(name: str, place: str) -> Path:
     try:
         return Path(name).expanduser().absolute()
     except RuntimeError as error:

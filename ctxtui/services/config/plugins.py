@@ -29,8 +29,13 @@ GROUPS: Final = (READERS, POLICIES, LABELS, TOOLS)
 
 
 class Plugin(Struct, frozen=True):
-    """A third-party plug-in. `name` is that of the entry point, or the file's stem; `place` the file, or package and
-    object; `value` the loaded module or object; `trouble` the reason why it could not be loaded.
+    """A third-party plug-in.
+
+    - `group`: one of `GROUPS`.
+    - `name`: that of the entry point, or the file's stem.
+    - `place`: the file, or package and object.
+    - `value`: the loaded module or object; None if it could not be loaded.
+    - `trouble`: the reason why it could not be loaded; "" if it was.
     """
 
     group: str
@@ -41,45 +46,47 @@ class Plugin(Struct, frozen=True):
 
 
 _reported: dict[str, str] = {}
+"""The first trouble of each plug-in that failed, by its place."""
 
 
 def plugins(group: str, env: Mapping[str, str] | None = None) -> tuple[Plugin, ...]:
     """The plug-ins of `group` in order of name, the user's own files before packages; each is loaded once a run."""
-    return _loaded(group, config_file(env).parent / group)
+    return _load_group(group, config_file(env).parent / group)
 
 
 @cache
-def _loaded(group: str, folder: Path) -> tuple[Plugin, ...]:
-    plugins_ = tuple(_load(Plugin(group, name, place), load) for name, place, load in _parts(group, folder))
+def _load_group(group: str, folder: Path) -> tuple[Plugin, ...]:
+    plugins_ = tuple(_try_load(Plugin(group, name, place), load) for name, place, load in _list_loaders(group, folder))
     for plugin in plugins_:
         if plugin.trouble:
             report_trouble(plugin.place, plugin.trouble)
     return plugins_
 
 
-def _parts(group: str, folder: Path) -> list[tuple[str, str, Callable[[], Any]]]:
+def _list_loaders(group: str, folder: Path) -> list[tuple[str, str, Callable[[], Any]]]:
+    """List (name, place, function that loads it) for each plug-in of `group`."""
     files = sorted(folder.glob("*.py")) if folder.is_dir() else []
-    own = [(path.stem, str(path), lambda path=path: _module(group, path)) for path in files]
-    return own + [
+    own_files = [(path.stem, str(path), lambda path=path: _load_module(group, path)) for path in files]
+    return own_files + [
         (entry.name, f"{entry.dist.name if entry.dist else 'package'} ({entry.value})", entry.load)
-        for entry in _entry_points(group)
+        for entry in _find_entry_points(group)
     ]
 
 
 def from_file(group: str, path: Path) -> Plugin:
     """Load the plug-in of `group` from the file `path`, anew each time."""
     place = path.absolute()
-    return _load(Plugin(group, path.stem, str(place)), lambda: _module(group, place))
+    return _try_load(Plugin(group, path.stem, str(place)), lambda: _load_module(group, place))
 
 
-def _entry_points(group: str) -> list[EntryPoint]:
+def _find_entry_points(group: str) -> list[EntryPoint]:
     # Imported here: it searches all installed packages.
     from importlib.metadata import entry_points
 
     return sorted(entry_points(group=f"ctxtui.{group}"), key=lambda one: one.name)
 
 
-def _module(group: str, path: Path) -> Any:
+def _load_module(group: str, path: Path) -> Any:
     from importlib.util import module_from_spec, spec_from_file_location
 
     name = f"ctxtui_{group}_{path.stem}"
@@ -91,7 +98,7 @@ def _module(group: str, path: Path) -> Any:
     return module
 
 
-def _load(plugin: Plugin, load: Callable[[], Any]) -> Plugin:
+def _try_load(plugin: Plugin, load: Callable[[], Any]) -> Plugin:
     try:
         return Plugin(plugin.group, plugin.name, plugin.place, load())
     except (Exception, SystemExit) as error:  # noqa: BLE001 - third-party code: its error is reported, ctxtui goes on

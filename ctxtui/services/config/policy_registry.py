@@ -41,10 +41,13 @@ def plugin_policy(plugin: Plugin) -> Policy | None:
     if not isinstance(value, Policy):
         plugins.report_trouble(plugin.place, "a policy is a `Policy` called POLICY")
         return None
-    return replace(value, propose=lambda policy_context, settings: _propose(plugin, value, policy_context, settings))
+    return replace(
+        value, propose=lambda policy_context, settings: _propose_guarded(plugin, value, policy_context, settings)
+    )
 
 
-def _propose(plugin: Plugin, policy: Policy, policy_context: PolicyContext, settings: Settings) -> list[Edit]:
+def _propose_guarded(plugin: Plugin, policy: Policy, policy_context: PolicyContext, settings: Settings) -> list[Edit]:
+    """Run the policy of `plugin`; if it fails, report the trouble and propose nothing."""
     try:
         edits = list(policy.propose(policy_context, settings))
     except CtxtuiError:

@@ -1,4 +1,7 @@
-"""Directories related to the current one: up to its repository's root, and its worktrees."""
+"""Directories related to the current one, whose sessions are listed with it.
+
+They are those up to its repository's root, and the repository's worktrees.
+"""
 
 from __future__ import annotations
 
@@ -39,39 +42,39 @@ def related_directories(cwd: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
     """
     directories = dict.fromkeys([cwd])
     pwd = env.get("PWD", "")
-    if pwd and os.path.isabs(pwd) and _same(Path(pwd), cwd):
+    if pwd and os.path.isabs(pwd) and _is_same_directory(Path(pwd), cwd):
         directories[Path(pwd)] = None
     root = next((folder for folder in (cwd, *cwd.parents) if (folder / ".git").exists()), None)
     if root is not None:
         for folder in cwd.parents:
             if folder == root or root in folder.parents:
                 directories[folder] = None
-        directories |= dict.fromkeys(_worktrees(root / ".git"))
+        directories |= dict.fromkeys(_find_worktrees(root / ".git"))
     return tuple(directories)
 
 
-def _same(a: Path, b: Path) -> bool:
+def _is_same_directory(a: Path, b: Path) -> bool:
     try:
         return a.samefile(b)
     except OSError:
         return False
 
 
-def _worktrees(git: Path) -> Iterator[Path]:
+def _find_worktrees(git: Path) -> Iterator[Path]:
     """The main checkout and every linked worktree of the repository whose ``.git`` (folder or file) is `git`."""
     if git.is_file():
-        target = Path(_first_line(git).removeprefix("gitdir:").strip())
+        target = Path(_read_first_line(git).removeprefix("gitdir:").strip())
         if target.parent.name != "worktrees":
             return
         git = target.parent.parent
         yield git.parent
     for entry in sorted(git.glob("worktrees/*/gitdir")):
-        checkout = Path(_first_line(entry)).parent
+        checkout = Path(_read_first_line(entry)).parent
         if str(checkout) != ".":
             yield checkout
 
 
-def _first_line(path: Path) -> str:
+def _read_first_line(path: Path) -> str:
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return file.readline().strip()

@@ -255,10 +255,10 @@ class Settings:
     glyphs: str = _setting(
         "auto", "signs of the screen; auto: ascii where the terminal is not UTF-8", _choice("auto", "unicode", "ascii")
     )
-    usable_share: float = _setting(0.75, "share of a context window that we mean to fill", _between(0.05, 1.0))
-    horizon: int = _setting(20, "calls ahead over which what would help is ranked by what it saves", _whole(1, 10_000))
+    usable_share: float = _setting(0.75, "share of a context window to fill", _between(0.05, 1.0))
+    horizon: int = _setting(20, "number of next calls over which advice is ranked by its savings", _whole(1, 10_000))
     follow: bool = _setting(True, "whether a recording that grows is followed")
-    tips: bool = _setting(True, "whether the first session that is opened begins with six tips", user_only=True)
+    tips: bool = _setting(True, "whether the first session opened shows six tips", user_only=True)
     live_seconds: float = _setting(120.0, "a file written within so many seconds is marked live", _between(1, 86400))
     index: bool = _setting(True, "whether the full-text index is filled while the screen runs", tighter=and_)
     clients: dict[str, bool] = _setting(
@@ -279,7 +279,7 @@ class Settings:
     )
     models: dict[str, dict[str, int]] = _setting(
         dict,
-        "by model: context_size, its window, and usable_context, what of it is to be filled (tokens)",
+        "by model: context_size, its window, and usable_context, the part of it to fill (tokens)",
         Check(_models, _table_of(_table_of(_TOKENS, SIZES))),
     )
     prices: dict[str, dict[str, float]] = _setting(
@@ -288,7 +288,7 @@ class Settings:
         Check(_prices, _table_of({**_table_of(_USD, RATES), "required": ["input", "output"]})),
         user_only=True,
     )
-    phases: str = _setting("", "what phases begin by: turn, epoch, call, or an expression; empty: your notes")
+    phases: str = _setting("", "what starts a phase: turn, epoch, call, or an expression; empty: your notes")
     profile: str = _setting("", "a TOML file of policies for chats; they only propose until it says armed = true")
     summary_sections: str = _setting(
         "", "sections of a summary that a model writes, with `;` between; empty: the usual ones"
@@ -309,23 +309,21 @@ class Settings:
     whole_file: int = _setting(2_000, "tokens above which a file goes in as signatures", _whole(0, 10_000_000))
     files: str = _setting(
         "named",
-        "files that go with a chat's first message: named (@path), auto (what matters for it)",
+        "files attached to a chat's first message: named (@path), auto (the relevant ones)",
         _choice("named", "auto"),
         user_only=True,
     )
-    files_share: float = _setting(
-        0.75, "share of what is free of the usable window that files may take", _between(0.05, 1.0)
-    )
-    memory: str = _setting("", "folder in which a chat's agent keeps memory; empty: it keeps none", user_only=True)
+    files_share: float = _setting(0.75, "share of the free usable window that files may take", _between(0.05, 1.0))
+    memory: str = _setting("", "folder in which a chat's agent keeps memory; empty: no memory", user_only=True)
     memory_tokens: int = _setting(32_000, "tokens that memory may take in all", _whole(100, 10_000_000), tighter=_lower)
-    memory_place: str = _setting("start", "where memory stands in a chat's context", _choice("start", "end"))
+    memory_place: str = _setting("start", "position of memory in a chat's context", _choice("start", "end"))
     memory_files: str = _setting(
-        "all", "memory that is put in: all of it, or what fits the message", _choice("all", "relevant")
+        "all", "memory that is included: all of it, or what fits the message", _choice("all", "relevant")
     )
     instructions: bool = _setting(True, "whether a chat's agent reads CLAUDE.md and AGENTS.md", tighter=and_)
     tools: str = _setting(
         "",
-        "tools that a chat's agent is offered: names or patterns with blanks between (mcp__*); empty: all",
+        "tools that a chat's agent is offered: names or patterns separated by spaces (mcp__*); empty: all",
         tighter=_fewer,
     )
     mcp_images: str = _setting(
@@ -335,7 +333,7 @@ class Settings:
     )
     mcp_servers: str = _setting(
         "",
-        "MCP servers that start with a chat: names or patterns with blanks between; empty: those that are enabled",
+        "MCP servers that start with a chat: names or patterns separated by spaces; empty: those that are enabled",
         user_only=True,
     )
     labels: dict[str, Any] = _setting(
@@ -355,10 +353,10 @@ class Settings:
         1.0, "share of the usable window from which a chat raises an alarm", _between(0.05, 1.5)
     )
     warn_tokens: int = _setting(
-        0, "tokens from which a context is warned of; 0: by the share alone", _whole(0, 100_000_000)
+        0, "tokens of context from which a chat warns; 0: only by the share", _whole(0, 100_000_000)
     )
     critical_tokens: int = _setting(
-        0, "tokens from which a context raises an alarm; 0: by the share alone", _whole(0, 100_000_000)
+        0, "tokens of context from which a chat raises an alarm; 0: only by the share", _whole(0, 100_000_000)
     )
     hold_over_tokens: int = _setting(
         0, "a chat's request over so many tokens is held; 0: none", _whole(0, 100_000_000), tighter=_lower
@@ -376,13 +374,13 @@ class Settings:
         tighter=_lower,
     )
     command_unconfined: bool = _setting(
-        False, "whether commands that nothing confines may have leave for a session, or without a user", user_only=True
+        False, "whether unconfined commands can be allowed for a session, or without a user", user_only=True
     )
     command_variables: str = _setting(
-        "", "further variables that commands get: names or patterns with blanks between (DATABASE_URL)", user_only=True
+        "", "further variables that commands get: names or patterns separated by spaces (DATABASE_URL)", user_only=True
     )
     command_reads: str = _setting(
-        "", "further files and folders that commands read, with blanks between (quoted as in a shell)", user_only=True
+        "", "further files and folders that commands read, separated by spaces (quoted as in a shell)", user_only=True
     )
     mcp: dict[str, Any] = _setting(
         dict, "MCP servers by name: command and args, or url (docs/mcp.md)", Check(_mcp, _table_of(_OBJECT))
@@ -405,7 +403,9 @@ class Settings:
         Check(_commands, _table_of(_OWN_COMMAND)),
         user_only=True,
     )
-    agents: bool = _setting(False, "whether a chat's agent may start sub-agents, each time with leave", user_only=True)
+    agents: bool = _setting(
+        False, "whether a chat's agent may start sub-agents, each with your permission", user_only=True
+    )
 
     @property
     def context_sizes(self) -> dict[str, int]:

@@ -15,8 +15,10 @@ from ctxtui.tokens.models import plain_id
 
 
 def check_windows(settings: Settings, origins: Mapping[str, Origin]) -> None:
-    """Raise `BadConfig` for a window above the model's, for two windows of one model, and for a usable part above the
-    window. The error has file, value, maximum and fix.
+    """Check the settings of context windows.
+
+    Raises `BadConfig` for a window above the model's, for two windows of one model, and for a usable part above the
+    window. The error names file, value, maximum and fix.
     """
     for name in settings.windows:
         check_size(name, f"windows.{name}", settings.windows[name], origins[f"windows.{name}"].place)
@@ -31,21 +33,24 @@ def check_windows(settings: Settings, origins: Mapping[str, Origin]) -> None:
                 f"models.{name}.context_size = {size:,} and windows.{name} = {other_size:,} "
                 "are two windows of one model",
                 place=place,
-                way_out=f"take one of them away ({origins[f'windows.{name}'].place} has the other)",
+                way_out=f"remove one of them ({origins[f'windows.{name}'].place} has the other)",
             )
         window = size or other_size or model_table().card(name).window or 0
         check_usable(name, sizes.get("usable_context", 0), window, place)
 
 
 def check_size(model: str, setting: str, tokens: int, place: str, maximum: int = 0) -> None:
-    """Raise `BadConfig` if a window of `tokens` exceeds that of `model`: `maximum`, or (0) its card's."""
+    """Raise `BadConfig` if a window of `tokens` is larger than that of `model`.
+
+    `maximum` is the model's window in tokens; 0: that of its card.
+    """
     card = model_table().card(model)
     limit = maximum or max(card.window or 0, card.long_window or 0)
     if limit and tokens > limit:
         raise BadConfig(
             f"{setting} = {tokens:,} is more than the {limit:,} tokens that {model} takes",
             place=place,
-            way_out=f"set it to {limit} or less, or take it away",
+            way_out=f"set it to {limit} or less, or remove it",
         )
 
 
@@ -55,7 +60,7 @@ def check_usable(model: str, tokens: int, window: int, place: str) -> None:
         raise BadConfig(
             f"models.{model}.usable_context = {tokens:,} is more than its window of {window:,} tokens",
             place=place,
-            way_out=f"set it to {window * 3 // 4} (75 %), at most {window}, or take it away",
+            way_out=f"set it to {window * 3 // 4} (75 %), at most {window}, or remove it",
         )
 
 
@@ -79,6 +84,7 @@ def answer_limit(answer_tokens: int, max_output: int, window: int) -> int:
 
 FINE, WARNING, CRITICAL = 0, 1, 2
 REMEDY: Final = "drop, truncate or summarize something"
+"""What to do about a large context, for messages."""
 
 
 class ContextLevel(Struct, frozen=True):
@@ -91,8 +97,8 @@ class ContextLevel(Struct, frozen=True):
 def context_level(used: int, usable: int, settings: Settings) -> ContextLevel:
     """The level of a request of `used` tokens, with `usable` tokens available (0: unknown)."""
     share = used / usable if usable else 0.0
-    by_share = _level(share, settings.warn_share, settings.critical_share)
-    by_tokens = _level(used, settings.warn_tokens, settings.critical_tokens)
+    by_share = _rate_value(share, settings.warn_share, settings.critical_share)
+    by_tokens = _rate_value(used, settings.warn_tokens, settings.critical_tokens)
     if by_tokens and by_tokens >= by_share:
         limit = settings.critical_tokens if by_tokens == CRITICAL else settings.warn_tokens
         return ContextLevel(by_tokens, f"the context is at {used:,} tokens, over {limit:,}")
@@ -102,6 +108,6 @@ def context_level(used: int, usable: int, settings: Settings) -> ContextLevel:
     return ContextLevel(FINE)
 
 
-def _level(value: float, warn: float, critical: float) -> int:
+def _rate_value(value: float, warn: float, critical: float) -> int:
     """The level of a value; thresholds of 0 are disabled."""
     return CRITICAL if critical and value >= critical else WARNING if warn and value >= warn else FINE

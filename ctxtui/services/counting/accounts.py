@@ -40,7 +40,12 @@ MAX_DEAREST_BLOCKS: Final = 10
 
 
 class Account(Struct, frozen=True):
-    """A counted and priced session: `costs` by call id, None without a known list price."""
+    """A counted and priced session.
+
+    - `costs`: the cost of each call by its id; None without a known list price.
+    - `table`: the prices.
+    - `usable_share`: share of the context window to fill.
+    """
 
     session: Session
     book: Book
@@ -58,7 +63,10 @@ class Account(Struct, frozen=True):
         return None if cost is None else cost.usd
 
     def statement(self, only: frozenset[str] | None = None) -> Statement:
-        """The session's statement; with `only`, the bill covers those calls and the rest the whole session."""
+        """The session's statement.
+
+        With `only`, the bill covers those calls; everything else covers the whole session.
+        """
         threads = self.threads()
         session, book = self.session, self.book
         misses = self.misses().misses
@@ -68,11 +76,11 @@ class Account(Struct, frozen=True):
         def minimum(model: str) -> int:
             return book.card(model).cache_minimum or SHORTEST_CACHED
 
-        largest = max((call for call in single_context_calls(session) if call.usage), key=_input, default=None)
-        peak = _input(largest) if largest else 0
+        largest = max((call for call in single_context_calls(session) if call.usage), key=_reported_input, default=None)
+        peak = _reported_input(largest) if largest else 0
         window = context_window(book, largest, self.usable_share).limit if largest else 0
-        calls = [_without_content(call) for call in session.calls.values() if only is None or call.id in only]
-        tools, categories = self._spending(threads, only)
+        calls = [_drop_content(call) for call in session.calls.values() if only is None or call.id in only]
+        tools, categories = self._sum_spending(threads, only)
         return Statement(
             bill=bill_,
             heaviest=[
@@ -96,7 +104,7 @@ class Account(Struct, frozen=True):
         """A finder that has searched all calls of the session."""
         return find_misses(self.book, cache_rules_by_call(self.book), self.costs, self.rates)
 
-    def _spending(
+    def _sum_spending(
         self, threads: list[ThreadCosts], only: frozenset[str] | None
     ) -> tuple[list[SpendingRow], list[SpendingRow]]:
         """Costs by tool and by category, of the calls `only` (None: all)."""
@@ -156,11 +164,11 @@ def single_context_calls(session: Session) -> list[Call]:
     return [call for call in calls if call.fidelity != Fidelity.TOTALS] or calls
 
 
-def _input(call: Call) -> int:
+def _reported_input(call: Call) -> int:
     return call.usage.input if call.usage and not call.is_sum else 0
 
 
-def _without_content(call: Call) -> Call:
+def _drop_content(call: Call) -> Call:
     call_ = replace(keep_priced_fields(call), first_byte=call.first_byte)
     return replace(call_, extra=call_.extra | {key: call.extra[key] for key in (COPIED_BY, SUM) if key in call.extra})
 

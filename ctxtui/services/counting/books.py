@@ -37,7 +37,10 @@ def table_for(settings: Settings, estimator: str = "") -> ModelTable:
 
 
 def book_for(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Book:
-    """Make the book of a session, not counted yet. `estimator` is the name of one, "" for the tokenizer."""
+    """Make the book of a session, not counted yet.
+
+    `estimator` is the name of the estimator that counts; "": the model's tokenizer.
+    """
     from ctxtui.analysis.book import Book
 
     return Book(session, table_for(settings, estimator), counter, counter.labels)
@@ -58,7 +61,11 @@ def cache_rules_by_call(book: Book) -> Callable[[Call], CacheRules]:
 
 
 class Audit(NamedTuple):
-    """Forecasts of a recording next to the reports: inputs and cache reads; and all misses, even without a forecast."""
+    """Forecasts of a recording next to the reports.
+
+    - `inputs`, `reads`: forecasts of the input and of the cache reads.
+    - `misses`: all cache misses, even those without a forecast.
+    """
 
     inputs: list[AuditedCall]
     reads: list[AuditedRead]

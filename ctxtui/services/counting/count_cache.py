@@ -35,7 +35,7 @@ class CountCache:
         self._own = threading.local()
         self.trouble: CtxtuiError | None = None
 
-    def _store(self) -> Store | None:
+    def _open_store(self) -> Store | None:
         if self.trouble is not None or not (self._create or self._path.exists()):
             return None
         store: Store | None = getattr(self._own, "store", None)
@@ -43,35 +43,42 @@ class CountCache:
             store = self._own.store = Store.open(self._path)
         return store
 
-    def _query(self, query: Callable[[Store], T], otherwise: T) -> T:
+    def _query_store(self, query: Callable[[Store], T], otherwise: T) -> T:
+        """Run `query` on the store; return `otherwise` without a database or after an error."""
         try:
-            store = self._store()
+            store = self._open_store()
             return otherwise if store is None else query(store)
         except CtxtuiError as error:
             self.trouble = error
             return otherwise
 
     def counts(self, way: str, digests: list[str]) -> dict[str, Features]:
-        """The cached features of blocks, for a way of counting."""
+        """The cached features of blocks by digest.
+
+        `way` is the way of counting (`counting.counting_key`).
+        """
         return {digest: Features(*values) for digest, values in self.numbers(way, digests).items()}
 
     def numbers(self, way: str, digests: list[str]) -> dict[str, tuple[float, ...]]:
-        """The cached numbers of blocks, for a way of counting, unconverted."""
+        """The cached numbers of blocks by digest, unconverted.
+
+        `way` is the way of counting (`counting.counting_key`).
+        """
         nothing: dict[str, tuple[float, ...]] = {}
-        return self._query(lambda store: store.load_counts(digests, way), nothing)
+        return self._query_store(lambda store: store.load_counts(digests, way), nothing)
 
     def store_counts(self, new: Mapping[str, Mapping[str, tuple[float, ...]]]) -> None:
         """Store features and labels, by way of counting and digest."""
         for way, counts in new.items():
-            self._query(lambda store, way=way, counts=counts: store.save_counts(counts, way), None)  # type: ignore[misc]
+            self._query_store(lambda store, way=way, counts=counts: store.save_counts(counts, way), None)  # type: ignore[misc]
 
     def summary(self, path: str, size: int, mtime: float, version: str) -> Json | None:
         """The cached figures of a file that has not changed since."""
-        return self._query(lambda store: store.load_summary(path, size, mtime, version), None)
+        return self._query_store(lambda store: store.load_summary(path, size, mtime, version), None)
 
     def store_summary(self, path: str, size: int, mtime: float, version: str, summary: Json) -> None:
         """Store the figures of a file."""
-        self._query(lambda store: store.save_summary(path, size, mtime, version, summary), None)
+        self._query_store(lambda store: store.save_summary(path, size, mtime, version, summary), None)
 
     def close(self) -> None:
         """Close this thread's connection."""

@@ -33,8 +33,8 @@ def tokenizer(name: str) -> Encoding:
 
 STEP_NODES: Final = 512
 """Number of nodes counted in one step of a worker."""
-_SHORT, _MOST = 48, 4096
-"""Maximum length of a text whose count is cached, such as a tool's name; and how many such texts are."""
+_MAX_CACHED_CHARS, _MAX_CACHED_TEXTS = 48, 4096
+"""Maximum characters of a text whose count is cached, such as a tool's name; maximum number of such texts."""
 
 
 class Bench(Protocol):
@@ -45,8 +45,9 @@ class Bench(Protocol):
 
 
 class LocalCounts:
-    """Counts in this process. Not for a process with a screen: building an encoding holds the GIL for about 0.3 s, a
-    long text for up to 80 ms.
+    """Counts in this process.
+
+    Not for a process with a screen: building an encoding holds the GIL for about 0.3 s, a long text for up to 80 ms.
     """
 
     def __init__(self) -> None:
@@ -56,16 +57,16 @@ class LocalCounts:
 
     def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
         """Count the features of each block."""
-        count = self._counter(card.encoding)
+        count = self._make_text_counter(card.encoding)
         return [count_features(block, count, card) for block in blocks]
 
     def words(self, card: ModelCard, texts: list[str]) -> list[int]:
         """Count the tokens of each text."""
-        return list(map(self._counter(card.encoding), texts))
+        return list(map(self._make_text_counter(card.encoding), texts))
 
     def cuts(self, card: ModelCard, labelling: Labelling, blocks: Sequence[tuple[str, Block]]) -> list[Cut]:
         """Split each block, given with its category, into labelled pieces."""
-        count = self._counter(card.encoding)
+        count = self._make_text_counter(card.encoding)
         return [self._search.cut(labelling, category, block, count) for category, block in blocks]
 
     @property
@@ -73,21 +74,21 @@ class LocalCounts:
         """Names of the label rules that were too slow and are skipped."""
         return self._search.slow
 
-    def _counter(self, name: str) -> Callable[[str], int]:
+    def _make_text_counter(self, name: str) -> Callable[[str], int]:
         if name in ESTIMATORS:
             return ESTIMATORS[name]
 
         by_text: dict[str, int] = {}
 
         def count(text: str) -> int:
-            found = by_text.get(text) if len(text) <= _SHORT else None
-            if found is not None:
-                return found
+            tokens = by_text.get(text) if len(text) <= _MAX_CACHED_CHARS else None
+            if tokens is not None:
+                return tokens
             try:
-                found = count_text(tokenizer(name), text)
-                if len(text) <= _SHORT and len(by_text) < _MOST:
-                    by_text[text] = found
-                return found
+                tokens = count_text(tokenizer(name), text)
+                if len(text) <= _MAX_CACHED_CHARS and len(by_text) < _MAX_CACHED_TEXTS:
+                    by_text[text] = tokens
+                return tokens
             except TokenizerFailure:
                 self.failures += 1
                 return -(-len(text.encode("utf-8", "replace")) // 4)
@@ -98,8 +99,10 @@ class LocalCounts:
 class Counter:
     """Features of blocks, each counted once. A `Book` takes it as its `measure`.
 
-    `recall` is called once per way of counting and batch for cached counts (the store's); `unsaved` returns the new
-    ones. Counts belong to the digest and to `ModelCard.counting`. `labels`, if any, split the blocks.
+    - `recall`: returns cached counts (the store's); called once per way of counting and batch.
+    - `labels`: splits blocks into labelled segments; None: no labels.
+
+    Counts belong to a digest and to `ModelCard.counting`. `unsaved` returns the new ones.
     """
 
     def __init__(
@@ -121,11 +124,11 @@ class Counter:
         features = self._features.setdefault(counting_key(card), {})
 
         def measure(block: Block) -> Features:
-            found = features.get(block.digest)
-            if found is None:
+            block_features = features.get(block.digest)
+            if block_features is None:
                 self.prefetch(card, [block])
-                found = features[block.digest]
-            return found
+                block_features = features[block.digest]
+            return block_features
 
         return measure
 

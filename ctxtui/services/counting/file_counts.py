@@ -20,7 +20,11 @@ from ctxtui.views.lists.file_counts import FileCount
 
 
 class FileCounts(Struct, frozen=True):
-    """Counts of files for the model of `card`. `half` is half of the 90 % interval of the total."""
+    """Counts of files for the model of `card`.
+
+    - `half`: half of the 90 % interval of the total, in tokens.
+    - `usd`: the price of reading all files once; `cached_usd`: from the cache. None without a known price.
+    """
 
     card: ModelCard
     files: tuple[FileCount, ...]

@@ -63,15 +63,16 @@ class LabelSearch:
         """Split `block` of the `category` into pieces; `count` returns the tokens of a text."""
         text = searched_text(read(block))
         pieces = labelling.pieces(
-            category, block.body, text, partial(self._attempt, RULE_SECONDS * (1 + len(text) / 1e6))
+            category, block.body, text, partial(self._search_within, RULE_SECONDS * (1 + len(text) / 1e6))
         )
         cut: list[float] = []
         for piece in pieces:
             cut += (*piece, count(text[piece.start : piece.end]) if len(pieces) > 1 else 1)
         return tuple(cut)
 
-    def _attempt(self, seconds: float, rule: LabelRule, search: Callable[[], list[Match]]) -> list[Match]:
+    def _search_within(self, seconds: float, rule: LabelRule, search: Callable[[], list[Match]]) -> list[Match]:
         # If searches cannot be stopped, skip those that could take forever.
+        """Run `search` with a time limit; a rule that exceeds it is skipped from then on."""
         if rule.name in self.slow or (rule.regex and not can_stop()):
             return []
         if not can_stop():

@@ -22,6 +22,7 @@ from ctxtui.tokens.models import ModelCard
 Key = tuple[str, int]
 """A block's digest, and the index of its category."""
 NUMBERS_PER_PIECE = 5
+"""Numbers of each piece in a `Cut`."""
 
 
 class LabelBench(Protocol):
@@ -38,8 +39,12 @@ class LabelBench(Protocol):
 class Labels:
     """Segments by block and category. A `Book` takes it as its `labels`.
 
-    `tables` are the user's own rules. `recall` is called once per set of rules and batch for cached segments; `unsaved`
-    returns the new ones. Rules are read for the first block unless they are given.
+    - `tables`: the user's own rules.
+    - `bench`: splits blocks, in this process or in another one.
+    - `recall`: returns cached segments; called once per set of rules and batch.
+    - `rules`: the rules in force; None: they are read for the first block.
+
+    `unsaved` returns the new segments.
     """
 
     def __init__(
@@ -53,7 +58,7 @@ class Labels:
         self._bench = bench
         self._recall = recall
         self._labelling = rules
-        self._segments: dict[str, dict[Key, tuple[Segment, ...]]] = {}
+        self._read_segments: dict[str, dict[Key, tuple[Segment, ...]]] = {}
         self._new: dict[str, dict[str, Cut]] = {}
         self._lock = threading.Lock()
         """Protects `_new`: two threads search, and one stores their results."""
@@ -72,21 +77,21 @@ class Labels:
 
     def __call__(self, card: ModelCard) -> Callable[[Node], tuple[Segment, ...]]:
         """A function that returns the segments of a node's block, counted for the model of `card`."""
-        by_key = self._segments.setdefault(card.encoding, {})
+        by_key = self._read_segments.setdefault(card.encoding, {})
 
         def segments(node: Node) -> tuple[Segment, ...]:
             key = node.block.digest, node.category
-            found = by_key.get(key)
-            if found is None:
+            node_segments = by_key.get(key)
+            if node_segments is None:
                 self.prefetch(card, [node])
-                found = by_key[key]
-            return found
+                node_segments = by_key[key]
+            return node_segments
 
         return segments
 
     def prefetch(self, card: ModelCard, nodes: Iterable[Node]) -> None:
         """Compute the missing segments of `nodes` in one batch."""
-        by_key, labelling = self._segments.setdefault(card.encoding, {}), self.labelling
+        by_key, labelling = self._read_segments.setdefault(card.encoding, {}), self.labelling
         to_search: dict[int, dict[str, Block]] = {}
         for node in nodes:
             key = node.block.digest, node.category
@@ -97,15 +102,15 @@ class Labels:
             else:
                 by_key[key] = ()
         for category, blocks in to_search.items():
-            for digest, cut in self._cuts(card, category, blocks).items():
-                by_key[digest, category] = tuple(_segments(labelling, cut, category))
+            for digest, cut in self._cut_blocks(card, category, blocks).items():
+                by_key[digest, category] = tuple(_read_segments(labelling, cut, category))
 
     def has_searched(self, card: ModelCard, nodes: Iterable[Node]) -> bool:
         """Whether the segments of all `nodes` are computed."""
-        by_key = self._segments.get(card.encoding, {})
+        by_key = self._read_segments.get(card.encoding, {})
         return all((node.block.digest, node.category) in by_key for node in nodes)
 
-    def _cuts(self, card: ModelCard, category: int, blocks: dict[str, Block]) -> dict[str, Cut]:
+    def _cut_blocks(self, card: ModelCard, category: int, blocks: dict[str, Block]) -> dict[str, Cut]:
         name = f"labels|{self.labelling.digest}|{card.encoding}|{CATEGORIES[category]}"
         cuts_ = dict(self._recall(name, list(blocks))) if self._recall else {}
         missing = [block for digest, block in blocks.items() if digest not in cuts_]
@@ -132,7 +137,7 @@ class Labels:
         return new
 
 
-def _segments(labelling: Labelling, cut: Cut, category: int) -> Iterator[Segment]:
+def _read_segments(labelling: Labelling, cut: Cut, category: int) -> Iterator[Segment]:
     for at in range(0, len(cut), NUMBERS_PER_PIECE):
         start, end, number, begins, weight = cut[at : at + NUMBERS_PER_PIECE]
         if number == UNLABELLED:
@@ -153,7 +158,7 @@ def load_rules(tables: Mapping[str, Any]) -> Labelling:
             tables_.setdefault(str(name), (table, part.place))
     for name, table in label_tables().items():
         tables_.setdefault(name, (table, "shipped"))
-    rules = [_rule(name, *source) for name, source in tables_.items() if source[0] is not False]
+    rules = [_make_rule(name, *source) for name, source in tables_.items() if source[0] is not False]
     labelling = Labelling([rule for rule in rules if rule is not None])
     for rule in labelling.idle:
         plugins.report_trouble(f"{rule.place}, label rule {rule.name}", f"inside names no other label: {rule.inside!r}")
@@ -171,7 +176,7 @@ def _rules_of_plugin(part: plugins.Plugin) -> Mapping[Any, Any]:
     return {}
 
 
-def _rule(name: str, table: Any, place: str) -> LabelRule | None:
+def _make_rule(name: str, table: Any, place: str) -> LabelRule | None:
     try:
         return parse_rule(name, table, place)
     except BadConfig as error:

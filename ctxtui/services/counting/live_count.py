@@ -16,9 +16,14 @@ from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import Weights, weigh
 
 _LINE_START: Final = re.compile(r"\n(?=[^\s])")
+"""The end of a line before a line that does not begin with whitespace.
+
+The tokenizer always cuts there.
+"""
 MAX_UNCUT_CHARS: Final = 4000
 """Characters without such a place after which the text is cut at a blank."""
 _THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
+"""Kinds of blocks that are thinking."""
 
 
 class WordCounter(Protocol):
@@ -28,7 +33,9 @@ class WordCounter(Protocol):
         """Count the tokens of each of `texts` for the model of `card`."""
 
 
-class _Part(Struct):
+class _LiveBlock(Struct):
+    """A block of the answer while it streams; `thinks`: it is thinking, not text."""
+
     thinks: bool
     open: str = ""
     """Text whose tokens may still change, without the `new` text."""
@@ -46,7 +53,7 @@ class LiveCount(Struct):
     bench: WordCounter
     card: ModelCard
     weights: Weights
-    _parts: dict[int, _Part] = field(default_factory=dict)
+    _parts: dict[int, _LiveBlock] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def feed(self, block: int, kind: str, text: str) -> None:
@@ -54,13 +61,13 @@ class LiveCount(Struct):
         with self._lock:
             part = self._parts.get(block)
             if part is None:
-                part = self._parts[block] = _Part(kind in _THINKING)
+                part = self._parts[block] = _LiveBlock(kind in _THINKING)
             part.new.append(text)
 
     def advance(self) -> dict[int, int]:
         """Count the new text; return the tokens of every block so far."""
         with self._lock:
-            work: list[tuple[_Part, str, int]] = []
+            work: list[tuple[_LiveBlock, str, int]] = []
             for part in self._parts.values():
                 if part.new:
                     text = part.open + "".join(part.new)
@@ -74,10 +81,10 @@ class LiveCount(Struct):
             part.settled += next(counts) if cut else 0
             part.length += cut
             tail = next(counts) if cut < len(text) else 0
-            part.tokens = round(weigh(self._features(part, part.settled + tail, len(text) - cut), self.weights))
+            part.tokens = round(weigh(self._block_features(part, part.settled + tail, len(text) - cut), self.weights))
         return {number: part.tokens for number, part in self._parts.items()}
 
-    def _features(self, part: _Part, words: int, tail: int) -> Features:
+    def _block_features(self, part: _LiveBlock, words: int, tail: int) -> Features:
         """The features of the block so far, as `tokens.block_features` would have them."""
         return Features(thinking=words) if part.thinks else Features(text=words, letters=(part.length + tail) / 4)
 

@@ -23,8 +23,8 @@ Pricer = Callable[[Sequence[Call]], list[Priced]]
 def prices_for(settings: Settings) -> PriceTable:
     """The override price table with the user's prices first."""
     base = price_table()
-    own = tuple(_override(model, rates) for model, rates in settings.prices.items())
-    return replace(base, rows=(*own, *base.rows)) if own else base
+    user_prices = tuple(_make_override(model, rates) for model, rates in settings.prices.items())
+    return replace(base, rows=(*user_prices, *base.rows)) if user_prices else base
 
 
 def make_call_pricer(table: PriceTable) -> Callable[[Call], Cost | None]:
@@ -51,7 +51,7 @@ def local_pricer(table: PriceTable) -> Pricer:
     return lambda calls: [price_call_twice(call, table) for call in calls]
 
 
-def _override(model: str, rates: Mapping[str, float]) -> Override:
+def _make_override(model: str, rates: Mapping[str, float]) -> Override:
     return Override(
         match=re.escape(model),
         source="setting prices",

@@ -30,7 +30,7 @@ from ctxtui.services.editing.curate import Curation, curate_context
 
 
 class SearchResult(Struct, frozen=True, dict=True):
-    """A call's next context, and all remedies found for it."""
+    """The result of a search for advice: a call's next context, and all remedies found for it."""
 
     base: Curation
     found: tuple[Remedy, ...]
@@ -48,8 +48,12 @@ class SearchResult(Struct, frozen=True, dict=True):
 def search_remedies(
     book: Book, counter: Counter, chosen: ChosenCall, prices: PriceTable, share: float, edits: Sequence[Edit] = ()
 ) -> SearchResult:
-    """Search for remedies in the context after the answer of the `chosen` call, under the applied `edits`. `share` of
-    its window is to be filled. Everything in `book` must be counted.
+    """Search for remedies in the context after the answer of the `chosen` call.
+
+    - `share`: share of the context window to fill.
+    - `edits`: those applied already.
+
+    Everything in `book` must be counted.
     """
     base = curate_context(
         book, counter, chosen, edits=edits, under=edits, after=True, usable_share=share, prices=prices
@@ -66,7 +70,7 @@ def advise(
     if not chosen.number or chosen.call.sent_head == ROOT:
         return
     search_result = search_remedies(account.book, counter, chosen, account.table, settings.usable_share, edits)
-    statement.ahead = [_portable(advice) for advice in search_result.ahead(settings.horizon)]
+    statement.ahead = [_without_code(advice) for advice in search_result.ahead(settings.horizon)]
     thread = next((advice for advice in account.threads() if advice.thread == chosen.thread), None)
     if thread is not None:
         statement.cures = sorted(
@@ -74,11 +78,11 @@ def advise(
         )
 
 
-def _portable(advice: Advice) -> Advice:
+def _without_code(advice: Advice) -> Advice:
     """`advice` without the code of its policies, which may be third-party, so that it can be pickled."""
-    steps = tuple(Step(replace(step.policy, propose=_nothing), step.settings) for step in advice.remedy.steps)
+    steps = tuple(Step(replace(step.policy, propose=_propose_nothing), step.settings) for step in advice.remedy.steps)
     return replace(advice, remedy=replace(advice.remedy, steps=steps, applied=None))
 
 
-def _nothing(policy_context: PolicyContext, settings: PolicySettings) -> Iterable[Edit]:
+def _propose_nothing(policy_context: PolicyContext, settings: PolicySettings) -> Iterable[Edit]:
     return ()

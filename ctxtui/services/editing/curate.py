@@ -12,8 +12,10 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache import what_if
 from ctxtui.analysis.cache.what_if import OtherForecasts, Weigh
 from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.analysis.content.guard import Guard
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.edit_prices import EditPrices
+from ctxtui.analysis.findings.risks import redact_secrets
 from ctxtui.analysis.request_counts import counting_terms, weigh_as_reported
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
@@ -39,8 +41,10 @@ from ctxtui.services.editing.session_end import session_end
 
 @dataclass(frozen=True, kw_only=True)
 class Curation(EditedContext):
-    """A context under edits, with its price. `log` has the given edits and those of policies, `policy_edits`
-    only the latter.
+    """A context under edits, with its price.
+
+    - `log`: the given edits, then those of policies; `policy_edits`: only the latter.
+    - `tag`: the price of the edits.
     """
 
     rules: ProviderRules
@@ -65,16 +69,23 @@ def curate_context(
     resumed: bool = False,
     drops_blocks: bool = False,
     keep_quoted: bool = False,
+    guard: Guard | None = None,
     usable_share: float = 0.75,
     prices: PriceTable,
     other_forecasts: OtherForecasts = lambda: None,
 ) -> Curation:
-    """Apply `edits` and then the policies of `steps` to the context of the `chosen` call, and price the result.
+    """Apply `edits`, then the policies of `steps`, to the context of the `chosen` call.
 
-    With `after`, to the context after its answer; with `resumed`, to the one that a tool resumes from there. The edits
-    in `under` are applied already and are not part of the price. With `drops_blocks`, thinking bound to changed blocks
-    stays for the provider to drop; with `keep_quoted`, policies remove nothing that is quoted later. Everything in
-    `book` must be counted; `other_forecasts` returns what was already learned of the session's calls.
+    Price the result.
+    - `after`: to the context after the call's answer.
+    - `resumed`: to the context that a tool resumes from there.
+    - `under`: edits that are applied already and are not part of the price.
+    - `drops_blocks`: thinking bound to changed blocks stays, for the provider to drop.
+    - `keep_quoted`: policies remove nothing that is quoted later.
+    - `guard`: masks secrets, before the policies; None: they stay.
+    - `other_forecasts`: returns what was already learned of the session's calls.
+
+    Everything in `book` must be counted.
     """
     session, call = book.session, chosen.call
     head = next_head(session, chosen) if after else call.sent_head
@@ -92,7 +103,7 @@ def curate_context(
     sent = UnderEdits.of(plain) if under else None
     if sent is not None:
         count_all(book, counter)
-    question, weigh = _price_question(book, chosen, head, prices, other_forecasts, sent)
+    question, weigh = _make_question(book, chosen, head, prices, other_forecasts, sent)
     policy_context = PolicyContext(
         context=context,
         log=tuple(edits),
@@ -103,9 +114,11 @@ def curate_context(
         literals=literals,
     )
     policy_context = replace(policy_context, hidden=_hidden_tokens(replace(policy_context, log=tuple(under)), question))
+    redactions = redact_secrets(policy_context, guard) if guard is not None else []
+    policy_context = policy_context.under(redactions)
     proposed = run_all(steps, policy_context)
     policy_edits = tuple(without_quoted(policy_context, proposed) if keep_quoted else proposed)
-    log = (*edits, *policy_edits)
+    log = (*edits, *redactions, *policy_edits)
     priced = EditPrices(plain, question, weigh, counter(card), counting_terms(book, call, context))
     applied = apply(context, log, rules)
     tag = priced.tag(applied, literals)
@@ -152,7 +165,7 @@ def charge_of(call: Call, prices: PriceTable) -> Charge:
     return charge
 
 
-def _price_question(
+def _make_question(
     book: Book,
     chosen: ChosenCall,
     head: int,

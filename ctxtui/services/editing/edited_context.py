@@ -33,8 +33,11 @@ from ctxtui.wire.translate.encode import build_body
 from ctxtui.wire.translate.turns import Losses
 
 OWN: Final = "ctxtui"
+"""ctxtui's own format."""
 BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat", "google")
+"""Forms of a request body: the dialects."""
 RESUMED: Final = tuple(TARGETS)
+"""Forms of a file that a tool resumes."""
 FORMS: Final = (*BODIES, OWN, *RESUMED)
 """Output forms of a curated context: request bodies, ctxtui's own format, files that tools resume."""
 
@@ -43,8 +46,9 @@ FORMS: Final = (*BODIES, OWN, *RESUMED)
 class EditedContext:
     """A context under edits.
 
-    `chosen` is its call; `after`: it is the context after that call's answer; `limits` are those of the model's
-    requests.
+    - `chosen`: the call to which it belongs.
+    - `after`: it is the context after that call's answer, not before it.
+    - `limits`: those of requests to the model.
     """
 
     session: Session
@@ -78,9 +82,13 @@ class EditedContext:
 
 @dataclass(frozen=True, slots=True)
 class WrittenContext:
-    """The written bytes, with what is `lost` in them and what the provider would refuse. `name`: required file name
-    ("": any). `folder`: folder below the tool's ``sessions`` where it looks for the file ("": any). `id`: id of the
-    session ("": none).
+    """A context written as a file or a request body.
+
+    - `lost`: descriptions of what is lost in `data`.
+    - `violations`: what the provider would refuse.
+    - `name`: the required file name ("": any).
+    - `id`: the session's id ("": none).
+    - `folder`: the folder below the tool's ``sessions`` where it looks for the file ("": any).
     """
 
     data: bytes
@@ -92,8 +100,9 @@ class WrittenContext:
 
 
 def write_context(edited: EditedContext, form: str, source: Path | None) -> WrittenContext:
-    """Write `edited` in `form` ("": the recorded body form); `source` is the recording. Raises `Refused` if the edits
-    cannot be applied, `CtxtuiError` if the recording is another tool's or no file.
+    """Write `edited` in `form` ("": the recorded body form); `source` is the recording.
+
+    Raises `Refused` if the edits cannot be applied, `CtxtuiError` if the recording is another tool's or no file.
     """
     if is_translation(edited, form, source):
         return translate_context(edited, form)
@@ -124,8 +133,9 @@ def is_translation(edited: EditedContext, form: str, source: Path | None) -> boo
 
 
 def translate_context(edited: EditedContext, form: str) -> WrittenContext:
-    """Write the context as a new session of another tool, in that tool's dialect. It ends after an answer: a following
-    user message is left out. Raises `Refused` if the edits cannot be applied.
+    """Write the context as a new session of another tool, in that tool's dialect.
+
+    It ends after an answer: a following user message is left out. Raises `Refused` if the edits cannot be applied.
     """
     if edited.applied.refused:
         raise RequestRefused(edited.applied.refused, way_out="revert the edit")
@@ -144,7 +154,7 @@ def translate_context(edited: EditedContext, form: str) -> WrittenContext:
         return WrittenContext(b"", violations=(Violation("$", "no answer is in it yet"),))
     violations = tuple(check(target.dialect, body))
     translation = target.write(
-        TranslatedOrder(body=body, ids=_ids(), now=datetime.now(UTC).timestamp(), cwd=about.cwd or "")
+        TranslatedOrder(body=body, ids=_new_ids(), now=datetime.now(UTC).timestamp(), cwd=about.cwd or "")
     )
     loss_lines = [applied_item for applied_item in lost if not applied_item.startswith("not recorded")]
     loss_lines += losses.lines() + ([UNANSWERED] if end is not None else [])
@@ -196,10 +206,10 @@ def write_own_format(edited: EditedContext) -> bytes:
 
 
 def copy_to_resume(edited: EditedContext, source: Path, form: str) -> ResumedFile:
-    """Copy the recording `source` with the curated context, as a new session of the same tool. It ends after an answer:
-    a following user message is left out.
+    """Copy the recording `source` with the curated context, as a new session of the same tool.
 
-    Raises `CtxtuiError` if the recording is another tool's, or for a subagent's context.
+    It ends after an answer: a following user message is left out. Raises `CtxtuiError` if the recording is another
+    tool's, or for a subagent's context.
     """
     target = TARGETS[form]
     made_by = OWN if is_copy(source) else edited.session.about.source
@@ -229,10 +239,10 @@ def copy_to_resume(edited: EditedContext, source: Path, form: str) -> ResumedFil
             source=read_content(source),
             path=[Item(tree[node].block, tree[node].place) for node in nodes],
             sent=sent_blocks,
-            ids=_ids(),
+            ids=_new_ids(),
             session=edited.session.about.id,
             now=datetime.now(UTC).timestamp(),
-            until=_end_line(edited),
+            until=_find_end_line(edited),
             end=end,
             input_tokens=size,
             answer_tokens=answer_tokens,
@@ -258,12 +268,12 @@ def _token_counts(edited: EditedContext) -> tuple[int | None, int]:
     return max(1, edited.size - answer_tokens), answer_tokens
 
 
-def _ids() -> Iterator[str]:
+def _new_ids() -> Iterator[str]:
     while True:
         yield str(uuid.UUID(bytes=secrets.token_bytes(16), version=4))
 
 
-def _end_line(edited: EditedContext) -> int:
+def _find_end_line(edited: EditedContext) -> int:
     """The line of the recording before which the copy ends; 0 for all of it."""
     chosen = edited.chosen
     calls = edited.session.thread_calls(chosen.thread)

@@ -23,14 +23,15 @@ from ctxtui.services.recordings.recording import Loaded
 
 
 def applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:
-    """The edits applied to the request after the `chosen` call of the session that `loaded` read. After an earlier call
-    than the last, those applied by the time of the next one. Empty without a database. Raises `CtxtuiError` if the
-    database cannot be read.
+    """The edits applied to the request after the `chosen` call of the session that `loaded` read.
+
+    If the call is not the last, they are those applied by the time of the next one. Empty without a database. Raises
+    `CtxtuiError` if the database cannot be read.
     """
     log = SessionEdits(loaded, settings).of(chosen.thread).log
     later = loaded.session.thread_calls(chosen.thread)[chosen.number :]
-    if chosen.number and later and (left := later[0].started) is not None:
-        log = [entry for entry in log if entry.at <= left]
+    if chosen.number and later and (next_start := later[0].started) is not None:
+        log = [entry for entry in log if entry.at <= next_start]
     return edits_in_force(log).applied
 
 
@@ -50,14 +51,20 @@ def known_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> Known
 
 
 class UnderEdits(Struct, frozen=True, dict=True):
-    """A context under `applied`; the request's blocks are the path to the node `head`."""
+    """The request that a context makes under `applied` edits.
+
+    Its blocks are the path to the node `head`.
+    """
 
     applied: Applied
     head: int
 
     @classmethod
     def of(cls, applied: Applied) -> UnderEdits:
-        """Make the nodes of the request as it would leave; those that were sent already are the same ones."""
+        """Make the nodes of the request as it would be sent.
+
+        Blocks that were sent already keep their nodes.
+        """
         return cls(applied, applied.context.tree.extend(ROOT, sent_items(applied)))
 
     @cached_property
@@ -67,19 +74,21 @@ class UnderEdits(Struct, frozen=True, dict=True):
     def asked(
         self, call: Call, raw: NextRequest, next_request: NextRequest, charge: Charge, count: Count
     ) -> PriceQuestion:
-        """`next_request`, the request at `head` after `call`, with the breakpoints that are applied; `raw` is the one
-        without edits. `count` gives the tokens of a new block.
+        """Make the price question for `next_request`, the request at `head` after `call`.
+
+        The question has the breakpoints that are applied. `raw` is the request without edits; `count` gives the tokens
+        of a new block.
         """
         prompt, place = next_request.prompt, next_request.ends
         if call.is_edited:
-            parts = self._parted(call)
+            parts = self._find_parting(call)
         else:
             # Reports tell of the raw request alone.
             lengths = edited_lengths(raw.prompt, self.applied.without_edits, self.applied, count)
-            upto, parts = dict(zip(self.nodes, lengths.upto, strict=True)), lengths.first
+            tokens_up_to, parts = dict(zip(self.nodes, lengths.upto, strict=True)), lengths.first
 
             def tokens(node: int) -> int:
-                stood, more = upto.get(node, (node, 0))
+                stood, more = tokens_up_to.get(node, (node, 0))
                 return raw.prompt.tokens(stood) + more
 
             prompt = prompt._replace(tokens=tokens, total=lengths.total)
@@ -95,9 +104,10 @@ class UnderEdits(Struct, frozen=True, dict=True):
             floors=next_request.floors,
         )
 
-    def _parted(self, call: Call) -> int | None:
-        """The raw position from which the request differs from what `call` sent and its answer. None if it only
-        continues it.
+    def _find_parting(self, call: Call) -> int | None:
+        """The raw position from which the request differs from what `call` sent and its answer.
+
+        None if it only continues that.
         """
         tree = self.applied.context.tree
         shared = tree.common(self.head, call.sent_head)

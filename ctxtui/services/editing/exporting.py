@@ -46,6 +46,7 @@ from ctxtui.transcripts.targets import TARGETS
 from ctxtui.wire.translate.encode import export_request
 
 CURL: Final = "curl"
+"""The form that is a shell command."""
 FORMS: Final = (OWN, "anthropic", "openai-chat", "openai-responses", "google", CURL, *RESUMED)
 """Export forms: ctxtui's own format for a session, dialects (curl: a shell command) for one call's context, and
 sessions that tools resume."""
@@ -69,9 +70,11 @@ def export_session(session: Session, form: str, chosen: ChosenCall) -> ExportRes
     if form == OWN:
         return ExportResult(write(session))
     if form == CURL:
-        own = own_form(chosen)
-        body = export_session(session, own, chosen)
-        return ExportResult(curl_command(own, body.data, chosen.call.extra.get("betas"), chosen.call.model), body.lost)
+        own_dialect = own_form(chosen)
+        body = export_session(session, own_dialect, chosen)
+        return ExportResult(
+            curl_command(own_dialect, body.data, chosen.call.extra.get("betas"), chosen.call.model), body.lost
+        )
 
     call = chosen.call
     items = session.tree.items(call.sent_head)
@@ -98,15 +101,18 @@ _CHECKPOINTS: Final = "file-history"
 
 
 def prepare_path(path: Path, written: WrittenContext, source: Path | None) -> Path:
-    """The path for writing `written` to `path`. In a folder: under its required name, in the tool's folder of sessions
-    if it is there. The tool's rewind files of the recording `source` are copied for the new session. Raises
-    `CtxtuiError` if a folder cannot be created.
+    """The path for writing `written` to `path`, whose folders are created.
+
+    - In a folder, it has its required name; in the tool's folder of sessions, it goes where the tool looks for it.
+    - The tool's rewind files of the recording `source` are copied for the new session.
+
+    Raises `CtxtuiError` if a folder cannot be created.
     """
     if written.name and path.is_dir():
         sessions = path / _SESSIONS if (path / _SESSIONS).is_dir() else path
         if written.folder and sessions.name == _SESSIONS:
             sessions /= written.folder
-            _make_folder(sessions)
+            _create_folder(sessions)
         path = sessions / written.name
     if written.id and source is not None and path.absolute().parent.parent.name == "projects":
         old, new = (file.absolute().parent.parent.with_name(_CHECKPOINTS) / file.stem for file in (source, path))
@@ -118,7 +124,7 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None) -> Pa
     return path
 
 
-def _make_folder(folder: Path) -> None:
+def _create_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -126,8 +132,10 @@ def _make_folder(folder: Path) -> None:
 
 
 def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
-    """Write the file `path` with mode 0600. Raises `CtxtuiError` if it cannot be created, or exists and must not be
-    replaced. An old file is replaced, not overwritten, so that hard links keep it.
+    """Write the file `path` with mode 0600.
+
+    An old file is replaced, not overwritten, so that hard links keep it. Raises `CtxtuiError` if it cannot be created,
+    or exists and must not be replaced.
     """
     if not replace and os.path.lexists(path):
         raise CtxtuiError("the file exists", place=str(path), way_out="choose another name, or add --force")
@@ -168,8 +176,10 @@ _ENDPOINTS: Final = {
         ("x-goog-api-key: $GEMINI_API_KEY",),
     ),
 }
-_MARK: Final = "CTXTUI_BODY"
-_BETA: Final = re.compile(r"[\w.:-]{1,80}", re.ASCII)
+_HEREDOC_END: Final = "CTXTUI_BODY"
+"""The line that ends the body in the shell command."""
+_BETA_NAME: Final = re.compile(r"[\w.:-]{1,80}", re.ASCII)
+"""A beta's name that is safe in a shell command."""
 
 
 def curl_command(form: str, body: bytes, betas: Json = None, model: str = "") -> bytes:
@@ -181,11 +191,13 @@ def curl_command(form: str, body: bytes, betas: Json = None, model: str = "") ->
     url = endpoint.url.format(model=quote(model, safe="@.-"))
     lines = [f"curl -sS {url} \\"]
     names = (
-        [name for name in betas if isinstance(name, str) and _BETA.fullmatch(name)] if isinstance(betas, list) else []
+        [name for name in betas if isinstance(name, str) and _BETA_NAME.fullmatch(name)]
+        if isinstance(betas, list)
+        else []
     )
     headers = (*endpoint.headers, *((f"anthropic-beta: {','.join(names)}",) if names and form == "anthropic" else ()))
     lines += [f'  -H "{header}" \\' for header in ("content-type: application/json", *headers)]
-    mark = _MARK
+    mark = _HEREDOC_END
     while mark.encode() in body:
         mark += "_"
     lines.append(f"  --data-binary @- <<'{mark}'")
@@ -200,8 +212,9 @@ _OWN_ONLY: Final = frozenset({"ollama-chat", "google"})
 
 
 def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]) -> dict[str, str]:
-    """The forms that the context can be written in, by key. Its own dialect is among the bodies; and the file that the
-    recording tool resumes.
+    """The forms that the context can be written in, by key.
+
+    They are the bodies, including that of its own dialect, and the file that the recording tool resumes.
     """
     by_key = {key: form for key, form in _KEYS.items() if form not in _OWN_ONLY or form == edited.form}
     by_key["c"] = OWN
@@ -213,11 +226,14 @@ def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]
 
 
 def default_path(edited: EditedContext, form: str, source: Path | None, env: Mapping[str, str] | None = None) -> str:
-    """A default path for the file. The recording's folder if the tool resumes only files there; for another tool, the
-    folder that it searches in the environment `env` (with "/" at the end: it will be created).
+    """A default path for the file.
+
+    - If the tool resumes only files in the recording's folder: that folder.
+    - For another tool: the folder that it searches, by the environment `env`; with "/" at the end, as it will be
+      created.
     """
     if env is not None and is_translation(edited, form, source):
-        return _client_folder(form, edited.session.about.cwd or "", env)
+        return _find_client_folder(form, edited.session.about.cwd or "", env)
     if form in RESUMED and TARGETS[form].beside and source is not None:
         return str(source.parent)
     stem = source.name.partition(".")[0] if source is not None else edited.session.about.id or "context"
@@ -225,7 +241,7 @@ def default_path(edited: EditedContext, form: str, source: Path | None, env: Map
     return f"{stem}.{ends.get(form, f'curated.{form}.json')}"
 
 
-def _client_folder(form: str, cwd: str, env: Mapping[str, str]) -> str:
+def _find_client_folder(form: str, cwd: str, env: Mapping[str, str]) -> str:
     client = find_client(TARGETS[form].source)
     assert client is not None
     folder = next(iter(client.places(env))).folder
@@ -235,8 +251,11 @@ def _client_folder(form: str, cwd: str, env: Mapping[str, str]) -> str:
 
 
 class Saved(Struct, frozen=True):
-    """A written file: `size` bytes at `path`, the `command` to continue with it ("": none), and what it is `without`.
-    `name` is the file name that it must have if it was given another ("": none).
+    """A written file: `size` bytes at `path`.
+
+    - `command`: continues with it ("": none).
+    - `without`: what is left out.
+    - `name`: the file name that it must have, if it was given another ("": none).
     """
 
     path: Path
@@ -263,7 +282,7 @@ def save(edited: EditedContext, form: str, source: Path | None, edits: Sequence[
     """
     result = write_form(edited, form, source, edits)
     if place.endswith("/"):
-        _make_folder(Path(place).expanduser())
+        _create_folder(Path(place).expanduser())
     path = prepare_path(Path(place).expanduser(), result, source)
     write_private(path, result.data)
     is_misnamed = bool(result.name) and path.name != result.name and TARGETS[form].beside
@@ -304,11 +323,11 @@ def resume_info(form: str, result: WrittenContext, output: Path | None) -> dict[
 def copy_own_transcript(loaded: Loaded, chosen: ChosenCall, form: str) -> WrittenContext:
     """Like `copy_session`; if the tool's own transcript is joined with ctxtui's recording and has the call, copy it."""
     if loaded.transcript is not None:
-        own, thread = load(loaded.transcript, own=""), chosen.thread
-        numbered = enumerate(own.session.thread_calls(thread), 1)
+        transcript, thread = load(loaded.transcript, own=""), chosen.thread
+        numbered = enumerate(transcript.session.thread_calls(thread), 1)
         same = next((ChosenCall(thread, n, one) for n, one in numbered if provider_id(one) == chosen.call.id), None)
-        if same is not None and TARGETS[form].source == own.source:
-            loaded, chosen = own, same
+        if same is not None and TARGETS[form].source == transcript.source:
+            loaded, chosen = transcript, same
     return copy_session(loaded.session, chosen, form, loaded.path)
 
 

@@ -20,9 +20,12 @@ from ctxtui.views.model.staging import Staging
 def recorded_savings(
     staging: Staging, next_request: PricedRequest | None, tag: PriceTag | None, ledger: CostLedger | None
 ) -> EditedCalls | None:
-    """Savings of the edits to the end of the recording, at the prices of `next_request` and `tag` (None: unknown).
+    """Savings of the edits to the end of the recording.
 
-    None if no call followed, or the `ledger` has not reached the last one yet.
+    - `next_request`, `tag`: give the prices (None: unknown).
+    - `ledger`: the costs of the later calls.
+
+    None if no call followed, or the ledger has not reached the last one yet.
     """
     scene = staging.scene
     if ledger is None or ledger.done < len(scene.calls) or not staging.counted or not staging.unsent:
@@ -36,8 +39,9 @@ def recorded_savings(
 def policy_context_of(
     staging: Staging, before: Applied, next_request: PricedRequest | None, count: Callable[[Block], int]
 ) -> PolicyContext:
-    """The policy context of the call shown under the edits in `before`, each block counted by itself. The command line
-    counts the same way.
+    """The policy context of the call shown under the edits in `before`.
+
+    Each block is counted by itself, as the command line does.
     """
     context, tree = before.context, staging.scene.session.tree
     strips = staging.scene.running.strips_thinking

@@ -14,10 +14,14 @@ from ctxtui.services.editing.curate import Curation
 NAME_LENGTH: Final = 10
 """Letters of a digest in a block's name."""
 MIN_NAME_LENGTH: Final = 4
+"""Letters that a name needs at least."""
 
 
 class NamedBlock(NamedTuple):
-    """A block of a context, with its `name`; edits in force may have it `pinned` or `changed`."""
+    """A block of a context under its edits, with its `name`.
+
+    `tokens` is its size; `pinned` or `changed`: an edit in force does that.
+    """
 
     name: str
     category: str
@@ -34,8 +38,10 @@ def block_name(context: Context, position: int) -> str:
 
 
 def find_block(context: Context, name: str) -> int:
-    """The position of the block called `name`: four or more letters of its digest, ``#1`` for the second occurrence.
-    Raises `NotFound`, `Several`.
+    """The position of the block called `name`.
+
+    A name is four or more letters of its digest, with ``#1`` for the second occurrence. Raises `NotFound`, or `Several`
+    if it is ambiguous.
     """
     digest, _, number = name.strip().lower().partition("#")
     nth = int(number) if number.isdecimal() else 0
@@ -47,7 +53,7 @@ def find_block(context: Context, name: str) -> int:
         raise Several(f"{name!r} names {len(digests)} blocks", way_out="more letters of the digest")
     exact = next((position for position in positions if context.target(position).occurrence == nth), None)
     if exact is None:
-        raise NotFound(f"the block {digest} stands here {len(positions)} times only: no {name!r}")
+        raise NotFound(f"the block {digest} occurs here {len(positions)} times only: no {name!r}")
     return exact
 
 

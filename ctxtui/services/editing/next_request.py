@@ -39,8 +39,10 @@ NO_RATES: Final[Mapping[int, Rates]] = {}
 
 
 class Charges:
-    """Prices usage at the terms of `call`, asking `pricer` once per thousand input tokens. `rates` are rates already
-    looked up.
+    """Prices usage at the terms of `call`.
+
+    It asks `pricer` once per thousand input tokens. `rates` are rates already looked up, `length` the least input
+    tokens of the call.
     """
 
     def __init__(self, pricer: Pricer, call: Call, length: int, rates: Mapping[int, Rates] = NO_RATES) -> None:
@@ -96,8 +98,12 @@ class LaterCharges:
 
 
 class PricedRequest(Struct, frozen=True, dict=True):
-    """The next request: the question for the price tag, and the forecast for the screen. `weigh` converts features to
-    tokens on the scale of the request; `charge` prices later calls.
+    """The next request of an open session, with its price.
+
+    - `question`: for the price tag.
+    - `forecast`: for the screen.
+    - `weigh`: converts features to tokens on the scale of the request.
+    - `charge`: prices later calls.
     """
 
     question: PriceQuestion
@@ -107,8 +113,9 @@ class PricedRequest(Struct, frozen=True, dict=True):
 
     @property
     def parts_at(self) -> int | None:
-        """The raw position from which it differs from the last request because edits were applied or reverted. None if
-        it only continues it.
+        """The raw position from which edits make it differ from the last request.
+
+        That is because they were applied or reverted. None if it only continues that request.
         """
         return self.question.parts_at
 
@@ -123,8 +130,13 @@ def following_request(
     at: float | None = None,
     under: UnderEdits | None = None,
 ) -> PricedRequest:
-    """The request after `call` with the context `head`, sent `at` (None: when `call` ended), `under` edits (None:
-    none). `calls` are the thread's up to `call`. Everything in `book` must be counted.
+    """The request after `call` with the context `head`.
+
+    - `calls`: those of the thread up to `call`.
+    - `at`: when it is sent (None: when `call` ended).
+    - `under`: the context under edits (None: none).
+
+    Everything in `book` must be counted.
     """
     rules = cache_rules_by_call(book)
     price_question, request, weigh = price_question_under(
@@ -156,8 +168,10 @@ def price_question_under(
     at: float | None = None,
     under: UnderEdits | None = None,
 ) -> tuple[PriceQuestion, NextRequest, Weigh]:
-    """The same request as in `following_request`: as a price question, as a request, and with its conversion of
-    features to tokens. Everything in `book` must be counted.
+    """The same request as in `following_request`, in three forms.
+
+    They are a price question, a request, and the conversion of its features to tokens. Everything in `book` must be
+    counted.
     """
     tree, model = book.session.tree, call.model or book.session.model
     request = replay.request_after(call, head, at)
@@ -210,8 +224,9 @@ def _tokens_read_on_resend(replay: Replay, call: Call, at: float) -> int:
 
 
 def _parting_position(tree: Tree, call: Call, head: int) -> int | None:
-    """The raw position from which the unedited request differs from what `call` sent, because edits were reverted. None
-    if it only continues it.
+    """The raw position from which the unedited request differs from what `call` sent.
+
+    It differs if edits were reverted. None if it only continues that.
     """
     shared = tree.common(head, call.sent_head)
     return None if shared == call.sent_head else tree[shared].depth
@@ -233,8 +248,9 @@ def next_call_of(
     edits: Sequence[Edit] = (),
     at: float | None = None,
 ) -> PricedRequest | None:
-    """The next request of a thread under the applied `edits`, sent `at` (None: when its last call ended). None if it
-    has no call with a report.
+    """The next request of a thread under the applied `edits`.
+
+    None if it has no call with a report. `at` is when it is sent (None: when the thread's last call ended).
     """
     book = book_for(session, counter, settings)
     return next_call_in(Replay(book, cache_rules_by_call(book)), book, counter, settings, thread, edits, at)
@@ -252,8 +268,10 @@ def next_call_in(
     head: int | None = None,
     model: str = "",
 ) -> PricedRequest | None:
-    """The same as `next_call_of`, for a session with an existing `book` and `replay`. `head` is the context of the
-    request if it exists (None: the thread's next), `model` its model ("": the last call's).
+    """The same as `next_call_of`, for a session with an existing `book` and `replay`.
+
+    - `head`: the context of the request if it exists (None: the thread's next).
+    - `model`: its model ("": the last call's).
     """
     session = book.session
     calls = session.thread_calls(thread)
@@ -264,12 +282,12 @@ def next_call_in(
         tip = session.threads[thread].tip if thread in session.threads else last.response_head
         head = tip if session.tree.holds(tip, last.response_head) else last.response_head or last.sent_head
     count_for_model(book, counter, last.model)
-    under = None
+    edited_request = None
     if edits:
         context = Context.of_call(session.tree, last, head)
-        under = UnderEdits.of(apply(context, edits, rules_for(context.dialect, book.card(last.model))))
+        edited_request = UnderEdits.of(apply(context, edits, rules_for(context.dialect, book.card(last.model))))
         count_for_model(book, counter, last.model)
-    return following_request(replay, book, last, head, calls, local_pricer(prices_for(settings)), at, under)
+    return following_request(replay, book, last, head, calls, local_pricer(prices_for(settings)), at, edited_request)
 
 
 def forecast_first(replay: Replay, book: Book, counter: Counter, settings: Settings, call: Call) -> NextCallForecast:

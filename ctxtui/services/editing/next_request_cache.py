@@ -32,8 +32,9 @@ LONG_CONTEXT_BLOCKS: Final = 20_000
 
 
 def should_forecast_ahead(book: Book, scene: Scene, now: float) -> bool:
-    """Whether to forecast the request after the call shown without being asked. For a long context only if part of it
-    may still be cached `now` (Unix seconds).
+    """Whether to forecast the request after the call shown before the user asks for it.
+
+    For a long context only if part of it may still be cached `now` (Unix seconds).
     """
     call, head = scene.call, scene.tip or scene.head
     if scene.session.tree[head].depth < LONG_CONTEXT_BLOCKS:
@@ -73,28 +74,31 @@ class NextRequestCache:
     def of(
         self, scene: Scene, context: Context, applied: Applied | None, later: Later, *, live: bool = False
     ) -> PricedRequest | None:
-        """The request that would follow the call shown with `context`, under `applied` (None: without edits). None
-        while it is computed, which `later` does in a worker. A live session's is sent now, a recorded one's when the
-        call shown had ended.
+        """The request that would follow the call shown with `context`; None while it is computed.
+
+        - `applied`: the context under edits (None: without edits).
+        - `later`: runs the computation in a worker.
+        - `live`: the session goes on, so that the request is sent now; otherwise when the call shown had ended.
         """
         study, call = self._study, scene.call
         key = (call.id, context.head, id(context), study.book.version, len(study.session.calls), live)
         if key != self._key:
             self._key, self._pending = key, []
-        if live and any(entry.result is not None and self._expired(entry.result) for entry in self._pending):
+        if live and any(entry.result is not None and self._has_expired(entry.result) for entry in self._pending):
             self._pending = []
-        under = applied if applied is not None and (applied.is_changed or applied.marks) else None
-        pending = next((entry for entry in self._pending if entry.under is under), None)
+        edited = applied if applied is not None and (applied.is_changed or applied.marks) else None
+        pending = next((entry for entry in self._pending if entry.under is edited), None)
         if pending is None:
-            pending = _PendingForecast(under, scene.last)
+            pending = _PendingForecast(edited, scene.last)
             self._pending.append(pending)
-            calls, at = list(scene.calls[: scene.index + 1]), self._clock() if live else None
-            later(partial(self._compute, pending, context, context.head, calls, at))
+            calls, sent_at = list(scene.calls[: scene.index + 1]), self._clock() if live else None
+            later(partial(self._compute, pending, context, context.head, calls, sent_at))
         return pending.result
 
     def earlier(self, scene: Scene, context: Context, applied: Applied, *, live: bool) -> PricedRequest | None:
-        """The request without edits, from before the context grew, to show until `of` has the new one. None if there is
-        none.
+        """The request from before the context grew, without edits, to show until `of` has the new one.
+
+        None if there is none.
         """
         if self._last is None or applied.is_changed or applied.marks:
             return None
@@ -105,7 +109,7 @@ class NextRequestCache:
     def _call_key(self, call: Call, context: Context, live: bool) -> Hashable:
         return call.id, id(context), self._study.book.version, live
 
-    def _expired(self, next_request: PricedRequest) -> bool:
+    def _has_expired(self, next_request: PricedRequest) -> bool:
         """Whether its cached prefix has expired since it was computed."""
         expiry = next_request.question.expiry
         return expiry is not None and next_request.question.now < expiry <= self._clock()

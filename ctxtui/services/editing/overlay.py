@@ -38,7 +38,10 @@ from ctxtui.services.recordings.recording import Loaded
 from ctxtui.store.store import Store
 
 _Derived = tuple[int, EditsInForce, dict[str, str], tuple[Edit, ...]]
-"""Derived from a log: its version, the edits in force, waiting edits and for what, all edits in order."""
+"""Derived from a log.
+
+They are its version, the edits in force, what each waiting edit waits for (by id), and all edits in order.
+"""
 
 
 _ByBlock = dict[str, list[tuple[int, Edit]]]
@@ -46,7 +49,12 @@ _ByBlock = dict[str, list[tuple[int, Edit]]]
 
 
 class ThreadEdits:
-    """The edits of a thread, as known to this process. `log` has all entries so far."""
+    """The edits of a thread, as known to this process.
+
+    - `log`: all entries so far.
+    - `branch`: the name of the log in the database; "": the main one.
+    - `now`, `new_id`: give the time in Unix seconds and ids of new entries.
+    """
 
     def __init__(
         self,
@@ -88,13 +96,13 @@ class ThreadEdits:
     @property
     def _derived(self) -> _Derived:
         if self._standing is None or self._standing[0] != self._version:
-            found = edits_in_force(self._log)
-            ids = {edit.id for part in found for edit in part}
+            in_force = edits_in_force(self._log)
+            ids = {edit.id for part in in_force for edit in part}
             both = tuple(edit for edit in self._log if edit.id in ids)
-            self._standing = self._version, found, waiting_until(self._log), both
+            self._standing = self._version, in_force, waiting_until(self._log), both
         return self._standing
 
-    def _staged_more(self, edits: Sequence[Edit]) -> list[Edit]:
+    def _append_staged(self, edits: Sequence[Edit]) -> list[Edit]:
         """Append edits that are only staged, extending the cached state."""
         _, in_force, waits, both = self._derived
         before, (indexed_version, known) = self._version, self._by_block
@@ -106,14 +114,14 @@ class ThreadEdits:
             (*both, *entries),
         )
         if indexed_version == before:
-            _enter(known, entries, len(both))
+            _add_to_index(known, entries, len(both))
             self._by_block = self._version, known
         return entries
 
     def edits_of(self, targets: Iterable[Target]) -> list[Edit]:
         """The edits in force with any of these targets, by digest or id, in order of the log."""
         if self._by_block[0] != self._version:
-            self._by_block = self._version, _enter({}, self.in_force, 0)
+            self._by_block = self._version, _add_to_index({}, self.in_force, 0)
         known = self._by_block[1]
         names = {name for target in targets for name in (target.digest, target.id) if name}
         by_number = {number: edit for name in names for number, edit in known.get(name, ())}
@@ -150,22 +158,24 @@ class ThreadEdits:
         return self._saved < len(self._log) or bool(self._artifacts)
 
     def is_redundant(self, edit: Edit) -> bool:
-        """Whether the edit would change nothing, because the same one is in force and no later one replaces it. Always
-        false for insertions.
+        """Whether the edit would change nothing, because the same one is in force.
+
+        A later edit must not have replaced that. Always false for insertions.
         """
         if edit.spec.adds:
             return False
-        near = self.edits_of(edit.targets) if edit.targets else self.in_force
-        similar = (edit_ for edit_ in reversed(near) if (edit_.kind, edit_.targets) == (edit.kind, edit.targets))
+        candidates = self.edits_of(edit.targets) if edit.targets else self.in_force
+        similar = (edit_ for edit_ in reversed(candidates) if (edit_.kind, edit_.targets) == (edit.kind, edit.targets))
         last = next(similar, None)
         return last is not None and last.payload == edit.payload
 
     def stage_all(self, edits: Iterable[Edit]) -> list[Edit]:
-        """Stage several edits as one action, which one undo reverts; redundant ones are skipped. Each gets a time and
-        batch, and a new id unless it is a policy's, whose id describes its effect, so that a reverted one stays
-        reverted.
+        """Stage several edits as one action, which one undo reverts; redundant ones are skipped.
+
+        Each gets a time, a batch and a new id. A policy's edit keeps its id, which describes its effect, so that a
+        reverted one stays reverted.
         """
-        stamp = self._stamp()
+        stamp = self._file_stamp()
         entries = []
         for n, e in enumerate([edit for edit in edits if not self.is_redundant(edit)]):
             id_ = f"{stamp.id}.{n}" if e.author == USER else e.id
@@ -173,33 +183,35 @@ class ThreadEdits:
                 Edit(id_, e.kind, e.targets, author=e.author, at=stamp.at, payload=e.payload, batch=stamp.id)
             )
         known = {entry.id for entry in self._log}
-        return self._staged_more([edit for edit in entries if edit.id not in known])
+        return self._append_staged([edit for edit in entries if edit.id not in known])
 
     def apply(self, only: Iterable[str] | None = None) -> list[Edit]:
         """Apply the staged edits, or `only` these ids; return the new entries."""
-        return self._append(apply_staged(self._log, self._stamp(), only))
+        return self._append(apply_staged(self._log, self._file_stamp(), only))
 
     def postpone(self, until: str, only: Iterable[str] | None = None) -> list[Edit]:
-        """Postpone the staged edits, or `only` these ids, until `edit_log.EXPIRY` or `edit_log.MISS`. "" ends the
-        waiting. Returns the new entries.
+        """Postpone the staged edits, or those with the ids `only`; return the new entries.
+
+        They wait `until` `edit_log.EXPIRY` or `edit_log.MISS`; "" ends the waiting.
         """
-        return self._append(postpone_staged(self._log, until, self._stamp(), only))
+        return self._append(postpone_staged(self._log, until, self._file_stamp(), only))
 
     def record_export(self, command: str, place: str, without: Sequence[str] = (), folder: str = "") -> list[Edit]:
         """Record an export of the context; see `edit_log.record_export`."""
-        return self._append(record_export(self._stamp(), command, place, without, folder))
+        return self._append(record_export(self._file_stamp(), command, place, without, folder))
 
     def discard(self) -> list[Edit]:
         """Discard the staged edits; undo restores them."""
-        return self._append(discard_staged(self._log, self._stamp()))
+        return self._append(discard_staged(self._log, self._file_stamp()))
 
     def revert(self, ids: Iterable[str], *, author: str = USER) -> list[Edit]:
         """Revert single entries of the log, staged or applied."""
         return self._append(revert_entries(self._log, ids, Stamp(self._new_id(), self._now(), author)))
 
     def add_stored(self, stored: Iterable[Edit]) -> list[Edit]:
-        """Add entries that another process `stored` meanwhile; return the new ones. Does nothing while entries are
-        being saved.
+        """Add entries that another process stored meanwhile; return the new ones.
+
+        Does nothing while entries are being saved.
         """
         if not self._lock.acquire(blocking=False):
             return []
@@ -216,8 +228,9 @@ class ThreadEdits:
             self._lock.release()
 
     def remove_staged(self, entries: Sequence[Edit]) -> None:
-        """Remove edits just staged, without a trace, because they are refused. Edits that are saved, or being saved,
-        are reverted instead.
+        """Remove edits just staged, because they are refused.
+
+        No trace of them is left. Edits that are saved, or being saved, are reverted instead.
         """
         count = len(entries)
         if not count:
@@ -236,7 +249,7 @@ class ThreadEdits:
 
     def undo(self) -> list[Edit]:
         """Undo the last action, even one of an earlier process."""
-        return self._append(undo_last(self._log, self._stamp()))
+        return self._append(undo_last(self._log, self._file_stamp()))
 
     @property
     def last_done(self) -> Sequence[Edit]:
@@ -254,7 +267,7 @@ class ThreadEdits:
 
     def redo(self) -> list[Edit]:
         """Restore the action that was undone last."""
-        return self._append(redo_last(self._log, self._stamp()))
+        return self._append(redo_last(self._log, self._file_stamp()))
 
     def keep_artifact(self, name: str, data: bytes) -> None:
         """Store an artifact with the session: the content that an ``externalize`` edit moves out."""
@@ -280,7 +293,7 @@ class ThreadEdits:
                     del self._artifacts[name]
             self._saved += len(entries)
 
-    def _stamp(self) -> Stamp:
+    def _file_stamp(self) -> Stamp:
         return Stamp(self._new_id(), self._now())
 
     def _append(self, entries: list[Edit]) -> list[Edit]:
@@ -289,7 +302,7 @@ class ThreadEdits:
         return entries
 
 
-def _enter(known: _ByBlock, edits: Iterable[Edit], first: int) -> _ByBlock:
+def _add_to_index(known: _ByBlock, edits: Iterable[Edit], first: int) -> _ByBlock:
     """Add `edits`, numbered from `first`, to the index."""
     for number, edit in enumerate(edits, first):
         for name in {name for target in edit.targets for name in (target.digest, target.id) if name}:
@@ -314,10 +327,10 @@ class SessionEdits:
     def of(self, thread: str) -> ThreadEdits:
         """The edits of `thread`. Raises `CtxtuiError` if the database cannot be read."""
         with self._lock:
-            found = self._known.get(thread)
-            if found is None:
-                found = self._known[thread] = ThreadEdits(self._read(thread), thread=thread)
-            return found
+            thread_edits = self._known.get(thread)
+            if thread_edits is None:
+                thread_edits = self._known[thread] = ThreadEdits(self._read_log(thread), thread=thread)
+            return thread_edits
 
     @property
     def unsaved(self) -> bool:
@@ -330,40 +343,40 @@ class SessionEdits:
             return
         with Store.open(database(self._settings.data_dir)) as store:
             for overlay in list(self._known.values()):
-                overlay.save(store, self._stored)
+                overlay.save(store, self._find_stored_id)
 
     def has_database_changed(self) -> bool:
         """Whether the database has changed since the last call, perhaps by another process."""
         path = database(self._settings.data_dir)
         before = self._stamps
-        self._stamps = tuple(_stamp(Path(f"{path}{end}")) for end in ("", "-wal"))
+        self._stamps = tuple(_file_stamp(Path(f"{path}{end}")) for end in ("", "-wal"))
         return self._stamps != before
 
     def stored(self) -> dict[str, list[Edit]]:
         """Read the stored logs of the threads in use; for a worker thread. Raises `CtxtuiError`."""
-        return {thread: self._read(thread) for thread in list(self._known)}
+        return {thread: self._read_log(thread) for thread in list(self._known)}
 
     def add_stored(self, stored: Mapping[str, Iterable[Edit]]) -> list[Edit]:
         """Add entries that `stored` returned; return the new ones."""
         return [entry for thread, log in stored.items() for entry in self.of(thread).add_stored(log)]
 
-    def _read(self, thread: str) -> list[Edit]:
+    def _read_log(self, thread: str) -> list[Edit]:
         path = database(self._settings.data_dir)
         if not path.exists():
             return []
         try:
             with Store.open(path, readonly=True) as store:
-                return store.edits(self._name, thread)
+                return store.edits(self._database_name, thread)
         except NotFound:
             # The session is not stored, or the database is just being created.
             return []
 
     @property
-    def _name(self) -> str:
+    def _database_name(self) -> str:
         """The session's name in the database, whether stored or not."""
         return stored_name(self._loaded)
 
-    def _stored(self, store: Store) -> str:
+    def _find_stored_id(self, store: Store) -> str:
         """The session's id in the database; imports it if need be."""
         if self._id:
             return self._id
@@ -376,7 +389,7 @@ class SessionEdits:
         return self._id
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _file_stamp(path: Path) -> tuple[int, int]:
     try:
         there = path.stat()
     except OSError:

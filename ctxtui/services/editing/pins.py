@@ -29,11 +29,27 @@ _OWN_HOOK: Final = re.compile(r" -m ctxtui (?:edits )?pins ")
 
 SETTINGS = Path(".claude") / "settings.local.json"
 """Claude Code's file of a user's own settings for a project."""
-EVENT, MATCHER = "SessionStart", "compact"
+
+
+class Hook(Struct, frozen=True):
+    """A hook of Claude Code: the event, its matcher ("": none), and a pattern of the commands that ctxtui wrote."""
+
+    event: str
+    matcher: str
+    own: re.Pattern[str]
+
+
+PINS_HOOK: Final = Hook("SessionStart", "compact", _OWN_HOOK)
+"""Returns the pinned blocks after a compaction."""
+AHEAD_HOOK: Final = Hook("PreCompact", "", re.compile(r" -m ctxtui compactions "))
+"""Adds its output to the instructions for the summary."""
 
 
 class PinnedBlock(Struct, frozen=True):
-    """A pinned block: role of its category, tool `name` or "", text, digest."""
+    """A pinned block.
+
+    `role` is that of its category, `name` the tool's ("": none), `text` its content.
+    """
 
     role: str
     name: str
@@ -75,20 +91,25 @@ def hook_command(session: str) -> str:
     return f"{shlex.quote(sys.executable)} -P -m ctxtui edits pins {shlex.quote(session)}"
 
 
-def add_hook(settings: dict[str, Any], run: str) -> dict[str, Any]:
-    """Add the hook to `settings`, once, and change nothing else. Raises `Malformed` if the hooks are malformed."""
+def ahead_command() -> str:
+    """The command of the hook before a compaction, which learns the session from its input."""
+    return f"{shlex.quote(sys.executable)} -P -m ctxtui compactions --ahead --hook-input"
+
+
+def add_hook(settings: dict[str, Any], run: str, kind: Hook = PINS_HOOK) -> dict[str, Any]:
+    """Add a hook to `settings`, once, and change nothing else. Raises `Malformed` if the hooks are malformed."""
     hooks = settings.get("hooks", {})
-    entries = hooks.get(EVENT, []) if isinstance(hooks, dict) else None
+    entries = hooks.get(kind.event, []) if isinstance(hooks, dict) else None
     if not isinstance(entries, list):
-        raise Malformed("hooks are not as Claude Code writes them", place=f"$.hooks.{EVENT}")
-    hook = {"matcher": MATCHER, "hooks": [{"type": "command", "command": run}]}
-    others = [entry for entry in entries if not _is_ours(entry)]
-    return {**settings, "hooks": {**hooks, EVENT: [*others, hook]}}
+        raise Malformed("hooks have an unknown format", place=f"$.hooks.{kind.event}")
+    hook = {**({"matcher": kind.matcher} if kind.matcher else {}), "hooks": [{"type": "command", "command": run}]}
+    others = [entry for entry in entries if not _is_own_entry(entry, kind)]
+    return {**settings, "hooks": {**hooks, kind.event: [*others, hook]}}
 
 
-def _is_ours(entry: Any) -> bool:
+def _is_own_entry(entry: Any, kind: Hook) -> bool:
     hooks = entry.get("hooks") if isinstance(entry, dict) else None
-    return any(isinstance(hook, dict) and _OWN_HOOK.search(str(hook.get("command"))) for hook in hooks or ())
+    return any(isinstance(hook, dict) and kind.own.search(str(hook.get("command"))) for hook in hooks or ())
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
@@ -101,7 +122,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise CtxtuiError(f"cannot be read: {error}", place=str(path)) from error
     if not isinstance(settings, dict):
-        raise Malformed("no JSON object", place=str(path))
+        raise Malformed("not a JSON object", place=str(path))
     return settings
 
 

@@ -41,7 +41,10 @@ from ctxtui.views.model.scene import Scene
 
 
 class AdviceSearch(Struct, frozen=True, kw_only=True):
-    """A search for advice in a context under all its edits. `prices` are those of further edits, None if unknown."""
+    """A search for advice in a context under all its edits.
+
+    `prices` are those of further edits; None if unknown.
+    """
 
     policy_context: PolicyContext
     prices: EditPrices | None
@@ -58,8 +61,10 @@ class AdviceSearch(Struct, frozen=True, kw_only=True):
         stopped: Callable[[], bool] = lambda: False,
         enough: Callable[[], bool] = lambda: False,
     ) -> list[Advice]:
-        """Advice beyond what is `staged`, by risk, then by savings over `horizon` calls. When `enough` is true the
-        search ends and its results are priced; when `stopped` is true the result is not needed.
+        """Advice beyond what is `staged`, by risk, then by savings over `horizon` calls.
+
+        - `enough`: when it returns true, the search ends and its results are priced.
+        - `stopped`: when it returns true, nobody needs the result.
         """
         policy_context = self.policy_context
 
@@ -78,13 +83,13 @@ def subtract_staged(tag: PriceTag, staged: PriceTag | None) -> PriceTag:
     """`tag` minus the cost of the `staged` edits."""
     staged_moments = {moment.name: moment for moment in staged.moments} if staged is not None else {}
     moments = (
-        _difference(moment, staged_moments[moment.name]) if moment.name in staged_moments else moment
+        _subtract_moment(moment, staged_moments[moment.name]) if moment.name in staged_moments else moment
         for moment in tag.moments
     )
     return replace(tag, moments=tuple(moments))
 
 
-def _difference(moment: ApplyMoment, already: ApplyMoment) -> ApplyMoment:
+def _subtract_moment(moment: ApplyMoment, already: ApplyMoment) -> ApplyMoment:
     once = None if moment.once is None or already.once is None else moment.once - already.once
     per_call = None if moment.per_call is None or already.per_call is None else moment.per_call - already.per_call
     return replace(moment, once=once, per_call=per_call, pays_back=pays_back(once, per_call))
@@ -97,10 +102,12 @@ MAX_SEARCH_SECONDS: Final = 20.0
 
 
 class Proposals:
-    """Proposals of every policy, with its defaults or as `set`, for the context of `scene` under its edits.
+    """Proposals of every policy for the context of `scene` under its edits.
 
-    `find_next_request` returns the next request without staged edits (None: no prices). The constructor is quick;
-    `rows` and `row` are for a worker.
+    - A policy has its default settings, or those given to `set`.
+    - `find_next_request`: returns the next request without staged edits (None: no prices).
+
+    The constructor is quick; `rows` and `row` are for a worker.
     """
 
     def __init__(
@@ -145,7 +152,10 @@ class Proposals:
             return replace(row, why=error.message)
 
     def _wait_for_next_request(self) -> None:
-        """Wait for the next request, which another worker computes: it has the cache contents and quotes."""
+        """Wait for the next request, which another worker computes.
+
+        It has the cache contents and quotes that prices need.
+        """
         until = time.monotonic() + PRICE_TIMEOUT_S
         while self._next_request is None and time.monotonic() < until:
             # Read this first, so that a result finished meanwhile is not missed.
@@ -158,7 +168,7 @@ class Proposals:
     def _make_policy_context(self) -> PolicyContext:
         staging, next_request = self._staging, self._next_request
         return replace(
-            policy_context_of(staging, staging.applied, next_request, self._count),
+            policy_context_of(staging, staging.applied, next_request, self._count_block),
             log=tuple(self._overlay.log),
             usable=staging.scene.limits.usable,
             rules=self.rules,
@@ -166,7 +176,7 @@ class Proposals:
             cold=next_request is not None and not next_request.question.read,
         )
 
-    def _count(self, block: Block) -> int:
+    def _count_block(self, block: Block) -> int:
         return round(weigh(self._study.count_now(self._model, block), self._study.book.weights(self._model)))
 
     def _with_result(self, policy: Policy, row: Proposed, search: AdviceSearch, tag: PriceTag | None) -> Proposed:
@@ -180,23 +190,23 @@ class Proposals:
         after = apply(context, (*policy_context.log, *edits), self.rules)
         if after.refused:
             return replace(row, why=after.refused)
-        usable, size = policy_context.usable, self._counted(after).whole
+        usable, size = policy_context.usable, self._count_request(after).whole
         row = replace(
             row,
             edits=tuple(edits),
-            freed=self._counted(self._staging.applied).whole - size,
+            freed=self._count_request(self._staging.applied).whole - size,
             share=size / usable if usable else None,
             risk=risk_of(context, edits),
         )
         new_tag = search.priced(after)
         return row if new_tag is None else _with_cheapest_price(row, new_tag, tag)
 
-    def _counted(self, applied: Applied) -> RequestCount:
+    def _count_request(self, applied: Applied) -> RequestCount:
         """Count the request under `applied`."""
-        return count_under(self._terms, applied, partial(self._study.count_now, self._model))
+        return count_under(self._counting_terms, applied, partial(self._study.count_now, self._model))
 
     @cached_property
-    def _terms(self) -> CountingTerms:
+    def _counting_terms(self) -> CountingTerms:
         return counting_terms(self._study.book, self._staging.scene.call, self._staging.applied.context)
 
     def _without_result(self, policy: Policy) -> Proposed:
@@ -207,8 +217,10 @@ class Proposals:
         return Proposed(policy.name, policy.about, settings)
 
     def advice(self, horizon: int, stopped: Callable[[], bool] = lambda: False) -> list[Advice]:
-        """Advice beyond the edits in force, the largest savings over `horizon` calls first. For a worker, which sets
-        `stopped`. The search ends after `MAX_SEARCH_SECONDS` seconds of processor time.
+        """Advice beyond the edits in force, the largest savings over `horizon` calls first.
+
+        For a worker, which sets `stopped` to end it early. The search takes at most `MAX_SEARCH_SECONDS` of processor
+        time.
         """
         advice_search, staged = self.start_search()
         policies = [policy for policy in self._policies if policy.name != budget.NAME]
@@ -222,7 +234,9 @@ class Proposals:
             next_request, prices = self._next_request, None
             if next_request is not None:
                 measure = partial(self._study.count_now, self._model)
-                prices = EditPrices(self._before, next_request.question, next_request.weigh, measure, self._terms)
+                prices = EditPrices(
+                    self._before, next_request.question, next_request.weigh, measure, self._counting_terms
+                )
             advice_search = AdviceSearch(policy_context=self._make_policy_context(), prices=prices)
             tag = advice_search.priced(self._staging.applied) if self._overlay.staged else None
             self._search = advice_search, tag

@@ -20,13 +20,14 @@ Price = Callable[["Applied"], "PriceTag"]
 def act_at_price(
     steps: Sequence[Step], policy_context: PolicyContext, overlay: ThreadEdits, price: Price, horizon: int
 ) -> str:
-    """Run the policies of `steps` for the next request, and apply their edits if the price allows it.
+    """Run the policies of `steps` for the next request.
 
-    They are applied if that request and `horizon` later ones cost no more than without them; otherwise they are
-    staged and postponed until the next cache miss. Edits that the user reverted stay reverted. Returns a message, ""
-    without edits.
+    Apply their edits if the price allows it.
+    - They are applied if that request and `horizon` later ones cost no more than without them.
+    - Otherwise they are staged, and postponed until the next cache miss.
+    - Edits that the user reverted stay reverted.
 
-    `policy_context` is the context of that request, with the log of `overlay`.
+    `policy_context` is the context of that request, with the log of `overlay`. Returns a message; "" without edits.
     """
     names = {step.policy.name for step in steps}
     overlay.stage_all(run_all(steps, policy_context))

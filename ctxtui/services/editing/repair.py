@@ -17,8 +17,12 @@ from ctxtui.tokens.models import ModelCard
 
 
 class Diagnosis(Struct, frozen=True):
-    """A session's next request: `context`, `rules` of its model, and the repair. `too_long`: an error says that the
-    context is too long, so that only fewer tokens help.
+    """Faults of a session's next request and their repair.
+
+    - `context`: that of the request.
+    - `rules`: those of its model.
+    - `mended`: the repair.
+    - `too_long`: an error says that the context is too long, so that only fewer tokens help.
     """
 
     chosen: ChosenCall
@@ -29,7 +33,10 @@ class Diagnosis(Struct, frozen=True):
 
 
 def diagnose(session: Session, card: ModelCard, *, thread: str = "", error: str = "") -> Diagnosis:
-    """Find the faults of a thread's next request, and the one that `error` names ("": the recording's last error)."""
+    """Find the faults of a thread's next request, and the one that `error` names.
+
+    `error` is the provider's message; "": the recording's last error. `thread` is "" for the main one.
+    """
     chosen = choose_call(session, thread)
     error = error or refusal(session, chosen.thread)
     context = next_context(session, chosen)

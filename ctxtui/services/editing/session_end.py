@@ -15,8 +15,10 @@ from ctxtui.curation.context import ASSISTANT, is_result
 
 
 class SessionEnd(NamedTuple):
-    """The path `nodes` up to the next answer, and `end`, the position from which on nothing belongs to the session.
-    `end` is None if all of it does. Positions count from 0.
+    """The end of a session for a tool that resumes it.
+
+    - `nodes`: the path up to the end of the next answer.
+    - `end`: the position (from 0) from which on nothing belongs to the session; None if all of it does.
     """
 
     nodes: list[int]
@@ -42,8 +44,9 @@ def session_end(session: Session, chosen: ChosenCall) -> SessionEnd:
 
 
 def answer_end(tree: Tree, nodes: Sequence[int]) -> int | None:
-    """The position after the last answer on the path `nodes` and its results, if a user message follows. None if none
-    does.
+    """The position after the last answer on the path `nodes` and its results.
+
+    None if no user message follows them.
     """
     last = next(
         (position for position in reversed(range(len(nodes))) if is_answer(tree[nodes[position]].place.role)), None

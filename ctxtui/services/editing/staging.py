@@ -104,7 +104,10 @@ CONDITION_OF_MOMENT: Final = {NOW: "", **{moment: until for until, moment in MOM
 
 
 class StagingArea:
-    """The staged edits of the session of `study`. Contexts and results are cached between frames."""
+    """The staged edits of the session of `study`, and their effect on contexts.
+
+    Screens ask it in every frame: contexts and results are cached.
+    """
 
     def __init__(self, study: Study, overlays: SessionEdits, clock: Callable[[], float] = time.time) -> None:
         self.study = study
@@ -128,8 +131,10 @@ class StagingArea:
         self._sent: tuple[Applied, tuple[int, int], SentBlocks] | None = None
 
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> PricedRequest | None:
-        """The request after the call shown, under the applied edits; None while it is computed. `later` computes it in
-        a worker. A live session's is sent now, a recorded one's when the call shown had ended.
+        """The request after the call shown, under the applied edits; None while it is computed.
+
+        `later` computes it in a worker. A `live` session's request is sent now, a recorded one's when the call shown
+        had ended.
         """
         return (
             self._next_request(scene, self.applied(scene), later, live=live)
@@ -138,12 +143,13 @@ class StagingArea:
         )
 
     def earlier_call(self, scene: Scene, *, live: bool = False) -> PricedRequest | None:
-        """The same as `next_call` from before the context grew; None if unknown."""
+        """The request that `next_call` returned before the context grew; None if unknown."""
         return self._next.earlier(scene, self.context(scene), self.applied(scene), live=live)
 
     def forecast(self, scene: Scene, later: Later, *, live: bool = False) -> NextCallForecast | None:
-        """Forecast of the next call, also under staged edits unless all of them wait; None while computed. The
-        arguments are those of `next_call`.
+        """Forecast of the next call; None while it is computed.
+
+        It is under the staged edits too, unless all of them wait. The arguments are those of `next_call`.
         """
         next_request = self.next_call(scene, later, live=live)
         if next_request is None:
@@ -192,10 +198,10 @@ class StagingArea:
             return True
         if self._reading != (tree, head):
             self._reading = tree, head
-            later(partial(self._read, scene, head))
+            later(partial(self._read_context, scene, head))
         return False
 
-    def _read(self, scene: Scene, head: int) -> None:
+    def _read_context(self, scene: Scene, head: int) -> None:
         # Skip this head if a later one was requested meanwhile.
         if self._reading == (scene.session.tree, head):
             self._context = Context.of_call(scene.session.tree, scene.call, head)
@@ -261,16 +267,16 @@ class StagingArea:
         applied, heads = self.applied(scene), (scene.call.raw_head, scene.call.sent_head)
         if self._sent is None or self._sent[0] is not applied or self._sent[1] != heads:
             log = self._overlays.of(scene.thread or "main").log
-            self._sent = applied, heads, SentBlocks(scene.call, applied, log, self._earlier(applied, log, scene))
+            self._sent = applied, heads, SentBlocks(scene.call, applied, log, self._earlier_states(applied, log, scene))
         return self._sent[2]
 
-    def _earlier(self, applied: Applied, log: Sequence[Edit], scene: Scene) -> Iterator[Applied]:
+    def _earlier_states(self, applied: Applied, log: Sequence[Edit], scene: Scene) -> Iterator[Applied]:
         """The context under earlier sets of applied edits, the latest first."""
-        last_applied, left = edit_log.edits_in_force(log).applied, _EARLIER_STATES
+        last_applied, states_left = edit_log.edits_in_force(log).applied, _EARLIER_STATES
         for count in range(len(log) - 1, -1, -1):
             before = edit_log.edits_in_force(log[:count]).applied
-            if before != last_applied and left:
-                last_applied, left = before, left - 1
+            if before != last_applied and states_left:
+                last_applied, states_left = before, states_left - 1
                 yield self._apply(applied.context, before, scene.call.model)
 
     def counted(self, scene: Scene, applied: Applied) -> RequestCount | None:
@@ -278,8 +284,10 @@ class StagingArea:
         return self._counts.of(scene, applied)
 
     def pane(self, staging: Staging, moment: int | None, later: Later, *, live: bool = False) -> StagedPane:
-        """The content of the pane of staged edits. `moment` is the chosen price (0-based; None: that of the moment at
-        which the edits will be applied); `later` and `live` are as in `next_call`.
+        """The content of the pane of staged edits.
+
+        - `moment`: index of the chosen price; None: that of the moment at which the edits will be applied.
+        - `later`, `live`: as in `next_call`.
         """
         applied, usable = staging.applied, staging.scene.limits.usable
         can_forecast = self._can_forecast(staging.scene, later)
@@ -304,7 +312,7 @@ class StagingArea:
             )
             staging = staging.with_breakage(breakage)
         waits = self._waiting_edits(staging, next_request, live=live)
-        rest = self._recorded_savings(staging, next_request, tag) if staged else None
+        recorded = self._recorded_savings(staging, next_request, tag) if staged else None
         if tag is None:
             return StagedPane(
                 staging=staging,
@@ -313,14 +321,14 @@ class StagingArea:
                 asleep=len(applied.asleep),
                 known=next_request is not None and not staged,
                 waits=waits,
-                rest=rest,
+                rest=recorded,
             )
         assert next_request is not None
         now = self.clock() if live else next_request.question.now
         moments = tuple(
             MomentPrice(
                 moment_price.name,
-                _hint(moment_price, now),
+                _describe_moment(moment_price, now),
                 moment_price.once,
                 moment_price.per_call,
                 moment_price.pays_back,
@@ -338,9 +346,9 @@ class StagingArea:
             chosen=chosen,
             cheapest=tag.cheapest,
             waits=waits,
-            rest=rest,
+            rest=recorded,
             thinking_lost=tag.thinking_lost,
-            warnings=tuple(_warnings(tag)),
+            warnings=tuple(_list_warnings(tag)),
             asleep=len(applied.asleep),
             known=True,
         )
@@ -367,11 +375,13 @@ class StagingArea:
             # If nothing would be read from the cache, it has already expired.
             expiry = next_request.question.expiry if next_request.question.read else next_request.question.now
         waits = []
-        for until, moment in MOMENT_OF_CONDITION.items():
-            count = sum(wait == until for wait in waiting.values())
+        for condition, moment in MOMENT_OF_CONDITION.items():
+            count = sum(wait == condition for wait in waiting.values())
             if count:
-                left = None if until != edit_log.EXPIRY or expiry is None else max(0, int(expiry - self.clock()))
-                waits.append(WaitingEdits(count, moment, left))
+                seconds_left = (
+                    None if condition != edit_log.EXPIRY or expiry is None else max(0, int(expiry - self.clock()))
+                )
+                waits.append(WaitingEdits(count, moment, seconds_left))
         return tuple(waits)
 
     def broken_literals(
@@ -394,10 +404,12 @@ class StagingArea:
         key = (id(after), id(next_request), self._overlays.of(scene.thread or "main").version)
         if self._tag is None or self._tag[0] != key:
             before = self.before(scene)
-            without, under = self.counted(scene, before), self.counted(scene, after)
-            if without is None or under is None:
+            count_before, count_after = self.counted(scene, before), self.counted(scene, after)
+            if count_before is None or count_after is None:
                 return None
-            work = partial(self._make_tag, key, before, after, next_request, (without, under), scene.call.model)
+            work = partial(
+                self._make_tag, key, before, after, next_request, (count_before, count_after), scene.call.model
+            )
             if len(after.context) <= MAX_INLINE_PRICED_BLOCKS:
                 self._pricing = key
                 work()
@@ -441,8 +453,9 @@ class StagingArea:
             self._tag = key, tag
 
     def before(self, scene: Scene) -> Applied:
-        """The context to compare the edits with: under the applied edits. If nothing is staged and the applied edits
-        are not sent yet: without edits.
+        """The context to compare the edits with: the one under the applied edits.
+
+        If nothing is staged and the applied edits are not sent yet, it is the one without edits.
         """
         if self._overlays.of(scene.thread or "main").staged or not is_unsent(scene):
             return self.applied(scene)
@@ -483,7 +496,7 @@ class StagingArea:
         chosen = ChosenCall(scene.thread, number, scene.call)
         applied = self.staging(scene).applied if staged else self.applied(scene)
         sizes = partial(self.study.tokens, scene.call.model)
-        under = self.counted(scene, applied)
+        request_count = self.counted(scene, applied)
         return EditedContext(
             session=self.study.session,
             chosen=chosen,
@@ -491,7 +504,7 @@ class StagingArea:
             applied=applied,
             limits=card.request_limits,
             after=True,
-            size=under.whole + under.back if under is not None else None,
+            size=request_count.whole + request_count.back if request_count is not None else None,
             count=lambda block: sizes(block) or 0,
         )
 
@@ -519,12 +532,12 @@ class StagingArea:
         self._overlays.save()
 
 
-def _hint(moment: ApplyMoment, now: float) -> str:
+def _describe_moment(moment: ApplyMoment, now: float) -> str:
     """The time until a moment: until the cache expires."""
     return "" if moment.name != EXPIRY or moment.at is None else countdown(max(0, int(moment.at - now)))
 
 
-def _warnings(tag: PriceTag) -> Iterator[tuple[str, str]]:
+def _list_warnings(tag: PriceTag) -> Iterator[tuple[str, str]]:
     """Warnings about the edits, each with its subject."""
     if tag.quotes:
         by = len({position for quote in tag.quotes for position in quote.by})

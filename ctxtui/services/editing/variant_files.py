@@ -15,6 +15,7 @@ from ctxtui.services.editing.exporting import write_private
 MAX_VARIANT_FILES: Final = 20
 """Maximum number of variant files; the oldest is deleted when another is opened."""
 _UNSAFE: Final = re.compile(r"[^\w.+-]+")
+"""Characters that are replaced in file names."""
 
 
 class VariantFile(NamedTuple):
@@ -30,23 +31,24 @@ def variants_dir(setting: str = "") -> Path:
 
 
 def write_variant(folder: Path, session: str, variant: str, data: bytes) -> VariantFile:
-    """Write a variant of a session, replacing an earlier file of the same one. If `folder` cannot be written, to a
-    temporary file. Raises `CtxtuiError` if that fails too.
+    """Write a variant of a session, replacing an earlier file of the same one.
+
+    If `folder` cannot be written, a temporary file is. Raises `CtxtuiError` if that fails too.
     """
-    name = f"{_name(session)[:40]}-{_name(variant)[:80]}.jsonl"
+    name = f"{_safe_name(session)[:40]}-{_safe_name(variant)[:80]}.jsonl"
     path = folder / name
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_private(path, data, replace=True)
     except OSError as error:
-        return _temporary(name, data, folder, error.strerror or str(error))
+        return _write_temporary(name, data, folder, error.strerror or str(error))
     except CtxtuiError as error:
-        return _temporary(name, data, folder, error.message)
-    _prune(folder, path)
+        return _write_temporary(name, data, folder, error.message)
+    _delete_oldest(folder, path)
     return VariantFile(path)
 
 
-def _temporary(name: str, data: bytes, folder: Path, why: str) -> VariantFile:
+def _write_temporary(name: str, data: bytes, folder: Path, why: str) -> VariantFile:
     try:
         path = Path(tempfile.mkdtemp(prefix="ctxtui-lab-")) / name
     except OSError as error:
@@ -56,11 +58,11 @@ def _temporary(name: str, data: bytes, folder: Path, why: str) -> VariantFile:
     return VariantFile(path, f"this variant is a temporary file: {folder} cannot be written ({why})")
 
 
-def _name(text: str) -> str:
+def _safe_name(text: str) -> str:
     return _UNSAFE.sub("_", text).strip("_.") or "session"
 
 
-def _prune(folder: Path, exclude: Path) -> None:
+def _delete_oldest(folder: Path, exclude: Path) -> None:
     """Delete the oldest files, down to `MAX_VARIANT_FILES`; another process may do so at the same time."""
     by_age: list[tuple[int, Path]] = []
     for path in folder.glob("*.jsonl"):

@@ -1,5 +1,6 @@
-"""Decide whether edits waiting for the cache's expiry or for a miss should be applied now. A chat and the relay check
-before each request, with the same simulated cache as the price tag.
+"""Decides whether edits that wait for the cache's expiry or for a miss are applied now.
+
+A chat and the relay check before each request, with the same simulated cache as the price tag.
 """
 
 from __future__ import annotations
@@ -14,9 +15,13 @@ from ctxtui.services.editing.overlay import ThreadEdits
 def conditions_met(
     conditions: Collection[str], ask: Callable[[float | None], PricedRequest | None], at: float, is_other_model: bool
 ) -> frozenset[str]:
-    """The conditions among `conditions` (`edit_log.EXPIRY`, `edit_log.MISS`) that are met if the next request is sent
-    `at` (Unix seconds). `ask` returns that request under the applied edits, sent at a time (None: when the last call
-    ended); `is_other_model`: it goes to another model. For a worker thread.
+    """The `conditions` that are met if the next request is sent `at` (Unix seconds).
+
+    - `conditions`: `edit_log.EXPIRY`, `edit_log.MISS`.
+    - `ask`: returns that request under the applied edits, sent at a time (None: when the last call ended).
+    - `is_other_model`: it goes to another model.
+
+    For a worker thread.
     """
     waits = frozenset(conditions)
     if not waits:
@@ -43,5 +48,5 @@ def apply_due(overlay: ThreadEdits, met: Collection[str]) -> str:
     if not overlay.apply(ids):
         return ""
     why = "the cache has expired" if EXPIRY in met else "the cache would be missed anyway"
-    text = "1 edit that waited leaves" if len(ids) == 1 else f"{len(ids):,} edits that waited leave"
+    text = "1 waiting edit is sent" if len(ids) == 1 else f"{len(ids):,} waiting edits are sent"
     return f"{text} with this request: {why}"

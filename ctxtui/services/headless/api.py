@@ -82,15 +82,20 @@ def agent_run(
 ) -> HeadlessRun:
     """Create a run; send messages to its agent with `HeadlessRun.tell`.
 
-    `provider`, `model`, `base_url`, `log_dir`: as in `ctxtui run`, with the same defaults. `session`: id of a session
-    to continue. `cwd`: the folder in which the agent works. `system`: the system prompt or its parts; put changing
-    parts last (`HeadlessRun.instruct` changes them). `tools`: offered in addition to ctxtui's. `policies`: names, with
-    settings or without, or profile files; `own_policies` may be named too. `allow`: names or patterns of tools that
-    need no permission. `rounds`: maximum number of requests (0: no limit; None: the setting `max_rounds`). `messages`,
-    `length`: maximum messages of a request, and maximum characters of a tool result (0: no limit; None: the default of
-    `ctxtui run`, or no limit if `policies` are given). `budget_usd`: maximum cost (None: no limit). `settings`:
-    override those of the user's files. `say`: receives lines to print. `observe`: receives all events, also of
-    sub-agents, after they were applied to `HeadlessRun.session`.
+    - `provider`, `model`, `base_url`, `log_dir`: as in `ctxtui run`, with the same defaults.
+    - `session`: id of a session to continue.
+    - `cwd`: the folder in which the agent works.
+    - `system`: the system prompt or its parts. Put changing parts last; `HeadlessRun.instruct` changes them.
+    - `tools`: offered in addition to ctxtui's.
+    - `policies`: names, with settings or without, or profile files; `own_policies` may be named too.
+    - `allow`: names or patterns of tools that need no permission.
+    - `rounds`: maximum number of requests (0: no limit; None: the setting `max_rounds`).
+    - `messages`, `length`: maximum messages of a request, and maximum characters of a tool result (0: no limit). None:
+      the default of `ctxtui run`, or no limit if `policies` are given.
+    - `budget_usd`: maximum cost (None: no limit).
+    - `settings`: override those of the user's files.
+    - `say`: receives lines to print.
+    - `observe`: receives all events, also of sub-agents, after they were applied to `HeadlessRun.session`.
 
     Raises `BadConfig` and `NotFound` for misspelled arguments.
     """
@@ -101,7 +106,7 @@ def agent_run(
     options = RunOptions(
         task="",
         rounds=config.settings.max_rounds if rounds is None else rounds,
-        named=tuple(step for policy in policies for step in _steps(policy, by_name)),
+        named=tuple(step for policy in policies for step in _make_steps(policy, by_name)),
         messages=messages,
         length=length,
         budget_usd=budget_usd,
@@ -123,7 +128,7 @@ def run_task(task: str, **arguments: Any) -> RunResult:
     return asyncio.run(run_once())
 
 
-def _steps(policy: str | tuple[str, Mapping[str, Any]], known: Mapping[str, Policy]) -> tuple[Step, ...]:
+def _make_steps(policy: str | tuple[str, Mapping[str, Any]], known: Mapping[str, Policy]) -> tuple[Step, ...]:
     if not isinstance(policy, str):
         return (make_step(policy[0], known, dict(policy[1])),)
     file = Path(policy).expanduser()
@@ -146,9 +151,10 @@ Body = dict[str, Any]
 
 
 def curator(policies: str | Path | Iterable[str | Path], cwd: Path | str = ".") -> Callable[[Mapping[str, Any]], Body]:
-    """Make a function that applies `policies` (names, or profile files) to a request body and returns the new body.
+    """Make a function that curates request bodies with `policies` (names, or profile files).
 
-    Blocks are counted once, however many requests contain them. Settings are those of the folder `cwd`.
+    The function takes a body and returns the new one. It counts each block once, however many requests contain it.
+    Settings are those of the folder `cwd`.
 
     Raises `BadConfig` and `NotFound` for misspelled policies. The function raises `CtxtuiError` if the request, or the
     edited request, is invalid.

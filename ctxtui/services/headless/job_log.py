@@ -45,8 +45,9 @@ class JobLog:
         """Lines about edits by policies since the last call."""
 
     def add_call(self, call: Call, usd: float | None) -> None:
-        """Write the round of a finished `call` and the tool results of the previous round. `usd` is its cost. Raises
-        `CtxtuiError` if a file cannot be written.
+        """Write the round of a finished `call` and the tool results of the previous round.
+
+        `usd` is its cost (None: unknown). Raises `CtxtuiError` if a file cannot be written.
         """
         tree = self._book.session.tree
         if self._calls:
@@ -56,8 +57,8 @@ class JobLog:
             )
         self._calls.append(call)
         answer = tree.items(call.response_head, call.raw_head)
-        self._write("prompt.txt", _as_text(tree.items(call.sent_head)))
-        self._write("response.txt", _as_text(answer))
+        self._write("prompt.txt", _format_context(tree.items(call.sent_head)))
+        self._write("response.txt", _format_context(answer))
         parts = [(read(i.block).call_id, to_part(i.block)) for i in answer if i.block.kind != HEADER]
         calls = [
             {"id": id_, "name": part.reading.name, "input": arguments_value(part.reading)}
@@ -139,7 +140,7 @@ class JobLogs:
         return self._logs[thread]
 
 
-def _as_text(items: Sequence[Item]) -> str:
+def _format_context(items: Sequence[Item]) -> str:
     """Format a context as text: messages under their roles, tool definitions by name."""
     lines: list[str] = []
     section = ""

@@ -54,9 +54,13 @@ def ignore_event(_: ChatNews) -> None:
 
 
 class HeadlessRun:
-    """Sends messages (`tell`) to the agent of `host`, which is not open yet, within the limits of `options`. `say`
-    receives progress lines for people, `observe` all events after the session has applied them. Use with ``async
-    with``; `go` does everything for `options.task`.
+    """Sends messages (`tell`) to the agent of `host`, which is not open yet.
+
+    - `options`: the task and the limits.
+    - `say`: receives progress lines for people.
+    - `observe`: receives all events after the session has applied them.
+
+    Use it with ``async with``; `go` does everything for `options.task`.
     """
 
     def __init__(self, options: RunOptions, host: Host, say: Say, observe: Observe = ignore_event) -> None:
@@ -110,8 +114,12 @@ class HeadlessRun:
         host.judge = self._judge
         try:
             price = make_call_pricer(prices_for(host.config.settings))
-            await host.begin(self._handle_news, price, self._report_trouble)
-            self._prepare()
+            reporting = asyncio.create_task(self._report_starting_servers())
+            try:
+                await host.begin(self._handle_news, price, self._report_trouble)
+            finally:
+                reporting.cancel()
+            self._check_options()
         except BaseException:
             await host.close()
             raise
@@ -120,22 +128,24 @@ class HeadlessRun:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await asyncio.to_thread(self._save)
+        await asyncio.to_thread(self._store_edits)
         host = self._host
-        whole = await host.close()
+        session = await host.close()
         if self._logs is not None:
             self._try_log(self._logs.close)
-        if not whole:
-            self._say(f"warning: the end of the run is not on record: {host.writer and host.writer.trouble}")
+        if not session:
+            self._say(f"warning: the end of the run is not recorded: {host.writer and host.writer.trouble}")
 
     async def tell(self, message: str) -> RunResult:
-        """Send a message to the agent and wait until it rests; return the result, with totals so far. The first time,
-        reports on window and project come first. Raises `BadConfig` if they leave no room.
+        """Send a message to the agent and wait until it rests.
+
+        Return the result, with totals so far. The first time, reports on window and project come first. Raises
+        `BadConfig` if they leave no room.
         """
         self._rested.clear()
         self._stop, self._refused = None, []
         if not self._reported:
-            await self._report(message)
+            await self._report_before_first(message)
             self._reported = True
         self._host.feed(events.UserSaid(message))
         try:
@@ -143,19 +153,19 @@ class HeadlessRun:
         except asyncio.CancelledError:
             self._host.feed(events.Interrupted())
             raise
-        await asyncio.to_thread(self._save)
-        return self._result()
+        await asyncio.to_thread(self._store_edits)
+        return self._make_result()
 
     def instruct(self, *parts: str) -> None:
         """Change the agent's system prompt (one or several parts) from the next request on; while it rests."""
         host = self._host
         assert host.runner is not None
         host.own.system = parts
-        host.switch_to(with_system(host.runner.conversation, parts), "the system prompt is another one")
+        host.switch_to(with_system(host.runner.conversation, parts), "the system prompt has changed")
 
     # Before the first call
 
-    def _prepare(self) -> None:
+    def _check_options(self) -> None:
         """Check everything that could not be asked later. Raises `BadConfig`, `NotFound`."""
         host, options = self._host, self._options
         chat_model, runner = host.chat_model, host.runner
@@ -170,7 +180,7 @@ class HeadlessRun:
         self._say(f"{about}{why}")
         if options.budget_usd is not None and not chat_model.endpoint.local and not has_price(host):
             raise BadConfig(
-                f"no price is known for {chat_model.model}, so that no budget can be held",
+                f"no price is known for {chat_model.model}, so no budget can be enforced",
                 place="--budget-usd",
                 way_out="give its rates in the setting prices",
             )
@@ -184,6 +194,11 @@ class HeadlessRun:
         self._forecaster = make_forecaster(book, self._counter, chat_model, prices)
         id_ = host.session.about.id
         self._say(f"session {id_}: `ctxtui open {id_}` shows it, also while it runs")
+
+    async def _report_starting_servers(self) -> None:
+        while self._host.tools is None:
+            await asyncio.sleep(0.1)
+        await self._host.tools.servers.report_starting(self._say)
 
     def _report_servers(self) -> None:
         """Warn of MCP servers that are not available."""
@@ -205,7 +220,7 @@ class HeadlessRun:
                 raise NotFound(f"no tool {pattern!r}", place="--allow", way_out=hint)
         return frozenset(n for n in names if any(fnmatchcase(n, pattern) for pattern in self._options.allow))
 
-    async def _report(self, task: str) -> None:
+    async def _report_before_first(self, task: str) -> None:
         host = self._host
         assert host.chat_model is not None
         if host.files.usable_tokens:
@@ -214,7 +229,7 @@ class HeadlessRun:
             for line in report_lines(await wait_told(finding, progress, self._say)):
                 self._say(line)
         else:
-            self._say(f"warning: the window of {host.chat_model.model} is not known: nothing is held against it")
+            self._say(f"warning: the window of {host.chat_model.model} is not known: limits are not checked")
         if self._steps:
             self._say(f"policies: {', '.join(map(step_line, self._steps))}")
 
@@ -236,7 +251,7 @@ class HeadlessRun:
             total = forecast.total if forecast is not None else None
             self._say(round_line(state.rounds + 1, max_rounds, self._last[0], total))
             self._report_level(total or 0, len(draft.body.decode("utf-8", "replace")))
-        await asyncio.to_thread(self._save)
+        await asyncio.to_thread(self._store_edits)
         reason = hold_reason(forecast, host.config.settings)
         if reason:
             self._stop = Outcome.REFUSED, f"a rule of the settings holds the request: {reason}"
@@ -288,13 +303,13 @@ class HeadlessRun:
         if window and self._last[0] > window:
             self._say(f"the window of {window} messages is widened to {self._last[0]}: a call stays with its result")
 
-    def _save(self) -> None:
+    def _store_edits(self) -> None:
         """Store the edits; for a worker thread. Failures are retried with the next request."""
         if self._edits is not None:
             try:
                 self._edits.save(self._host.writer)
             except CtxtuiError as error:
-                self._say(f"warning: edits are not on record yet: {error}")
+                self._say(f"warning: edits are not recorded yet: {error}")
 
     def _handle_news(self, news: ChatNews) -> None:
         self._host.session.fold(news.events)
@@ -311,7 +326,7 @@ class HeadlessRun:
             case progress.RequestSent(_, _, attempt) if attempt > 1:
                 self._say(f"{lead}attempt {attempt}")
             case progress.CallEnded(call, _, _):
-                self._call_ended(call, lead)
+                self._report_call(call, lead)
             case progress.CallFailed(_, call) if call is not None:
                 self._add_cost(call)
             case progress.ToolBegan(call):
@@ -359,7 +374,7 @@ class HeadlessRun:
         except CtxtuiError as error:
             self._say(f"warning: --log-dir: {error}")
 
-    def _call_ended(self, call: Call, lead: str) -> None:
+    def _report_call(self, call: Call, lead: str) -> None:
         chat_model, logs = self._host.chat_model, self._logs
         usd = self._add_cost(call)
         self._spending.note_answer(call.thread)
@@ -390,7 +405,7 @@ class HeadlessRun:
 
     # The end
 
-    def _result(self) -> RunResult:
+    def _make_result(self) -> RunResult:
         options, spending = self._options, self._spending
         edits = self._edits.by_policy() if self._edits is not None else {}
         usages = [call.usage for call in self._ended if call.usage is not None]
@@ -425,8 +440,9 @@ def _line_prefix(thread: str) -> str:
 
 
 def report_before_run(host: Host, task: str, counter: Counter, progress: ReadingProgress) -> RunReport:
-    """Report on the window and the project of `host`'s chat before `task`; for a worker thread. `progress` receives the
-    progress. Raises `BadConfig` if nothing of the window is left.
+    """Report on the window and the project of `host`'s chat before `task`; for a worker thread.
+
+    `progress` receives the progress. Raises `BadConfig` if nothing of the window is left.
     """
     chat_model, runner, settings = host.chat_model, host.runner, host.config.settings
     assert chat_model is not None and runner is not None

@@ -24,14 +24,22 @@ RESULT_LENGTH: Final = 2000
 AUTO: Final = -1
 """Value for both limits: the defaults in windows up to `SMALL_WINDOW`, no limit in larger ones."""
 SMALL_WINDOW: Final = 32_768
-"""Tokens."""
+"""Tokens of a context window up to which `AUTO` limits messages and results."""
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
-    """Options of a run: the `task`, maximum `rounds` (0: no limit), the `named` policies, and further limits.
-    `messages` of a request and `length` of a tool result in characters (0: no limit; None: the default without named
-    policies; `AUTO`: the default in small windows). `budget_usd` (None: no limit). `allow` has names or patterns of
-    tools that need no permission.
+    """Options of a run.
+
+    - `task`: the first message.
+    - `rounds`: maximum number of requests; 0: no limit.
+    - `named`: the policies that the user named.
+    - `messages`: maximum messages of a request.
+    - `length`: maximum characters of a tool result.
+    - `budget_usd`: maximum cost; None: no limit.
+    - `allow`: names or patterns of tools that need no permission.
+
+    For `messages` and `length`, 0 is no limit. None is the default if no policies are named, `AUTO` the default in
+    small windows.
     """
 
     task: str
@@ -45,8 +53,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     """The folder for the run's log, in addition to the record."""
 
     def steps(self, window: int) -> tuple[Step, ...]:
-        """The policies for a model with this `window` (tokens, 0: unknown): the named ones, then those of the
-        limits.
+        """The policies for a model with this `window` (tokens, 0: unknown).
+
+        They are the named ones, then those of the limits.
         """
         small = 0 < window <= SMALL_WINDOW
 
@@ -69,8 +78,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
 
 def named_steps(name: str, text: str | None, known: dict[str, Policy]) -> tuple[Step, ...]:
-    """The policies of ``--policy name``: of the profile `text` (None: no file), or the one with this name. Raises
-    `NotFound`, `BadConfig`.
+    """The policies of ``--policy name``.
+
+    They are those of the profile `text`; if that is None, the policy with this name. Raises `NotFound`, `BadConfig`.
     """
     return parse_profile(text, known, name).steps if text is not None else (make_step(name, known, {}),)
 
@@ -86,8 +96,11 @@ class Outcome(StrEnum):
 
 
 class RequestSize(NamedTuple):
-    """Size of the last request: `characters` sent, `tokens` forecast, `messages`, and its `level`
-    (`window_checks.context_level`).
+    """The size of the last request.
+
+    - `characters`: those sent.
+    - `tokens`: those forecast.
+    - `level`: see `window_checks.context_level`.
     """
 
     characters: int = 0
@@ -97,10 +110,14 @@ class RequestSize(NamedTuple):
 
 
 class RunResult(Struct, frozen=True, kw_only=True):
-    """The result of a run. `messages` counts those of the last request and its answer, `estimated` their tokens: the
-    forecast of the request plus the reported answer. `edits` counts each policy's by name. `usage` and `cost` in USD
-    (None if a call has no known price; `least` is the known part) cover all calls, including those of sub-agents
-    (`agents`).
+    """The result of a run.
+
+    - `text`: the last answer. `why`: the reason of the outcome ("": none).
+    - `messages`: number of messages of the last request and its answer; `most`: the most of any request.
+    - `estimated`: tokens of these: the forecast of the request plus the reported answer.
+    - `edits`: number of edits of each policy, by name.
+    - `usage`, `cost` (USD): of all calls, including those of `agents` sub-agents. `cost` is None if a call has no known
+      price; `least` is the known part.
     """
 
     text: str

@@ -25,8 +25,9 @@ def bench_of_session(session: Session, counter: Counter, settings: Settings) -> 
 
 
 def freeze_loaded() -> None:
-    """Exclude all present objects from garbage collection while variants run. Only for a process that does nothing
-    else.
+    """Exclude all present objects from garbage collection while variants run.
+
+    Only for a process that does nothing else.
     """
     gc.unfreeze()
     gc.freeze()

@@ -29,14 +29,15 @@ def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
 
 
 def price_in_lab(account: Account, trials: Sequence[MarkerTrials]) -> list[MarkerTrials]:
-    """Price the `trials` by running the recording with each set of markers in one simulated cache. The optimum
-    keeps its distance from the best strategy. Unchanged without known prices.
+    """Price the `trials` by running the recording with each set of markers in one simulated cache.
+
+    The cost of the optimum keeps its difference from that of the best strategy. Unchanged without known prices.
     """
     names = dict.fromkeys(tried.name for trial in trials if not trial.relative for tried in trial.tried)
     if not names:
         return list(trials)
     marker_runs = run_marker_strategies(account, [spell_name(name) for name in names])
-    return [_price_trial(trial, marker_runs) for trial in trials]
+    return [_price_markers(trial, marker_runs) for trial in trials]
 
 
 def run_marker_strategies(account: Account, names: Sequence[str]) -> MarkerRuns:
@@ -45,11 +46,11 @@ def run_marker_strategies(account: Account, names: Sequence[str]) -> MarkerRuns:
         return NO_MARKER_RUNS
     bench = bench_of_account(account)
     runs = run_variants(bench, [Variant(), *(Variant(cache=name) for name in names)])
-    own, *others = (apply_to_record(bench, runs[0], one) for one in runs)
-    return MarkerRuns(own, dict(zip(names, others, strict=True)))
+    recorded, *others = (apply_to_record(bench, runs[0], one) for one in runs)
+    return MarkerRuns(recorded, dict(zip(names, others, strict=True)))
 
 
-def _price_trial(trial: MarkerTrials, marker_runs: MarkerRuns) -> MarkerTrials:
+def _price_markers(trial: MarkerTrials, marker_runs: MarkerRuns) -> MarkerTrials:
     priced = []
     for tried in trial.tried if not trial.relative else ():
         cache = spell_name(tried.name)

@@ -29,7 +29,13 @@ from ctxtui.services.lab.variants import candidate_variants
 
 
 class SolvedSession(NamedTuple):
-    """One session: its lab, break-evens of keeping the cache warm, and its pauses compared with each."""
+    """One session under all candidates.
+
+    - `lab`: its results.
+    - `warm`: break-evens of keeping the cache warm.
+    - `waited`: the session's pauses compared with each of them.
+    - `priced`: prices are known.
+    """
 
     lab: SessionLab
     warm: tuple[KeepWarm, ...]
@@ -56,7 +62,7 @@ def try_candidates(
         return SolvedSession(lab, (), (), False)
     last = calls[-1]
     rates = marker_rates(prices_for(settings))(last)
-    usable_rates = rates if rates is not None else _relative(inputs, last)
+    usable_rates = rates if rates is not None else _relative_rates(inputs, last)
     warm = (
         keep_warm_break_even(
             cache_rules_by_call(inputs.book)(last), usable_rates, last.usage.input if last.usage else 0
@@ -64,7 +70,7 @@ def try_candidates(
         if usable_rates
         else []
     )
-    waits = _waits(calls)
+    waits = _list_pauses(calls)
     waited = (
         tuple(evaluate_pauses(waits, break_even, usable_rates) for break_even in warm)
         if usable_rates is not None
@@ -78,25 +84,29 @@ def find_best(sessions: Sequence[SolvedSession]) -> BestCandidates:
     labs = [session.lab for session in sessions if session.lab.rows]
     return BestCandidates(
         tuple(sessions),
-        fit_variants({str(n): _costs(lab, lambda row: row.cache == "recorded") for n, lab in enumerate(labs)}),
-        fit_variants({str(n): _costs(lab, lambda row: row.policy == "as_recorded") for n, lab in enumerate(labs)}),
+        fit_variants({str(n): _relative_costs(lab, lambda row: row.cache == "recorded") for n, lab in enumerate(labs)}),
+        fit_variants(
+            {str(n): _relative_costs(lab, lambda row: row.policy == "as_recorded") for n, lab in enumerate(labs)}
+        ),
     )
 
 
-def _costs(lab: SessionLab, is_candidate: Callable[[LabRow], bool]) -> dict[str, float]:
+def _relative_costs(lab: SessionLab, is_candidate: Callable[[LabRow], bool]) -> dict[str, float]:
     """The cost of each variant relative to the recording: money if known, otherwise tokens sent."""
     recorded = lab.rows[0]
     priced = all(row.usd is not None for row in lab.rows) and bool(recorded.usd)
     base = (recorded.usd if priced else float(recorded.total)) or 1.0
-    return {_name(row): ((row.usd or 0.0) if priced else row.total) / base for row in lab.rows if is_candidate(row)}
+    return {
+        _variant_name(row): ((row.usd or 0.0) if priced else row.total) / base for row in lab.rows if is_candidate(row)
+    }
 
 
-def _name(row: LabRow) -> str:
+def _variant_name(row: LabRow) -> str:
     given = " ".join(f"{key}={value}" for key, value in row.given.items())
     return row.cache if row.policy == "as_recorded" and row.cache != "recorded" else f"{row.policy} {given}".strip()
 
 
-def _waits(calls: Sequence[Call]) -> list[tuple[float, int]]:
+def _list_pauses(calls: Sequence[Call]) -> list[tuple[float, int]]:
     """Pauses between the calls of each thread in seconds, with the tokens of the context before them."""
     by_thread: dict[str, list[Call]] = {}
     for call in calls:
@@ -110,6 +120,6 @@ def _waits(calls: Sequence[Call]) -> list[tuple[float, int]]:
     return pauses_
 
 
-def _relative(inputs: LabInputs, call: Call) -> MarkerRates | None:
+def _relative_rates(inputs: LabInputs, call: Call) -> MarkerRates | None:
     rules = inputs.rules(call)
     return relative_rates(rules) if rules.mechanism.writes_at_markers else None

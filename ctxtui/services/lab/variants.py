@@ -59,15 +59,17 @@ CANDIDATE_CACHES: Final = ("5m", "1h", "automatic", "moving-tail", "static+tail"
 def make_variants(
     policies: Sequence[str], caches: Sequence[str], models: Sequence[str], own: Collection[str] = ()
 ) -> list[Variant]:
-    """``as_recorded``, and each policy with each cache strategy and model; default policies if nothing is given. `own`
-    are models in the user's settings. Raises `NotFound` for unknown names, `BadConfig` for an invalid setting.
+    """Make the variants: ``as_recorded``, and each policy with each cache strategy and model.
+
+    The default policies are used if nothing is given. `own` are models in the user's settings, which need not be known.
+    Raises `NotFound` for unknown names, `BadConfig` for an invalid setting.
     """
     policies_by_name = load_policies()
-    _refuse_unknown(models, own)
+    _check_models(models, own)
     names = list(policies) or ([] if caches or models else list(DEFAULT_POLICIES))
     ways: list[tuple[str, tuple[Step, ...]]] = [(AS_RECORDED, ())]
     ways += [way for name_ in names if (way := parse_policy(name_, policies_by_name))[0] != AS_RECORDED]
-    strategies = [_strategy(name) for name in caches] or [RECORDED]
+    strategies = [_find_strategy(name) for name in caches] or [RECORDED]
     variants_ = [Variant()]
     for (name, steps), cache, model in product(ways, strategies, list(models) or [""]):
         variant = Variant(policy=name, steps=steps, cache=cache, model=model)
@@ -102,7 +104,7 @@ def parse_policy(text: str, known: Mapping[str, Policy]) -> tuple[str, tuple[Ste
     return name, (Step(step.policy, parse_settings(step.policy, settings_text)) if settings_text else step,)
 
 
-def _refuse_unknown(models: Sequence[str], own: Collection[str]) -> None:
+def _check_models(models: Sequence[str], own: Collection[str]) -> None:
     """Raise `NotFound` for a model without known tokenizer, window and price."""
     table = model_table()
     for name in models:
@@ -114,7 +116,7 @@ def _refuse_unknown(models: Sequence[str], own: Collection[str]) -> None:
             )
 
 
-def _strategy(name: str) -> str:
+def _find_strategy(name: str) -> str:
     known = strategy_names()
     if spell_name(name) not in known:
         raise NotFound(f"no cache strategy {name!r}", way_out=f"strategies: {', '.join(known)}")

@@ -40,8 +40,9 @@ from ctxtui.services.lab.marker_costs import run_marker_strategies
 def price_findings(
     account: Account, counter: Counter, chosen: ChosenCall, settings: Settings, edits: Sequence[Edit] = ()
 ) -> Findings:
-    """Find the problems up to the `chosen` call under the `edits` in force; the account must be counted. The cost of
-    the edits in force is not part of any finding.
+    """Find the problems up to the `chosen` call, with their fixes and savings.
+
+    `edits` are those in force, whose cost is not part of any finding. The account must be counted.
     """
     session, book, horizon = account.session, account.book, settings.horizon
     calls = session.thread_calls(chosen.thread)
@@ -72,14 +73,14 @@ def price_findings(
         costs=costs,
         missed=account.misses(finder).misses,
         rates=account.rates,
-        markers=_markers(account, costs.calls) if priced else NO_MARKER_RUNS,
+        markers=_run_markers(account, costs.calls) if priced else NO_MARKER_RUNS,
         policies=load_policies(),
         priced=priced,
         minimum=lambda model: book.card(model).cache_minimum or SHORTEST_CACHED,
         guard=Guard(guard_rules()),
     )
-    whole = ThreadCosts(book, chosen.thread, running, account.costs) if chosen.number < len(calls) else costs
-    thread = EditedThread(whole.ledger, calls, account.charge)
+    thread_costs = ThreadCosts(book, chosen.thread, running, account.costs) if chosen.number < len(calls) else costs
+    thread = EditedThread(thread_costs.ledger, calls, account.charge)
     results = [
         finding if isinstance(finding, NoFinding) else _price_finding(finding, inputs, base, chosen, thread, horizon)
         for finding in find_all(inputs)
@@ -102,7 +103,7 @@ def price_findings(
     return replace(result, together=None if after.refused else base.prices.tag(after))
 
 
-def _markers(account: Account, calls: Sequence[Call]) -> MarkerRuns:
+def _run_markers(account: Account, calls: Sequence[Call]) -> MarkerRuns:
     """The recording under every marker strategy; empty if the provider of `calls` takes no markers."""
     rules = cache_rules_by_call(account.book)
     if not any(rules(call).mechanism.writes_at_markers for call in calls):
@@ -180,9 +181,9 @@ def _priced_warning(
 def _missing_data(calls: Sequence[Call], priced: bool) -> list[str]:
     texts = []
     if len(calls) == 1:
-        texts.append("one call: what is carried, missed or never used shows from the second on")
+        texts.append("one call: carried, missed and unused content shows from the second call on")
     if not any(call.usage is not None for call in calls):
-        texts.append("no call was reported: nothing is told of the cache or of what was paid")
+        texts.append("no call was reported: cache and costs are not known")
     elif not priced:
         texts.append("no price is known for the model: findings are ranked by tokens")
     return texts

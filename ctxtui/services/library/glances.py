@@ -36,31 +36,31 @@ def read_head(path: Path, source: str) -> Glance:
         size = path.stat().st_size
         pieces = read_multi_file(path)
         form = find_format(source)
-        if form is None or (pieces is None and not form.sniff(_head(path, HEAD_BYTES), path.name)):
+        if form is None or (pieces is None and not form.sniff(_read_bytes(path, HEAD_BYTES), path.name)):
             # Some clients write files of two formats.
-            form = detect(_head(path, HEAD_BYTES), path.name)
+            form = detect(_read_bytes(path, HEAD_BYTES), path.name)
         if form is None:
             return Glance(size)
-        found = Glance(size)
+        glance = Glance(size)
         for limit in HEADS:
             session = Session()
             reader = form.open(session.tree)
-            session.fold(reader.feed(_head(path, limit) if pieces is None else b"".join(pieces)))
+            session.fold(reader.feed(_read_bytes(path, limit) if pieces is None else b"".join(pieces)))
             session.fold(reader.settle())
-            found = Glance(size, _title(session), session.about.cwd, session.about.version)
-            if found.title or size <= limit or pieces is not None:
+            glance = Glance(size, _find_title(session), session.about.cwd, session.about.version)
+            if glance.title or size <= limit or pieces is not None:
                 break
-        return found
+        return glance
     except (OSError, CtxtuiError):
         return Glance()  # opening the session will report the error
 
 
-def _head(path: Path, limit: int) -> bytes:
+def _read_bytes(path: Path, limit: int) -> bytes:
     with path.open("rb") as file:
         return file.read(limit)
 
 
-def _title(session: Session) -> str:
+def _find_title(session: Session) -> str:
     if session.about.title:
         return session.about.title
     texts = (first_user_text(session, thread.tip) for thread in session.threads.values())
@@ -81,7 +81,7 @@ class Glances:
 
     def complete(self, summary: SessionSummary) -> SessionSummary:
         """Complete a summary from its file's head, unless it has figures already."""
-        from_head = self._of(summary) if self._known and not summary.known else None
+        from_head = self._valid_glance(summary) if self._known and not summary.known else None
         if from_head is None:
             return summary
         title = from_head.title if summary.title == summary.id and from_head.title else summary.title
@@ -109,9 +109,9 @@ class Glances:
             or summary.title != summary.id
         ):
             return False
-        return self._of(summary) is None
+        return self._valid_glance(summary) is None
 
-    def _of(self, summary: SessionSummary) -> Glance | None:
+    def _valid_glance(self, summary: SessionSummary) -> Glance | None:
         """The glance of the file in its present state: appended lines keep it valid, other changes do not."""
         from_head = self._known.get(sql_text(summary.path))
         if from_head is not None and (

@@ -36,8 +36,12 @@ def thread_costs_of(account: Account, thread: str) -> ThreadCosts:
 def growth_report(
     account: Account, chosen: ChosenCall, notes: Iterable[Note] = (), rule: str = "", ahead: int = 10
 ) -> GrowthReport:
-    """The growth of the thread of `chosen` in a counted `account`, with phases by `rule` (see `phase_rules`). Also
-    whether `ahead` more phases fit. Raises `BadPattern`.
+    """The growth of the thread of `chosen` in a counted `account`.
+
+    - `rule`: divides it into phases (`phase_rules`).
+    - `ahead`: the report says whether so many more phases fit.
+
+    Raises `BadPattern`.
     """
     session, book = account.session, account.book
     calls = session.thread_calls(chosen.thread)

@@ -92,7 +92,7 @@ class SessionLibrary:
     def folders_changed(self) -> bool:
         """Whether a folder of recordings has gained or lost an entry since the last call."""
         before = self._folders
-        self._folders = {folder: _mtime(folder) for folder in before}
+        self._folders = {folder: _file_mtime(folder) for folder in before}
         return self._folders != before
 
     def find_changed(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
@@ -125,9 +125,9 @@ class SessionLibrary:
             return every
         transcripts = set(self._own.values())
         self._transcripts = {recording.path: recording for recording in every if recording.path in transcripts}
-        return [self._merge_transcript(recording) for recording in every if recording.path not in transcripts]
+        return [self._take_transcript_place(recording) for recording in every if recording.path not in transcripts]
 
-    def _merge_transcript(self, summary: SessionSummary) -> SessionSummary:
+    def _take_transcript_place(self, summary: SessionSummary) -> SessionSummary:
         """Give an attached session the place of its client's transcript; live while that is."""
         transcript = self._transcripts.get(self._own.get(summary.path, ""))
         if transcript is None:
@@ -144,7 +144,9 @@ class SessionLibrary:
         )
 
     def in_folder(self, folder: Path) -> list[SessionSummary]:
-        """The recordings in `folder` or below, detected by content, newest first; or a single file, of a database its
+        """The recordings in `folder` or below, detected by content, newest first.
+
+        `folder` may be a single file, of a database its
         sessions. Raises the errors of `find_in_folder`.
         """
         # Imported here: detection by content needs all readers.
@@ -168,20 +170,24 @@ class SessionLibrary:
     def join_stored(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
         """Add the database's data to `summaries`, then append the sessions that are only in the database."""
         listed = list(summaries)
-        self._rows = self._ask_store()
+        self._rows = self._read_rows()
         self._by_path = {row.path: row for row in self._rows if row.path}
         self._by_id = {row.id: row for row in self._rows}
         return self._join_stored(listed)
 
     def all_sessions(self) -> list[SessionSummary]:
-        """All sessions, for Home and every command. Recordings of known clients and of ctxtui's relay, chats and
-        imports that are only in the database, and samples, which no sum includes.
+        """All sessions, for Home and every command.
+
+        - Recordings of known clients and of ctxtui's relay.
+        - Chats and imports that are only in the database.
+        - Samples, which no sum includes.
         """
         return self.join_stored(self.list_with_directories())
 
     def read_heads(self, summaries: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
-        """Complete `summaries` from heads of files for at most `seconds`; also return how many are unread. New data is
-        stored.
+        """Complete `summaries` from heads of files, reading for at most `seconds`.
+
+        Also returns how many are unread. New data is stored.
         """
         glances = self._heads()
         result = glances.read_heads(summaries, seconds)
@@ -203,11 +209,11 @@ class SessionLibrary:
     def _join_stored(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
         completed = [self._with_stored_data(summary) for summary in summaries]
         stored_ids = {summary.stored for summary in completed}
-        rest = [row for row in self._rows if row.id not in stored_ids and row.path not in self._transcripts]
-        around = related_directories(self._cwd, os.environ) if rest else ()
-        return [*completed, *(_from_row(row, row.id in self._hosted, around) for row in rest)]
+        unlisted = [row for row in self._rows if row.id not in stored_ids and row.path not in self._transcripts]
+        around = related_directories(self._cwd, os.environ) if unlisted else ()
+        return [*completed, *(_summary_from_row(row, row.id in self._hosted, around) for row in unlisted)]
 
-    def _ask_store(self) -> list[SessionRow]:
+    def _read_rows(self) -> list[SessionRow]:
         path = database(self._settings.data_dir)
         if not path.exists():
             return []
@@ -237,12 +243,13 @@ class SessionLibrary:
     def figures(
         self, summaries: Iterable[SessionSummary], stop: Event, cluster: str = "", *, workers: int = 0
     ) -> Iterator[SessionSummary]:
-        """Yield each of `summaries` with its figures as they are computed. By the processes of a `cluster` if its
-        address is given (except for sessions only in the database), otherwise by so many `workers` (0: what may run
-        beside a screen).
+        """Yield each of `summaries` with its figures as they are computed.
 
-        `summaries` is consumed one by one as processes become free, so its order may change meanwhile. Ends early when
-        `stop` is set.
+        - `cluster`: the address of a dask cluster that computes them, except for sessions only in the database.
+        - `workers`: otherwise the number of processes (0: what may run beside a screen).
+        - `stop`: ends it early when set.
+
+        `summaries` is consumed one by one as processes become free, so its order may change meanwhile.
         """
         # Imported here: processes and pools are not needed for the first frame.
         from ctxtui.services.library.totals.reader_pool import BESIDE_A_SCREEN, compute_figures
@@ -287,14 +294,14 @@ class SessionLibrary:
             child.close()
 
 
-def _mtime(path: str) -> float:
+def _file_mtime(path: str) -> float:
     try:
         return os.stat(path).st_mtime
     except OSError:
         return 0.0
 
 
-def _from_row(row: SessionRow, live: bool, around: Iterable[Path]) -> SessionSummary:
+def _summary_from_row(row: SessionRow, live: bool, around: Iterable[Path]) -> SessionSummary:
     return SessionSummary(
         key=row.id,
         title=row.title or row.id,

@@ -42,13 +42,17 @@ from ctxtui.services.recordings.file_tail import read_error
 from ctxtui.services.recordings.open import load
 
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000}
+"""Factors of the suffixes of a count."""
 
 
 NO_LIMITS: Final = Limits()
 
 
 class CheckedRecording(NamedTuple):
-    """A recording's figures, the verdicts of the limits, and the window of its largest context."""
+    """A recording held against limits.
+
+    `verdicts` are those of the limits, `window` that of its largest context.
+    """
 
     name: str
     figures: Figures
@@ -70,7 +74,10 @@ def check(
     baseline: Mapping[str, Any] | None = None,
     tolerance: float = TOLERANCE,
 ) -> CheckedRecording:
-    """Check a whole session against `limits` and, if given, the figures of a `baseline`."""
+    """Check a whole session against `limits` and, if given, the figures of a `baseline`.
+
+    `tolerance` is the share by which a figure may exceed the baseline's.
+    """
     return check_measured(name, measure(session, counter, settings, limits), limits, baseline, tolerance)
 
 
@@ -84,7 +91,7 @@ class MeasuredRecording(NamedTuple):
 def measure(session: Session, counter: Counter, settings: Settings, limits: Limits = NO_LIMITS) -> MeasuredRecording:
     """Compute the figures of a whole session."""
     account = make_account(session, counter, settings)
-    largest, size = _largest(account)
+    largest, size = _find_largest_context(account)
     figures_ = session_figures(
         session, make_bill(account.book, account.costs, account.misses().misses), size, account.max_usd()
     )
@@ -121,7 +128,10 @@ def _blocks_with_secrets(session: Session) -> set[str]:
 def check_measured(
     name: str, measurement: MeasuredRecording, limits: Limits, baseline: Mapping[str, Any] | None, tolerance: float
 ) -> CheckedRecording:
-    """Check a measured recording check_baseline `limits` and the figures of a `baseline`."""
+    """Hold a measured recording against `limits` and, if given, the figures of a `baseline`.
+
+    `tolerance` is the share by which a figure may exceed the baseline's.
+    """
     comparisons = check_baseline(measurement.figures, baseline, tolerance) if baseline is not None else []
     return CheckedRecording(
         name, measurement.figures, [*check_limits(measurement.figures, limits), *comparisons], measurement.window
@@ -131,8 +141,9 @@ def check_measured(
 def check_file(
     path: Path, limits: Limits, baseline: Path | None = None, tolerance: float = TOLERANCE
 ) -> CheckedRecording:
-    """The same as `check`, for the recording in `path` with the settings of the current directory. Raises the errors of
-    `load` and `read_baseline`.
+    """Check the recording in `path` as `check` does, with the settings of the current directory.
+
+    Raises the errors of `load` and `read_baseline`.
     """
     settings = load_settings().settings
     before = baseline_for(str(path), read_baseline(baseline), True) if baseline is not None else None
@@ -140,7 +151,7 @@ def check_file(
         return check(str(path), load(path).session, counter, settings, limits, before, tolerance)
 
 
-def _largest(account: Account) -> tuple[Call, int]:
+def _find_largest_context(account: Account) -> tuple[Call, int]:
     """The call with the largest context and its size, reported or else counted; includes one not sent yet."""
     calls = [*single_context_calls(account.session), *unsent_calls(account.session)] or [
         choose_call(account.session).call
@@ -165,7 +176,7 @@ def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
         ) from error
     files = data.get("files") if isinstance(data, dict) else None
     if not isinstance(files, list) or not all(isinstance(entry, dict) and "figures" in entry for entry in files):
-        raise Malformed(f"{path} holds no figures", place="$.files", way_out="ctxtui check PATH --json writes one")
+        raise Malformed(f"{path} contains no figures", place="$.files", way_out="ctxtui check PATH --json writes one")
     return {Path(str(entry.get("file", ""))).name: entry["figures"] for entry in files}
 
 
@@ -179,7 +190,7 @@ def parse_count(text: str, option: str) -> int:
     """Parse a count: ``100k``, ``1.5M``, ``10_000``. Raises `BadConfig`."""
     match = re.fullmatch(r"([\d_,]*\.?\d+)\s*([kKmM]?)", text.strip())
     if match is None:
-        raise BadConfig(f"{option}: {text!r} is no amount", way_out="write 100000 or 100k")
+        raise BadConfig(f"{option}: {text!r} is not an amount", way_out="write 100000 or 100k")
     return round(float(match[1].replace("_", "").replace(",", "")) * _UNITS[match[2].lower()])
 
 
@@ -191,5 +202,5 @@ def parse_share(text: str, option: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise BadConfig(f"{option}: {text!r} is no share", way_out="write 30% or 0.3")
+        raise BadConfig(f"{option}: {text!r} is not a share", way_out="write 30% or 0.3")
     return value

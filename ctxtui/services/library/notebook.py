@@ -20,8 +20,10 @@ MAX_QUOTE_CHARS = 120
 
 
 class Notebook:
-    """The notes of the recording `loaded`. Opens the database, so for a worker. Raises `CtxtuiError` if the database
-    cannot be used; reading does not create it.
+    """The notes of the recording `loaded`.
+
+    It opens the database, so it is for a worker; reading does not create it. Raises `CtxtuiError` if the database
+    cannot be used.
     """
 
     def __init__(self, loaded: Loaded, settings: Settings) -> None:
@@ -33,12 +35,12 @@ class Notebook:
         """Read the stored notes."""
         if not database(self._settings.data_dir).exists():
             return []
-        with _store(self._settings) as store:
+        with _open_store(self._settings) as store:
             return store.notes.for_session(self.session)
 
     def store(self, note: Note) -> None:
         """Store `note`, replacing an earlier one on the same block or call."""
-        with _store(self._settings) as store:
+        with _open_store(self._settings) as store:
             store.notes.put(note)
 
     def on_block(self, target: Target, about: str) -> Note:
@@ -59,9 +61,9 @@ def read_all_notes(settings: Settings) -> list[Note]:
     """Read all notes, newest first."""
     if not database(settings.data_dir).exists():
         return []
-    with _store(settings) as store:
+    with _open_store(settings) as store:
         return store.notes.all()
 
 
-def _store(settings: Settings) -> Store:
+def _open_store(settings: Settings) -> Store:
     return Store.open(database(settings.data_dir))

@@ -64,7 +64,7 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
     miss_count = len(session_misses(book, cache_rules_by_call(book)).of_thread(thread))
     outlook_ = forecast_outlook(book, thread, turns, window.window, usd, miss_count)
     compaction_size = automatic_compaction(book, thread, window)
-    removed, instructions = _removed_by_compaction(book, call)
+    removed, instructions = _find_removed_by_compaction(book, call)
     return Preflight(
         outlook=outlook_,
         window=window,
@@ -76,7 +76,7 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
     )
 
 
-def _removed_by_compaction(book: Book, call: Call) -> tuple[dict[str, int], tuple[Instruction, ...]]:
+def _find_removed_by_compaction(book: Book, call: Call) -> tuple[dict[str, int], tuple[Instruction, ...]]:
     tree = book.session.tree
     removed: dict[str, int] = {}
     instructions, turns = [], turns_of(tree, book.session.thread_calls(call.thread))
@@ -118,8 +118,10 @@ def smallest_edits(
     prices: PriceTable,
     edits: Sequence[Edit] = (),
 ) -> Smallest | None:
-    """The smallest set of edits, beyond the applied `edits`, that keeps the turns of `outlook_` below `usable` tokens.
-    None if none is needed, the growth is unknown, or too little can be removed. Everything in `book` must be counted.
+    """The smallest set of edits that keeps the turns of `outlook_` below `usable` tokens.
+
+    It is in addition to the applied `edits`. None if none is needed, the growth is unknown, or too little can be
+    removed. Everything in `book` must be counted.
     """
     if outlook_.after is None or outlook_.after.mid <= usable:
         return None

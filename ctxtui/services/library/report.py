@@ -43,8 +43,11 @@ MAX_TITLE_CHARS: Final = 100
 
 
 class DearBlockDraft(Struct, frozen=True, kw_only=True):
-    """An unmasked heavy block: node, displayed category, tokens, number of calls, USD. `tool` is the tool that it is a
-    result of ("": none), `call_id` the id of that tool call.
+    """An unmasked heavy block.
+
+    - `tokens`, `calls`, `usd`: its size, the number of calls that carried it, and their cost for it.
+    - `tool`: the tool that it is a result of ("": none).
+    - `call_id`: the id of that tool call.
     """
 
     node: Node
@@ -90,7 +93,7 @@ def draft_report(
     title = session.about.title or loaded.name
     report = ReportedSession(
         title=title,
-        facts=tuple(fact for fact in _facts(session, chosen, loaded.source, number) if fact),
+        facts=tuple(fact for fact in _list_facts(session, chosen, loaded.source, number) if fact),
         growth=growth_,
         found=findings_,
         calls=tuple(
@@ -115,7 +118,7 @@ def draft_report(
     )
     follower = Masker(mask_rules(), Level.PERSONAL)
     follower.follow_all(session.tree)
-    return ReportDraft(report, growth_, findings_, list(_blocks(account, chosen)), follower.pieces)
+    return ReportDraft(report, growth_, findings_, list(_draft_blocks(account, chosen)), follower.pieces)
 
 
 def mask_report(draft: ReportDraft, masker: Masker) -> ReportedSession:
@@ -145,12 +148,12 @@ def _mask_growth(grown: GrowthReport, masker: Masker) -> GrowthReport:
     return replace(grown, growth=replace(growth, thread=thread, phases=phases, rule=masker.mask_line(growth.rule)))
 
 
-def _facts(session: Session, chosen: ChosenCall, source: str, number: int) -> Sequence[str]:
+def _list_facts(session: Session, chosen: ChosenCall, source: str, number: int) -> Sequence[str]:
     calls = session.thread_calls(chosen.thread)
     about = f"call {number:,} of {len(calls):,}" if number else f"{len(calls):,} call{'' if len(calls) == 1 else 's'}"
     times = [call.started for call in session.calls.values() if call.started]
-    when = _date(min(times)) if times else ""
-    until = _date(max(times)) if times else ""
+    when = _format_date(min(times)) if times else ""
+    until = _format_date(max(times)) if times else ""
     others = len([id_ for id_, ids in session.order.items() if ids]) - 1
     threads = f"and {others:,} other thread{'' if others == 1 else 's'}" if others > 0 else ""
     thread = "" if chosen.thread == MAIN else chosen.thread
@@ -159,16 +162,16 @@ def _facts(session: Session, chosen: ChosenCall, source: str, number: int) -> Se
     return session.about.source or source, models or session.model, about, thread, threads, dates
 
 
-def _date(at: float) -> str:
+def _format_date(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
 
 
-def _blocks(account: Account, chosen: ChosenCall) -> Iterator[DearBlockDraft]:
+def _draft_blocks(account: Account, chosen: ChosenCall) -> Iterator[DearBlockDraft]:
     """The heaviest blocks of the thread."""
     if not chosen.number:
         return
     costs = thread_costs_of(account, chosen.thread)
-    heavy = most_expensive_blocks([costs], MAX_HEAVY_BLOCKS) or _carried(costs)
+    heavy = most_expensive_blocks([costs], MAX_HEAVY_BLOCKS) or _most_carried(costs)
     priced = any(account.costs.get(call.id) is not None for call in costs.calls)
     for block in heavy:
         node = costs.tree[block.node]
@@ -196,7 +199,7 @@ def _mask_block(draft: DearBlockDraft, masker: Masker) -> ReportedBlock:
     return ReportedBlock(draft.category, label, excerpt, draft.tokens, draft.calls, draft.usd)
 
 
-def _carried(costs: ThreadCosts) -> list[ExpensiveBlock]:
+def _most_carried(costs: ThreadCosts) -> list[ExpensiveBlock]:
     """Without prices: the blocks with the most carried tokens."""
     running = costs.running
     blocks = [

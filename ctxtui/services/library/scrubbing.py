@@ -12,9 +12,10 @@ from ctxtui.curation.masking import Masker
 
 
 def mask_session(session: Session, id_: str, masker: Masker) -> Session:
-    """Copy `session` under the name `id_`, with everything that `masker` finds masked. That is blocks, roles, titles,
-    labels, paths, errors, other record members, and at `text` also ids. A call's skeleton with a secret is removed: its
-    request can then be exported, but not byte for byte.
+    """Copy `session` under the name `id_`, with everything masked that `masker` finds.
+
+    Masked are blocks, roles, titles, labels, paths, errors, other record members; with the level `text` also ids. A
+    call's skeleton with a secret is removed: its request can then be exported, but not byte for byte.
     """
     tree, nodes = Tree(), {ROOT: ROOT}
     masker.follow_all(session.tree)
@@ -38,27 +39,27 @@ def mask_session(session: Session, id_: str, masker: Masker) -> Session:
             version=word(about.version),
         ),
     )
-    calls = [_call(call, nodes, masker) for call in session.calls.values()]
+    calls = [_mask_call(call, nodes, masker) for call in session.calls.values()]
     copy.calls = {call.id: call for call in calls}
     threads = [
         replace(
             item,
-            id=_thread(item.id, masker),
-            parent=_thread(item.parent, masker),
+            id=_mask_thread(item.id, masker),
+            parent=_mask_thread(item.parent, masker),
             label=text(item.label),
             tip=nodes[item.tip],
         )
         for item in session.threads.values()
     ]
     copy.threads = {item.id: item for item in threads}
-    copy.order = {_thread(key, masker): [masker.mask_id(id_) for id_ in ids] for key, ids in session.order.items()}
+    copy.order = {_mask_thread(key, masker): [masker.mask_id(id_) for id_ in ids] for key, ids in session.order.items()}
     copy.skipped = [replace(item, reason=text(item.reason)) for item in session.skipped]
     copy.happenings = [
         replace(
             item,
             kind=word(item.kind),
             text=text(item.text),
-            thread=_thread(item.thread, masker),
+            thread=_mask_thread(item.thread, masker),
             after=masker.mask_id(item.after),
         )
         for item in session.happenings
@@ -68,16 +69,16 @@ def mask_session(session: Session, id_: str, masker: Masker) -> Session:
     return copy
 
 
-def _thread(id_: str, masker: Masker) -> str:
+def _mask_thread(id_: str, masker: Masker) -> str:
     return id_ if id_ == MAIN else masker.mask_id(id_)
 
 
-def _call(call: Call, nodes: dict[int, int], masker: Masker) -> Call:
+def _mask_call(call: Call, nodes: dict[int, int], masker: Masker) -> Call:
     extra = masker.mask_value(call.extra, "extra")
     return replace(
         call,
         id=masker.mask_id(call.id),
-        thread=_thread(call.thread, masker),
+        thread=_mask_thread(call.thread, masker),
         raw_head=nodes[call.raw_head],
         sent_head=nodes[call.sent_head],
         response_head=nodes[call.response_head],
@@ -87,11 +88,11 @@ def _call(call: Call, nodes: dict[int, int], masker: Masker) -> Call:
         epoch=replace(call.epoch, detail=masker.mask_word(call.epoch.detail)),
         error=masker.mask_text(call.error),
         extra=extra if isinstance(extra, dict) else {},
-        skeleton=_skeleton(call.skeleton, masker),
+        skeleton=_mask_skeleton(call.skeleton, masker),
     )
 
 
-def _skeleton(skeleton: Skeleton | None, masker: Masker) -> Skeleton | None:
+def _mask_skeleton(skeleton: Skeleton | None, masker: Masker) -> Skeleton | None:
     if skeleton is None:
         return None
     # A body's texts are verbatim parts of it: a body with a secret cannot be masked and remain valid.

@@ -33,7 +33,7 @@ class SessionActions:
         self._settings = settings
 
     @contextmanager
-    def _store(self) -> Iterator[Store]:
+    def _open_store(self) -> Iterator[Store]:
         # Imported here: SQLite is not needed for the first frame.
         from ctxtui.store.store import Store
 
@@ -58,19 +58,19 @@ class SessionActions:
 
     def import_(self, summary: SessionSummary) -> str:
         """Copy the session into the database, or update the copy."""
-        with self._store() as store:
+        with self._open_store() as store:
             id_ = self._import(store, summary)
         return f"imported as {id_}"
 
     def rename(self, summary: SessionSummary, title: str) -> str:
         """Set the session's title."""
-        with self._store() as store:
+        with self._open_store() as store:
             store.rename(self._stored_id(store, summary), title)
         return f"renamed to {title}"
 
     def tag(self, summary: SessionSummary, tags: Sequence[str]) -> str:
         """Set the session's tags to exactly `tags`."""
-        with self._store() as store:
+        with self._open_store() as store:
             id_ = self._stored_id(store, summary)
             removed = set(summary.tags) - set(tags)
             if removed:
@@ -81,31 +81,33 @@ class SessionActions:
 
     def archive(self, summary: SessionSummary, archived: bool) -> str:
         """Hide the session from the list, or show it again."""
-        with self._store() as store:
+        with self._open_store() as store:
             store.archive(self._stored_id(store, summary), undo=not archived)
         return "archived; A shows archived sessions" if archived else "back in the list"
 
     def subscription(self, summary: SessionSummary, on: bool) -> str:
         """Mark the session as paid by a subscription, or by use."""
-        with self._store() as store:
+        with self._open_store() as store:
             store.set_subscription(self._stored_id(store, summary), undo=not on)
         return "paid by a subscription: tokens lead" if on else "paid by use: money leads"
 
     def delete(self, summary: SessionSummary) -> str:
         """Delete the database's copy."""
-        with self._store() as store:
+        with self._open_store() as store:
             store.delete(summary.stored)
         return "ctxtui's copy is deleted" + ("; the recording is untouched" if summary.path else "")
 
     def export(self, summary: SessionSummary, form: str, path: str) -> str:
-        """Write the session (`form` ``ctxtui``) or its last call's context as a body to a new file. A relative `path`
-        is below the directory in which ctxtui was started.
+        """Write the session to a new file.
+
+        With the `form` ``ctxtui`` it is the whole session, otherwise its last call's context as a body. A relative
+        `path` is below the directory in which ctxtui was started.
         """
         # Imported here: codecs are not needed for the first frame.
         from ctxtui.analysis.call_choice import choose_call
         from ctxtui.services.editing.exporting import export_session, write_private
 
-        session = self._session(summary)
+        session = self._read_session(summary)
         result = export_session(session, form, choose_call(session))
         file = Path(path).expanduser()
         write_private(file, result.data)
@@ -117,16 +119,17 @@ class SessionActions:
         stem = Path(summary.path).name.partition(".")[0] if summary.path else summary.stored
         return f"{stem}.ctxtui.jsonl" if form == "ctxtui" else f"{stem}.{form}.json"
 
-    def _session(self, summary: SessionSummary) -> Session:
+    def _read_session(self, summary: SessionSummary) -> Session:
         if summary.path:
             from ctxtui.services.recordings.open import load
 
             return load(Path(summary.path), own=summary.own).session
-        with self._store() as store:
+        with self._open_store() as store:
             return store.load(summary.stored)
 
 
 _WELCOMED = "welcomed"
+"""Names of mark files."""
 _TIPS_SHOWN = "tips-shown"
 
 
@@ -138,19 +141,20 @@ def is_first_run(settings: Settings) -> bool:
 
 def mark_welcomed(settings: Settings) -> None:
     """Create the mark file of the welcome; if that fails, the welcome is shown again."""
-    _mark(settings, _WELCOMED)
+    _create_mark(settings, _WELCOMED)
 
 
 def mark_first_session(settings: Settings) -> bool:
-    """Whether no session was opened on a screen before; marks it as opened. False if the mark cannot be written, or
-    else the tips would be shown every time.
+    """Mark that a session was opened on a screen; True if none was before.
+
+    False if the mark cannot be written, or else the tips would be shown every time.
     """
     if not settings.tips or (data_dir(settings.data_dir) / _TIPS_SHOWN).exists():
         return False
-    return _mark(settings, _TIPS_SHOWN)
+    return _create_mark(settings, _TIPS_SHOWN)
 
 
-def _mark(settings: Settings, name: str) -> bool:
+def _create_mark(settings: Settings, name: str) -> bool:
     """Create an empty mark file in the user's folder; True if it was written."""
     folder = data_dir(settings.data_dir)
     try:

@@ -17,6 +17,7 @@ from ctxtui.services.editing.exporting import export_session, own_form
 from ctxtui.views.pages.share_page import SharedBlock, SharedCall, category_index
 
 _UNSEEN: Final = {NOT_RECORDED: "not recorded", ATTACHED: "re-attached"}
+"""Blocks whose content was not recorded, and what the page says instead."""
 
 
 def share_call(book: Book, chosen: ChosenCall, masker: Masker, name: str, source: str) -> SharedCall:
@@ -43,7 +44,7 @@ def share_call(book: Book, chosen: ChosenCall, masker: Masker, name: str, source
         facts=tuple(fact if fact == number else masker.mask_word(fact) for fact in facts if fact and fact != "main"),
         total=figures_.context_tokens,
         method=figures_.method,
-        blocks=tuple(_block(book, row, one, masker) for row, one in zip(rows, masked, strict=True)),
+        blocks=tuple(_share_block(book, row, one, masker) for row, one in zip(rows, masked, strict=True)),
         residual=figures_.residual,
         body=json.dumps(json.loads(canonical.dumps(body)), indent=1, ensure_ascii=False),
         lost=tuple(map(masker.mask_text, export_.lost)) if masker.level != Level.TEXT else export_.lost,
@@ -54,16 +55,16 @@ def share_call(book: Book, chosen: ChosenCall, masker: Masker, name: str, source
     return page
 
 
-def _block(book: Book, figure: BlockFigure, masked: Block, masker: Masker) -> SharedBlock:
-    got = read(masked)
-    label = book.names.label(book.session.tree[figure.node], got) if figure.node else _UNSEEN[figure.category]
+def _share_block(book: Book, figure: BlockFigure, masked: Block, masker: Masker) -> SharedBlock:
+    content = read(masked)
+    label = book.names.label(book.session.tree[figure.node], content) if figure.node else _UNSEEN[figure.category]
     return SharedBlock(
         category=category_index(figure.category),
         role=figure.role,
         label=label,
-        text="\n".join(filter(None, (got.text, got.arguments))),
+        text="\n".join(filter(None, (content.text, content.arguments))),
         tokens=figure.tokens,
         method=figure.method,
         read=figure.read,
-        images=tuple((one.media_type, one.data) for one in got.media if one.data),
+        images=tuple((one.media_type, one.data) for one in content.media if one.data),
     )

@@ -52,10 +52,12 @@ from ctxtui.views.model.session_summary import (
 from ctxtui.views.text.numbers import many
 
 Price = Callable[[Call], Cost | None]
+"""Returns the cost of a call; None if unknown."""
 Terms = Callable[[Call], Rates | None]
 """Returns the rates of a call; None if unknown."""
 
 _MARKS: Final = frozenset({MISS, COMPACTION, MODEL, TURN})
+"""Kinds of events that the chart of growth shows."""
 
 
 def complete_summary(
@@ -77,10 +79,10 @@ def complete_summary(
     misses = _without_copied_misses(session_misses(book, cache_rules_by_call(book), costs, terms), session)
     basic = replace(
         _with_recording_data(summary, loaded),
-        advice=_advice(session, loaded.source),
+        advice=_recording_advice(session, loaded.source),
         lines=loaded.lines,
         skipped=len(loaded.skipped),
-        sentence=_copy_note(session) or summarize_thread(session, chosen.thread, misses.misses),
+        sentence=_describe_copy(session) or summarize_thread(session, chosen.thread, misses.misses),
         refused=refusal(session, chosen.thread)[:MAX_EXCERPT_CHARS],
         compressors=find_compressors(session),
         policies=find_policies(session, logs or {}),
@@ -115,11 +117,11 @@ def _with_recording_data(summary: SessionSummary, loaded: Loaded) -> SessionSumm
 
 def _without_copied_misses(misses: Misses, session: Session) -> Misses:
     """The misses of calls that are not copies."""
-    own = [miss for miss in misses.misses if not session.thread_calls(miss.thread)[miss.number - 1].is_copy]
-    return replace(misses, misses=tuple(own))
+    not_copied = [miss for miss in misses.misses if not session.thread_calls(miss.thread)[miss.number - 1].is_copy]
+    return replace(misses, misses=tuple(not_copied))
 
 
-def _copy_note(session: Session) -> str:
+def _describe_copy(session: Session) -> str:
     """A note on a session made by ctxtui that no tool has continued; "" otherwise."""
     count = _count_copied(session)
     if not count or count < len(session.calls):
@@ -131,11 +133,15 @@ def _count_copied(session: Session) -> int:
     return sum(call.is_copy for call in session.calls.values())
 
 
-def _advice(session: Session, source: str) -> str:
+def _recording_advice(session: Session, source: str) -> str:
     """Advice on recording the client's requests, if they are not recorded."""
     version = session.about.version
     variable = requests_variable(source, version)
-    if not variable or _copy_note(session) or any(call.fidelity is Fidelity.WIRE for call in session.calls.values()):
+    if (
+        not variable
+        or _describe_copy(session)
+        or any(call.fidelity is Fidelity.WIRE for call in session.calls.values())
+    ):
         return ""
     return f"{variable}=file:DIR keeps its requests; {version} records none"
 
@@ -148,7 +154,7 @@ def _with_texts_and_turns(summary: SessionSummary, session: Session, calls: list
         title=session.about.title or first.strip().split("\n")[0] or summary.title,
         turns=turns_of(session.tree, [call for call in calls if not call.is_copy]).count_with_calls,
         first_user_text=first,
-        last_answer=_last_answer(session, calls[-1].response_head),
+        last_answer=_find_last_answer(session, calls[-1].response_head),
     )
 
 
@@ -166,19 +172,19 @@ def _with_growth(
         peak_tokens=totals[peak],
         peak_call=peak + 1,
         last_tokens=totals[-1],
-        expires=_expires(book, calls) if summary.live else 0.0,
+        expires=_next_expiry(book, calls) if summary.live else 0.0,
         window=window.limit,
         usable=window.usable,
         window_origin=window.origin,
-        composition_at_peak=_composition(book, calls[peak]),
-        growth=_growth(calls, totals, events_),
+        composition_at_peak=_context_composition(book, calls[peak]),
+        growth=_growth_columns(calls, totals, events_),
         misses=misses.count,
         compactions=kinds[COMPACTION],
         model_changes=kinds[MODEL],
     )
 
 
-def _expires(book: Book, calls: list[Call]) -> float:
+def _next_expiry(book: Book, calls: list[Call]) -> float:
     """The expiry of the next call's cached prefix, as forecast (Unix seconds); 0 if unknown."""
     last = calls[-1]
     if last.usage is None:
@@ -196,22 +202,22 @@ def _with_spending(
     """Complete `summary` with the spending of all calls of all threads."""
     session = book.session
     spent = tuple(map(happened.at, session.calls.values(), _calls_spent(session, summary, costs)))
-    own = frozenset(call.id for call in session.calls.values() if not call.is_copy)
-    costs = {id_: cost if id_ in own else None for id_, cost in costs.items()}
+    own_calls = frozenset(call.id for call in session.calls.values() if not call.is_copy)
+    costs = {id_: cost if id_ in own_calls else None for id_, cost in costs.items()}
     threads = thread_costs(book, costs)
     priced = any(one.cost for one in spent)
-    known = replace(
+    complete = replace(
         summary,
         read_share=_read_share(session),
         spent=spent,
-        by_category=_shares(rows_by_category(threads, costs, own)) if priced else (),
-        by_tool=_shares(rows_by_tool(threads, costs, book.names, own)) if priced else (),
+        by_category=_cost_shares(rows_by_category(threads, costs, own_calls)) if priced else (),
+        by_tool=_cost_shares(rows_by_tool(threads, costs, book.names, own_calls)) if priced else (),
         tools=tuple(tool_costs(session, threads, book.names)),
     )
-    return with_sums(known)
+    return with_sums(complete)
 
 
-def _shares(rows: list[SpendingRow]) -> tuple[tuple[str, float], ...]:
+def _cost_shares(rows: list[SpendingRow]) -> tuple[tuple[str, float], ...]:
     return tuple((row.name, row.usd) for row in rows if row.usd)
 
 
@@ -284,23 +290,23 @@ class _EventsByCall:
 
 
 def _read_share(session: Session) -> float | None:
-    own = (call for call in session.calls.values() if not call.is_copy)
-    used = [call.usage for call in own if call.usage and call.usage.has_cache]
-    whole = sum(usage.input for usage in used)
-    return sum(usage.cache_read for usage in used) / whole if len(used) > 1 and whole else None
+    own_calls = (call for call in session.calls.values() if not call.is_copy)
+    used = [call.usage for call in own_calls if call.usage and call.usage.has_cache]
+    input_tokens = sum(usage.input for usage in used)
+    return sum(usage.cache_read for usage in used) / input_tokens if len(used) > 1 and input_tokens else None
 
 
-def _composition(book: Book, call: Call) -> tuple[tuple[str, int], ...]:
+def _context_composition(book: Book, call: Call) -> tuple[tuple[str, int], ...]:
     figures_ = figures(book, call)
-    rest = (
+    other_tokens = (
         ("not recorded", figures_.not_recorded or 0),
         ("re-attached", figures_.attached),
         ("residual", figures_.residual),
     )
-    return (*figures_.categories.items(), *((name, tokens) for name, tokens in rest if tokens))
+    return (*figures_.categories.items(), *((name, tokens) for name, tokens in other_tokens if tokens))
 
 
-def _growth(calls: list[Call], totals: list[int], events_: list[CallEvent]) -> tuple[GrowthColumn, ...]:
+def _growth_columns(calls: list[Call], totals: list[int], events_: list[CallEvent]) -> tuple[GrowthColumn, ...]:
     marks: dict[int, list[str]] = {}
     for event in events_:
         if event.kind in _MARKS:
@@ -316,7 +322,7 @@ def _growth(calls: list[Call], totals: list[int], events_: list[CallEvent]) -> t
     return tuple(columns)
 
 
-def _last_answer(session: Session, head: int) -> str:
+def _find_last_answer(session: Session, head: int) -> str:
     tree = session.tree
     while head:
         node = tree[head]

@@ -27,6 +27,7 @@ SESSIONS: Final = {
     "usd_at_least": _REAL, "unpriced_calls": _WHOLE, "misses": _WHOLE, "compactions": _WHOLE,
     "compressors": TEXTS, "policies": TEXTS,
 }  # fmt: skip
+"""The columns of each table, with the types of their values."""
 CALLS: Final = {
     "session": _TEXT, "number": _WHOLE, "id": _TEXT, "thread": _TEXT, "started": TIME, "model": _TEXT,
     "input": _WHOLE, "cache_read": _WHOLE, "output": _WHOLE, "usd": _REAL, "miss": _YES, "lost_usd": _REAL,
@@ -45,33 +46,35 @@ TABLES: Final = {"sessions": SESSIONS, "calls": CALLS, "tools": TOOLS, "quotas":
 
 
 def table_rows(sessions: Sequence[SessionSummary], since: float = 0.0) -> Iterator[dict[str, list[Row]]]:
-    """Yield the rows of each session with figures, by table, with its calls from `since` (Unix seconds) on. A call
-    without a time has that of its session. A call in several recordings is a row of each; `first_seen` is true for the
-    one that owns it, so that sums count it once, and false for copies made by ctxtui.
+    """Yield the rows of each session with figures, by table.
+
+    - `since`: only calls from this Unix time on; a call without a time has that of its session.
+    - A call in several recordings is a row of each. `first_seen` is true in the row of the session that owns it, so
+      that sums count it once. It is false for copies made by ctxtui.
     """
     owners = CallOwners()
     for summary in sessions:
         owners.put(summary.key, summary.spent)
     for summary in sessions:
-        own = set(map(id, owners.owned_calls(summary.key, summary.spent)))
+        owned_ids = set(map(id, owners.owned_calls(summary.key, summary.spent)))
         calls = [
-            _call(summary, number, call, id(call) in own)
+            _call_row(summary, number, call, id(call) in owned_ids)
             for number, call in enumerate(summary.spent, 1)
             if (call.started or summary.mtime) >= since
         ]
         if not summary.error and (calls or not since):
             tools, quotas = (
-                [_tool(summary, tool) for tool in summary.tools],
-                [_quota(summary, report) for report in summary.quotas],
+                [_tool_row(summary, tool) for tool in summary.tools],
+                [_quota_row(summary, report) for report in summary.quotas],
             )
-            yield {"sessions": [_session(summary)], "calls": calls, "tools": tools, "quotas": quotas}
+            yield {"sessions": [_session_row(summary)], "calls": calls, "tools": tools, "quotas": quotas}
 
 
-def _session(summary: SessionSummary) -> Row:
+def _session_row(summary: SessionSummary) -> Row:
     return {
         "session": summary.key,
         **members(summary, "path? id source? client_version? project=cwd? title"),
-        "changed": _time(summary.mtime),
+        "changed": _as_datetime(summary.mtime),
         **members(summary, "model? calls turns subagents peak_tokens window? usable? total_tokens usd=cost_usd"),
         **members(summary, "usd_at_least=known_usd unpriced_calls=unpriced misses compactions"),
         "compressors": list(summary.compressors),
@@ -79,7 +82,7 @@ def _session(summary: SessionSummary) -> Row:
     }
 
 
-def _call(summary: SessionSummary, number: int, call: CallSpent, is_first: bool) -> Row:
+def _call_row(summary: SessionSummary, number: int, call: CallSpent, is_first: bool) -> Row:
     # Unreported sizes are null, not zero.
     sizes = call.input, call.read, call.tokens - call.input
     return {
@@ -87,7 +90,7 @@ def _call(summary: SessionSummary, number: int, call: CallSpent, is_first: bool)
         "number": number,
         "id": call.id,
         "thread": call.thread or "main",
-        "started": _time(call.started),
+        "started": _as_datetime(call.started),
         "model": summary.models[call.model][0] if call.model >= 0 else None,
         **dict(zip(("input", "cache_read", "output"), sizes if call.tokens else (None,) * 3, strict=True)),
         "usd": call.cost,
@@ -100,7 +103,7 @@ def _call(summary: SessionSummary, number: int, call: CallSpent, is_first: bool)
     }
 
 
-def _tool(summary: SessionSummary, tool: ToolCosts) -> Row:
+def _tool_row(summary: SessionSummary, tool: ToolCosts) -> Row:
     return {
         "session": summary.key,
         **members(tool, "server? name mcp state schema_tokens=tokens"),
@@ -110,17 +113,17 @@ def _tool(summary: SessionSummary, tool: ToolCosts) -> Row:
     }
 
 
-def _quota(summary: SessionSummary, report: QuotaReport) -> Row:
+def _quota_row(summary: SessionSummary, report: QuotaReport) -> Row:
     return {
         "session": summary.key,
         **members(report, "quota=limit window_minutes=minutes used"),
-        "resets": _time(report.resets),
-        "reported": _time(report.at),
+        "resets": _as_datetime(report.resets),
+        "reported": _as_datetime(report.at),
         "raw": report.raw or None,
     }
 
 
-def _time(seconds: float) -> datetime | None:
+def _as_datetime(seconds: float) -> datetime | None:
     return datetime.fromtimestamp(seconds, UTC) if seconds else None
 
 
@@ -129,14 +132,17 @@ BATCH_ROWS: Final = 20_000
 
 
 class ParquetFolder:
-    """Writes a file ``NAME.parquet`` for each table: ``with ParquetFolder(folder, replace=False) as out:
-    out.add(rows)``. Files are readable by the user only, and appear once all are complete; none if the block raises.
+    """Writes a file ``NAME.parquet`` for each table.
+
+    Use it as ``with ParquetFolder(folder, replace=False) as out: out.add(rows)``. Files are readable by the user only.
+    They appear once all are complete, and none if the block raises.
+
     The constructor raises `CtxtuiError` if pyarrow is not installed, a file exists and must not be replaced, or the
     folder cannot be written.
     """
 
     def __init__(self, folder: Path, *, replace: bool) -> None:
-        self._arrow, self._parquet = _arrow()
+        self._import_arrow, self._parquet = _import_arrow()
         self.files = {name: folder / f"{name}.parquet" for name in TABLES}
         self.rows = dict.fromkeys(TABLES, 0)
         """Number of rows of each table so far."""
@@ -144,20 +150,22 @@ class ParquetFolder:
         if existing:
             raise CtxtuiError("there is a file already", place=str(existing[0]), way_out="--force replaces it")
         self._waiting: dict[str, list[Row]] = {name: [] for name in TABLES}
-        self._schemas = {name: self._schema(name) for name in TABLES}
+        self._schemas = {name: self._table_schema(name) for name in TABLES}
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._writers = {name: self._writer(name) for name in TABLES}
+            self._writers = {name: self._open_writer(name) for name in TABLES}
         except OSError as error:
             raise _write_error(folder, error) from error
 
-    def _schema(self, name: str) -> Any:
-        return self._arrow.schema([(column, _type(self._arrow, kind)) for column, kind in TABLES[name].items()])
+    def _table_schema(self, name: str) -> Any:
+        return self._import_arrow.schema(
+            [(column, _arrow_type(self._import_arrow, kind)) for column, kind in TABLES[name].items()]
+        )
 
     def _part_file(self, name: str) -> Path:
         return self.files[name].with_suffix(".parquet.part")
 
-    def _writer(self, name: str) -> Any:
+    def _open_writer(self, name: str) -> Any:
         part = self._part_file(name)
         part.unlink(missing_ok=True)
         part.touch(mode=0o600)
@@ -169,12 +177,12 @@ class ParquetFolder:
             self._waiting[name] += rows
             self.rows[name] += len(rows)
             if len(self._waiting[name]) >= BATCH_ROWS:
-                self._write(name)
+                self._write_batch(name)
 
-    def _write(self, name: str) -> None:
+    def _write_batch(self, name: str) -> None:
         rows, self._waiting[name] = self._waiting[name], []
         try:
-            self._writers[name].write_table(self._arrow.Table.from_pylist(rows, schema=self._schemas[name]))
+            self._writers[name].write_table(self._import_arrow.Table.from_pylist(rows, schema=self._schemas[name]))
         except OSError as error:
             raise _write_error(self.files[name], error) from error
 
@@ -185,7 +193,7 @@ class ParquetFolder:
         try:
             if kind is None:
                 for name in TABLES:
-                    self._write(name)
+                    self._write_batch(name)
             for writer in self._writers.values():
                 writer.close()
             if kind is None:
@@ -203,13 +211,13 @@ def _write_error(path: Path, error: OSError) -> CtxtuiError:
     return CtxtuiError(f"it cannot be written: {error.strerror or error}", place=str(path), way_out="another -o FOLDER")
 
 
-def _type(arrow: ModuleType, kind: str) -> Any:
+def _arrow_type(arrow: ModuleType, kind: str) -> Any:
     if kind == TEXTS:
         return arrow.list_(arrow.string())
     return arrow.timestamp("us", tz="UTC") if kind == TIME else getattr(arrow, kind)()
 
 
-def _arrow() -> tuple[ModuleType, ModuleType]:
+def _import_arrow() -> tuple[ModuleType, ModuleType]:
     try:
         # By name: it is an optional dependency without type hints.
         return import_module("pyarrow"), import_module("pyarrow.parquet")

@@ -12,8 +12,11 @@ from ctxtui.views.model.session_summary import SessionSummary
 
 
 class ToolsLedger(NamedTuple):
-    """The `servers`, most expensive definitions first; the number of `sessions` with tools, and of those without
-    definitions.
+    """The tools of all sessions.
+
+    - `servers`: those with the most expensive definitions first.
+    - `sessions`: number of sessions with tools.
+    - `unrecorded`: number of sessions whose tool definitions are not recorded.
     """
 
     servers: list[LedgerServer]
@@ -22,13 +25,14 @@ class ToolsLedger(NamedTuple):
 
 
 def tools_ledger(sessions: Iterable[SessionSummary], since: float = 0.0) -> ToolsLedger:
-    """Make the ledger of sessions with figures, for their calls from `since` (Unix seconds) on. A call without a time
-    has that of its session.
+    """Make the ledger of sessions with figures.
+
+    It counts their calls from `since` (Unix seconds) on; a call without a time has that of its session.
     """
     tools: list[SessionTool] = []
     count = unrecorded = 0
-    for summary, own in sessions_with_owned_calls(sessions):
-        own_tools = list(_tools_of(summary, {call.id for call in own if (call.started or summary.mtime) >= since}))
+    for summary, owned in sessions_with_owned_calls(sessions):
+        own_tools = list(_tools_of(summary, {call.id for call in owned if (call.started or summary.mtime) >= since}))
         tools += own_tools
         count += bool(own_tools)
         unrecorded += bool(own_tools) and all(tool.costs.state == UNKNOWN for tool in own_tools)

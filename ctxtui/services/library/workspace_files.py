@@ -27,8 +27,9 @@ MIN_CONTAINED_SHARE: Final = 0.98
 
 
 def find_duplicates(session: Session, names: Names, head: int) -> list[Duplicate]:
-    """Find duplicates of parts of the context `head`, in it or in the session's files; those in the context first. In
-    prompt order. Time grows with the context, so for a worker.
+    """Find duplicates of parts of the context `head`, in it or in the session's files.
+
+    Those in the context come first, in prompt order. Time grows with the context, so it is for a worker.
     """
     finder = DuplicateFinder(session.tree, names, session.about.cwd)
     finder.search_path(head)
@@ -39,7 +40,7 @@ def find_duplicates(session: Session, names: Names, head: int) -> list[Duplicate
 def in_workspace(tree: Tree, files: Iterable[tuple[int, Touch]], cwd: str) -> Iterator[Duplicate]:
     """The `files` (result nodes, with what they read) whose text the file still contains.
 
-    `cwd` is the session's directory; if it is not on this machine nothing is read, and never a file outside of it.
+    `cwd` is the session's directory. If it is not on this machine nothing is read, and never a file outside of it.
     """
     root = Path(cwd)
     if not cwd or not root.is_absolute() or not root.is_dir():

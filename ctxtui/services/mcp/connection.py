@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import os
+import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from enum import StrEnum
@@ -33,15 +34,22 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp.types import CallToolResult
 
-START_TIMEOUT: Final = 20.0
-"""Seconds for a server to start and list its tools, unless its own `timeout` is longer."""
+START_TIMEOUT: Final = 60.0
+"""Seconds without a word after which a starting server is given up, unless its own `timeout` is longer."""
+MAX_START: Final = 600.0
+"""Seconds after which a starting server is given up, whatever it says."""
+_LOOK: Final = 0.5
+"""Seconds between two looks at what a starting server says."""
 _CLOSED: Final = -32000
+"""JSON-RPC error code of the SDK for a connection that was closed."""
 _TIMED_OUT: Final = -32001
+"""JSON-RPC error code of the SDK for a request without an answer in time."""
 _MAX_PAGES: Final = 100
+"""Maximum pages of a server's list that are read."""
 _SSE_READ_TIMEOUT: Final = 86_400.0
 """Seconds without an event from a server over SSE."""
 _SIGN_IN_HINT: Final = (
-    "it wants a sign-in ({status}), and OAuth is not spoken: give its token in headers (Authorization = "
+    "it requires sign-in ({status}); OAuth is not supported: give its token in headers (Authorization = "
     '"Bearer ${{TOKEN}}"), or let a program sign in: command = "npx", args = ["-y", "mcp-remote", "{url}"]'
 )
 _MAX_LOG_BYTES: Final = 200_000
@@ -51,17 +59,17 @@ _MAX_LOG_BYTES: Final = 200_000
 class _BoundedLines(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc]
     """UTF-8 decoder that cuts overlong lines.
 
-    The SDK buffers a line until it is complete.
+    The SDK buffers a line until it is complete, so that a server could fill the memory.
     """
 
     _size = 0
 
     def decode(self, data: Any, final: bool = False) -> str:
-        line, end, rest = data.rpartition(b"\n")
+        line, end, unfinished = data.rpartition(b"\n")
         cut = self._size > MAX_MCP_MESSAGE
-        self._size = len(rest) + (0 if end else self._size)
+        self._size = len(unfinished) + (0 if end else self._size)
         if cut:
-            data = line.partition(b"\n")[2] + end + rest if end else b""
+            data = line.partition(b"\n")[2] + end + unfinished if end else b""
         elif self._size > MAX_MCP_MESSAGE:
             self.reset()
             data = b"\n"
@@ -95,8 +103,11 @@ class ServerFailed(CtxtuiError):
 class ServerConnection:
     """The connection to `server`, for one event loop.
 
-    Standard error is written to the file `log`; `changed` is called when `state` changes. Headers are sent over plain
-    http to another machine only with `key_over_http`. Cancelling a waiting call cancels it on the server too.
+    - `log`: the file for the server's standard error.
+    - `changed`: called when `state` changes.
+    - `key_over_http`: headers may be sent over plain http to another machine.
+
+    Cancelling a waiting call cancels it on the server too.
     """
 
     def __init__(
@@ -114,6 +125,10 @@ class ServerConnection:
         self.tools: tuple[OfferedTool, ...] = ()
         self.resources: tuple[OfferedText, ...] = ()
         self.prompts: tuple[OfferedText, ...] = ()
+        self.awaited = ""
+        """What a starting server has to do next."""
+        self._started = 0.0
+        """The time of the start, by the monotonic clock."""
         self._log = log
         self._sign_in_error = ""
         self._changed = changed
@@ -132,9 +147,17 @@ class ServerConnection:
             await asyncio.gather(self._task, return_exceptions=True)
         if self._task is None or self._task.done():
             self._end, self._settled = asyncio.Event(), asyncio.Event()
+            self._started, self.awaited = time.monotonic(), "its process"
             self._set_state(ServerState.STARTING)
-            self._task = asyncio.create_task(self._run())
+            self._task = asyncio.create_task(self._run_server())
         await self._settled.wait()
+
+    @property
+    def progress(self) -> str:
+        """What a starting server is waited for, for how long, and the last line that it printed; else ""."""
+        if self.state != ServerState.STARTING:
+            return ""
+        return f"{self.awaited}, {time.monotonic() - self._started:.0f} s{self._last_log_line()}"
 
     async def stop(self) -> None:
         """Stop the server and wait until it has ended."""
@@ -150,7 +173,7 @@ class ServerConnection:
 
     async def call_tool(self, tool: str, tool_input: Json) -> CallToolResult:
         """Call `tool` and return its result. Restarts a server that has ended, once. Raises `ServerFailed`."""
-        client = await self._running_client()
+        client = await self._ready_client()
         arguments = tool_input if isinstance(tool_input, dict) else {}
         request = client.call_tool(tool, arguments, read_timeout_seconds=self.server.timeout)
         result: CallToolResult = await self._await_answer(request)
@@ -158,12 +181,12 @@ class ServerConnection:
 
     async def read_resource(self, uri: str) -> str:
         """Read the text of a resource. Raises `ServerFailed`."""
-        client = await self._running_client()
+        client = await self._ready_client()
         return resource_text((await self._await_answer(client.read_resource(uri))).contents)
 
     async def read_prompt(self, name: str, arguments: dict[str, str]) -> str:
         """Read the text of a prompt with its arguments filled in. Raises `ServerFailed`."""
-        client = await self._running_client()
+        client = await self._ready_client()
         prompt = await self._await_answer(client.get_prompt(name, arguments))
         return "\n\n".join(str(getattr(message.content, "text", "")) for message in prompt.messages)
 
@@ -176,7 +199,7 @@ class ServerConnection:
         except OSError:
             return ""
 
-    async def _running_client(self) -> Client:
+    async def _ready_client(self) -> Client:
         if self._client is None:
             await self.start()
         if self._client is None:
@@ -210,27 +233,50 @@ class ServerConnection:
             self.state, self.error = state, why
             self._changed()
 
-    async def _run(self) -> None:
+    async def _run_server(self) -> None:
         """Run the server until it ends. The SDK's client must be entered and left in the same task."""
         failure, timeout = "", max(START_TIMEOUT, self.server.timeout)
         try:
             async with AsyncExitStack() as stack:
-                async with asyncio.timeout(timeout):
-                    client = await stack.enter_async_context(await self._create_client(stack))
+                async with asyncio.timeout(timeout) as limit:
+                    listening = asyncio.create_task(self._extend(limit, timeout))
+                    stack.callback(listening.cancel)
+                    client = await self._create_client(stack)
+                    self.awaited = "its answer to `initialize`"
+                    client = await stack.enter_async_context(client)
+                    self.awaited = "its list of tools"
                     await self._list_offers(client)
+                    listening.cancel()
                 self._client = client
                 self._set_state(ServerState.READY)
                 self._settled.set()
                 await self._end.wait()
         except TimeoutError:
-            failure = f"it did not say what it offers in {timeout:g} seconds{self._last_log_line()}"
+            seconds = time.monotonic() - self._started
+            failure = f"{self.awaited} did not come in {seconds:.0f} seconds{self._last_log_line()}"
         except Exception as error:  # noqa: BLE001 - the boundary of a server: whatever breaks in it is its state
-            failure = self._sign_in_error or f"{_reason(error)}{self._last_log_line()}"
+            failure = self._sign_in_error or f"{_error_message(error)}{self._last_log_line()}"
         finally:
             self._client = None
             if failure and self.state != ServerState.FAILED:
                 self._set_state(ServerState.FAILED, failure)
             self._settled.set()
+
+    async def _extend(self, limit: asyncio.Timeout, timeout: float) -> None:
+        """Move the limit of a start to `timeout` seconds after the last output of the server, as long as it speaks."""
+        loop, size = asyncio.get_running_loop(), self._log_size()
+        last = loop.time() + MAX_START - timeout
+        while not limit.expired():
+            await asyncio.sleep(_LOOK)
+            if not limit.expired() and (new := self._log_size()) > size:
+                size = new
+                limit.reschedule(min(loop.time(), last) + timeout)
+
+    def _log_size(self) -> int:
+        try:
+            return self._log.stat().st_size
+        except OSError:
+            return 0
 
     async def _create_client(self, stack: AsyncExitStack) -> Client:
         """Create the SDK's client, not yet entered. The SDK is imported here: most chats use no server."""
@@ -304,12 +350,12 @@ class ServerConnection:
             try:
                 self.resources = convert_resources((await client.list_resources()).resources)
             except Exception as error:  # noqa: BLE001 - the boundary of a server
-                self._write_log(f"its resources cannot be listed: {_reason(error)}")
+                self._write_log(f"its resources cannot be listed: {_error_message(error)}")
         if offers.prompts is not None:
             try:
                 self.prompts = convert_prompts((await client.list_prompts()).prompts)
             except Exception as error:  # noqa: BLE001 - the boundary of a server
-                self._write_log(f"its prompts cannot be listed: {_reason(error)}")
+                self._write_log(f"its prompts cannot be listed: {_error_message(error)}")
 
     def _write_log(self, line: str) -> None:
         """Write a line of ctxtui's own into the server's log."""
@@ -322,7 +368,7 @@ class ServerConnection:
         return os.fdopen(handle, "w", encoding="utf-8", errors="replace")
 
 
-def _reason(error: BaseException) -> str:
+def _error_message(error: BaseException) -> str:
     """The message of `error`, unwrapped from exception groups."""
     if isinstance(error, FileNotFoundError):
         return f"there is no command {error.filename}"

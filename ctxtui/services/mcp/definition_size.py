@@ -20,7 +20,10 @@ from ctxtui.tokens.weights import half_interval, prior_weights, weigh
 
 
 class ToolSize(NamedTuple):
-    """The size of one definition: `tokens`, their `slack` (90 % interval), `bytes` of minified JSON."""
+    """The size of one definition.
+
+    `slack` is half of the 90 % interval of `tokens`; `bytes` is the size of the minified JSON.
+    """
 
     name: str
     tokens: float
@@ -58,15 +61,15 @@ def read_definitions(path: Path) -> list[Json]:
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror}", place=str(path)) from None
     except ValueError as error:
-        raise Malformed(f"no valid JSON: {error}", place=str(path)) from None
+        raise Malformed(f"not valid JSON: {error}", place=str(path)) from None
     for key in ("result", "tools"):
         data = data.get(key, data) if isinstance(data, Mapping) else data
     if not isinstance(data, list):
         raise Malformed("no list of tools", place=str(path), way_out='it is {"tools": [{"name": ...}]}, or the list')
-    return [_definition(item, f"{path}: tool {n}") for n, item in enumerate(data, 1)]
+    return [_convert_definition(item, f"{path}: tool {n}") for n, item in enumerate(data, 1)]
 
 
-def _definition(value: Any, place: str) -> Json:
+def _convert_definition(value: Any, place: str) -> Json:
     inner = value.get("function", value) if isinstance(value, Mapping) else None
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
         raise Malformed("no tool: it has no name", place=place)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 MAX_TOOL_NAME: Final = 64
 """Characters of a tool's name that every provider accepts (facts §8)."""
-_ODD: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
+"""Characters that some provider does not accept in a tool's name."""
 
 
 class OfferedTool(Struct, frozen=True):
@@ -37,7 +38,10 @@ class OfferedTool(Struct, frozen=True):
 
 
 class OfferedText(Struct, frozen=True):
-    """A resource or a prompt of a server: name, description and the `arguments` it needs."""
+    """A resource or a prompt of a server.
+
+    `about` is its description, `arguments` are those it needs.
+    """
 
     name: str
     about: str
@@ -46,7 +50,7 @@ class OfferedText(Struct, frozen=True):
 
 def model_name(server: str, tool: str) -> str:
     """The name for the model (``mcp__server__tool``), in characters that every provider accepts."""
-    full = f"mcp__{_ODD.sub('_', server)}__{_ODD.sub('_', tool)}"
+    full = f"mcp__{_NOT_IN_NAMES.sub('_', server)}__{_NOT_IN_NAMES.sub('_', tool)}"
     if len(full) <= MAX_TOOL_NAME:
         return full
     return f"{full[: MAX_TOOL_NAME - 7]}_{hashlib.sha256(f'{server} {tool}'.encode()).hexdigest()[:6]}"
@@ -84,7 +88,7 @@ def convert_prompts(listed: Sequence[Prompt]) -> tuple[OfferedText, ...]:
 
 
 def convert_result(result: CallToolResult, *, sees: bool) -> tuple[str, tuple[ResultImage, ...]]:
-    """Convert a tool result to text, and to images if the model `sees`.
+    """Convert a tool result to text, and to images if the model can read them (`sees`).
 
     Parts that are left out are named in the text with their size and the reason.
     """
@@ -107,13 +111,13 @@ def _convert_image(data: str, *, sees: bool) -> tuple[ResultImage | None, str]:
     try:
         raw = base64.b64decode(data, validate=True)
     except ValueError:
-        return None, "not passed on to the model: it is no base64"
+        return None, "not passed on to the model: not base64"
     file = make_file_block(raw)
     size = f"{len(raw):,} bytes"
     if file.kind != IMAGE or file.size is None:
-        return None, f"{size}: not passed on to the model: no image that models read"
+        return None, f"{size}: not passed on to the model: not an image format that models read"
     description = f"image/{file.size.format}, {file.size.width} x {file.size.height}, {size}"
-    trouble = image_fault(file) if sees else "whether this model sees is not known (the setting mcp_images)"
+    trouble = image_fault(file) if sees else "whether this model reads images is not known (setting mcp_images)"
     if trouble:
         return None, f"{description}: not passed on to the model: {trouble}"
     return ResultImage(f"image/{file.size.format}", data), description

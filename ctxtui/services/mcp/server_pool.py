@@ -21,7 +21,14 @@ from ctxtui.services.mcp.connection import ServerConnection, ServerFailed, Serve
 from ctxtui.services.mcp.offered import OfferedTool, convert_result
 
 FILE: Final = "mcp-allowed.json"
-"""In the user's data folder: digest of a server -> its name and file. Arguments are left out: they may hold keys."""
+"""The file of permissions in the user's data folder.
+
+It maps the digest of a server to its name and file. Arguments are left out: they may hold keys.
+"""
+
+
+REPORT_PERIOD: Final = 5.0
+"""Seconds between two reports on servers that start."""
 
 
 class ServerPermissions:
@@ -35,7 +42,7 @@ class ServerPermissions:
 
     def is_allowed(self, server: McpServer) -> bool:
         """True if `server` may start: it is the user's own, or was allowed and has not changed."""
-        return not server.project or server.digest in self._load()
+        return not server.project or server.digest in self._read_permissions()
 
     def allow(self, server: McpServer) -> None:
         """Allow `server` to start. Raises `Unreadable` if the permission cannot be written."""
@@ -44,13 +51,13 @@ class ServerPermissions:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._locked():
-                allowed = {**self._load(), server.digest: record}
+                allowed = {**self._read_permissions(), server.digest: record}
                 with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
                     json.dump(allowed, file, indent=1)
                 os.replace(beside, self._path)
         except OSError as error:
             raise Unreadable(
-                f"leave for {server.name} cannot be kept: {error.strerror}", place=str(self._path)
+                f"the permission for {server.name} cannot be stored: {error.strerror}", place=str(self._path)
             ) from None
 
     @contextmanager
@@ -60,7 +67,7 @@ class ServerPermissions:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def _load(self) -> dict[str, object]:
+    def _read_permissions(self) -> dict[str, object]:
         try:
             allowed = json.loads(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -71,8 +78,12 @@ class ServerPermissions:
 class ServerPool:
     """The configured `servers` of a chat, for one event loop.
 
-    Their logs go into the folder `logs`. `wanted` holds names or patterns, separated by blanks, of the servers to start
-    ("": all enabled ones). `changed` is called when a server starts, is ready or fails; `key_over_http` is the setting.
+    - `leave`: the user's permissions.
+    - `logs`: the folder of their logs.
+    - `changed`: called when a server starts, is ready or fails.
+    - `wanted`: names or patterns, separated by blanks, of the servers to start ("": all enabled ones).
+    - `key_over_http`: the setting.
+
     Raises `NotFound` for a wanted name that matches no server.
     """
 
@@ -89,7 +100,7 @@ class ServerPool:
         self.permissions = leave
         self.connections = {
             server.name: ServerConnection(
-                server, logs / f"{_file_name(server.name)}-{os.getpid()}.log", changed, key_over_http=key_over_http
+                server, logs / f"{_safe_file_name(server.name)}-{os.getpid()}.log", changed, key_over_http=key_over_http
             )
             for server in servers
         }
@@ -107,12 +118,12 @@ class ServerPool:
         names = [
             name
             for name, connection in self.connections.items()
-            if self._starts(connection.server) and self.permissions.is_allowed(connection.server)
+            if self._should_start(connection.server) and self.permissions.is_allowed(connection.server)
         ]
         await asyncio.gather(*(self.connections[name].start() for name in names))
         self.offered |= {name for name in names if self.connections[name].state == ServerState.READY}
 
-    def _starts(self, server: McpServer) -> bool:
+    def _should_start(self, server: McpServer) -> bool:
         return any(fnmatchcase(server.name, pattern) for pattern in self._wanted) if self._wanted else server.enabled
 
     async def turn_on(self, name: str) -> None:
@@ -141,7 +152,7 @@ class ServerPool:
         servers = [
             connection.server
             for connection in self.connections.values()
-            if not self._wanted or self._starts(connection.server)
+            if not self._wanted or self._should_start(connection.server)
         ]
         return [server for server in servers if not self.permissions.is_allowed(server)]
 
@@ -149,6 +160,18 @@ class ServerPool:
     def failed(self) -> list[ServerConnection]:
         """Servers that failed to start or ended."""
         return [connection for connection in self.connections.values() if connection.state == ServerState.FAILED]
+
+    async def report_starting(self, say: Callable[[str], object]) -> None:
+        """Say every few seconds what the starting servers are waited for, until it is cancelled."""
+        while True:
+            await asyncio.sleep(REPORT_PERIOD)
+            for connection in self.starting:
+                say(f"waiting for the MCP server {connection.server.name}: {connection.progress}")
+
+    @property
+    def starting(self) -> list[ServerConnection]:
+        """Servers that are waited for."""
+        return [connection for connection in self.connections.values() if connection.state == ServerState.STARTING]
 
     def definitions(self, names: Collection[str]) -> list[Json]:
         """The tool definitions of the servers `names`, in Anthropic's form."""
@@ -168,19 +191,19 @@ class ServerPool:
 
         A server's own claim that a tool is read-only counts for nothing.
         """
-        tool = self._tool(name)
+        tool = self._find_tool(name)
         allowed = self.connections[tool.server].server.allow
         return not any(fnmatchcase(tool.own, pattern) for pattern in allowed)
 
     def plan(self, call: ToolCall) -> PlannedCall:
         """Describe `call` for the permission prompt."""
-        tool = self._tool(call.name)
+        tool = self._find_tool(call.name)
         server = self.connections[tool.server].server
         return PlannedCall(f"{tool.own} of the MCP server {tool.server}", f"runs as {server.description}", call.input)
 
     async def run(self, call: ToolCall) -> ToolResult:
         """Run `call`. Errors are returned as the result."""
-        tool = self._tool(call.name)
+        tool = self._find_tool(call.name)
         try:
             result = await self.connections[tool.server].call_tool(tool.own, call.input)
         except ServerFailed as error:
@@ -188,7 +211,7 @@ class ServerPool:
         text, images = convert_result(result, sees=self.sees)
         return ToolResult(call.id, text, is_error=bool(result.is_error), images=images)
 
-    def _tool(self, name: str) -> OfferedTool:
+    def _find_tool(self, name: str) -> OfferedTool:
         return next(tool for connection in self.connections.values() for tool in connection.tools if tool.name == name)
 
     async def close(self) -> None:
@@ -196,5 +219,5 @@ class ServerPool:
         await asyncio.gather(*(connection.stop() for connection in self.connections.values()))
 
 
-def _file_name(name: str) -> str:
+def _safe_file_name(name: str) -> str:
     return "".join(char if char.isalnum() or char in "-_" else "_" for char in name)[:60]

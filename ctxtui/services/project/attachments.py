@@ -31,8 +31,10 @@ class NotAttached(CtxtuiError):
 class AttachedFile(Struct, frozen=True, kw_only=True):
     """A file sent with a message.
 
-    `name` is as the user wrote it; `kind` is one of `project.file_block` or ``folder``; `form` is ``whole`` or
-    ``signatures``; `attached` is the block that is sent.
+    - `name`: as the user wrote it.
+    - `kind`: one of `project.file_block` or ``folder``.
+    - `form`: ``whole`` or ``signatures``.
+    - `attached`: the block that is sent.
     """
 
     name: str
@@ -73,15 +75,15 @@ def list_missing_files(text: str, cwd: Path) -> list[str]:
 
     They are sent as plain text.
     """
-    there = {name for name, _ in list_named_files(text, cwd)}
-    return [names[-1] for names in find_mentions(text) if not there & set(names) and PurePath(names[-1]).suffix]
+    existing = {name for name, _ in list_named_files(text, cwd)}
+    return [names[-1] for names in find_mentions(text) if not existing & set(names) and PurePath(names[-1]).suffix]
 
 
 def read_attachments(text: str, cwd: Path, meter: Meter, room: int) -> tuple[AttachedFile, ...]:
     """Read the files named in `text`.
 
-    A text of more than `room` tokens (0: unknown) becomes signatures. Raises `NotAttached` for a file that cannot be
-    sent.
+    A text of more than `room` tokens (0: no limit is known) becomes signatures. `meter` counts. Raises `NotAttached`
+    for a file that cannot be sent.
     """
     return tuple(_read_attachment(name, place, meter, room) for name, place in list_named_files(text, cwd))
 

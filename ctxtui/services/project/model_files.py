@@ -18,10 +18,12 @@ _NUMBERS: Final = {
 }  # fmt: skip
 _MAX_TEXT_BYTES: Final = 1 << 20
 _MAX_PAIRS: Final = 100_000
+"""Maximum key and value pairs of a header; more are taken for a damaged file."""
 _WINDOW_KEYS: Final = (
     "max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length", "seq_length", "n_ctx",
     "model_max_length",
 )  # fmt: skip
+"""Names of the context window in ``config.json``, in different families of models."""
 CONFIG: Final = "config.json"
 
 
@@ -62,31 +64,31 @@ def config_window(data: object, place: str) -> int:
         lengths = [n for n in values if isinstance(n, int) and not isinstance(n, bool) and n > 0]
         if lengths:
             return lengths[0]
-    raise Unreadable("tells no window", place=place, way_out=f"it needs {_WINDOW_KEYS[0]}")
+    raise Unreadable("has no window", place=place, way_out=f"it needs {_WINDOW_KEYS[0]}")
 
 
 def gguf_window(file: BinaryIO, place: str) -> int:
     """Read the context window from a GGUF header; `file` is at its start. Raises `Unreadable`."""
     try:
-        window = _context_length(file, place)
+        window = _find_context_length(file, place)
     except (struct.error, UnicodeDecodeError, KeyError) as error:
         raise Unreadable("the GGUF header is damaged or cut off", place=place) from error
     if not window:
-        raise Unreadable("the GGUF header tells no context_length", place=place)
+        raise Unreadable("the GGUF header has no context_length", place=place)
     return window
 
 
-def _context_length(file: BinaryIO, place: str) -> int:
+def _find_context_length(file: BinaryIO, place: str) -> int:
     if file.read(4) != _MAGIC:
         raise Unreadable("no GGUF file", place=place)
-    (version,) = _read(file, "<I")
+    (version,) = _read_numbers(file, "<I")
     size = "<I" if version == 1 else "<Q"
-    _read(file, size)
-    (pairs,) = _read(file, size)
+    _read_numbers(file, size)
+    (pairs,) = _read_numbers(file, size)
     architecture, lengths = "", dict[str, int]()
     for _ in range(min(pairs, _MAX_PAIRS)):
-        key = _text(file, size)
-        value = _value(file, _read(file, "<I")[0], size)
+        key = _read_text(file, size)
+        value = _read_value(file, _read_numbers(file, "<I")[0], size)
         if key == "general.architecture" and isinstance(value, str):
             architecture = value
         elif key.endswith(".context_length") and isinstance(value, int):
@@ -96,27 +98,29 @@ def _context_length(file: BinaryIO, place: str) -> int:
     return next(iter(lengths.values()), 0)
 
 
-def _read(file: BinaryIO, form: str) -> tuple[int, ...]:
+def _read_numbers(file: BinaryIO, form: str) -> tuple[int, ...]:
     return struct.unpack(form, file.read(struct.calcsize(form)))
 
 
-def _text(file: BinaryIO, size: str) -> str:
-    (length,) = _read(file, size)
+def _read_text(file: BinaryIO, size: str) -> str:
+    (length,) = _read_numbers(file, size)
     if length > _MAX_TEXT_BYTES:
         file.seek(length, 1)
         return ""
     return file.read(length).decode("utf-8")
 
 
-def _value(file: BinaryIO, kind: int, size: str) -> int | str | None:
+def _read_value(file: BinaryIO, kind: int, size: str) -> int | str | None:
     """Read a value if it is a number or a string; skip an array."""
     if kind == _STRING:
-        return _text(file, size)
+        return _read_text(file, size)
     if kind != _ARRAY:
-        return _read(file, _NUMBERS[kind])[0]
-    (inner,) = _read(file, "<I")
-    (count,) = _read(file, size)
-    step: Callable[[], object] = (lambda: _text(file, size)) if inner == _STRING else lambda: _value(file, inner, size)
+        return _read_numbers(file, _NUMBERS[kind])[0]
+    (inner,) = _read_numbers(file, "<I")
+    (count,) = _read_numbers(file, size)
+    step: Callable[[], object] = (
+        (lambda: _read_text(file, size)) if inner == _STRING else lambda: _read_value(file, inner, size)
+    )
     if inner in _NUMBERS:
         file.seek(count * struct.calcsize(_NUMBERS[inner]), 1)
     else:

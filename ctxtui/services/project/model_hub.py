@@ -19,6 +19,7 @@ HUB: Final = "https://huggingface.co"
 VARIABLE: Final = "HF_ENDPOINT"
 """The environment variable for another hub, as the hub's own client reads it."""
 _NAME: Final = re.compile(r"[\w.-]+/[\w.-]+\Z", re.ASCII)
+"""A model's name on the hub: ``owner/name``."""
 _TIMEOUT: Final = 20.0
 _MAX_BYTES: Final = 1 << 20
 """Bytes read of a response."""
@@ -30,10 +31,10 @@ def hub_window(model: str, env: Mapping[str, str]) -> tuple[int, str]:
     Returns tokens and the URL. Raises `BadConfig` for a malformed name, `NotFound`, `Unreadable`, `CtxtuiError`.
     """
     if not _NAME.match(model):
-        raise BadConfig(f"{model!r} names no model of a hub", place="--hub", way_out="write OWNER/NAME")
+        raise BadConfig(f"{model!r} is not a model of a hub", place="--hub", way_out="write OWNER/NAME")
     base = env.get(VARIABLE, "").strip().rstrip("/") or HUB
     if urlsplit(base).scheme not in ("http", "https"):
-        raise BadConfig(f"{base} is no address", place=VARIABLE, way_out=f"such as {HUB}")
+        raise BadConfig(f"{base} is not an address", place=VARIABLE, way_out=f"such as {HUB}")
     url = f"{base}/{quote(model)}/resolve/main/{CONFIG}"
     opener = build_opener(ProxyHandler({})) if is_loopback(base) else build_opener()
     try:
@@ -53,7 +54,7 @@ def hub_window(model: str, env: Mapping[str, str]) -> tuple[int, str]:
             raise ValueError("it is too large")
         config = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise CtxtuiError(f"what the hub gives is no {CONFIG}: {error}", place=url, way_out=_WAY_OUT) from error
+        raise CtxtuiError(f"the hub's answer is not a valid {CONFIG}: {error}", place=url, way_out=_WAY_OUT) from error
     return config_window(config, url), url
 
 

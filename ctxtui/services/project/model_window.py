@@ -1,6 +1,6 @@
-"""Find a model's context window in settings, model files or the model table.
+"""Finds a model's context window in settings, model files or the model table.
 
-No server is asked.
+A hub is asked only if the user wants it; no server that runs models is asked.
 """
 
 from __future__ import annotations
@@ -55,7 +55,13 @@ def model_window(model: str, config: Config, *, hub: bool = False) -> ModelWindo
             f"the window of {name} is not known",
             way_out=f"set it: --set 'models={{\"{name}\" = {{context_size = 32768}}}}', or in your configuration",
         )
-    own = find_size(name, settings.usable_contexts)[1]
-    check_usable(name, own, window, place)
+    usable_setting = find_size(name, settings.usable_contexts)[1]
+    check_usable(name, usable_setting, window, place)
     by = place if set_size else source if model_size else "model table"
-    return ModelWindow(name, card, window, window_of_running_model(window, settings.usable_share, own=own).usable, by)
+    return ModelWindow(
+        name,
+        card,
+        window,
+        window_of_running_model(window, settings.usable_share, user_tokens=usable_setting).usable,
+        by,
+    )

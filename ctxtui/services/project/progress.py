@@ -44,7 +44,7 @@ async def report_progress(
     task, pause = asyncio.ensure_future(work), after
     try:
         while not (await asyncio.wait({task}, timeout=pause))[0]:
-            say(f"the project: {progress.text}" if progress.text else "reading the files that go along")
+            say(f"the project: {progress.text}" if progress.text else "reading the attached files")
             pause = REPORT_INTERVAL
     finally:
         if not task.done():

@@ -33,8 +33,9 @@ _PROGRESS_STEP: Final = 100
 class ProjectText(Struct):
     """The files of the folder `root`.
 
-    `texts` are by path with ``/``; `media` are binary files and `large` files over `MAX_FILE_BYTES`, each with its
-    bytes. `more` is True if there are over 20,000 files; the rest is not listed.
+    - `texts`: by path with ``/``.
+    - `media`: sizes of binary files in bytes; `large`: those of files over `MAX_FILE_BYTES`.
+    - `more`: there are over 20,000 files; the rest is not listed.
     """
 
     root: Path
@@ -49,7 +50,7 @@ def read_project(root: Path, progress: ReadingProgress | None = None) -> Project
     if not root.is_dir():
         raise NotFound(f"no such folder: {root}" if not root.exists() else f"no folder: {root}")
     project = ProjectText(root.resolve())
-    for number, (path, file) in enumerate(_files(project.root)):
+    for number, (path, file) in enumerate(_walk_files(project.root)):
         if number >= _MAX_FILES:
             project.more = True
             break
@@ -73,19 +74,19 @@ def read_project(root: Path, progress: ReadingProgress | None = None) -> Project
     return project
 
 
-def _files(root: Path) -> Iterator[tuple[str, Path]]:
+def _walk_files(root: Path) -> Iterator[tuple[str, Path]]:
     """Yield (relative path, path) of the regular files that are not ignored, folder by folder."""
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
     ignored = IgnoredPaths()
-    _add(ignored, "", top / ".git" / "info" / "exclude")
+    _add_ignore_file(ignored, "", top / ".git" / "info" / "exclude")
     lead = "" if root == top else root.relative_to(top).as_posix()
     above = [lead.rsplit("/", n)[0] for n in range(lead.count("/"), 0, -1)] if lead else []
     for folder in ["", *above] if lead else []:
-        _add(ignored, folder, top / folder / FILE)
+        _add_ignore_file(ignored, folder, top / folder / FILE)
     for here, folders, names in os.walk(root):
         inside = Path(here).relative_to(top).as_posix()
         inside = "" if inside == "." else inside
-        _add(ignored, inside, Path(here) / FILE)
+        _add_ignore_file(ignored, inside, Path(here) / FILE)
         before = f"{inside}/" if inside else ""
         folders[:] = sorted(
             name
@@ -98,7 +99,7 @@ def _files(root: Path) -> Iterator[tuple[str, Path]]:
                 yield place.relative_to(root).as_posix(), place
 
 
-def _add(ignored: IgnoredPaths, folder: str, place: Path) -> None:
+def _add_ignore_file(ignored: IgnoredPaths, folder: str, place: Path) -> None:
     try:
         if place.stat().st_size <= MAX_FILE_BYTES:
             ignored.add(folder, place.read_text(encoding="utf-8", errors="replace"))

@@ -33,9 +33,12 @@ _MIN_TOKENS_TO_MEASURE = 1_000
 class RunPlan(Struct, frozen=True, kw_only=True):
     """The inputs of a run.
 
-    `model` is an id, or a path to its files. `takes` are tokens by name: for ``system``, ``tools``, ``task`` and
-    ``answer`` in place of the count, for any other name in addition. `window` is that of a running model (None: see
-    `model_window`). `apart` returns the paths that are memory and no files of the project.
+    - `model`: an id, or a path to its files.
+    - `takes`: tokens by name. For ``system``, ``tools``, ``task`` and ``answer`` they replace the count; any other name
+      is in addition.
+    - `memory`: texts of memory.
+    - `window`: that of a running model (None: see `model_window`).
+    - `apart`: returns the paths that are memory and no files of the project.
     """
 
     model: str
@@ -51,7 +54,9 @@ class RunPlan(Struct, frozen=True, kw_only=True):
 class CountedProject(Struct, frozen=True):
     """The counted files of a project.
 
-    `half` is half of the 90 % interval of all tokens; `rest` are binary and too large files, by kind: (number, bytes).
+    - `half`: half of the 90 % interval of all tokens.
+    - `rest`: binary and too large files, by kind: (number, bytes).
+    - `more`: some files are not listed.
     """
 
     root: Path
@@ -69,7 +74,7 @@ class CountedProject(Struct, frozen=True):
     def loadable(self) -> int:
         """Tokens of the files that may be loaded without being asked for.
 
-        The strategy depends on it.
+        The loading strategy depends on it.
         """
         return sum(file.tokens for file in self.files if is_loadable(file))
 
@@ -90,7 +95,11 @@ class CountedProject(Struct, frozen=True):
 
 
 class RunReport(Struct, frozen=True):
-    """The report of a planned run. `per_token` is bytes per token, measured on the project's text if there is any."""
+    """The report of a planned run.
+
+    `per_token` is bytes per token, measured on the project's text if there is enough. `project` and `selection` are
+    None without a project.
+    """
 
     budget: ContextBudget
     project: CountedProject | None
@@ -194,8 +203,10 @@ def count_text(project: ProjectText, meter: Meter, progress: ReadingProgress | N
         ProjectFile(path, text, kind_of(path, len(text)), size)
         for (path, text), size in zip(project.texts.items(), sizes, strict=True)
     )
-    rest = {kind: (len(own), sum(own.values())) for kind, own in ((MEDIA, project.media), (DATA, project.large)) if own}
-    return CountedProject(project.root, files, meter.half_width * sum(sizes), rest, project.more)
+    skipped = {
+        kind: (len(own), sum(own.values())) for kind, own in ((MEDIA, project.media), (DATA, project.large)) if own
+    }
+    return CountedProject(project.root, files, meter.half_width * sum(sizes), skipped, project.more)
 
 
 def loading_thresholds(settings: Settings) -> Thresholds:
@@ -221,8 +232,8 @@ def make_run_report(
         memory = dict(budget.requests).get("memory", 0)
         room = round(max(0, budget.available - memory) * config.settings.files_share)
         apart = plan.apart(file.path for file in project.files)
-        own = [file for file in project.files if file.path not in apart]
-        files = select(own, plan.task, room, loading_thresholds(config.settings), meter.text)
+        project_files = [file for file in project.files if file.path not in apart]
+        files = select(project_files, plan.task, room, loading_thresholds(config.settings), meter.text)
         if project.tokens >= _MIN_TOKENS_TO_MEASURE:
             per_token = project.bytes / project.tokens
     return RunReport(budget, project, files, tuple(warnings(budget, files)), per_token)

@@ -1,7 +1,7 @@
 """Folders of request and response bodies that Claude Code writes.
 
-The variable is `OTEL_LOG_RAW_API_BODIES=file:DIR`. Finds the folders and the session of each file (facts §13.1). Files
-are only read.
+It does so if the variable is set: `OTEL_LOG_RAW_API_BODIES=file:DIR`. This module finds the folders and the session of
+each file (facts §13.1). Files are only read.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ctxtui.services.recordings.databases.address import address_of, split_addre
 from ctxtui.services.recordings.file_tail import FileStamp, file_stamp, folder_time, is_settled, list_entries
 
 INDEX: Final = "index.jsonl"
+"""The file in a folder that lists its bodies."""
 VARIABLE: Final = "OTEL_LOG_RAW_API_BODIES"
 SETTING: Final = "raw_api_bodies"
 DEFAULT_FOLDER: Final = "raw-api-bodies"
@@ -30,8 +31,10 @@ DEFAULT_FOLDER: Final = "raw-api-bodies"
 
 REQUEST: Final = ".request.json"
 _BODY: Final = re.compile(r"[A-Za-z0-9_-]+\.(?:request|response)\.json")
+"""The name of a body."""
 _UUID: Final = rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _SESSION: Final = re.compile(rb'session_(?:id[\\"]*\s*:\s*[\\"]*)?(' + _UUID + rb")")
+"""The session's id in a request's ``metadata``, also inside of a JSON string."""
 _TAIL_BYTES: Final = 16_384
 """Bytes at the end of a request that are searched first: the client writes the session id after the tools."""
 
@@ -56,7 +59,9 @@ def is_body_folder(path: Path) -> bool:
 def configured_folder(env: Mapping[str, str] | None = None) -> Path | None:
     """The folder from the setting `raw_api_bodies`, else from the client's variable, else None. Raises `BadConfig`."""
     env = os.environ if env is None else env
-    name = _setting(tuple(sorted((key, text) for key, text in env.items() if key.startswith((PREFIX, "HOME", "XDG")))))
+    name = _read_setting(
+        tuple(sorted((key, text) for key, text in env.items() if key.startswith((PREFIX, "HOME", "XDG"))))
+    )
     if not name:
         variable = env.get(VARIABLE, "")
         name = variable.removeprefix("file:") if variable.startswith("file:") else ""
@@ -64,7 +69,7 @@ def configured_folder(env: Mapping[str, str] | None = None) -> Path | None:
 
 
 @cache
-def _setting(env: tuple[tuple[str, str], ...]) -> str:
+def _read_setting(env: tuple[tuple[str, str], ...]) -> str:
     # Only the user may set it, so project files are not read.
     return load_settings(env=dict(env), cwd=Path(os.sep)).settings.raw_api_bodies
 
@@ -83,8 +88,9 @@ _SESSION_BY_PATH: Final[dict[str, str]] = {}
 class BodyFolder:
     """A folder of bodies, with the session of each file.
 
-    The index names it; a request that is not in the index names it itself (in its ``metadata``), and a response belongs
-    to the session of the request before it.
+    - The index names it.
+    - A request that is not in the index names it itself (in its ``metadata``).
+    - A response that is not in the index belongs to the session of the request before it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -97,42 +103,42 @@ class BodyFolder:
 
     def has_changed(self) -> bool:
         """True if files may have been added since the last `list_files`."""
-        return not self._is_settled or self._seen != self._stamps()
+        return not self._is_settled or self._seen != self._read_stamps()
 
     def list_sessions(self) -> list[str]:
         """The ids of the sessions with bodies here, in order of their first body.
 
         "" is for bodies without an id.
         """
-        self._refresh()
+        self._update()
         requests = [name for name in self._files if name.endswith(REQUEST)]
-        return list(dict.fromkeys(self._session(name) for name in requests))
+        return list(dict.fromkeys(self._find_session(name) for name in requests))
 
     def list_files(self, sessions: Iterable[str]) -> list[Path]:
         """The bodies of the given sessions in the order of writing, the index first."""
-        self._refresh()
+        self._update()
         session_ids = frozenset(sessions)
         paths: list[Path] = []
-        of = ""
+        last_session = ""
         for name in self._files:
             if name.endswith(REQUEST):
-                own = of = self._session(name)
+                session_id = last_session = self._find_session(name)
             else:
-                own = self._session_by_file.get(name, of)
-            if own in session_ids:
+                session_id = self._session_by_file.get(name, last_session)
+            if session_id in session_ids:
                 paths.append(self.path / name)
         return [self._index, *paths] if paths and self._index.is_file() else paths
 
-    def _refresh(self) -> None:
+    def _update(self) -> None:
         if not self.has_changed():
             return
-        self._seen = self._stamps()
+        self._seen = self._read_stamps()
         self._files = [name for _, name in sorted(_dated_bodies(self.path))]
         self._read_index()
         # A file created right after the listing would not change the folder's time.
         self._is_settled = is_settled(self._seen[0])
 
-    def _stamps(self) -> tuple[int, FileStamp]:
+    def _read_stamps(self) -> tuple[int, FileStamp]:
         return folder_time(self._name), file_stamp(self._index)
 
     def _read_index(self) -> None:
@@ -150,11 +156,11 @@ class BodyFolder:
                     if isinstance(value.get(key), str):
                         self._session_by_file[value[key]] = value["session_id"]
 
-    def _session(self, name: str) -> str:
+    def _find_session(self, name: str) -> str:
         session = self._session_by_file.get(name)
         if session is None:
             path = str(self.path / name)
-            session = _SESSION_BY_PATH.get(path) or _session_in(self.path / name)
+            session = _SESSION_BY_PATH.get(path) or _read_session_id(self.path / name)
             if session:
                 _SESSION_BY_PATH[path] = session
         return session
@@ -166,7 +172,7 @@ def _dated_bodies(folder: Path) -> Iterator[tuple[int, str]]:
     return ((time, name) for name in names if (time := folder_time(f"{folder}/{name}")))
 
 
-def _session_in(path: Path) -> str:
+def _read_session_id(path: Path) -> str:
     """The session named in the request at `path`; "" if it names none or cannot be read."""
     try:
         with path.open("rb") as file:
@@ -242,8 +248,10 @@ def list_body_recordings(folder: Path, near: bool = True) -> list[Path]:
     """
     sessions = BodyFolder(folder).list_sessions()
     places = (folder, folder.absolute().parent) if near else ()
-    alone = [id_ for id_ in sessions if not any((place / f"{id_}.jsonl").is_file() for place in places)]
-    return [folder if len(sessions) == 1 or not id_ else address_of(folder, id_) for id_ in reversed(alone)]
+    without_transcript = [id_ for id_ in sessions if not any((place / f"{id_}.jsonl").is_file() for place in places)]
+    return [
+        folder if len(sessions) == 1 or not id_ else address_of(folder, id_) for id_ in reversed(without_transcript)
+    ]
 
 
 def read_bodies(session: BodySession) -> Iterator[bytes]:
@@ -257,13 +265,13 @@ def read_bodies(session: BodySession) -> Iterator[bytes]:
         except OSError as error:
             raise Unreadable(f"cannot be read: {error.strerror}", place=str(path)) from error
         if path.name == INDEX:
-            yield from _own_lines(data, session.id)
+            yield from _select_lines(data, session.id)
             continue
         text = data.decode("utf-8", "surrogateescape")
         yield json.dumps({FILE_KEY: path.name, "text": text}).encode() + b"\n"
 
 
-def _own_lines(index: bytes, session: str) -> Iterator[bytes]:
+def _select_lines(index: bytes, session: str) -> Iterator[bytes]:
     """Yield the index lines of `session`, and unreadable lines, which the reader reports."""
     for line in index.splitlines():
         try:

@@ -33,7 +33,11 @@ class CompanionPart(Struct):
 class CompanionFolders(Struct):
     """The folders where companion files appear, with their state when last listed.
 
-    `is_companion` tells whether a matching file is a companion, for formats in which other files have such names too.
+    - `patterns`: match companion files.
+    - `watched`: the folders, whose `times` are compared.
+    - `is_settled`: no file can have been added since then without a change of the times.
+    - `is_companion`: tells whether a matching file is a companion, for formats in which other files have such names
+      too.
     """
 
     patterns: tuple[str, ...]
@@ -46,21 +50,25 @@ class CompanionFolders(Struct):
 
     def has_changed(self) -> bool:
         """True if a companion may have been added since the last `list_files`."""
-        return not self.is_settled or self._times() != self.times or any(folder.has_changed() for folder in self.bodies)
+        return (
+            not self.is_settled
+            or self._folder_times() != self.times
+            or any(folder.has_changed() for folder in self.bodies)
+        )
 
     def list_files(self, sessions: Collection[str] = ()) -> list[Path]:
         """List the current companions; bodies of `sessions` come last, in the order of writing."""
         bodies = [path for folder in self.bodies for path in folder.list_files(sessions)] if sessions else []
-        return [*self._matching(), *bodies]
+        return [*self._matching_files(), *bodies]
 
-    def _matching(self) -> list[Path]:
-        self.times = self._times()
+    def _matching_files(self) -> list[Path]:
+        self.times = self._folder_times()
         # A file created right after the listing would not change the folder's time.
         self.is_settled = is_settled(max(self.times, default=0))
         paths = sorted({Path(name) for pattern in self.patterns for name in glob.glob(pattern)})
         return paths if self.is_companion is None else [path for path in paths if self.is_companion(path)]
 
-    def _times(self) -> tuple[int, ...]:
+    def _folder_times(self) -> tuple[int, ...]:
         return tuple(map(folder_time, self.watched))
 
 
@@ -81,12 +89,15 @@ def companion_folders(path: Path, form: Format, bodies: Path | None = None) -> C
         tuple(BodyFolder(place) for place in dict.fromkeys(places)),
     )
     if form.kin is not None:
-        folders.is_companion = _Kinship(path, form.kin).belongs
+        folders.is_companion = _SessionFiles(path, form.kin).belongs
     return folders
 
 
-class _Kinship:
-    """Tells from their first bytes which files belong to the session of `main`."""
+class _SessionFiles:
+    """Tells from their first bytes which files belong to the session of `main`.
+
+    `kin` is the format's comparison of two heads.
+    """
 
     def __init__(self, main: Path, kin: Callable[[bytes, bytes], bool]) -> None:
         self._main, self._kin = main, kin

@@ -1,7 +1,7 @@
-"""Find recorded sessions by file names and times only: thousands take milliseconds.
+"""Finds recorded sessions by file names and times only: thousands take milliseconds.
 
 No file is opened, except databases, whose list of sessions is read. If only a file's content tells where a session ran,
-that is read later, by `read_directories`.
+`read_directories` reads that later.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ATTACHED: Final = "attached"
 _MAX_DEPTH: Final = 4
 """Folder levels that ``**`` matches; Codex has three: year, month, day."""
 _MAX_NAME: Final = 4096
-"""Characters of a directory's name."""
+"""Maximum characters of a directory's name."""
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _USUAL_SUFFIX: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.jsonl")
 """The suffix of most names, tried first because it takes a third of the time."""
@@ -41,9 +41,11 @@ _USUAL_SUFFIX: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]
 class FoundRecording(NamedTuple):
     """A recording, described by its file's name and status, or by its database.
 
-    `file` is its path (``DATABASE#ID`` in a database). `id` is accepted by `ctxtui show`: the session's uuid if the
-    name has one, else the file's stem. `group` is ``here`` (this directory, its repository, its worktrees),
-    ``elsewhere`` or ``samples``. `mtime` is in Unix seconds, `size` in bytes (in a database: the number of messages).
+    - `file`: its path (``DATABASE#ID`` in a database).
+    - `id`: accepted by `ctxtui show`: the session's uuid if the name has one, else the file's stem.
+    - `group`: ``here`` (this directory, its repository, its worktrees), ``elsewhere`` or ``samples``.
+    - `mtime`: in Unix seconds.
+    - `size`: in bytes (in a database: the number of messages).
     """
 
     file: str
@@ -119,8 +121,8 @@ def _find_of_client(client: KnownClient, env: Mapping[str, str], around: tuple[P
 def _find_files(client: KnownClient, place: RecordingPlace, around: tuple[Path, ...]) -> Iterator[FoundRecording]:
     source, segments = client.source, place.pattern.split("/")
     # A file with a fixed name gets the id of the folder at the last wildcard.
-    above = next((n for n, segment in enumerate(reversed(segments)) if "*" in segment), 1)
-    for entries, folder in _matches(str(place.root), segments, place.but):
+    levels_up = next((n for n, segment in enumerate(reversed(segments)) if "*" in segment), 1)
+    for entries, folder in _match_entries(str(place.root), segments, place.but):
         if not client.by_project:
             folder = _NO_FOLDER
         cwd = _directory_of(client, *folder, around)
@@ -132,7 +134,7 @@ def _find_files(client: KnownClient, place: RecordingPlace, around: tuple[Path, 
                 continue
             if S_ISREG(status.st_mode):
                 file = entry.path
-                id_ = id_of(file.rsplit("/", above + 1)[1] if above else entry.name)
+                id_ = id_of(file.rsplit("/", levels_up + 1)[1] if levels_up else entry.name)
                 yield FoundRecording(file, source, id_, status.st_size, status.st_mtime, group, cwd, folder[0])
 
 
@@ -158,44 +160,46 @@ def is_inside(cwd: str, around: Iterable[Path]) -> bool:
 _NO_FOLDER: Final = ("", "")
 
 
-def _matches(
+def _match_entries(
     root: str, segments: list[str], but: tuple[str, ...], folder: tuple[str, str] = _NO_FOLDER, depth: int = _MAX_DEPTH
 ) -> Iterator[tuple[list[os.DirEntry[str]], tuple[str, str]]]:
-    """Yield the entries below `root` that match `segments`.
+    """Yield the entries below `root` that match the path `segments`.
 
-    With them come the name and path of the first wildcard's folder.
+    With each comes the name and path of the folder at the first wildcard.
     """
-    head, *rest = segments
-    if head == "**":
-        entries, fits = list_entries(root), _pattern(rest[0])
-        yield _without([entry for entry in entries if fits(entry.name)], but), folder
+    segment, *later_segments = segments
+    if segment == "**":
+        entries, fits = list_entries(root), _compile_patterns(later_segments[0])
+        yield _exclude([entry for entry in entries if fits(entry.name)], but), folder
         for entry in entries if depth else ():
             if not fits(entry.name) and _is_dir(entry):
-                yield from _matches(entry.path, segments, but, folder, depth - 1)
-    elif "*" not in head and rest:
-        yield from _matches(os.path.join(root, head), rest, but, folder)
+                yield from _match_entries(entry.path, segments, but, folder, depth - 1)
+    elif "*" not in segment and later_segments:
+        yield from _match_entries(os.path.join(root, segment), later_segments, but, folder)
     else:
-        fits = _pattern(head)
+        fits = _compile_patterns(segment)
         matching = [entry for entry in list_entries(root) if fits(entry.name)]
-        if rest:
+        if later_segments:
             for entry in matching:
                 if _is_dir(entry):
-                    yield from _matches(entry.path, rest, but, folder if folder[0] else (entry.name, entry.path))
+                    yield from _match_entries(
+                        entry.path, later_segments, but, folder if folder[0] else (entry.name, entry.path)
+                    )
         else:
-            yield _without(matching, but), folder
+            yield _exclude(matching, but), folder
 
 
-def _without(entries: list[os.DirEntry[str]], but: tuple[str, ...]) -> list[os.DirEntry[str]]:
-    return [entry for entry in entries if not _pattern(*but)(entry.name)] if but else entries
+def _exclude(entries: list[os.DirEntry[str]], but: tuple[str, ...]) -> list[os.DirEntry[str]]:
+    return [entry for entry in entries if not _compile_patterns(*but)(entry.name)] if but else entries
 
 
 @cache
-def _pattern(*segments: str) -> Callable[[str], object]:
+def _compile_patterns(*segments: str) -> Callable[[str], object]:
     return re.compile("|".join(map(translate, segments))).match
 
 
 def _find_databases(client: KnownClient, place: RecordingPlace, around: tuple[Path, ...]) -> Iterator[FoundRecording]:
-    for entries, _ in _matches(str(place.root), place.pattern.split("/"), place.but):
+    for entries, _ in _match_entries(str(place.root), place.pattern.split("/"), place.but):
         for entry in entries:
             yield from list_database(entry.path, client.source, around)
 
@@ -206,7 +210,7 @@ def list_database(database: str, source: str, around: Iterable[Path] = ()) -> It
     If SQLite cannot read it, the file itself is yielded, so that opening it reports the error.
     """
     try:
-        rows = _list_database(database, *_stamps(database))
+        rows = _list_database(database, *_database_stamps(database))
     except OSError:
         return
     except Unreadable:
@@ -214,11 +218,11 @@ def list_database(database: str, source: str, around: Iterable[Path] = ()) -> It
         yield FoundRecording(database, source, id_of(os.path.basename(database)), status.st_size, status.st_mtime)
         return
     for row in rows:
-        here = HERE if row.cwd and is_inside(row.cwd, around) else ELSEWHERE
-        yield row._replace(source=source or row.source, group=here)
+        group = HERE if row.cwd and is_inside(row.cwd, around) else ELSEWHERE
+        yield row._replace(source=source or row.source, group=group)
 
 
-def _stamps(database: str) -> tuple[float, ...]:
+def _database_stamps(database: str) -> tuple[float, ...]:
     """Values that change with a database or its write-ahead log. Raises `OSError` if there is no database."""
     status = os.stat(database)
     try:
@@ -278,7 +282,7 @@ def watched_paths(
             root = str(place.folder)
             paths.add(root)
             if place.database:
-                files = [entry.path for entries, _ in _matches(root, [place.pattern], ()) for entry in entries]
+                files = [entry.path for entries, _ in _match_entries(root, [place.pattern], ()) for entry in entries]
                 paths.update(file + end for file in files for end in ("", "-wal"))
     return paths
 
@@ -312,13 +316,13 @@ def id_of(name: str) -> str:
 def match_transcripts(recordings: Iterable[FoundRecording]) -> dict[str, str]:
     """Map each attached recording to the only client transcript with the same id, by file."""
     attached: dict[str, str] = {}
-    others: dict[str, list[str]] = {}
+    transcripts: dict[str, list[str]] = {}
     for recording in recordings:
         if recording.source == ATTACHED:
             attached[recording.id] = recording.file
         else:
-            others.setdefault(recording.id, []).append(recording.file)
-    return {file: others[id_][0] for id_, file in attached.items() if len(others.get(id_, ())) == 1}
+            transcripts.setdefault(recording.id, []).append(recording.file)
+    return {file: transcripts[id_][0] for id_, file in attached.items() if len(transcripts.get(id_, ())) == 1}
 
 
 def _is_dir(entry: os.DirEntry[str]) -> bool:
@@ -337,11 +341,11 @@ def known_projects(env: Mapping[str, str], ran: Iterable[str]) -> tuple[Path, ..
     named = dict.fromkeys(name for name in ran if name)
     for client in CLIENTS:
         if client.projects is not None:
-            named |= dict.fromkeys(_projects(client.projects(env)))
+            named |= dict.fromkeys(_read_projects(client.projects(env)))
     return tuple(Path(name) for name in named if os.path.isabs(name))
 
 
-def _projects(file: Path) -> tuple[str, ...]:
+def _read_projects(file: Path) -> tuple[str, ...]:
     try:
         status = os.stat(file)
     except OSError:
@@ -359,25 +363,26 @@ def _read_project_keys(file: str, size: int, mtime_ns: int) -> tuple[str, ...]:
     try:
         with open(file, "rb") as opened:
             data = opened.read()
-        return tuple(_keys(data, file))
+        return tuple(_project_keys(data, file))
     except (OSError, ValueError, RecursionError):
         return ()
 
 
-def _keys(data: bytes, file: str) -> Iterator[str]:
+def _project_keys(data: bytes, file: str) -> Iterator[str]:
     if file.endswith(".toml"):
         import tomllib
 
-        whole: object = tomllib.loads(data.decode("utf-8"))
+        table: object = tomllib.loads(data.decode("utf-8"))
     else:
-        whole = json.loads(data)
-    projects = whole.get("projects") if isinstance(whole, dict) else None
+        table = json.loads(data)
+    projects = table.get("projects") if isinstance(table, dict) else None
     yield from (str(key) for key in projects) if isinstance(projects, dict) else ()
 
 
 _HEAD_SIZES: Final = (1 << 13, 1 << 16)
 """Bytes to read; the second only if the first contain no directory."""
 _CWD: Final = rb'"(?:cwd|directory|workspaceDirectory)"\s*:\s*("(?:[^"\\]|\\.)*")'
+"""The directory of a session in the head of a file, as a JSON string."""
 
 
 def _read_head(path: Path) -> bytes:

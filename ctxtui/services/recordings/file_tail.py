@@ -17,8 +17,12 @@ SLICE_BYTES: Final = 1 << 18
 """Bytes read at once: few enough to stay in the processor's cache while they are parsed."""
 
 _PROBE: Final = 64
+"""Bytes of a place that are read again to detect a rewrite."""
 _TICK_NS: Final = 50_000_000
-"""File times have a resolution of up to some milliseconds: two quick writes may get the same time."""
+"""Nanoseconds within which two writes may get the same file time.
+
+File times have a resolution of up to some milliseconds.
+"""
 
 
 class FileChange(Enum):
@@ -33,8 +37,11 @@ class FileChange(Enum):
 class FileTail:
     """Reads a file from its beginning, then only appended bytes.
 
-    `offset` is the number of bytes read, `bytes_read` the same over the file's whole life. To detect a rewrite it reads
-    some bytes again: 64 at the start, before the offset, and at each power of two in between.
+    - `offset`: the number of bytes read of the present file.
+    - `bytes_read`: the same over the file's whole life, with rewrites.
+
+    To detect a rewrite it reads some bytes again: 64 at the start, before the offset, and at each power of two in
+    between.
     """
 
     def __init__(self, path: Path) -> None:
@@ -67,7 +74,7 @@ class FileTail:
         return self._check_probes(FileChange.NONE if same_size else FileChange.GREW)
 
     def _check_probes(self, change: FileChange) -> FileChange:
-        with _open(self.path) as fd:
+        with _open_file(self.path) as fd:
             for position, probe in [*self._probes.items(), (self.offset - len(self._last), self._last)]:
                 if os.pread(fd, len(probe), position) != probe:
                     return FileChange.REWRITTEN
@@ -76,12 +83,12 @@ class FileTail:
 
     def read_new(self) -> Iterator[bytes]:
         """Yield the bytes appended since the last read, in slices. Raises `NotFound`, `Unreadable`."""
-        with _open(self.path) as fd:
+        with _open_file(self.path) as fd:
             now = os.fstat(fd)
             self._id = (now.st_dev, now.st_ino)
             os.lseek(fd, self.offset, os.SEEK_SET)
             while True:
-                data = _read(fd, self.path)
+                data = _read_slice(fd, self.path)
                 if data:
                     self._note_read(data)
                     yield data
@@ -106,7 +113,7 @@ class FileTail:
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[int]:
+def _open_file(path: Path) -> Iterator[int]:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY)
     except OSError as error:
@@ -117,7 +124,7 @@ def _open(path: Path) -> Iterator[int]:
         os.close(fd)
 
 
-def _read(fd: int, path: Path) -> bytes:
+def _read_slice(fd: int, path: Path) -> bytes:
     try:
         return os.read(fd, SLICE_BYTES)
     except OSError as error:

@@ -38,7 +38,10 @@ def no_context_error(head: bytes, name: str, place: str = "") -> NoContext:
 
 
 class FirstReading(Struct):
-    """The state of one reading. `head` holds the first bytes of the main file, at most `HEAD_BYTES`."""
+    """The state of a recording's first reading, and of reading on.
+
+    `head` holds the first bytes of the main file, at most `HEAD_BYTES`.
+    """
 
     name: str
     form: Format
@@ -94,7 +97,7 @@ class FirstReading(Struct):
         news = False
         for path in self.new_companions():
             part = self.parts[path] = CompanionPart(FileTail(path), self.reader.part(path.name))
-            yield from self._part(part)
+            yield from self._read_companion(part)
             news = True
         if news:
             yield self._note_context(self.reader.settle())
@@ -122,9 +125,9 @@ class FirstReading(Struct):
 
     def read_part(self, path: Path) -> Iterator[list[Event]]:
         """Yield the events of bytes appended to the companion file `path`."""
-        return self._part(self.parts[path])
+        return self._read_companion(self.parts[path])
 
-    def _part(self, part: CompanionPart) -> Iterator[list[Event]]:
+    def _read_companion(self, part: CompanionPart) -> Iterator[list[Event]]:
         part.grew_at = time.monotonic()
         for events in _batch_events(part.reader, part.tail.read_new()):
             yield self._note_context(events)
@@ -157,10 +160,11 @@ def _holds_context(event: Event) -> bool:
 def begin_file(
     path: Path, bodies: Path | None = None, *, usage: bool = False
 ) -> tuple[FirstReading, Iterator[list[Event]]]:
-    """Begin to read the file `path` and its companions. Returns the reading and its events, slice by slice.
+    """Begin to read the file `path` and its companions.
 
-    `bodies` is an additional folder of request bodies; `usage` as for `begin_stream`. Raises `NoContext` if no format
-    matches, `NotFound`, `Unreadable`; the iterator raises the last two as well.
+    Return the reading and its events, slice by slice. `bodies` is an additional folder of request bodies; `usage` as
+    for `begin_stream`. Raises `NoContext` if no format matches, `NotFound`, `Unreadable`. The iterator raises the last
+    two as well.
     """
     tail = FileTail(path)
     reading, chunks = begin_stream(path.name, tail.read_new(), str(path), usage=usage)
@@ -173,10 +177,10 @@ def begin_file(
 def begin_stream(
     name: str, data: Iterator[bytes], place: str = "", *, usage: bool = False
 ) -> tuple[FirstReading, Iterator[list[Event]]]:
-    """Like `begin_file`, for any bytes called `name`.
+    """Begin to read any bytes called `name`, as `begin_file` does a file.
 
-    With `usage` only the usage of calls is read and no contexts, if the format supports it (raises `NeedsContexts` if
-    the file does not).
+    With `usage` only the usage of calls is read and no contexts, if the format supports it. The iterator raises
+    `NeedsContexts` if this file does not.
     """
     # A pipe may return few bytes: the format is detected when the head is complete or the data ends.
     pieces: list[bytes] = []
@@ -190,13 +194,13 @@ def begin_stream(
     reading = FirstReading(name, form, session, ((form.open_usage if usage else None) or form.open)(session.tree))
 
     def chunks() -> Iterator[list[Event]]:
-        yield from reading.read_main(_chain(pieces, data))
+        yield from reading.read_main(_chain_pieces(pieces, data))
         yield from reading.read_companions()
 
     return reading, chunks()
 
 
-def _chain(pieces: list[bytes], data: Iterator[bytes]) -> Iterator[bytes]:
+def _chain_pieces(pieces: list[bytes], data: Iterator[bytes]) -> Iterator[bytes]:
     while pieces:
         yield pieces.pop(0)
     yield from data

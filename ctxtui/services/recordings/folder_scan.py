@@ -31,14 +31,15 @@ _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "subagents"}
 def find_in_folder(folder: Path, clients: Mapping[str, bool] | None = None) -> list[Path]:
     """Find the recordings in `folder` or below by content, newest first.
 
-    If there are none, find the sessions that ran in it, of clients that the setting `clients` does not disable. For a
-    database, its sessions are listed. Raises `NotFound` if nothing is found, `Unreadable` if the folder cannot be
-    listed.
+    - For a database, its sessions are listed.
+    - If there are none, the sessions that ran in the folder, of clients that the setting `clients` does not disable.
+
+    Raises `NotFound` if nothing is found, `Unreadable` if the folder cannot be listed.
     """
     if is_database(folder):
         return [address_of(folder, session.id) for session in list_roots(folder)] or [folder]
     _check_listable(folder)
-    recordings = _without_companions([session for path in _files(folder) for session in _recordings(path)])
+    recordings = _without_companions([session for path in _files_to_open(folder) for session in _recordings_at(path)])
     if not recordings and is_body_folder(folder):
         recordings = list_body_recordings(folder, near=False)
     if not recordings:
@@ -72,9 +73,9 @@ def _check_listable(folder: Path) -> None:
         raise read_error(folder, error) from error
 
 
-def _files(folder: Path) -> list[Path]:
+def _files_to_open(folder: Path) -> list[Path]:
     dated = []
-    for path in _walk(str(folder), _MAX_DEPTH):
+    for path in _walk_files(str(folder), _MAX_DEPTH):
         try:
             status = os.stat(path)
         except OSError:
@@ -88,7 +89,7 @@ def _files(folder: Path) -> list[Path]:
     return [Path(path) for _, _, path in best]
 
 
-def _walk(folder: str, depth: int) -> Iterator[str]:
+def _walk_files(folder: str, depth: int) -> Iterator[str]:
     """Yield the files in `folder` and below.
 
     A folder that is one recording is yielded instead of its files.
@@ -112,12 +113,12 @@ def _walk(folder: str, depth: int) -> Iterator[str]:
             continue
         if entry.is_dir(follow_symlinks=False):
             if depth:
-                yield from _walk(entry.path, depth - 1)
+                yield from _walk_files(entry.path, depth - 1)
         elif is_file(entry) and not entry.name.startswith("agent-"):
             yield entry.path
 
 
-def _recordings(path: Path) -> list[tuple[Path, Format | None]]:
+def _recordings_at(path: Path) -> list[tuple[Path, Format | None]]:
     """The recordings in `path` with their formats: itself, or the sessions of a database."""
     try:
         if is_database(path):

@@ -38,7 +38,9 @@ class FollowedNews(Struct, frozen=True):
     error: CtxtuiError | None = None
 
 
-class _Watch(Struct):
+class _WatchedRecording(Struct):
+    """A followed recording: when its next check is due, and when it last grew (monotonic seconds)."""
+
     loaded: Loaded
     due: float
     grew_at: float
@@ -47,22 +49,25 @@ class _Watch(Struct):
 
     def pause(self, now: float) -> float:
         """Seconds until the next check."""
-        since = now - self.grew_at
+        quiet_seconds = now - self.grew_at
         return (
             IDLE_SECONDS
-            if since >= _ACTIVE_FOR_SECONDS
+            if quiet_seconds >= _ACTIVE_FOR_SECONDS
             else BUSY_SECONDS
-            if self.is_busy and since < _BUSY_GAP_SECONDS
+            if self.is_busy and quiet_seconds < _BUSY_GAP_SECONDS
             else ACTIVE_SECONDS
         )
 
 
 class Follower:
-    """Checks each open recording when it is due. `clock` returns monotonic seconds."""
+    """Checks each open recording when its next check is due.
+
+    `clock` returns monotonic seconds.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._watched: dict[int, _Watch] = {}
+        self._watched: dict[int, _WatchedRecording] = {}
         self._lock = threading.Lock()
 
     def watch(self, loaded: Loaded) -> None:
@@ -70,7 +75,7 @@ class Follower:
         if loaded.follows:
             now = self._clock()
             with self._lock:
-                self._watched[id(loaded)] = _Watch(loaded, now, now)
+                self._watched[id(loaded)] = _WatchedRecording(loaded, now, now)
 
     def unwatch(self, loaded: Loaded) -> None:
         """Stop following `loaded`."""
@@ -84,7 +89,7 @@ class Follower:
             due = [watch for watch in self._watched.values() if watch.due <= now + _BATCH_SECONDS]
         news = []
         for watch in due:
-            item = _check(watch.loaded)
+            item = _fetch_news(watch.loaded)
             if item is not None:
                 news.append(item)
                 watch.is_busy, watch.grew_at = now - watch.grew_at < _BUSY_GAP_SECONDS, now
@@ -98,7 +103,7 @@ class Follower:
         return max(0.0, first - self._clock())
 
 
-def _check(loaded: Loaded) -> FollowedNews | None:
+def _fetch_news(loaded: Loaded) -> FollowedNews | None:
     try:
         news = loaded.fetch()
     except CtxtuiError as error:

@@ -49,9 +49,9 @@ def _transcript_of(wire: str) -> Path | None:
 
 
 class JoinedRecording(Loaded):
-    """ctxtui's recording `wire` of a program, joined with the program's own transcript.
+    """ctxtui's recording `wire` of a program, joined with the program's own transcript `own`.
 
-    The transcript may appear later. `begin` opens it; `look` returns its path.
+    The transcript may appear later (None: not there yet). `begin` opens it; `look` returns its path.
     """
 
     def __init__(
@@ -91,8 +91,8 @@ class JoinedRecording(Loaded):
     def skipped(self) -> list[Skipped]:
         """The unreadable and incomplete records of both."""
         sides = [self._wire, *([self._own] if self._own is not None else [])]
-        rest = [record for side in sides for record in side.skipped[len(side.session.skipped) :]]
-        return [*self._session.skipped, *rest, *([self._own_error] if self._own_error is not None else [])]
+        later_records = [record for side in sides for record in side.skipped[len(side.session.skipped) :]]
+        return [*self._session.skipped, *later_records, *([self._own_error] if self._own_error is not None else [])]
 
     @property
     def lines(self) -> int:
@@ -125,10 +125,10 @@ class JoinedRecording(Loaded):
         for news in self._first:
             self._wire.add_news(news)
             growing_answers |= {event.thread: event for event in news.events if isinstance(event, AnswerGrew)}
-            yield self._news() if self._own_path is None else RecordingNews()
+            yield self._take_events() if self._own_path is None else RecordingNews()
         if self._own_path is not None:
             self._open_transcript(self._own_path)
-        news_of_both = self._news()
+        news_of_both = self._take_events()
         yield RecordingNews([*news_of_both.events, *growing_answers.values()], news_of_both.session)
 
     def fetch(self) -> RecordingNews:
@@ -145,11 +145,14 @@ class JoinedRecording(Loaded):
             self._reported = Session(self._wire.session.tree)
         if not grew:
             return RecordingNews()
-        news_of_both = self._news(anew=anew)
+        news_of_both = self._take_events(anew=anew)
         return RecordingNews([*news_of_both.events, *growing_answers], news_of_both.session)
 
     def _fetch_transcript(self, has_requests: bool) -> bool:
-        """True if the transcript has appeared or grown. Without one, it is looked for once there are requests."""
+        """Read what is new in the transcript; True if it has appeared or grown.
+
+        Without one, it is looked for once there are requests.
+        """
         if self._own is None:
             now = time.monotonic()
             if not has_requests or now < self._due:
@@ -160,7 +163,7 @@ class JoinedRecording(Loaded):
         try:
             return bool(self._own.more())
         except CtxtuiError as error:
-            self._own_error = _left_out(error)
+            self._own_error = _report_left_out(error)
             return False
 
     def _open_transcript(self, path: Path) -> bool:
@@ -170,12 +173,12 @@ class JoinedRecording(Loaded):
             for some in news:
                 own.add_news(some)
         except CtxtuiError as error:
-            self._own_error = _left_out(error)
+            self._own_error = _report_left_out(error)
             return False
         self._own = own
         return True
 
-    def _news(self, *, anew: bool = False) -> RecordingNews:
+    def _take_events(self, *, anew: bool = False) -> RecordingNews:
         """The events since the last call."""
         if self._own is not None:
             self._join.own = self._own.session
@@ -184,5 +187,5 @@ class JoinedRecording(Loaded):
         return RecordingNews([], self._join.join()) if events is None else RecordingNews(events)
 
 
-def _left_out(error: CtxtuiError) -> Skipped:
+def _report_left_out(error: CtxtuiError) -> Skipped:
     return Skipped(1, f"the client's own transcript is left out: {error}")

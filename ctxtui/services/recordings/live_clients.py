@@ -29,7 +29,11 @@ _BY_PACKAGE: Final = [(package, client) for client in CLIENTS for package in cli
 
 
 class RunningClient(Struct, frozen=True):
-    """A running client: directory, start (Unix seconds), open files, kind (None: any)."""
+    """A running client.
+
+    `cwd` is its directory, `since` its start in Unix seconds, `files` those it holds open, `known` its kind (None:
+    any).
+    """
 
     cwd: str
     since: float
@@ -57,7 +61,7 @@ def _read_client(proc: Path, number: str, born: float) -> Iterator[RunningClient
         # A machine has hundreds of processes and few clients: for the others only this file is read.
         with open(f"{proc}/{number}/cmdline", "rb", buffering=0) as file:
             words = file.read().split(b"\0", 2)[:2]
-        known = _client_of(words)
+        known = _identify_client(words)
         if known is None:
             return
         process = proc / number
@@ -70,7 +74,7 @@ def _read_client(proc: Path, number: str, born: float) -> Iterator[RunningClient
         return  # ended meanwhile, or another user's
 
 
-def _client_of(words: Sequence[bytes]) -> KnownClient | None:
+def _identify_client(words: Sequence[bytes]) -> KnownClient | None:
     """The client whose program or package is named in the first words of a command line."""
     spelled_words = [os.fsdecode(word) for word in words]
     matches = [_BY_COMMAND[name] for word in spelled_words if (name := word.rpartition("/")[2]) in _BY_COMMAND]
@@ -88,8 +92,8 @@ def _link_target(link: Path) -> str:
 def find_owned(found_recordings: Iterable[FoundRecording], running: Sequence[RunningClient]) -> frozenset[str]:
     """The files of `found_recordings` (newest first) that a running client owns.
 
-    A client owns the files it holds open; if there are none, the newest recording of its kind in its directory that was
-    written since it started.
+    A client owns the files it holds open. If it holds none, it owns the newest recording of its kind in its directory
+    that was written since it started.
     """
     recordings = list(found_recordings) if running else []
     open_files = {name for client in running for name in client.files}
@@ -97,12 +101,14 @@ def find_owned(found_recordings: Iterable[FoundRecording], running: Sequence[Run
     # The client that started last before the write comes first: each has one session.
     idle = [client for client in running if not client.files & owned]
     idle.sort(key=lambda client: -client.since)
-    at: dict[tuple[str, str, str], list[RunningClient]] = {}
+    clients_by_place: dict[tuple[str, str, str], list[RunningClient]] = {}
     for recording in recordings:
         place = (recording.source, recording.folder, recording.cwd)
-        if place not in at:
-            at[place] = [client for client in idle if _runs_there(client, recording)]
-        owner = next((client for client in at[place] if client in idle and client.since <= recording.mtime), None)
+        if place not in clients_by_place:
+            clients_by_place[place] = [client for client in idle if _runs_there(client, recording)]
+        owner = next(
+            (client for client in clients_by_place[place] if client in idle and client.since <= recording.mtime), None
+        )
         if owner is not None and recording.file not in owned:
             idle.remove(owner)
             owned.add(recording.file)

@@ -19,9 +19,11 @@ from ctxtui.transcripts.kit.readers import JOB, LOGS, TABLES_KEY
 _LOG: Final = re.compile(r".+-(\d{9,}\.\d+)(?:-[0-9a-f]{4,8})?(?:-error)?\.json")
 """OpenHands names the log of a request by model and time of the answer."""
 _EVENT: Final = re.compile(r"(\d+)\.json")
+"""OpenHands' events before the SDK are numbered files."""
 _JOB: Final = re.compile(r"\d+-(?:prompt\.txt|response\.txt|tool-calls\.json|tool-results\.json)")
 """A job's files: numbered prompts, responses, calls and results."""
 _TURN: Final = re.compile(r"turn_\d+\.json")
+"""The log of a turn of a job."""
 _TURNS: Final = "logs"
 WHOLE: Final = "session.jsonl"
 """The whole session, in folders that ctxtui wrote."""
@@ -36,10 +38,13 @@ def is_multi_file(folder: str, names: Collection[str]) -> bool:
 def _find_reader(folder: str, names: Collection[str]) -> Callable[[Path], Iterator[bytes]] | None:
     """The function that reads such a folder as one recording; None if it is none."""
     if is_job(names):
-        return _job if WHOLE not in names else None
+        return _read_job if WHOLE not in names else None
     json_names = [name for name in names if name.endswith(".json")]
     # The folder of turn logs may also hold a program's text log.
-    ways = {_TURN: _job, _EVENT if folder == "events" else _LOG: _events if folder == "events" else _logs}
+    ways = {
+        _TURN: _read_job,
+        _EVENT if folder == "events" else _LOG: _read_events if folder == "events" else _read_logs,
+    }
     return next((way for kind, way in ways.items() if json_names and all(map(kind.fullmatch, json_names))), None)
 
 
@@ -55,41 +60,41 @@ def read_multi_file(path: Path) -> Iterator[bytes] | None:
     """
     read = _find_reader(path.absolute().name, [entry.name for entry in list_entries(path) if is_file(entry)])
     if read is None and path.parent.parent.name == "session" and (path.parents[2] / "message").is_dir():
-        read = _opencode
+        read = _read_opencode
     return read(path) if read is not None else None
 
 
-def _read(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror}", place=str(path)) from error
 
 
-def _by_number(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
+def _sort_by_number(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
     """The files of `folder`, sorted by the number in their names."""
     numbered = [(match[1], path) for path in folder.iterdir() if (match := pattern.fullmatch(path.name))]
     return [path for _, path in sorted(numbered, key=lambda one: (float(one[0]), one[1].name))]
 
 
-def _events(folder: Path) -> Iterator[bytes]:
+def _read_events(folder: Path) -> Iterator[bytes]:
     """Yield one event per line."""
-    for path in _by_number(folder, _EVENT):
-        yield _read(path) + b"\n"
+    for path in _sort_by_number(folder, _EVENT):
+        yield _read_bytes(path) + b"\n"
 
 
-def _job(folder: Path) -> Iterator[bytes]:
+def _read_job(folder: Path) -> Iterator[bytes]:
     """Yield a list of the job's files by number, then the logs of its turns."""
     yield b"[" + json.dumps(JOB).encode()
     files = [path for path in folder.iterdir() if _JOB.fullmatch(path.name)]
     turns = [path for at in (folder, folder / _TURNS) if at.is_dir() for path in at.glob("turn_*.json")]
     numbered = [
-        *sorted(files, key=_number),
-        *sorted((turn for turn in turns if _TURN.fullmatch(turn.name)), key=_number),
+        *sorted(files, key=_number_in_name),
+        *sorted((turn for turn in turns if _TURN.fullmatch(turn.name)), key=_number_in_name),
     ]
     for path in numbered:
         entry: dict[str, Any] = {"name": path.name}
-        text = _read(path).decode("utf-8", "replace")
+        text = _read_bytes(path).decode("utf-8", "replace")
         try:
             entry["value"] = json.loads(text) if path.suffix == ".json" else text
         except (ValueError, RecursionError) as error:
@@ -98,16 +103,16 @@ def _job(folder: Path) -> Iterator[bytes]:
     yield b"]"
 
 
-def _number(path: Path) -> tuple[int, str]:
+def _number_in_name(path: Path) -> tuple[int, str]:
     match = re.search(r"\d+", path.name)
     return int(match[0]) if match else 0, path.name
 
 
-def _logs(folder: Path) -> Iterator[bytes]:
+def _read_logs(folder: Path) -> Iterator[bytes]:
     """Yield a list of logs by time; a damaged one is replaced by its name and the error."""
     yield b"[" + json.dumps(LOGS).encode()
-    for path in _by_number(folder, _LOG):
-        data = _read(path)
+    for path in _sort_by_number(folder, _LOG):
+        data = _read_bytes(path)
         try:
             json.loads(data)
         except (ValueError, RecursionError) as error:
@@ -116,22 +121,22 @@ def _logs(folder: Path) -> Iterator[bytes]:
     yield b"]"
 
 
-def _opencode(path: Path) -> Iterator[bytes]:
+def _read_opencode(path: Path) -> Iterator[bytes]:
     """Yield the session in `path` and its subsessions as rows of OpenCode's database tables."""
     storage = path.parents[2]
-    yield _line({TABLES_KEY: _TABLES})
-    for session, parent in _with_children(path):
-        yield from _row("session", session, lambda value, parent=parent: _session(value, parent))
-        for message in _files(storage / "message" / session.stem):
-            yield from _row("message", message, lambda value, of=session.stem: {"session_id": of, "data": value})
-            for part in _files(storage / "part" / message.stem):
-                yield from _row("part", part, lambda value, of=message.stem: {"message_id": of, "data": value})
+    yield _json_line({TABLES_KEY: _TABLES})
+    for session, parent in _list_descendants(path):
+        yield from _read_row("session", session, lambda value, parent=parent: _session_fields(value, parent))
+        for message in _json_files(storage / "message" / session.stem):
+            yield from _read_row("message", message, lambda value, of=session.stem: {"session_id": of, "data": value})
+            for part in _json_files(storage / "part" / message.stem):
+                yield from _read_row("part", part, lambda value, of=message.stem: {"message_id": of, "data": value})
 
 
-def _with_children(path: Path) -> list[tuple[Path, str]]:
+def _list_descendants(path: Path) -> list[tuple[Path, str]]:
     """The session in `path` and its descendants, each with its parent's id."""
     children: dict[str, list[Path]] = {}
-    for session in _files(path.parent):
+    for session in _json_files(path.parent):
         children.setdefault(_parent_id(session), []).append(session)
     family = [(path, "")]
     for session, _ in family:
@@ -148,13 +153,13 @@ def _parent_id(path: Path) -> str:
     return parent if isinstance(parent, str) else ""
 
 
-def _files(folder: Path) -> list[Path]:
+def _json_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.json")) if folder.is_dir() else []
 
 
-def _row(table: str, path: Path, make_fields: Any) -> Iterator[bytes]:
+def _read_row(table: str, path: Path, make_fields: Any) -> Iterator[bytes]:
     """Yield the row of a file, or its bytes if they are damaged, which the reader reports."""
-    data = _read(path)
+    data = _read_bytes(path)
     try:
         value = json.loads(data)
         time = value.get("time") or {}
@@ -162,13 +167,13 @@ def _row(table: str, path: Path, make_fields: Any) -> Iterator[bytes]:
     except (ValueError, RecursionError, AttributeError):
         yield data.replace(b"\n", b" ") + b"\n"
         return
-    yield _line({"table": table, "row": row})
+    yield _json_line({"table": table, "row": row})
 
 
-def _session(value: dict[str, Any], parent: str) -> dict[str, Any]:
+def _session_fields(value: dict[str, Any], parent: str) -> dict[str, Any]:
     fields = {key: value.get(key) for key in ("title", "directory", "version")}
     return {**fields, "parent_id": parent or None, "time_updated": (value.get("time") or {}).get("updated")}
 
 
-def _line(value: object) -> bytes:
+def _json_line(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"

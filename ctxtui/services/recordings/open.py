@@ -21,6 +21,7 @@ from ctxtui.services.recordings.recording import Loaded, RecordingNews, RereadSo
 from ctxtui.transcripts.reader import NeedsContexts
 
 _ARCHIVE: Final = b"PK\x03\x04"
+"""The first bytes of a zip archive."""
 
 
 def open_recording(
@@ -28,10 +29,12 @@ def open_recording(
 ) -> tuple[Loaded, Iterator[RecordingNews]]:
     """Open a recording without reading it, and return it with its first reading.
 
-    For a screen that shows the first blocks of a large file while the rest is read. What ctxtui recorded of a program
-    is joined with the program's own transcript, whichever of the two `path` is; `own` is the transcript's path if known
-    ("": do not join; None: look for it). Of a database with several sessions the newest is read, or the one that `path`
-    names (``DATABASE#ID``); likewise of a folder of Claude Code's bodies. `usage` as for `begin_stream`.
+    A screen shows the first blocks of a large file while the rest is read.
+    - What ctxtui recorded of a program is joined with the program's own transcript, whichever of the two `path` is.
+      `own` is the transcript's path if known ("": do not join; None: look for it).
+    - Of a database with several sessions the newest is read, or the one that `path` names (``DATABASE#ID``); likewise
+      of a folder of Claude Code's bodies.
+    - `usage`: as for `begin_stream`.
 
     Raises `NotFound`, `Unreadable`, `NoContext`.
     """
@@ -52,8 +55,8 @@ def open_recording(
 class _Source(NamedTuple):
     """A recording that is not a plain file.
 
-    `path` is None for a pipe, `name` is used to detect the format. It is read again as a whole when one of `files`
-    changed.
+    It is read again as a whole when one of `files` changed. `path` is None for a pipe. `name` is used to detect the
+    format; `pieces` reads the bytes.
     """
 
     path: Path | None
@@ -138,9 +141,9 @@ def read_to_end(loaded: Loaded, news: Iterable[RecordingNews], progress: Callabl
 
 
 def read_content(path: Path) -> bytes:
-    """The bytes of the recording `path` as its reader gets them. Raises `Unreadable`.
+    """The bytes of the recording `path` as its reader gets them.
 
-    For a database the rows of one session, for several files one stream.
+    They are the rows of one session for a database, and one stream for several files. Raises `Unreadable`.
     """
     source = _find_source(path)
     if source is not None:
@@ -168,8 +171,8 @@ def holds_context(path: Path) -> bool:
 def find_newest(recordings: Iterable[FoundRecording], around: Iterable[Path]) -> FoundRecording | None:
     """The newest recording that ran in a directory of `around` and holds a context.
 
-    If none holds a context, the first that ran there: opening it reports what it is instead. Recordings come newest
-    first.
+    If none holds a context, it is the first that ran there: opening it reports what it is instead. Recordings come
+    newest first.
     """
     without_context: FoundRecording | None = None
     for recording in read_directories(recordings, around):

@@ -33,6 +33,7 @@ SHORTEST_PREFIX: Final = 4
 """Characters of an id that suffice if they match only one."""
 
 _MAX_LISTED: Final = 8
+"""Maximum sessions listed in an error message."""
 
 
 class Named(Struct, frozen=True):
@@ -62,18 +63,22 @@ class Newest(Struct, frozen=True):
 def locate(name: str, cwd: Path, settings: Settings) -> Named:
     """Find what `name` names.
 
-    It is ``-``, a file, a folder, a session in a database (``DATABASE#ID``, also the start of the id, or its title),
-    ``last`` (the newest session of the directory `cwd`), or an id or its first characters. Raises `NotFound`,
-    `Several`, `NoContext`, `Unreadable`, and errors of ctxtui's own database.
+    - ``-``: standard input.
+    - A file, or a folder.
+    - ``DATABASE#ID``: a session in a database, also by the start of its id or its title.
+    - ``last``: the newest session of the directory `cwd`.
+    - An id or its first characters.
+
+    Raises `NotFound`, `Several`, `NoContext`, `Unreadable`, and errors of ctxtui's own database.
     """
     if name == STREAM:
         return Named()
     path = Path(name).expanduser()
     if os.path.isdir(path):
-        first, *others = find_in_folder(path, settings.clients)
-        return Named(first, others=tuple(others))
+        first, *older = find_in_folder(path, settings.clients)
+        return Named(first, others=tuple(older))
     if os.path.lexists(path):
-        return _in_database(path)
+        return _name_in_database(path)
     database, mark, session = str(path).rpartition(MARK)
     if mark and is_database(Path(database)):
         return Named(address_of(Path(database), find_session(Path(database), unquote(session)).id))
@@ -82,7 +87,7 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
     if name == LAST:
         return find_last(cwd, settings).named
     recordings = find_recordings(cwd, samples=sample_paths(), clients=settings.clients)
-    return _by_id(name, recordings, _query(settings, lambda path: stored_ids(path, name)))
+    return _match_id(name, recordings, _query_store(settings, lambda path: stored_ids(path, name)))
 
 
 def find_last(cwd: Path, settings: Settings) -> Newest:
@@ -113,17 +118,17 @@ def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) 
     Sessions of the given files are left out.
     """
     places = tuple(around)
-    stored = _query(settings, stored_locations)
+    stored = _query_store(settings, stored_locations)
     return next((place for place in stored if is_inside(place.cwd, places) and place.file not in files), None)
 
 
-def _in_database(path: Path) -> Named:
+def _name_in_database(path: Path) -> Named:
     """The file `path`, or the sessions of a database, newest first."""
     first, *others = [address_of(path, session.id) for session in list_roots(path)] or [path]
     return Named(first, others=tuple(others))
 
 
-def _by_id(name: str, recordings: list[FoundRecording], stored: list[str]) -> Named:
+def _match_id(name: str, recordings: list[FoundRecording], stored: list[str]) -> Named:
     wanted = name.lower()
     theirs = set(match_transcripts(recordings).values())
     matches = [f for f in recordings if f.id.lower().startswith(wanted) and f.file not in theirs]
@@ -137,18 +142,18 @@ def _by_id(name: str, recordings: list[FoundRecording], stored: list[str]) -> Na
         return Named(matches[0].path) if matches else Named(stored=stored[0])
     if not ids or len(name) < SHORTEST_PREFIX:
         raise NotFound(f"no such file, session or command: {name}", way_out="`ctxtui sessions` lists what there is")
-    raise _ambiguous(name, matches, stored)
+    raise _ambiguity_error(name, matches, stored)
 
 
-def _ambiguous(name: str, matches: list[FoundRecording], stored: list[str]) -> Several:
+def _ambiguity_error(name: str, matches: list[FoundRecording], stored: list[str]) -> Several:
     names = [str(f.path) for f in matches] + [i for i in stored if i not in {f.id for f in matches}]
     more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
     listing = ", ".join(names[:_MAX_LISTED]) + more
     return Several(f"{name} fits {len(names)} sessions: {listing}", way_out="give more of the id, or the path")
 
 
-def _query(settings: Settings, question: Callable[[Path], list[T]]) -> list[T]:
-    """Query the database; empty if there is none."""
+def _query_store(settings: Settings, question: Callable[[Path], list[T]]) -> list[T]:
+    """Ask the database a question; empty if there is no database."""
     path = database(settings.data_dir)
     if not path.exists():
         return []

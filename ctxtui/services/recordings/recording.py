@@ -24,7 +24,7 @@ _CHECK_ALL_SECONDS: Final = 1.0
 class RereadSource:
     """A source that is read again as a whole when one of `files` changed.
 
-    A client's changes to a database do not tell a reader where to go on.
+    When a client changes a database, a reader cannot tell where to go on.
     """
 
     files: tuple[Path, ...]
@@ -43,7 +43,10 @@ class RereadSource:
 
 @dataclass(frozen=True, slots=True)
 class RecordingNews:
-    """New events. After a rewrite, `session` is the whole session, read again, and `events` are all its events."""
+    """New events of a recording.
+
+    After a rewrite, `session` is the whole session, read again, and `events` are all its events; otherwise it is None.
+    """
 
     events: list[Event] = field(default_factory=list)
     session: Session | None = None
@@ -55,8 +58,11 @@ class RecordingNews:
 class Loaded:
     """An open recording: its session, and the way to read on.
 
-    `fetch` reads (in a worker thread, if you like) and changes nothing that is shown; `add_news` folds the news into
-    `session` (in the thread that shows it). `more` does both. After a rewrite `session` is another object.
+    - `fetch` reads and changes nothing that is shown; it may run in a worker thread.
+    - `add_news` folds the news into `session`, in the thread that shows it.
+    - `more` does both.
+
+    After a rewrite `session` is another object.
     """
 
     def __init__(
@@ -183,7 +189,7 @@ class Loaded:
             self._failed_on = stamp
             return RecordingNews()
         self._failed_on = None
-        return self._replaced(old, fresh, events)
+        return self._replace_reading(old, fresh, events)
 
     def _read_anew(self, old: FirstReading, source: RereadSource) -> RecordingNews:
         """Read the source again if its files changed; news only if its session changed too."""
@@ -201,9 +207,9 @@ class Loaded:
         source.last_stamps, source.not_before = stamps, time.monotonic() + _PAUSE_FACTOR * (time.monotonic() - begun)
         if not fresh.has_context or _content_key(fresh.session) == _content_key(old.session):
             return RecordingNews()
-        return self._replaced(old, fresh, events)
+        return self._replace_reading(old, fresh, events)
 
-    def _replaced(self, old: FirstReading, fresh: FirstReading, events: list[Event]) -> RecordingNews:
+    def _replace_reading(self, old: FirstReading, fresh: FirstReading, events: list[Event]) -> RecordingNews:
         self._bytes_before += old.bytes_read
         self._reading = fresh
         return RecordingNews(events, fresh.session)
@@ -217,7 +223,7 @@ class Loaded:
         return news.events
 
     def more(self) -> list[Event]:
-        """Read on and fold: `take(fetch())`."""
+        """Read on and fold the news into the session; returns the new events."""
         return self.add_news(self.fetch())
 
 

@@ -70,14 +70,14 @@ class StoredSession(Loaded):
         if stored is None:
             return RecordingNews()
         self._now = stored
-        events = [*self._news(stored.session), *self._tip_events(stored)]
+        events = [*self._diff_events(stored.session), *self._tip_events(stored)]
         self._due = max(self._due, begun + _PAUSE_FACTOR * (time.monotonic() - begun))
         return RecordingNews(events)
 
     def _file_stamps(self) -> tuple[FileStamp, ...]:
         return tuple(map(file_stamp, (self._path, self._path.with_name(f"{self._path.name}-wal"))))
 
-    def _news(self, now: Session) -> Iterable[Event]:
+    def _diff_events(self, now: Session) -> Iterable[Event]:
         """The events that lead to `now`, whose contexts are nodes of the same tree."""
         yield now.about
         for id_, thread in now.threads.items():

@@ -25,8 +25,10 @@ _QUIET_ENV: Final = {"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": 
 class CommandResult(Struct, frozen=True):
     """The result of a program.
 
-    `code` is its exit code (negative: a signal), `left_out` the bytes of output cut from the middle, `late` True if it
-    was stopped at the time limit. `notes` name changes that were refused.
+    - `code`: its exit code; negative: the signal that ended it.
+    - `left_out`: bytes of output cut from the middle.
+    - `late`: it was stopped at the time limit.
+    - `notes`: changes that were refused.
     """
 
     code: int
@@ -55,9 +57,9 @@ class _Output:
 
     def result(self) -> tuple[str, int]:
         tail = self._tail[-(MAX_OUTPUT_BYTES // 2) :]
-        left = self.size - len(self._head) - len(tail)
-        between = f"\n[{left:,} bytes are left out]\n".encode() if left else b""
-        return (bytes(self._head) + between + bytes(tail)).decode("utf-8", "replace"), left
+        cut_bytes = self.size - len(self._head) - len(tail)
+        between = f"\n[{cut_bytes:,} bytes are left out]\n".encode() if cut_bytes else b""
+        return (bytes(self._head) + between + bytes(tail)).decode("utf-8", "replace"), cut_bytes
 
 
 def limit_memory(argv: Sequence[str], memory_mb: int) -> list[str]:
@@ -77,9 +79,9 @@ async def run_program(
 
     Cancelling this ends the program and everything it started. Raises `OSError` if it cannot be started.
     """
-    process = await _start(argv, cwd, {**env, **_QUIET_ENV})
+    process = await _start_program(argv, cwd, {**env, **_QUIET_ENV})
     started, output, late = time.monotonic(), _Output(), False
-    reading = asyncio.create_task(_read(process, output))
+    reading = asyncio.create_task(_read_output(process, output))
     try:
         async with asyncio.timeout(seconds):
             await _wait_for_exit(process)
@@ -88,14 +90,14 @@ async def run_program(
     except TimeoutError:
         late = True
     finally:
-        await asyncio.shield(_end(process))
+        await asyncio.shield(_end_group(process))
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)
-    text, left = output.result()
-    return CommandResult(process.returncode or 0, text, left, time.monotonic() - started, late)
+    text, cut_bytes = output.result()
+    return CommandResult(process.returncode or 0, text, cut_bytes, time.monotonic() - started, late)
 
 
-async def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> asyncio.subprocess.Process:
+async def _start_program(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> asyncio.subprocess.Process:
     """Start the program. Cancelling this while it starts ends it."""
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
@@ -112,11 +114,11 @@ async def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> asyn
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
         with suppress(OSError):
-            await _end(await starting)
+            await _end_group(await starting)
         raise
 
 
-async def _read(process: asyncio.subprocess.Process, output: _Output) -> None:
+async def _read_output(process: asyncio.subprocess.Process, output: _Output) -> None:
     assert process.stdout is not None
     while data := await process.stdout.read(65_536):
         output.add(data)
@@ -131,7 +133,7 @@ async def _wait_for_exit(process: asyncio.subprocess.Process) -> None:
         await asyncio.sleep(_POLL_SECONDS)
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _end_group(process: asyncio.subprocess.Process) -> None:
     """End all processes of the program's group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGTERM if process.returncode is None else signal.SIGKILL)

@@ -24,7 +24,7 @@ from ctxtui.services.sandbox.view import View, build_view
 _EXPORT_SECONDS: Final = 120.0
 """Seconds to export the copy of a repository."""
 _LOCK: Final = threading.Lock()
-_RUNNING: Final[dict[Path, tuple[int, GuardedFiles]]] = {}
+_GUARDED_BY_FOLDER: Final[dict[Path, tuple[int, GuardedFiles]]] = {}
 """By folder: the number of running commands, and its guarded files before the first of them."""
 
 
@@ -41,9 +41,12 @@ async def run_confined(
 ) -> CommandResult:
     """Run `argv` in `folder`, the only place it can write, for at most `seconds`.
 
-    `memory_mb` limits its address space (0: no limit). `variables` and `reads` name further environment variables and
-    paths that it may read. If the machine cannot confine it, it runs only with `unconfined`. Cancelling this ends it.
-    Raises `CtxtuiError`, and `OSError` if it cannot be started.
+    - `memory_mb`: limits its address space (0: no limit).
+    - `network`: it may use the network.
+    - `variables`, `reads`: further environment variables and paths that it may read.
+    - `unconfined`: run it even if the machine cannot confine it.
+
+    Cancelling this ends it. Raises `CtxtuiError`, and `OSError` if it cannot be started.
     """
     root = folder.resolve()
     way = await asyncio.to_thread(find_confinement, root)
@@ -52,7 +55,7 @@ async def run_confined(
         if unconfined:
             return await run_program(limit_memory(argv, memory_mb), root, seconds, env)
         raise CtxtuiError(
-            "nothing on this machine confines programs",
+            "this machine has no sandbox for programs",
             place=argv[0],
             way_out="install bubblewrap, or let it run unconfined",
         )
@@ -71,7 +74,7 @@ async def run_confined(
                 env["TMPDIR"] = str(scratch_dir / "tmp")
                 (scratch_dir / "tmp").mkdir()
                 mounts.append((scratch_dir / "tmp", scratch_dir / "tmp", True))
-            view = replace(await asyncio.to_thread(_view, guarded, network, reads), mounts=tuple(mounts))
+            view = replace(await asyncio.to_thread(_make_view, guarded, network, reads), mounts=tuple(mounts))
 
             def start(argv: Sequence[str], seconds: float) -> Awaitable[CommandResult]:
                 return run_program(way.wrap(argv, view, network=network), root, seconds, env)
@@ -82,7 +85,7 @@ async def run_confined(
     return replace(result, notes=tuple(filter(None, notes)))
 
 
-def _view(guarded: GuardedFiles, network: bool, reads: Iterable[str]) -> View:
+def _make_view(guarded: GuardedFiles, network: bool, reads: Iterable[str]) -> View:
     repository = find_repository(guarded.root)
     further = [*reads, *(repository[1:] if repository else ())]
     view = build_view(guarded.root, Path.home(), os.environ, network=network, further=further)
@@ -96,23 +99,24 @@ async def _import_changes(
     try:
         result = await start(await asyncio.to_thread(copy.export_command), _EXPORT_SECONDS)
         if result.code or result.late:
-            return f"not taken over into the repository: {' '.join(result.text.split())[:500] or 'it cannot be read'}"
+            return f"not copied into the repository: {' '.join(result.text.split())[:500] or 'it cannot be read'}"
     except OSError as error:
-        return f"not taken over into the repository: {error}"
+        return f"not copied into the repository: {error}"
     return await asyncio.to_thread(copy.import_changes)
 
 
 @asynccontextmanager
 async def _guard(root: Path) -> AsyncIterator[tuple[GuardedFiles, list[str]]]:
-    """Guard `root` while a command runs. Yields the guarded files, and notes, which get a sentence about files that
-    were moved out at the end.
+    """Guard `root` while a command runs; yield the guarded files, and notes.
+
+    At the end, the notes get a sentence about files that were moved out.
     """
-    entering = asyncio.ensure_future(asyncio.to_thread(_enter, root))
+    entering = asyncio.ensure_future(asyncio.to_thread(_begin_guard, root))
     notes: list[str] = []
 
     async def leave() -> None:
         await entering
-        notes.append(await asyncio.to_thread(_leave, root))
+        notes.append(await asyncio.to_thread(_end_guard, root))
 
     try:
         yield await asyncio.shield(entering), notes
@@ -120,20 +124,20 @@ async def _guard(root: Path) -> AsyncIterator[tuple[GuardedFiles, list[str]]]:
         await asyncio.shield(leave())
 
 
-def _enter(root: Path) -> GuardedFiles:
+def _begin_guard(root: Path) -> GuardedFiles:
     """Find the guarded files before the first of several concurrent commands.
 
     The second must not trust files that the first one made.
     """
     with _LOCK:
-        count, guarded = _RUNNING.get(root) or (0, find_guarded(root))
-        _RUNNING[root] = count + 1, guarded
+        count, guarded = _GUARDED_BY_FOLDER.get(root) or (0, find_guarded(root))
+        _GUARDED_BY_FOLDER[root] = count + 1, guarded
         return guarded
 
 
-def _leave(root: Path) -> str:
+def _end_guard(root: Path) -> str:
     with _LOCK:
-        count, guarded = _RUNNING.pop(root)
+        count, guarded = _GUARDED_BY_FOLDER.pop(root)
         if count > 1:
-            _RUNNING[root] = count - 1, guarded
+            _GUARDED_BY_FOLDER[root] = count - 1, guarded
         return move_out_created(guarded)

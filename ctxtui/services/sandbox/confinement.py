@@ -23,9 +23,10 @@ BWRAP: Final = "bwrap"
 SEATBELT: Final = "sandbox-exec"
 UNSHARE: Final = "unshare"
 _INSIDE: Final = Path(__file__).with_name("inside.py")
-_BWRAP_OWN: Final = (
+_BWRAP_OPTIONS: Final = (
     "--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL", "--die-with-parent", "--new-session",
 )  # fmt: skip
+"""Options of bubblewrap that only it understands."""
 _WITH_PARENT: Final = ("setpriv", "--pdeathsig", "KILL")
 """Ends the program with ctxtui, like bubblewrap's ``--die-with-parent``."""
 _TRIAL_SECONDS: Final = 60.0
@@ -52,13 +53,13 @@ class Confinement(Struct, frozen=True):
         """The command that runs `argv` confined to `view`. It must be started in the root of `view`."""
         network_options = [] if network else ["--unshare-net"]
         if self.kind == BWRAP:
-            own = [*_BWRAP_OWN, "--chdir", str(view.root)]
-            return [BWRAP, *view.options(), *network_options, *own, "--", *argv]
+            bwrap_options = [*_BWRAP_OPTIONS, "--chdir", str(view.root)]
+            return [BWRAP, *view.options(), *network_options, *bwrap_options, "--", *argv]
         if self.kind == UNSHARE:
             spaces = ["--user", "--map-current-user", "--keep-caps", "--mount", "--pid", "--ipc"]
             spaces += [] if network else ["--net"]
-            inside = [sys.executable, "-I", "-S", str(_INSIDE), *view.options(), *network_options, "--", *argv]
-            return [*_WITH_PARENT, UNSHARE, *spaces, "--fork", "--kill-child", "--mount-proc", *inside]
+            inner_argv = [sys.executable, "-I", "-S", str(_INSIDE), *view.options(), *network_options, "--", *argv]
+            return [*_WITH_PARENT, UNSHARE, *spaces, "--fork", "--kill-child", "--mount-proc", *inner_argv]
         if self.kind == SEATBELT:
             return [SEATBELT, "-p", view.profile(network=network), *argv]
         return list(argv)
@@ -69,11 +70,11 @@ def find_confinement(root: Path | None = None) -> Confinement:
 
     The machine's root folder cannot be confined.
     """
-    return Confinement() if root is not None and root.resolve() == Path("/") else _find()
+    return Confinement() if root is not None and root.resolve() == Path("/") else _try_confinements()
 
 
 @cache
-def _find() -> Confinement:
+def _try_confinements() -> Confinement:
     for kind in (BWRAP, SEATBELT, UNSHARE):
         if shutil.which(kind) and is_usable(kind):
             return Confinement(kind)

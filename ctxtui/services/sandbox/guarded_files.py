@@ -22,9 +22,9 @@ _MAX_NAMES: Final = 20
 
 
 class GuardedFiles(Struct, frozen=True):
-    """The guarded files and folders (topmost only) of the folder `root` before a command.
+    """The guarded files and folders of the folder `root` before a command.
 
-    `paths` are relative to `root`; `links` maps symlinks to their targets.
+    `paths` are relative to `root`, the topmost only; `links` maps symlinks to their targets.
     """
 
     root: Path
@@ -68,8 +68,12 @@ def move_out_created(before: GuardedFiles) -> str:
                 (before.root / path).symlink_to(before.links[path])
         except (OSError, shutil.Error):
             failed.append(path)
-    sentences = [f"refused, as other programs obey it: {_list_names(moved)}; it is now in {aside}"] if moved else []
-    sentences += [f"made although other programs obey it, and cannot be moved: {_list_names(failed)}"] if failed else []
+    sentences = (
+        [f"refused, because it controls other programs: {_list_names(moved)}; moved to {aside}"] if moved else []
+    )
+    sentences += (
+        [f"created although it controls other programs, and cannot be moved: {_list_names(failed)}"] if failed else []
+    )
     return "; ".join(sentences)
 
 
@@ -80,7 +84,10 @@ def _may_be_created(before: GuardedFiles, path: str) -> bool:
 
 
 def _path_to_move(root: Path, path: str) -> str:
-    """The path to move. Of a bare repository only HEAD is moved: the rest may be older than the command."""
+    """The path to move out, so that the file at `path` has no effect.
+
+    Of a bare repository only HEAD is moved: the rest may be older than the command.
+    """
     if not os.path.isdir(root / path) or os.path.basename(path).startswith("."):
         return path
     return next((os.path.join(path, name) for name in os.listdir(root / path) if name.casefold() == "head"), path)

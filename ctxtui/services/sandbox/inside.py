@@ -35,26 +35,26 @@ _DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _done(result: int, what: str) -> None:
+def _check_result(result: int, what: str) -> None:
     if result:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
 def _mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
-    done = _libc.mount(os.fsencode(source), os.fsencode(target), kind.encode() or None, flags, data.encode() or None)
-    _done(done, f"mount on {target.removeprefix(_NEW)}")
+    result = _libc.mount(os.fsencode(source), os.fsencode(target), kind.encode() or None, flags, data.encode() or None)
+    _check_result(result, f"mount on {target.removeprefix(_NEW)}")
 
 
 def _restrict(path: str, attributes: int, *, below: bool = True) -> None:
     """Set attributes of the mount at `path`, and of those `below` it."""
     packed = struct.pack("QQQQ", attributes, 0, 0, 0)
     done = _libc.syscall(_SET_MOUNTS, _HERE, os.fsencode(path), _ALL_BELOW if below else 0, packed, len(packed))
-    _done(done, f"mount_setattr of {path.removeprefix(_NEW)}")
+    _check_result(done, f"mount_setattr of {path.removeprefix(_NEW)}")
 
 
 def _pivot(new: str, old: str) -> None:
-    _done(_libc.pivot_root(new.encode(), old.encode()), "pivot_root")
+    _check_result(_libc.pivot_root(new.encode(), old.encode()), "pivot_root")
 
 
 def _bind(source: str, target: str, attributes: int) -> None:
@@ -72,7 +72,7 @@ def _bind(source: str, target: str, attributes: int) -> None:
     _restrict(target, attributes)
 
 
-def _fresh(target: str) -> None:
+def _mount_fresh(target: str) -> None:
     os.makedirs(_NEW + target, exist_ok=True)
     _mount("tmpfs", _NEW + target, "tmpfs", data="mode=0755")
     _restrict(_NEW + target, _NO_SETUID | _NO_DEVICES)
@@ -83,8 +83,8 @@ def _link(text: str, target: str) -> None:
     os.symlink(text, _NEW + target)
 
 
-def _devices(target: str) -> None:
-    _fresh(target)
+def _make_devices(target: str) -> None:
+    _mount_fresh(target)
     for name in _DEVICES:
         _bind(f"{target}/{name}", f"{target}/{name}", _NO_SETUID)
     for name, text in _DEVICE_LINKS.items():
@@ -105,9 +105,9 @@ def _apply(options: list[str]) -> None:
         elif option == "--symlink":
             _link(next(rest), next(rest))
         elif option == "--tmpfs":
-            _fresh(next(rest))
+            _mount_fresh(next(rest))
         elif option == "--dev":
-            _devices(next(rest))
+            _make_devices(next(rest))
         elif option == "--proc":
             # The one of the new process namespace, which ``unshare`` has mounted.
             target = next(rest)
@@ -115,7 +115,7 @@ def _apply(options: list[str]) -> None:
         elif option == "--remount-ro":
             _restrict(_NEW + next(rest), _READ_ONLY, below=False)
         elif option == "--unshare-net":
-            _loopback()
+            _raise_loopback()
         else:
             raise OSError(0, f"no such option: {option}")
 
@@ -131,11 +131,11 @@ def _confine(options: list[str], folder: str) -> None:
     _apply(options)
     os.chdir(_NEW)
     _pivot(".", ".")
-    _done(_libc.umount2(b".", _DETACH), "umount")
+    _check_result(_libc.umount2(b".", _DETACH), "umount")
     os.chdir(folder)
 
 
-def _loopback() -> None:
+def _raise_loopback() -> None:
     """Bring up the loopback interface of the new network; it is down at first."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as interface:
         name = b"lo".ljust(16, b"\0")
@@ -143,25 +143,25 @@ def _loopback() -> None:
         fcntl.ioctl(interface, _SET_FLAGS, struct.pack("<16sh14x", name, flags | _UP))
 
 
-def _give_up() -> None:
+def _drop_privileges() -> None:
     """Drop all privileges for good, so that the mounts cannot be changed."""
     for capability in range(64):
         if _libc.prctl(_DROP_BOUND, capability, 0, 0, 0):
             break
-    _done(_libc.prctl(_AMBIENT, _CLEAR, 0, 0, 0), "ambient capabilities")
+    _check_result(_libc.prctl(_AMBIENT, _CLEAR, 0, 0, 0), "ambient capabilities")
     header, none = struct.pack("II", _CAPABILITIES, 0), bytes(24)
-    _done(_libc.capset(ctypes.create_string_buffer(header), ctypes.create_string_buffer(none)), "capabilities")
-    _done(_libc.prctl(_NO_NEW, 1, 0, 0, 0), "no new privileges")
+    _check_result(_libc.capset(ctypes.create_string_buffer(header), ctypes.create_string_buffer(none)), "capabilities")
+    _check_result(_libc.prctl(_NO_NEW, 1, 0, 0, 0), "no new privileges")
 
 
 def main() -> None:
     """Confine this process, then become the program."""
-    at = sys.argv.index("--")
-    options, argv = sys.argv[1:at], sys.argv[at + 1 :]
+    separator = sys.argv.index("--")
+    options, argv = sys.argv[1:separator], sys.argv[separator + 1 :]
     try:
         folder = os.getcwd()
         _confine(options, folder)
-        _give_up()
+        _drop_privileges()
     except (OSError, AttributeError) as error:
         sys.stderr.write(f"ctxtui: it cannot be confined: {getattr(error, 'strerror', None) or error}\n")
         sys.exit(REFUSED)

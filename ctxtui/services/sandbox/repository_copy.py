@@ -26,14 +26,18 @@ _MOUNT_POINT: Final = Path("/run/ctxtui/git")
 """Mount point of the copy for a work tree whose ``.git`` is a file."""
 _COPIED: Final = ("HEAD", "index", "packed-refs", "config", "config.worktree", "shallow", "refs", "reftable", "logs",
                   "info")  # fmt: skip
+"""Parts of a git folder that are copied; those in `_READ_ONLY` are mounted."""
 _READ_ONLY: Final = ("hooks", "modules", "lfs")
 _REFERENCE: Final = re.compile(r"refs/(heads|tags|notes|remotes)/(?!-)[!-~\x80-\U0010ffff]+|refs/stash")
+"""References that a command may change; a name must not begin with "-"."""
 _HEX: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+"""An object's id: SHA-1 or SHA-256."""
 _SETTINGS: Final = ("[gc]\n\tauto = 0", "[maintenance]\n\tauto = false", "[core]\n\tfsmonitor = false",
                     "[commit]\n\tgpgSign = false", "[tag]\n\tgpgSign = false",
                     "[transfer]\n\tunpackLimit = 1000000", "[fetch]\n\tunpackLimit = 1000000")  # fmt: skip
 """Settings of the copy: objects stay loose, so that all are found; signing is off, because no key is visible."""
 _SAFE: Final = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")
+"""Options with which git runs nothing that the repository names."""
 _REFLOG_MESSAGE: Final = "by a command of ctxtui's agent"
 _HEAD: Final = "git symbolic-ref -q HEAD || git rev-parse -q --verify HEAD"
 _STATE: Final = f"""set -e
@@ -41,7 +45,9 @@ git for-each-ref --format='%(objectname) %(refname)' > "$0/references"
 {{ {_HEAD}; }} > "$0/head"
 git ls-files -z --stage > "$0/index"
 """
+"""A shell script that writes the state of a repository into the folder ``$0``."""
 _PACK: Final = 'git pack-objects -q --stdout --window=0 < "$0/objects" > "$0/pack"'
+"""A shell script that packs the objects listed in the folder ``$0``."""
 
 
 class _State(Struct, frozen=True):
@@ -55,8 +61,8 @@ class _State(Struct, frozen=True):
 class RepositoryCopy:
     """A copy of the repository `common` in the folder `scratch`.
 
-    HEAD and index of its work tree `root` are in `own`. Unless the copy is `mounted` at the repository's place, git
-    finds it by environment variables.
+    - `root`: the work tree; `own`: the git folder with its HEAD and index.
+    - `mounted`: the copy is mounted at the repository's place; otherwise git finds it by environment variables.
     """
 
     def __init__(self, root: Path, own: Path, common: Path, scratch: Path, *, mounted: bool = True) -> None:
@@ -72,8 +78,8 @@ class RepositoryCopy:
         places = {name: common / name for name in _READ_ONLY if (common / name).is_dir()}
         self._read_only = {"original": common, **places}
         """Folders of the repository, by their names in the copy."""
-        self._before = self._read(self._export_original(scratch / "before"))
-        self._fill(own)
+        self._before = self._read_state(self._export_original(scratch / "before"))
+        self._copy_files(own)
 
     @property
     def mounts(self) -> tuple[tuple[Path, Path, bool], ...]:
@@ -105,16 +111,16 @@ class RepositoryCopy:
         """Import the changes after `export_command` was run. Blocks. Returns the reason of a failure, or ""."""
         try:
             if (self._copy / "out").is_symlink():
-                raise ValueError("it is no repository any more")
-            after = self._read(self._copy / "out")
+                raise ValueError("it is no longer a repository")
+            after = self._read_state(self._copy / "out")
             self._import_objects(self._copy / "out" / "pack")
             self._import_references(after)
             self._import_index(after)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            return f"not taken over into the repository: {_reason(error)}"
+            return f"not copied into the repository: {_error_reason(error)}"
         return ""
 
-    def _fill(self, own: Path) -> None:
+    def _copy_files(self, own: Path) -> None:
         self._copy.mkdir()
         for name in _COPIED:
             source = own / name if name in ("HEAD", "index") else self._common / name
@@ -134,7 +140,7 @@ class RepositoryCopy:
         settings = [*_SETTINGS]
         # The home folder, which holds most users' git configuration, is not visible.
         with suppress(subprocess.CalledProcessError):
-            for line in self._git("config", "--get-regexp", r"^user\.(name|email)$").decode().splitlines():
+            for line in self._run_git("config", "--get-regexp", r"^user\.(name|email)$").decode().splitlines():
                 name, _, value = line.partition(" ")
                 settings.append(f"[user]\n\t{name.removeprefix('user.')} = {json.dumps(value, ensure_ascii=False)}")
         with (self._copy / "config").open("a", encoding="utf-8") as file:
@@ -142,10 +148,10 @@ class RepositoryCopy:
 
     def _export_original(self, out: Path) -> Path:
         out.mkdir()
-        self._run(["/bin/sh", "-c", _STATE, str(out)])
+        self._run_checked(["/bin/sh", "-c", _STATE, str(out)])
         return out
 
-    def _read(self, out: Path) -> _State:
+    def _read_state(self, out: Path) -> _State:
         references = {}
         for line in _read_regular(out / "references").decode("utf-8").splitlines():
             digest, _, name = line.partition(" ")
@@ -159,7 +165,7 @@ class RepositoryCopy:
     def _import_objects(self, pack: Path) -> None:
         if pack.exists() or pack.is_symlink():
             with os.fdopen(_open_regular(pack), "rb") as file:
-                self._run(["git", *_SAFE, "unpack-objects", "-q", "--strict"], stdin=file)
+                self._run_checked(["git", *_SAFE, "unpack-objects", "-q", "--strict"], stdin=file)
 
     def _import_references(self, after: _State) -> None:
         old, new = self._before.references, after.references
@@ -168,19 +174,21 @@ class RepositoryCopy:
             if old.get(name) == new.get(name):
                 continue
             if not _REFERENCE.fullmatch(name) or not _HEX.fullmatch(new.get(name, "0" * 40)):
-                raise ValueError(f"{name} is no branch, tag, note or stash")
+                raise ValueError(f"{name} is not a branch, tag, note or stash")
             if name in elsewhere:
                 raise ValueError(f"{name} is checked out in another work tree")
             was = old.get(name) or "0" * len(new[name])
             lines.append(f"update {name} {new[name]} {was}\n" if name in new else f"delete {name} {was}\n")
         if lines:
-            self._git("update-ref", "-m", _REFLOG_MESSAGE, "--create-reflog", "--stdin", stdin="".join(lines).encode())
+            self._run_git(
+                "update-ref", "-m", _REFLOG_MESSAGE, "--create-reflog", "--stdin", stdin="".join(lines).encode()
+            )
         if after.head != self._before.head and after.head:
             self._import_head(after.head)
 
     def _other_branches(self) -> set[str]:
         """Branches that are checked out in other work trees of the repository."""
-        lines = self._git("worktree", "list", "--porcelain").decode("utf-8", "replace").split("\n")
+        lines = self._run_git("worktree", "list", "--porcelain").decode("utf-8", "replace").split("\n")
         branches = [line.removeprefix("branch ") for line in lines if line.startswith("branch ")]
         # The list includes this work tree.
         with suppress(ValueError):
@@ -188,12 +196,12 @@ class RepositoryCopy:
         return set(branches)
 
     def _import_head(self, head: str) -> None:
-        if self._run(["/bin/sh", "-c", _HEAD]).decode().strip() != self._before.head:
+        if self._run_checked(["/bin/sh", "-c", _HEAD]).decode().strip() != self._before.head:
             raise ValueError("HEAD was changed meanwhile")
         if head.startswith("refs/heads/") and _REFERENCE.fullmatch(head):
-            self._git("symbolic-ref", "-m", _REFLOG_MESSAGE, "HEAD", head)
+            self._run_git("symbolic-ref", "-m", _REFLOG_MESSAGE, "HEAD", head)
         elif _HEX.fullmatch(head):
-            self._git("update-ref", "-m", _REFLOG_MESSAGE, "--no-deref", "HEAD", head)
+            self._run_git("update-ref", "-m", _REFLOG_MESSAGE, "--no-deref", "HEAD", head)
         else:
             raise ValueError("HEAD names no branch and no commit")
 
@@ -205,12 +213,12 @@ class RepositoryCopy:
             sample = (new.get(changed[0]) or old[changed[0]])[0]
             none = b"0 " + b"0" * len(sample.split()[1])
             lines = [line for path in changed for line in (none + b"\t" + path, *new.get(path, ()))]
-            self._git("update-index", "-z", "--index-info", stdin=b"".join(line + b"\0" for line in lines))
+            self._run_git("update-index", "-z", "--index-info", stdin=b"".join(line + b"\0" for line in lines))
 
-    def _git(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        return self._run(["git", *_SAFE, *arguments], data=stdin)
+    def _run_git(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        return self._run_checked(["git", *_SAFE, *arguments], data=stdin)
 
-    def _run(self, argv: Sequence[str], *, stdin: IO[bytes] | None = None, data: bytes = b"") -> bytes:
+    def _run_checked(self, argv: Sequence[str], *, stdin: IO[bytes] | None = None, data: bytes = b"") -> bytes:
         env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         input_options: dict[str, Any] = {"stdin": stdin} if stdin else {"input": data}
         done = subprocess.run(
@@ -228,7 +236,9 @@ def copy_repository(root: Path, scratch: Path, *, mounted: bool) -> RepositoryCo
         folders = find_repository(root)
         return RepositoryCopy(root, *folders, scratch, mounted=mounted) if folders else None
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        raise CtxtuiError(f"the repository is read-only, as it cannot be copied: {_reason(error)}") from error
+        raise CtxtuiError(
+            f"the repository is read-only, because it cannot be copied: {_error_reason(error)}"
+        ) from error
 
 
 def find_repository(root: Path) -> tuple[Path, Path] | None:
@@ -253,7 +263,7 @@ def find_repository(root: Path) -> tuple[Path, Path] | None:
     return None
 
 
-def _reason(error: Exception) -> str:
+def _error_reason(error: Exception) -> str:
     """The error output of git, else the error's message."""
     output = getattr(error, "stderr", None) or str(error)
     text = output.decode("utf-8", "replace") if isinstance(output, bytes) else output

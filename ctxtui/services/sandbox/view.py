@@ -17,12 +17,16 @@ _SYSTEM: Final = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys", "/nix/store",
     "/gnu/store", "/snap", "/var/lib/texmf", "/var/cache/fontconfig",
 )  # fmt: skip
+"""Folders of the system that programs need."""
 _KERNEL: Final = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
 """Paths that root can write even without any capability."""
 _FRESH: Final = ("/tmp", "/var/tmp", "/run")
+"""Folders that are empty and temporary for the program."""
 _FRESH_MACOS: Final = ("/Users", "/Volumes", "/private/tmp", "/private/var/tmp", "/private/var/folders")
 _DEVICES_MACOS: Final = '(regex #"^/dev/(null|zero|tty|ptmx|ttys[0-9]*|fd/.*)$")'
+"""The devices that a program may use, as a rule of sandbox-exec."""
 _NAMES_MACOS: Final = '(allow network-outbound (literal "/private/var/run/mDNSResponder"))'
+"""Allows looking up host names, as a rule of sandbox-exec."""
 _TOOLS: Final = (
     ("PYENV_ROOT", ".pyenv", "."), ("RUSTUP_HOME", ".rustup", "."), ("CARGO_HOME", ".cargo", "bin env"),
     ("NVM_DIR", ".nvm", "."), ("FNM_DIR", ".local/share/fnm", "."), ("VOLTA_HOME", ".volta", "bin tools"),
@@ -40,6 +44,7 @@ _CACHES: Final = (
 )  # fmt: skip
 """Download caches. With network access tools download into the fresh home folder instead: caches are read-only."""
 _PROGRAMS: Final = ("bin", "sbin")
+"""Names of folders of programs."""
 _PREFIX: Final = ("bin", "sbin", "lib", "lib64", "libexec", "include", "pyvenv.cfg", "share")
 """Folders next to ``bin`` that programs need."""
 
@@ -47,9 +52,11 @@ _PREFIX: Final = ("bin", "sbin", "lib", "lib64", "libexec", "include", "pyvenv.c
 class View(Struct, frozen=True, kw_only=True):
     """The paths that a program in `root` sees. It can write `root`, except `guarded` paths.
 
-    Besides it reads `readable` and `links`, and writes `fresh` folders, which are empty and temporary. `hidden` paths
-    inside of `root` are empty; `fixed` folders of `root` cannot be renamed. `mounts` are further ones: source, target,
-    writable.
+    - `readable`, `links`: what it can read besides.
+    - `fresh`: folders that are empty and temporary, and that it can write.
+    - `hidden`: paths inside of `root` that are empty for it.
+    - `fixed`: folders of `root` that it cannot rename.
+    - `mounts`: further ones: source, target, writable.
     """
 
     root: Path
@@ -97,13 +104,14 @@ class View(Struct, frozen=True, kw_only=True):
         above = sorted({folder for path in read for folder in path.parents})
         rules = [
             "(version 1)(allow default)(deny file-write*)",
-            f"(deny file-read* {_each('subpath', self.fresh)})(allow file-read* {_each('subpath', read)})",
-            f"(allow file-read-metadata {_each('literal', above)})",
-            f"(allow file-write* {_DEVICES_MACOS} {_each('subpath', written)})",
-            f"(deny file-read* {_each('subpath', self.hidden)})",
-            f"(deny file-write* {_each('subpath', [*self.guarded, *self.hidden])})",
-            f"(deny file-write-unlink {_each('literal', self.fixed)})",
-            f"(deny network-outbound {_each('subpath', [*self.fresh, Path('/private/var/run')])}){_NAMES_MACOS}"
+            f"(deny file-read* {_format_rules('subpath', self.fresh)})"
+            f"(allow file-read* {_format_rules('subpath', read)})",
+            f"(allow file-read-metadata {_format_rules('literal', above)})",
+            f"(allow file-write* {_DEVICES_MACOS} {_format_rules('subpath', written)})",
+            f"(deny file-read* {_format_rules('subpath', self.hidden)})",
+            f"(deny file-write* {_format_rules('subpath', [*self.guarded, *self.hidden])})",
+            f"(deny file-write-unlink {_format_rules('literal', self.fixed)})",
+            f"(deny network-outbound {_format_rules('subpath', [*self.fresh, Path('/private/var/run')])}){_NAMES_MACOS}"
             if network
             else "(deny network*)",
         ]
@@ -111,11 +119,11 @@ class View(Struct, frozen=True, kw_only=True):
         return "".join(rule for rule in rules if not rule.endswith(" )"))
 
 
-def _each(kind: str, paths: Iterable[Path]) -> str:
-    return " ".join(f'({kind} "{_quoted(path)}")' for path in paths)
+def _format_rules(kind: str, paths: Iterable[Path]) -> str:
+    return " ".join(f'({kind} "{_quote_path(path)}")' for path in paths)
 
 
-def _quoted(path: Path) -> str:
+def _quote_path(path: Path) -> str:
     return str(path).replace("\\", "\\\\").replace('"', '\\"')
 
 
@@ -136,14 +144,14 @@ class _Places:
     def add(self, path: Path) -> None:
         """Make `path` readable, with the symlinks that lead to it.
 
-        Skipped if it contains a folder that must be empty.
+        It is skipped if it contains a folder that must be empty.
         """
         if not path.is_absolute() or not path.exists():
             return
         real = path.resolve()
         if any(place.is_relative_to(real) for place in self._empty):
             return
-        for link, text in _links(path):
+        for link, text in _find_links(path):
             if not self.is_visible(link):
                 self.links[link] = text
         if not self.is_visible(real):
@@ -159,13 +167,13 @@ class _Places:
                 self.add(prefix / name)
 
 
-def _links(path: Path) -> Iterator[tuple[Path, str]]:
+def _find_links(path: Path) -> Iterator[tuple[Path, str]]:
     """Yield the symlinks that lead to the existing `path`."""
     for part in (*reversed(path.parents), path):
         if part.is_symlink():
             text = os.readlink(part)
             yield part, text
-            yield from _links(Path(os.path.normpath(part.parent / text)) / path.relative_to(part))
+            yield from _find_links(Path(os.path.normpath(part.parent / text)) / path.relative_to(part))
             return
 
 

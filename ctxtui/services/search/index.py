@@ -59,15 +59,20 @@ def fill_index(settings: Settings, units: Iterable[Unit], stop: Callable[[], boo
             if stop():
                 break
             try:
-                yield SessionIndexed(unit.name, store.texts.add(unit, _texts(_session(store, unit)), VERSION))
+                yield SessionIndexed(
+                    unit.name, store.texts.add(unit, _searchable_texts(_read_session(store, unit)), VERSION)
+                )
             except CtxtuiError as error:
                 # Stored as empty, so that it is not read again until it changes.
                 store.texts.add(unit, (), VERSION)
-                yield SessionIndexed(unit.name, error=_message(error))
+                yield SessionIndexed(unit.name, error=_error_text(error))
 
 
 class SessionTexts(NamedTuple):
-    """The searchable `texts` of the session with request number `number`, or an error."""
+    """The searchable `texts` of a session, or the `error` of reading it.
+
+    `number` is that of the request.
+    """
 
     number: int
     texts: Sequence[str] = ()
@@ -84,7 +89,7 @@ def fill_in_parallel(settings: Settings, units: Sequence[Unit]) -> Iterator[Sess
         yield from fill_index(settings, units, lambda: False)
         return
     with Store.open(database(settings.data_dir)) as store:
-        for number, texts, error in iter_answers(_MAKER, files, _gone, min(processor_count(), len(files))):
+        for number, texts, error in iter_answers(_MAKER, files, _failed_texts, min(processor_count(), len(files))):
             yield SessionIndexed(units[number].name, store.texts.add(units[number], texts, VERSION), error)
     yield from fill_index(settings, [unit for unit in units if not unit.path], lambda: False)
 
@@ -94,8 +99,8 @@ _MIN_PARALLEL_BYTES: Final = 3_000_000
 """Bytes that make child processes worth their start."""
 
 
-def _gone(request: tuple[int, str], error: ChildGone) -> SessionTexts:
-    return SessionTexts(request[0], error="reading it ended the process that did")
+def _failed_texts(request: tuple[int, str], error: ChildGone) -> SessionTexts:
+    return SessionTexts(request[0], error="its reader process ended")
 
 
 def make() -> Callable[[tuple[int, str]], SessionTexts]:
@@ -104,14 +109,14 @@ def make() -> Callable[[tuple[int, str]], SessionTexts]:
     def answer(request: tuple[int, str]) -> SessionTexts:
         number, path = request
         try:
-            return SessionTexts(number, list(_texts(load(Path(path)).session)))
+            return SessionTexts(number, list(_searchable_texts(load(Path(path)).session)))
         except CtxtuiError as error:
-            return SessionTexts(number, error=_message(error))
+            return SessionTexts(number, error=_error_text(error))
 
     return answer
 
 
-def _message(error: CtxtuiError) -> str:
+def _error_text(error: CtxtuiError) -> str:
     """The message to show for a session that could not be indexed; "" if it holds no context."""
     return "" if isinstance(error, NoContext) else error.message
 
@@ -122,12 +127,12 @@ def merge_parts(settings: Settings) -> None:
         store.texts.merge()
 
 
-def _session(store: Store, unit: Unit) -> Session:
+def _read_session(store: Store, unit: Unit) -> Session:
     if not unit.path:
         return store.load(unit.stored)
 
     return load(Path(unit.path)).session
 
 
-def _texts(session: Session) -> Iterator[str]:
+def _searchable_texts(session: Session) -> Iterator[str]:
     return filter(None, map(searchable_text, session.tree.blocks.values()))

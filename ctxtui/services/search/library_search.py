@@ -32,6 +32,7 @@ from ctxtui.views.model.session_summary import SessionSummary
 _PLAIN: Final = frozenset(client.source for client in CLIENTS if client.plain)
 """Formats whose files hold every text as an uncompressed JSON string."""
 _WITH_TOOL: Final = frozenset({"tools", "tool_call", "tool_result"})
+"""Categories of blocks that belong to a tool."""
 
 
 class BlockFilter(Struct, frozen=True):
@@ -59,7 +60,9 @@ class Hit(Struct, frozen=True):
 class Tally(Struct):
     """Counts of how sessions were searched.
 
-    `indexed` were decided by the index, `direct` are not indexed, `failed` could not be read, by name.
+    - `indexed`: decided by the index.
+    - `direct`: not indexed, so that they were read.
+    - `failed`: could not be read, by name.
     """
 
     indexed: int = 0
@@ -91,19 +94,19 @@ class Searcher:
     def by_session(self, sessions: Iterable[SessionSummary]) -> Iterator[Iterator[Hit]]:
         """Yield the hits of each session, in order; a session is opened when its hits are iterated."""
         with ExitStack() as stack:
-            store = self._store(stack)
+            store = self._open_store(stack)
             all_sessions = list(sessions)
-            out = self._ruled_out(store, all_sessions)
+            out = self._find_ruled_out(store, all_sessions)
             for session in all_sessions:
                 yield iter(()) if session.key in out else self._hits_in(session, store)
 
-    def _store(self, stack: ExitStack) -> Store | None:
+    def _open_store(self, stack: ExitStack) -> Store | None:
         path = database(self._settings.data_dir)
         if not path.exists():
             return None
         return stack.enter_context(Store.open(path))
 
-    def _ruled_out(self, store: Store | None, sessions: list[SessionSummary]) -> set[str]:
+    def _find_ruled_out(self, store: Store | None, sessions: list[SessionSummary]) -> set[str]:
         """The keys of sessions that the index shows to hold no hit. Counts indexed and unknown ones."""
         names = store.texts.find_candidates(self.pattern.literals) if store is not None else None
         if store is None or names is None:
@@ -116,7 +119,7 @@ class Searcher:
 
     def _hits_in(self, summary: SessionSummary, store: Store | None) -> Iterator[Hit]:
         try:
-            session = self._open(summary, store)
+            session = self._open_session(summary, store)
         except NoContext:
             return
         except CtxtuiError as error:
@@ -130,7 +133,7 @@ class Searcher:
             if self._filter.tool.lower() in label.lower() or not self._filter.tool:
                 yield Hit(summary, session, block, label)
 
-    def _open(self, summary: SessionSummary, store: Store | None) -> Session | None:
+    def _open_session(self, summary: SessionSummary, store: Store | None) -> Session | None:
         """Open a session; None if its bytes already show that it has no hit."""
         if not summary.path:
             return store.load(summary.stored) if store is not None else None
@@ -144,7 +147,7 @@ class Searcher:
 def _may_hold_hit(path: Path, may_hold: Callable[[bytes], bool]) -> bool:
     """True if a recording may hold a hit, judged by the bytes of its files.
 
-    Most formats need a full read.
+    Files of most formats cannot be judged so: they may hold one.
     """
     if split_address(path)[1]:
         return True

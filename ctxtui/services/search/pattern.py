@@ -13,17 +13,22 @@ TIMEOUT: Final = 2.0
 """Seconds for one block: an expression that takes longer backtracks excessively."""
 
 _LINE_TIMEOUT: Final = 0.005
+"""Seconds for one line that is being drawn."""
 _ESCAPED: Final = re.compile(r"\\.")
+"""An escaped character of a regular expression."""
 _RUN: Final = re.compile("[A-Za-z0-9_]+")
+"""A run of letters and digits, which JSON writes as they are."""
 _BRANCHING: Final = re.compile(r"[|(\[{\\]")
+"""Signs of a regular expression with alternatives or classes: no text is in all its hits."""
 _JOINT: Final = re.compile(r"[.^$]|.?[*?]|\+")
+"""Parts of a regular expression between which the text is literal."""
 
 
 class Pattern:
-    """A pattern of plain `text` or, with `regex`, a regular expression. Capital letters make it case-sensitive.
+    """A search pattern: plain `text` or, with `regex`, a regular expression.
 
-    Raises `BadPattern`; its methods also do if the expression takes more than `TIMEOUT` seconds for one text. Searching
-    releases the GIL.
+    Capital letters make it case-sensitive. Raises `BadPattern`. Its methods also do if the expression takes more than
+    `TIMEOUT` seconds for one text. Searching releases the GIL.
     """
 
     def __init__(self, text: str, *, regex: bool = False) -> None:
@@ -83,4 +88,4 @@ def _compile(text: str, regex: bool, exact: bool) -> tuple[Any, Any]:
         return engine, engine.compile(text if regex else engine.escape(text, special_only=True), flags)
     except engine.error as error:
         place = f"character {error.pos + 1}" if error.pos is not None else ""
-        raise BadPattern(f"no regular expression: {error.msg}", place=place) from error
+        raise BadPattern(f"not a regular expression: {error.msg}", place=place) from error

@@ -27,10 +27,12 @@ _REPORT_INTERVAL: Final = 0.3
 
 
 class SessionHits(Struct):
-    """The hits for `pattern` so far: positions in each block, by digest.
+    """The hits for `pattern` so far.
 
-    `done`: all blocks are searched. `capped`: there are more hits than are kept. `error`: the error that ended the
-    search.
+    - `spans`: positions in each block, by digest.
+    - `done`: all blocks are searched.
+    - `capped`: there are more hits than are kept.
+    - `error`: ended the search.
     """
 
     pattern: Pattern
@@ -78,7 +80,7 @@ class SessionSearcher:
                 self._search(pattern)
 
     def _search(self, pattern: Pattern) -> None:
-        digests, hits = self._begin(pattern)
+        digests, hits = self._begin_search(pattern)
         total, reported_at = sum(map(len, hits.spans.values())), time.monotonic()
         try:
             for digest in digests:
@@ -101,7 +103,7 @@ class SessionSearcher:
         self._last_hits = hits
         self._post(SessionHits(pattern, dict(hits.spans), True, hits.capped, hits.error))
 
-    def _begin(self, pattern: Pattern) -> tuple[list[str], SessionHits]:
+    def _begin_search(self, pattern: Pattern) -> tuple[list[str], SessionHits]:
         """The blocks to search, and hits to start from. A longer pattern matches only in blocks of the shorter one."""
         before, digests = self._last_hits, list(self._tree.blocks)
         if before is not None and not before.capped and before.error is None:
@@ -109,7 +111,7 @@ class SessionSearcher:
                 searched = self._searched_count
                 self._searched_count = len(digests)
                 return digests[searched:], SessionHits(pattern, dict(before.spans))
-            if self._searched_count == len(digests) and _narrows(before.pattern, pattern):
+            if self._searched_count == len(digests) and _is_narrower(before.pattern, pattern):
                 return list(before.spans), SessionHits(pattern)
         self._searched_count = len(digests)
         return digests, SessionHits(pattern)
@@ -121,7 +123,7 @@ class SessionSearcher:
         return list(islice(pattern.spans(searchable_text(block)), MAX_BLOCK_HITS))
 
 
-def _narrows(before: Pattern, now: Pattern) -> bool:
+def _is_narrower(before: Pattern, now: Pattern) -> bool:
     """Whether every hit of `now` is within a hit of `before`: its text is longer and its case rule not looser."""
     plain = not (before.regex or now.regex)
     return plain and before.text in now.text and (before.exact <= now.exact)

@@ -34,9 +34,9 @@ def list_forks(loaded: Loaded, thread: str, settings: Settings, now: float | Non
     """
     session, name = loaded.session, stored_name(loaded)
     stored = _load_stored(name, session_origin(session), settings)
-    own = list_lines(session, thread)
+    branches = list_lines(session, thread)
     moment = time.time() if now is None else now
-    tree = _Tree(session, name, own, stored, moment)
+    tree = _ForkTreeBuilder(session, name, branches, stored, moment)
     root = tree.find_root()
     return tree.rows_under(root, 0, True, 0)
 
@@ -61,7 +61,7 @@ def _load_stored(name: str, origin: ForkOrigin | None, settings: Settings) -> _S
     return _StoredForks(origins, rows)
 
 
-class _Tree:
+class _ForkTreeBuilder:
     """Builds the rows of the tree; the session `name` is shown with its own branches."""
 
     def __init__(self, session: Session, name: str, own: list[CallRange], known: _StoredForks, now: float) -> None:
@@ -74,11 +74,11 @@ class _Tree:
 
     def find_root(self) -> str:
         """The earliest known ancestor of the session."""
-        at, passed = self._name, {self._name}
-        while (origin := self._known.origins.get(at)) is not None and origin.session not in passed:
-            at = origin.session
-            passed.add(at)
-        return at
+        ancestor, visited = self._name, {self._name}
+        while (origin := self._known.origins.get(ancestor)) is not None and origin.session not in visited:
+            ancestor = origin.session
+            visited.add(ancestor)
+        return ancestor
 
     def rows_under(self, name: str, depth: int, last: bool, after: int) -> list[ForkRow]:
         """The row of a session and those of everything that continued from it."""
@@ -88,7 +88,7 @@ class _Tree:
             for id_, origin in self._known.origins.items()
             if origin.session == name and id_ not in self._seen
         ]
-        row = self._row(name, depth, last, after)
+        row = self._make_row(name, depth, last, after)
         if name == self._name:
             return [row, *self._rows_of_branch(0, depth + 1, sorted(children))]
         rows = [row]
@@ -99,12 +99,16 @@ class _Tree:
     def _rows_of_branch(self, index: int, depth: int, children: list[tuple[int, str]]) -> list[ForkRow]:
         """The continuations of branch `index`: the session's own other branches, and sessions."""
         line = self._own[index] if self._own else CallRange(1, 0)
-        inside = [n for n, branch in enumerate(self._own) if n != index and line.first <= branch.after <= line.last]
-        sessions = [branch for branch in children if self._line_of(branch[0]) == index]
-        below = sorted([(self._own[n].after, "", n) for n in inside] + [(call, id_, 0) for call, id_ in sessions])
+        inner_branches = [
+            n for n, branch in enumerate(self._own) if n != index and line.first <= branch.after <= line.last
+        ]
+        sessions = [branch for branch in children if self._branch_of_call(branch[0]) == index]
+        children_by_call = sorted(
+            [(self._own[n].after, "", n) for n in inner_branches] + [(call, id_, 0) for call, id_ in sessions]
+        )
         rows: list[ForkRow] = []
-        for number, (after, id_, n) in enumerate(below, 1):
-            last = number == len(below)
+        for number, (after, id_, n) in enumerate(children_by_call, 1):
+            last = number == len(children_by_call)
             if id_:
                 rows += self.rows_under(id_, depth, last, after)
                 continue
@@ -118,10 +122,10 @@ class _Tree:
             rows += self._rows_of_branch(n, depth + 1, children)
         return rows
 
-    def _line_of(self, call: int) -> int:
+    def _branch_of_call(self, call: int) -> int:
         return next((n for n, branch in enumerate(self._own) if branch.first <= call <= branch.last), 0)
 
-    def _row(self, name: str, depth: int, last: bool, after: int) -> ForkRow:
+    def _make_row(self, name: str, depth: int, last: bool, after: int) -> ForkRow:
         stored = self._known.rows.get(name)
         row = ForkRow(depth=depth, last=last, words=name, after=after)
         if stored is not None:

@@ -20,12 +20,12 @@ def find_phases(session: Session, calls: list[Call], rule: str, notes: Iterable[
     `rule` is one of `RULE_NAMES`, or a regular expression whose hits name phases. With "" the phases are those of the
     notes, or turns if there are none. Raises `BadPattern`.
     """
-    own = named_starts(calls, {note.call: note.text for note in notes if note.call})
+    noted_starts = named_starts(calls, {note.call: note.text for note in notes if note.call})
     if rule in RULE_NAMES:
-        return merge_starts(find_starts(session.tree, calls, rule), own)
+        return merge_starts(find_starts(session.tree, calls, rule), noted_starts)
     if rule:
-        return merge_starts(find_starts(session.tree, calls, rule, first_hit(rule)), own)
-    return own or find_starts(session.tree, calls, TURN)
+        return merge_starts(find_starts(session.tree, calls, rule, first_hit(rule)), noted_starts)
+    return noted_starts or find_starts(session.tree, calls, TURN)
 
 
 def first_hit(rule: str) -> Search:

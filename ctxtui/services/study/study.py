@@ -1,7 +1,7 @@
-"""Compute an open session's figures in the background, slice by slice.
+"""Computes an open session's figures in the background, slice by slice.
 
-The screen asks for scenes and gets the figures known so far; a worker thread calls `work` until it returns False. Lists
-only grow and dictionaries only gain keys, so that both threads may run at once.
+The screen asks for scenes and gets the figures known so far; a worker thread calls `Study.work` until it returns False.
+Lists only grow and dictionaries only gain keys, so that both threads may run at once.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _CATCH_UP_CALLS: Final = 512
 
 
 class SessionMisses:
-    """The cache misses of a session that may still grow. `found` is replaced by a new list when it changes.
+    """The cache misses of a session that may still grow.
 
-    If a call was replaced, or context sizes are known better, all calls are examined again; the old list stays until
-    the new one is complete.
+    `found` is replaced by a new list when it changes. If a call was replaced, or context sizes are known better, all
+    calls are examined again. The old list stays until the new one is complete.
     """
 
     def __init__(self, book: Book, running: Callable[[str], RunningTotals]) -> None:
@@ -54,7 +54,7 @@ class SessionMisses:
 
     def advance(self, limit: int) -> bool:
         """Examine up to `limit` counted calls; True if there was anything to do."""
-        calls, anew = self._check()
+        calls, anew = self._find_unexamined()
         finder = self._finder
         if finder is None or anew or self._is_outdated():
             finder = self._restart()
@@ -77,7 +77,7 @@ class SessionMisses:
 
     def catch_up(self) -> None:
         """Examine all calls, unless they must be examined again from the start."""
-        if self._finder is not None and (self._check()[1] or self._is_outdated()):
+        if self._finder is not None and (self._find_unexamined()[1] or self._is_outdated()):
             self._restart()
             return
         before = -1
@@ -89,7 +89,7 @@ class SessionMisses:
         """Note that the session's calls changed."""
         self._calls = None
 
-    def _check(self) -> tuple[list[Call], bool]:
+    def _find_unexamined(self) -> tuple[list[Call], bool]:
         """The calls to examine, and whether an already examined one was replaced."""
         every = self._book.session.calls
         cached, anew = self._calls, False
@@ -309,7 +309,7 @@ class Study:
     def count_new(self) -> bool:
         """Count new blocks in the screen's thread if there are few.
 
-        True if everything is counted and learned then. Returns False at once if another thread is counting.
+        True if everything is counted and learned then. False at once if another thread is counting.
         """
         if self._has_unlearned or not self._counting.acquire(blocking=False):
             return False
@@ -325,8 +325,8 @@ class Study:
     @property
     def _is_counted(self) -> bool:
         """True if everything is counted, and the reports are learned from."""
-        done, whole = self.progress
-        return done >= whole and not self._has_unlearned
+        counted, all_nodes = self.progress
+        return counted >= all_nodes and not self._has_unlearned
 
     def count_pending(self) -> bool:
         """Count and learn, nothing else; True if there was anything to do."""
@@ -338,34 +338,36 @@ class Study:
     @property
     def progress(self) -> tuple[int, int]:
         """Nodes counted for every model, and all nodes."""
-        whole = len(self.session.tree)
-        return min((self.book.cumulated(model).done for model in self.book.models), default=0), whole
+        all_nodes = len(self.session.tree)
+        return min((self.book.cumulated(model).done for model in self.book.models), default=0), all_nodes
 
     def work(self) -> bool:
         """Do one slice of events, counts, prices, costs or records; True if anything was done."""
         threads = list(self._threads.values())
         return (
-            self._measure()
+            self._count_requested()
             or any(thread.find_events(self.misses.found) for thread in threads)
             or self.count()
             or self.misses.advance(SLICE_MISSES)
-            or any(self._price(thread) for thread in threads)
-            or self._sum_up(threads)
-            or any(self._enter(thread) for thread in threads)
+            or any(self._price_calls(thread) for thread in threads)
+            or self._sum_all_calls(threads)
+            or any(self._enter_ledger(thread) for thread in threads)
             or any(thread.compare_forecasts(self.book) for thread in threads)
         )
 
     def work_idle(self) -> bool:
-        """Do one slice of low-priority work (lifetimes, repeats), a millisecond or two.
+        """Do one slice of low-priority work (lifetimes, repeats, loops): a millisecond or two, loops up to 50.
 
         True if anything was done.
         """
         threads = list(self._threads.values())
-        return any(thread.track_lifetimes(SLICE_LEDGER) for thread in threads) or any(
-            thread.find_repeats(self.book.names, SLICE_LEDGER) for thread in threads
+        return (
+            any(thread.track_lifetimes(SLICE_LEDGER) for thread in threads)
+            or any(thread.find_repeats(self.book.names, SLICE_LEDGER) for thread in threads)
+            or any(thread.find_loops() for thread in threads)
         )
 
-    def _measure(self) -> bool:
+    def _count_requested(self) -> bool:
         """Count the blocks that `features` was asked for."""
         blocks = dict(self._wanted)
         for (model, digest), block in blocks.items():
@@ -388,9 +390,9 @@ class Study:
     def count(self) -> bool:
         """Count a slice and learn from its reports; True if there was anything to do."""
         with self._counting:
-            return self._count()
+            return self._count_slice()
 
-    def _count(self) -> bool:
+    def _count_slice(self) -> bool:
         done, total = self.progress
         unlearnt, self._has_unlearned = self._has_unlearned, False
         if done < total or unlearnt:
@@ -405,10 +407,10 @@ class Study:
             # New weights: the old sums are shown until the new ones have caught up.
             self._version = self.book.version
             self._newer = {model: RunningTotals(self.book, model) for model in list(self._running)}
-        moved = any(self._run(model) for model in self.book.models | set(self._running))
+        moved = any(self._advance_totals(model) for model in self.book.models | set(self._running))
         return moved or done < total or unlearnt
 
-    def _run(self, model: str) -> bool:
+    def _advance_totals(self, model: str) -> bool:
         newer, whole = self._newer.get(model), self.book.cumulated(model).done
         running = newer or self.running(model)
         moved = running.done < whole
@@ -422,7 +424,7 @@ class Study:
                     thread.next_ledger = CostLedger(self.book, self.running(thread.calls[-1].model), thread.lifetimes)
         return moved or newer is not None
 
-    def _price(self, thread: ThreadStudy) -> bool:
+    def _price_calls(self, thread: ThreadStudy) -> bool:
         calls = thread.calls
         todo = calls[thread.priced : thread.priced + SLICE_NODES]
         for call, (cost, whole) in zip(todo, self.pricer(todo) if todo else (), strict=True):
@@ -432,7 +434,7 @@ class Study:
         thread.note_priced(calls, len(todo), self.costs)
         return bool(todo)
 
-    def _sum_up(self, threads: Sequence[ThreadStudy]) -> bool:
+    def _sum_all_calls(self, threads: Sequence[ThreadStudy]) -> bool:
         """Price the calls of threads that are not shown, then add up all calls."""
         if self._unsummed:
             self._unsummed = False
@@ -449,7 +451,7 @@ class Study:
             self.totals = session_totals(self.session, self.costs, list(self.session.calls.values()))
         return True
 
-    def _enter(self, thread: ThreadStudy) -> bool:
+    def _enter_ledger(self, thread: ThreadStudy) -> bool:
         with thread.lock:
             if thread.ledger is None:
                 thread.ledger = CostLedger(self.book, self.running(thread.calls[-1].model), thread.lifetimes)

@@ -12,6 +12,7 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.miss import CacheMiss
 from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
 from ctxtui.analysis.content.duplicates import Duplicate, DuplicateFinder
+from ctxtui.analysis.content.repeated_calls import loops_by_call
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.money.spending import call_row
 from ctxtui.analysis.running_totals import RunningTotals
@@ -33,7 +34,7 @@ from ctxtui.views.transcript.row_index import Boundaries
 class ThreadStudy:
     """The calls, events, epoch boundaries and costs of one thread.
 
-    The screen's thread refreshes it and a worker adds to it: both hold `lock` while they change related fields.
+    The screen's thread refreshes it and a worker adds to it. Both hold `lock` while they change related fields.
     """
 
     def __init__(self, session: Session, thread: str) -> None:
@@ -66,6 +67,9 @@ class ThreadStudy:
         self._session = session
         self._seen_calls: Sequence[Call] = ()
         self._misses: Sequence[CacheMiss] = ()
+        self._searched_calls: Sequence[Call] = ()
+        """The calls in which loops were searched."""
+        self._loops: Mapping[int, str] = {}
         self.refresh()
 
     @property
@@ -107,8 +111,20 @@ class ThreadStudy:
         if calls is self._seen_calls and misses is self._misses:
             return False
         self.missed = {miss.number: miss for miss in misses if miss.thread == self.thread}
-        self.events = list_events(self._session, self.thread, misses)
+        self.events = list_events(self._session, self.thread, misses, self._loops)
         self._seen_calls, self._misses = calls, misses
+        return True
+
+    def find_loops(self) -> bool:
+        """Find the loops of the current calls and add them to the events; True if there was anything to do."""
+        calls = self.calls
+        if calls is self._searched_calls or not calls:
+            return False
+        self._searched_calls = calls
+        loops: Mapping[int, str] = loops_by_call(self._session, self.thread)
+        if loops != self._loops:
+            self._loops = loops
+            self.events = list_events(self._session, self.thread, self._misses, loops)
         return True
 
     def compare_forecasts(self, book: Book) -> bool:
@@ -169,9 +185,10 @@ class ThreadStudy:
     def _add_spending(self, costs: Mapping[str, Cost | None]) -> None:
         """Add up the list prices of the priced calls.
 
-        A recording's own figure replaces an unknown price. Calls without a report or without a price add nothing; the
-        latter, and calls whose answer is only partly reported, are counted in `lacking`. The sum is None before the
-        first price.
+        - A recording's own figure replaces an unknown price.
+        - Calls without a report or without a price add nothing.
+        - `lacking` counts the calls without a price, and those whose answer is only partly reported.
+        - The sum is None before the first price.
         """
         for call in self.calls[len(self.spent) - 1 : self.priced]:
             row = call_row(call, costs[call.id], "")

@@ -36,7 +36,9 @@ class CountingWorker:
         """Names of label rules that are disabled because they took too long."""
 
     def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
-        batches = (self._worker.call_or_run_here(_features, card, _pack(batch)) for batch in _batches(blocks))
+        batches = (
+            self._worker.call_or_run_here(_count_features, card, _pack(batch)) for batch in _split_batches(blocks)
+        )
         return [Features(*values) for some in batches for values in some]
 
     def words(self, card: ModelCard, texts: list[str]) -> list[int]:
@@ -47,9 +49,11 @@ class CountingWorker:
         """The labelled segments of each (category, block)."""
         result: list[Cut] = []
         categories = iter([category for category, _ in blocks])
-        for batch in _batches([block for _, block in blocks]):
+        for batch in _split_batches([block for _, block in blocks]):
             batch_categories = list(islice(categories, len(batch)))
-            cuts, self.slow = self._worker.call_or_run_here(_cuts, card, labelling, batch_categories, _pack(batch))
+            cuts, self.slow = self._worker.call_or_run_here(
+                _cut_blocks, card, labelling, batch_categories, _pack(batch)
+            )
             result += cuts
         return result
 
@@ -57,11 +61,11 @@ class CountingWorker:
         self._worker.close()
 
 
-def _features(here: LocalCounts, card: ModelCard, sent: PackedBlocks) -> list[tuple[float, ...]]:
+def _count_features(here: LocalCounts, card: ModelCard, sent: PackedBlocks) -> list[tuple[float, ...]]:
     return [tuple(features) for features in here.features(card, _unpack(sent))]
 
 
-def _cuts(
+def _cut_blocks(
     here: LocalCounts, card: ModelCard, labelling: Labelling, categories: list[str], sent: PackedBlocks
 ) -> tuple[list[Cut], set[str]]:
     return here.cuts(card, labelling, list(zip(categories, _unpack(sent), strict=True))), here.slow
@@ -75,7 +79,7 @@ def _unpack(sent: PackedBlocks) -> list[Block]:
     return [Block("", kind, body) for kind, body in sent]
 
 
-def _batches(blocks: list[Block]) -> Iterator[list[Block]]:
+def _split_batches(blocks: list[Block]) -> Iterator[list[Block]]:
     batch: list[Block] = []
     size = 0
     for block in blocks:
@@ -95,11 +99,11 @@ class PricingWorker:
         self._worker = Worker(local_pricer, table)
 
     def __call__(self, calls: Sequence[Call]) -> list[Priced]:
-        return self._worker.call_or_run_here(_prices, [keep_priced_fields(call) for call in calls])
+        return self._worker.call_or_run_here(_price_calls, [keep_priced_fields(call) for call in calls])
 
     def close(self) -> None:
         self._worker.close()
 
 
-def _prices(pricer: Pricer, calls: list[Call]) -> list[Priced]:
+def _price_calls(pricer: Pricer, calls: list[Call]) -> list[Priced]:
     return pricer(calls)

@@ -54,13 +54,13 @@ class OpenLab:
         self, policies: Sequence[str] = (), caches: Sequence[str] = (), models: Sequence[str] = ()
     ) -> Iterator[LabProgress]:
         """Try these variants in addition to earlier ones. The last step has all rows."""
-        yield from self._try(make_variants(policies, caches, models, self._own))
+        yield from self._try_each(make_variants(policies, caches, models, self._own))
 
     def try_sought(self) -> Iterator[LabProgress]:
         """Try all variants among which the best is sought."""
-        yield from self._try(candidate_variants())
+        yield from self._try_each(candidate_variants())
 
-    def _try(self, wanted_variants: Sequence[Variant]) -> Iterator[LabProgress]:
+    def _try_each(self, wanted_variants: Sequence[Variant]) -> Iterator[LabProgress]:
         tried = [run.variant for run in self._runs]
         new = [variant for variant in wanted_variants if variant not in tried]
         trial = Experiment(self._bench, new)

@@ -1,8 +1,8 @@
 """The cost of one session and its reasons, for commands that add up many sessions.
 
 A call that is in several recordings counts in one of them (`views.model.call_owners`). Its owner is known only when all
-are read: the command (`services.session_work`) gets the calls of each session, and asks again about the session's `own`
-calls if others own some.
+are read. So the command (`services.session_work`) gets the calls of each session, and asks again about the session's
+`own` calls if others own some.
 """
 
 from __future__ import annotations
@@ -50,9 +50,10 @@ _BLOCK_GROUPINGS: Final = frozenset({CATEGORY, TOOL})
 
 
 class CostRequest(NamedTuple):
-    """A request for the cost of a session, by one of `totals.spending.WAYS`.
+    """A request for the cost of a session.
 
-    "" is one row. `own` are the paid ids of the calls to count (None: all).
+    - `by`: the rows, one of `totals.spending.WAYS`; "": one row.
+    - `own`: the paid ids of the calls to count (None: all).
     """
 
     settings: Settings
@@ -61,10 +62,11 @@ class CostRequest(NamedTuple):
 
 
 class SessionCost(NamedTuple):
-    """The cost of a session: of each call, sums and rows.
+    """The cost of a session.
 
-    `both` has (recorded, list price) in USD of calls with both; `versions` are the price tables used, in order of
-    calls.
+    - `spent`: that of each call.
+    - `both`: (recorded, list price) in USD of each call with both.
+    - `versions`: the price tables used, in order of calls.
     """
 
     spent: list[CallSpent]
@@ -91,13 +93,13 @@ def cost(named: Named, request: CostRequest, say: Say) -> SessionCost:
         return SessionCost(
             _call_costs(session, ids, account.costs),
             session_totals(session, account.costs, calls),
-            _rows(account, calls, ids, by),
+            _group_costs(account, calls, ids, by),
             [(recorded, listed) for recorded, listed in amounts if recorded is not None],
             tuple(dict.fromkeys(price.version for _, price in prices)),
         )
 
 
-def _rows(account: Account, calls: list[Call], own: frozenset[str], by: str) -> list[SpendingRow]:
+def _group_costs(account: Account, calls: list[Call], own: frozenset[str], by: str) -> list[SpendingRow]:
     session = account.session
     if by in _BLOCK_GROUPINGS:
         costs = {id_: price if id_ in own else None for id_, price in account.costs.items()}
@@ -107,10 +109,10 @@ def _rows(account: Account, calls: list[Call], own: frozenset[str], by: str) -> 
             if by == CATEGORY
             else rows_by_tool(threads, costs, account.book.names, own)
         )
-        whole = sum_rows(rows_by_call(calls, account.costs))
-        if whole.partial:
-            shared = [row._replace(partial=whole.partial) if row.name == OUTPUT else row for row in shared]
-        return [*shared, *([SpendingRow(UNKNOWN, None, unpriced=whole.unpriced)] if whole.unpriced else [])]
+        total = sum_rows(rows_by_call(calls, account.costs))
+        if total.partial:
+            shared = [row._replace(partial=total.partial) if row.name == OUTPUT else row for row in shared]
+        return [*shared, *([SpendingRow(UNKNOWN, None, unpriced=total.unpriced)] if total.unpriced else [])]
     namers: dict[str, Callable[[Call], str]] = {
         MODEL: lambda call: call.model or UNKNOWN,
         THREAD: lambda call: session.threads[call.thread].label or call.thread,
@@ -122,10 +124,11 @@ def _rows(account: Account, calls: list[Call], own: frozenset[str], by: str) -> 
 
 
 class StatementRequest(NamedTuple):
-    """A request for the statement of a session's calls `between` two Unix times (None: all).
+    """A request for the statement of a session's calls.
 
-    `own` are the paid ids of the calls to count (None: all). With `alone` a session without any call gets a statement
-    too, and all get advice for the next calls.
+    - `between`: only those between two Unix times (None: all).
+    - `alone`: it is the only session: it gets a statement even without any call, and advice for the next calls.
+    - `own`: the paid ids of the calls to count (None: all).
     """
 
     settings: Settings
@@ -148,7 +151,7 @@ def why(named: Named, request: StatementRequest, say: Say) -> SessionStatement:
     settings, between, alone, own = request
     loaded = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB"))
     session = loaded.session
-    ids = frozenset(id_ for id_ in _call_ids(session, own) if _within(session.calls[id_], between))
+    ids = frozenset(id_ for id_ in _call_ids(session, own) if _is_between(session.calls[id_], between))
     if not ids and not alone:
         return SessionStatement([], None)
     say("adding up")
@@ -179,28 +182,33 @@ def _call_costs(session: Session, ids: frozenset[str], costs: Mapping[str, Cost 
     return [spending_of_call(call, costs[id_]) for id_, call in session.calls.items() if id_ in ids]
 
 
-def _within(call: Call, between: tuple[float, float] | None) -> bool:
+def _is_between(call: Call, between: tuple[float, float] | None) -> bool:
     return between is None or between[0] <= (call.at or 0.0) < between[1]
 
 
-_CACHES = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: DEFAULT_STRATEGY}
+_STRATEGY_OF_CURE = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: DEFAULT_STRATEGY}
+"""The cache strategy that the lab tries for each kind of cure."""
 
 
 def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -> list[Cure]:
     """Measure the savings of `cures` and return those that save anything, the largest first.
 
-    Other markers are tried in the lab; cleared results are priced at their call and over the recorded calls after it.
+    Other markers are tried in the lab. Cleared results are priced at their call and over the recorded calls after it.
     """
     threads = {thread.thread: thread for thread in account.threads()}
-    markers = run_marker_strategies(account, [_CACHES[cure.kind] for cure in cures if cure.kind in _CACHES])
+    markers = run_marker_strategies(
+        account, [_STRATEGY_OF_CURE[cure.kind] for cure in cures if cure.kind in _STRATEGY_OF_CURE]
+    )
     proved = []
     for cure in cures:
-        thread, under = threads[cure.thread], None
-        if cure.kind in _CACHES:
-            under = markers.edited_calls(_CACHES[cure.kind], thread.calls)
+        thread, edited_calls = threads[cure.thread], None
+        if cure.kind in _STRATEGY_OF_CURE:
+            edited_calls = markers.edited_calls(_STRATEGY_OF_CURE[cure.kind], thread.calls)
         elif cure.kind == savings.CLEAR:
-            under = _price_clearing(account, counter, thread, cure)
-        proved.append(cure if under is None or under.usd is None else replace(cure, saves=-under.usd))
+            edited_calls = _price_clearing(account, counter, thread, cure)
+        proved.append(
+            cure if edited_calls is None or edited_calls.usd is None else replace(cure, saves=-edited_calls.usd)
+        )
     return sorted((cure for cure in proved if cure.saves > 0), key=lambda cure: -cure.saves)
 
 

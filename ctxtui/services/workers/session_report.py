@@ -35,10 +35,11 @@ Made = TypeVar("Made", covariant=True)
 
 
 class Report(Struct, Generic[Made], frozen=True, dict=True):
-    """A kind of report.
+    """A kind of report on a whole session.
 
-    `work` gets the open session, its location, the settings, and `about` (a thread; "": all). If the process ends, the
-    error message says what it was doing (`activity`) and the `way_out`.
+    - `work`: makes it, given the open session, its location, the settings, and `about`.
+    - `about`: a thread; "": all.
+    - `activity`, `way_out`: what it was doing and what to do instead, for the error if the process ends.
     """
 
     name: str
@@ -53,24 +54,24 @@ def find_misses(session: Session, counter: Counter, settings: Settings) -> Misse
     return make_account(session, counter, settings).misses()
 
 
-def _misses(loaded: Loaded, _: Named, settings: Settings, about: str) -> Misses:
+def _report_misses(loaded: Loaded, _: Named, settings: Settings, about: str) -> Misses:
     with cached_counter(settings) as counter:
         return find_misses(loaded.session, counter, settings)
 
 
-def _statement(loaded: Loaded, named: Named, settings: Settings, about: str) -> Statement:
+def _report_statement(loaded: Loaded, named: Named, settings: Settings, about: str) -> Statement:
     with cached_counter(settings) as counter:
         statement = make_account(loaded.session, counter, settings).statement()
     statement.subscription = is_subscription(named, settings)
     return statement
 
 
-def _growth(loaded: Loaded, _: Named, settings: Settings, about: str) -> GrowthReport:
+def _report_growth(loaded: Loaded, _: Named, settings: Settings, about: str) -> GrowthReport:
     with cached_counter(settings) as counter:
         return growth_report(make_account(loaded.session, counter, settings), choose_call(loaded.session, about))
 
 
-def _findings(loaded: Loaded, _: Named, settings: Settings, about: str) -> Findings:
+def _report_findings(loaded: Loaded, _: Named, settings: Settings, about: str) -> Findings:
     thread, number, edits = about.split("\n", 2)
     with cached_counter(settings) as counter:
         chosen = choose_call(loaded.session, thread, int(number))
@@ -80,13 +81,17 @@ def _findings(loaded: Loaded, _: Named, settings: Settings, about: str) -> Findi
         )
 
 
-MISSES: Final = Report("misses", _misses, "looks for misses", "ctxtui cache says them without one")
+MISSES: Final = Report("misses", _report_misses, "looks for misses", "`ctxtui cache` lists them without the screen")
 """The cache misses and their causes."""
-STATEMENT: Final = Report("statement", _statement, "adds up the bill", "ctxtui cost --why says it without one")
+STATEMENT: Final = Report(
+    "statement", _report_statement, "adds up the bill", "`ctxtui cost --why` prints it without the screen"
+)
 """The session's bill."""
-GROWTH: Final = Report("growth", _growth, "measures growth", "ctxtui growth says it without one")
+GROWTH: Final = Report("growth", _report_growth, "measures growth", "`ctxtui growth` prints it without the screen")
 """The growth of a thread's context, and its forecast."""
-FINDINGS: Final = Report("findings", _findings, "looks for findings", "ctxtui findings says them without one")
+FINDINGS: Final = Report(
+    "findings", _report_findings, "looks for findings", "`ctxtui findings` lists them without the screen"
+)
 """Problems found in a thread up to a call, and fixes (`findings_report` sets both)."""
 
 
@@ -108,12 +113,12 @@ def report(kind: Report[T], name: str, loaded: Loaded | None, settings: Settings
         return kind.work(loaded, Named(), settings, kind.about)
     worker = Worker(locate, name, Path.cwd(), settings)
     try:
-        return worker.call(_report, kind, settings)
+        return worker.call(_make_report, kind, settings)
     except ChildGone as error:
         raise CtxtuiError(f"the process that {kind.activity} ended", way_out=kind.way_out) from error
     finally:
         worker.close()
 
 
-def _report(location: Named, kind: Report[T], settings: Settings) -> T:
+def _make_report(location: Named, kind: Report[T], settings: Settings) -> T:
     return kind.work(open_named(location, settings), location, settings, kind.about)

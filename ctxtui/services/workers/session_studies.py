@@ -77,7 +77,7 @@ def lab(named: Named, request: LabRequest, say: Say) -> SessionLab:
     with open_counted(named, settings, say) as (loaded, counter):
         bench = bench_of_session(loaded.session, counter, settings)
         freeze_loaded()
-        return session_in_lab(bench, variants, loaded.name, _calls(say, f"{len(variants)} variants"))
+        return session_in_lab(bench, variants, loaded.name, _report_calls(say, f"{len(variants)} variants"))
 
 
 def solve(named: Named, settings: Settings, say: Say) -> SolvedSession:
@@ -85,7 +85,7 @@ def solve(named: Named, settings: Settings, say: Say) -> SolvedSession:
     with open_counted(named, settings, say) as (loaded, counter):
         bench = bench_of_session(loaded.session, counter, settings)
         freeze_loaded()
-        return try_candidates(bench, loaded.name, settings, _calls(say, "everything that is sought among"))
+        return try_candidates(bench, loaded.name, settings, _report_calls(say, "everything that is sought among"))
 
 
 def audited(named: Named, request: AuditRequest, say: Say) -> Audit:
@@ -105,11 +105,11 @@ def checked(named: Named, request: CheckRequest, say: Say) -> MeasuredRecording:
 def drafted_report(named: Named, request: ReportRequest, say: Say) -> ReportDraft:
     """Draft the report on the session, not masked yet. Raises what `open_named` and `draft_report` raise."""
     settings, thread, number = request
-    with open_counted(named, settings, say, "working out the report") as (loaded, counter):
+    with open_counted(named, settings, say, "computing the report") as (loaded, counter):
         return draft_report(loaded, counter, settings, thread, number)
 
 
-def _calls(say: Say, under: str) -> Callable[[int, int], bool]:
+def _report_calls(say: Say, under: str) -> Callable[[int, int], bool]:
     def report(done: int, of: int) -> bool:
         say(f"call {done:,} of {of:,} under {under}")
         return True

@@ -35,10 +35,10 @@ def summarize(summary: SessionSummary, settings: Settings, counter: Counter) -> 
     loaded = load(Path(summary.path), own=summary.own)
     book = book_for(loaded.session, counter, settings)
     count_all(book, counter)
-    return _filled(summary, loaded, book, settings, {})
+    return _complete_from(summary, loaded, book, settings, {})
 
 
-def _filled(
+def _complete_from(
     summary: SessionSummary, loaded: Loaded, book: Book, settings: Settings, logs: Mapping[str, Sequence[Edit]]
 ) -> SessionSummary:
     table = prices_for(settings)
@@ -49,7 +49,7 @@ def _filled(
     return complete_summary(summary, loaded, book, make_call_pricer(table), terms, settings.usable_share, logs)
 
 
-def _logs(stored: str, threads: Iterable[str], settings: Settings) -> dict[str, Sequence[Edit]]:
+def _read_edit_logs(stored: str, threads: Iterable[str], settings: Settings) -> dict[str, Sequence[Edit]]:
     """The edits of each thread of a session in the database."""
     with Store.open(database(settings.data_dir), readonly=True) as store:
         return {thread: log for thread in threads if (log := store.edits(stored, thread))}
@@ -67,7 +67,9 @@ def summarize_stored(summary: SessionSummary, settings: Settings, version: str =
             loaded = open_named(Named(stored=summary.stored), settings)
             book = book_for(loaded.session, counter, settings)
             count_all(book, counter)
-            return _filled(summary, loaded, book, settings, _logs(summary.stored, loaded.session.threads, settings))
+            return _complete_from(
+                summary, loaded, book, settings, _read_edit_logs(summary.stored, loaded.session.threads, settings)
+            )
 
     return _cached_or_read(summary, cache, version or version_for(settings), read)
 

@@ -55,8 +55,8 @@ _SLICE_SECONDS: Final = 1.5
 class StatsSoFar(NamedTuple):
     """The stats of the sessions read so far.
 
-    `left`: number of sessions not fully read; of those, `unread` are without even their usage.
-    `reread_reason`: why some are read again, in a few words.
+    - `left`: number of sessions not fully read; of those, `unread` are without even their usage.
+    - `reread_reason`: why some are read again, in a few words.
     """
 
     stats: Stats
@@ -77,38 +77,38 @@ class StatsMaker:
     def make(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
         """Make the current stats, with rows by one of `stats.WAYS`.
 
-        `age` limits them to calls of the last seconds (0: all); `change`, as the user typed it, divides them into
-        before and after.
+        - `age`: only calls of the last so many seconds (0: all).
+        - `change`: as the user typed it, divides them into before and after.
         """
         settings, usage_by_session = self._settings, self._usage_by_session
-        sessions, left = load_known(settings, self._cwd, self._known)
-        if left and self._reread_reason is None:
+        sessions, unfinished = load_known(settings, self._cwd, self._known)
+        if unfinished and self._reread_reason is None:
             # Only the first pass can tell: reading updates the cache.
-            self._reread_reason = reread_reason(left, settings)
-        _read_usage(left, usage_by_session, settings)
-        sessions += [usage_by_session[session] for session in left if session in usage_by_session]
+            self._reread_reason = reread_reason(unfinished, settings)
+        _read_usage(unfinished, usage_by_session, settings)
+        sessions += [usage_by_session[session] for session in unfinished if session in usage_by_session]
         sessions.sort(key=lambda session: session.mtime)
-        unread = sum(session not in usage_by_session for session in left)
-        at, changed = time.time(), parse_change(change) if change else None
-        since = at - age if age else 0.0
+        unread = sum(session not in usage_by_session for session in unfinished)
+        now, changed = time.time(), parse_change(change) if change else None
+        since = now - age if age else 0.0
         quotas = [(client_quotas.SOURCE, session) for session in client_quotas.read_reports(settings)]
-        stats = make_stats(sessions, at, by=by, since=since, changed=changed, list_changes=True, quota_reports=quotas)
-        return StatsSoFar(stats, len(left), unread, (self._reread_reason or "") if left else "")
+        stats = make_stats(sessions, now, by=by, since=since, changed=changed, list_changes=True, quota_reports=quotas)
+        return StatsSoFar(stats, len(unfinished), unread, (self._reread_reason or "") if unfinished else "")
 
 
 def _read_usage(
-    left: list[SessionSummary], usage_by_session: dict[SessionSummary, SessionSummary], settings: Settings
+    unfinished: list[SessionSummary], usage_by_session: dict[SessionSummary, SessionSummary], settings: Settings
 ) -> None:
-    """Read the usage of some of the sessions in `left` into `usage_by_session`."""
-    unread = [session for session in left if session not in usage_by_session]
+    """Read the usage of some of the sessions in `unfinished` into `usage_by_session`."""
+    unread = [session for session in unfinished if session not in usage_by_session]
     cached = cached_by_key(unread, settings, usage=True)
     usage_by_session |= {session: cached[session.key] for session in unread if session.key in cached}
-    until = time.monotonic() + _SLICE_SECONDS
+    deadline = time.monotonic() + _SLICE_SECONDS
     unread = [session for session in reversed(unread) if session not in usage_by_session]
     with closing(read_usages(unread, settings)) as summaries:
         for session, summary in zip(unread, summaries, strict=False):
             usage_by_session[session] = summary
-            if time.monotonic() >= until:
+            if time.monotonic() >= deadline:
                 break
 
 
@@ -128,5 +128,5 @@ class LedgerMaker:
 
     def make(self) -> LedgerSoFar:
         """Make the current ledger."""
-        sessions, left = load_known(self._settings, self._cwd, self._known)
-        return LedgerSoFar(tools_ledger(sessions), len(left))
+        sessions, unfinished = load_known(self._settings, self._cwd, self._known)
+        return LedgerSoFar(tools_ledger(sessions), len(unfinished))

@@ -16,6 +16,7 @@ SCHEMA_VERSION = 13
 """Number of migrations that this program has."""
 
 _AGAIN_SECONDS: Final = 0.02
+"""Seconds before the change of the journal is tried again."""
 
 
 def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
@@ -26,12 +27,12 @@ def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
     """
     conn = open_to_read(path) if readonly else open_to_write(path)
     try:
-        version = _check_ours(conn, path)
+        version = _check_application(conn, path)
         if readonly:
             _check_current(version, path)
             conn.execute("PRAGMA query_only=ON")
         else:
-            _settle(conn)
+            _set_pragmas(conn)
             if version < SCHEMA_VERSION:
                 # Imported here: sqlite-utils takes 85 ms, and most connections need no migration.
                 from ctxtui.store.schema.migrations import migrate
@@ -44,7 +45,7 @@ def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
 
 
 @decodes  # SQLite may say a damaged name, which is no text
-def _check_ours(conn: sqlite3.Connection, path: Path) -> int:
+def _check_application(conn: sqlite3.Connection, path: Path) -> int:
     version = schema_version(conn)
     application: int = conn.execute("PRAGMA application_id").fetchone()[0]
     tables: int = conn.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -70,23 +71,23 @@ def _check_current(version: int, path: Path) -> None:
         )
 
 
-def _settle(conn: sqlite3.Connection) -> None:
+def _set_pragmas(conn: sqlite3.Connection) -> None:
     conn.execute(f"PRAGMA busy_timeout={round(BUSY_SECONDS * 1000)}")
     if conn.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        _write_ahead(conn)
+        _use_write_ahead_log(conn)
     conn.execute("PRAGMA synchronous=NORMAL")
     conn.execute("PRAGMA foreign_keys=ON")
 
 
-def _write_ahead(conn: sqlite3.Connection) -> None:
+def _use_write_ahead_log(conn: sqlite3.Connection) -> None:
     """Change the journal to WAL, retrying because SQLite does not wait for another process that writes a new file."""
-    until = time.monotonic() + BUSY_SECONDS
+    deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
             # Refused silently on file systems without shared memory: then the slower rollback journal stays.
             conn.execute("PRAGMA journal_mode=WAL")
             return
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(_AGAIN_SECONDS)

@@ -18,9 +18,15 @@ _TYPES: Final = {
     "TEXT": ("text", "blob"),
     "BLOB": ("blob", "text"),
 }
-"""By declared type, as ``typeof`` names them; a text with a lone surrogate is a BLOB (`schema.tables`)."""
+"""The types of values that a column may have, by its declared type.
+
+They are named as by ``typeof``. A text with a lone surrogate is a BLOB (`schema.tables`).
+"""
 _MAX_REAL: Final = 2.5e11
-"""Beyond any time (Unix seconds, until the year 9892) and any sum (USD)."""
+"""Limit of a plausible number.
+
+It is beyond any time (Unix seconds, until the year 9892) and any sum (USD).
+"""
 
 
 class Damaged(Exception):

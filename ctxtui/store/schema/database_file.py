@@ -17,6 +17,7 @@ APPLICATION_ID: Final = 0x63747874
 """``ctxt`` in the file's header, which identifies ctxtui's databases."""
 
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+"""The rights of other users to a file."""
 
 BUSY_SECONDS: Final = 10.0
 """Seconds that a writer waits for another process before it gives up. Transactions hold the lock for inserts only."""

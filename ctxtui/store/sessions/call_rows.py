@@ -57,10 +57,11 @@ def put_call(
         listed = listed._replace(nth=existing[0], number=existing[1])
     where = (listed.nth, listed.thread, listed.number, listed.own_thread)
     places = [part for head in heads for part in head]
-    conn.execute(_UPSERT, (listed.session, sql_text(call.id), *where, *places, *_columns(call, cost, skeletons)))
+    conn.execute(_UPSERT, (listed.session, sql_text(call.id), *where, *places, *_later_columns(call, cost, skeletons)))
 
 
 _TOTAL = "fresh + cache_read + write_5m + write_1h + write_30m + write_12h"
+"""SQL for a call's input."""
 _OF = "FROM calls WHERE session = :session"
 SUMS = f"""
 UPDATE sessions SET
@@ -78,7 +79,7 @@ WHERE key = :session"""
 """Updates a session's row with the sums over its calls."""
 
 
-def _columns(call: Call, cost: Priced | None, skeletons: Skeletons) -> Iterator[object]:
+def _later_columns(call: Call, cost: Priced | None, skeletons: Skeletons) -> Iterator[object]:
     """The columns from `provider` on."""
     yield from (sql_text(call.provider), sql_text(call.model), call.started, call.first_byte, call.ended)
     epoch = call.epoch

@@ -13,6 +13,7 @@ from ctxtui.store.block_codec import MIN_PACKED_BYTES, Packer, preview
 from ctxtui.store.rows import Progress, py_text, sql_text
 
 _CHUNK: Final = 500
+"""Rows per query."""
 
 
 class BlockRow(NamedTuple):
@@ -46,13 +47,13 @@ def pack_blocks(
     for start in range(0, len(blocks), _CHUNK):
         chunk = blocks[start : start + _CHUNK]
         stored = stored_block_keys(conn, [block.digest for block in chunk])
-        rows.update((block.digest, _row(packer, block)) for block in chunk if block.digest not in stored)
+        rows.update((block.digest, _make_row(packer, block)) for block in chunk if block.digest not in stored)
         if progress is not None:
             progress(min(start + _CHUNK, len(blocks)), len(blocks))
     return rows
 
 
-def _row(packer: Packer, block: Block) -> BlockRow:
+def _make_row(packer: Packer, block: Block) -> BlockRow:
     words = preview(block) if len(block.body) >= MIN_PACKED_BYTES else ""
     codec, stored = packer.pack(block.body, beside=len(words.encode("utf-8", "replace")))
     shown = words if isinstance(stored, bytes) else None
@@ -78,7 +79,7 @@ def put_blocks(
     # Checked again under the lock: another process may have added or deleted blocks since.
     keys = stored_block_keys(conn, (block.digest for block in blocks))
     missing = [block for block in blocks if block.digest not in keys]
-    rows = [packed.get(block.digest) or _row(packer, block) for block in missing]
+    rows = [packed.get(block.digest) or _make_row(packer, block) for block in missing]
     first = conn.execute("SELECT coalesce(max(key), 0) + 1 FROM blocks").fetchone()[0]
     keyed = list(enumerate(rows, first))
     keys.update((row.digest.hex(), key) for key, row in keyed)

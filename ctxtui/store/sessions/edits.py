@@ -56,7 +56,7 @@ def read_edits(conn: sqlite3.Connection, id_: str, thread: str, branch: str) -> 
         " WHERE session = ? AND thread = ? AND branch = ? ORDER BY key",
         (key, sql_text(thread), sql_text(branch)),
     )
-    return [_edit(row) for row in rows]
+    return [_make_edit(row) for row in rows]
 
 
 def edited_sessions(conn: sqlite3.Connection) -> list[str]:
@@ -65,7 +65,7 @@ def edited_sessions(conn: sqlite3.Connection) -> list[str]:
     return [py_text(id_) for (id_,) in rows]
 
 
-def _edit(row: tuple[str, str, str, str, float, str, str, str]) -> Edit:
+def _make_edit(row: tuple[str, str, str, str, float, str, str, str]) -> Edit:
     id_, kind, targets, author, at, payload, batch, reverts = row
     named = tuple(Target(*fields) for fields in json.loads(targets))
     return Edit(
@@ -91,7 +91,7 @@ def add_edits(
         conn.executemany(
             "INSERT OR IGNORE INTO edits (session, thread, branch, id, kind, targets, author, at, payload, batch,"
             " reverts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [(*where, *_row(edit)) for edit in edits],
+            [(*where, *_make_row(edit)) for edit in edits],
         )
         added = conn.total_changes - before
         if added:
@@ -99,13 +99,15 @@ def add_edits(
     return added
 
 
-def _row(edit: Edit) -> tuple[str | bytes | float, ...]:
-    targets = json.dumps([list(t) if t[2] else list(t[:2]) for t in map(_plain, edit.targets)], separators=(",", ":"))
+def _make_row(edit: Edit) -> tuple[str | bytes | float, ...]:
+    targets = json.dumps(
+        [list(t) if t[2] else list(t[:2]) for t in map(_target_values, edit.targets)], separators=(",", ":")
+    )
     words = [sql_text(word) for word in (edit.payload, edit.batch, edit.reverts)]
     return (sql_text(edit.id), sql_text(edit.kind), targets, sql_text(edit.author), edit.at, *words)
 
 
-def _plain(target: Target) -> tuple[str, int, str]:
+def _target_values(target: Target) -> tuple[str, int, str]:
     return target.digest, target.occurrence, target.id
 
 

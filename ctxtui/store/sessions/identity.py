@@ -1,7 +1,7 @@
 """Identity of recordings: importing one twice stores it once, and nothing stored is lost.
 
 A session is named by the recording's own id, else by its path. An equal id alone does not prove identity: a subagent's
-file carries its parent's id, an older copy lacks calls, a log may be overwritten by another run. The calls decide.
+file carries its parent's id, an older copy lacks calls, a log may be overwritten by another run. So the calls decide.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ctxtui.core.session import Session
 from ctxtui.store.rows import SourceInfo, sql_text
 
 _SPEAKABLE: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@+-]{0,127}\Z")
+"""An id that a person can type, so that it can be the session's name."""
 
 
 class Verdict(Enum):
@@ -33,8 +34,8 @@ class Verdict(Enum):
 class Identity(NamedTuple):
     """The name of a recording in the store.
 
-    `key` is the session's row if there is one, `keep` means that the stored session holds more than the recording and
-    must stay.
+    `key` is the session's row (None: it is new). `keep`: the stored session holds more than the recording and must
+    stay.
     """
 
     id: str
@@ -46,30 +47,30 @@ def identify(conn: sqlite3.Connection, session: Session, source: SourceInfo) -> 
     """Find the stored session that `session`, read from `source`, is; or a new name."""
     first = own_id(session, source)
     for attempt in count():
-        id_ = first if not attempt else f"{first}-{_short(source.path, *list(session.calls)[:1], attempt)}"
+        id_ = first if not attempt else f"{first}-{_short_digest(source.path, *list(session.calls)[:1], attempt)}"
         row = conn.execute("SELECT key FROM sessions WHERE id = ?", (id_,)).fetchone()
         if row is None:
             return Identity(id_)
-        verdict = _verdict(conn, row[0], session, source)
+        verdict = _compare_calls(conn, row[0], session, source)
         if verdict is not Verdict.OTHER:
             return Identity(id_, row[0], keep=verdict is Verdict.OLDER)
     raise AssertionError("unreachable: count() never ends")
 
 
-def _verdict(conn: sqlite3.Connection, key: int, session: Session, source: SourceInfo) -> Verdict:
+def _compare_calls(conn: sqlite3.Connection, key: int, session: Session, source: SourceInfo) -> Verdict:
     stored = {id_ for (id_,) in conn.execute("SELECT id FROM calls WHERE session = ?", (key,))}
     new = {sql_text(id_) for id_ in session.calls}
     if stored <= new:
         return Verdict.SAME
-    if new < stored and not (new and _grew(conn, key, source)):
+    if new < stored and not (new and _has_grown(conn, key, source)):
         return Verdict.OLDER
-    if _grew(conn, key, source) and (session.about.id or stored & new):
+    if _has_grown(conn, key, source) and (session.about.id or stored & new):
         # The same file, longer: a call with a provisional derived id may be gone, and another one new.
         return Verdict.SAME
     return Verdict.OTHER
 
 
-def _grew(conn: sqlite3.Connection, key: int, source: SourceInfo) -> bool:
+def _has_grown(conn: sqlite3.Connection, key: int, source: SourceInfo) -> bool:
     where = "session = ? AND part = 0 AND path = ? AND size <= ?"
     values = (key, sql_text(source.path), source.size)
     return bool(source.path and conn.execute(f"SELECT 1 FROM sources WHERE {where}", values).fetchone())
@@ -81,13 +82,15 @@ def own_id(session: Session, source: SourceInfo) -> str:
     if _SPEAKABLE.match(own):
         return own
     if own:
-        return _short(session.about.source, own)
+        return _short_digest(session.about.source, own)
     if source.path:
-        return _short(session.about.source, source.path)
+        return _short_digest(session.about.source, source.path)
     # Standard input has no name: equal bytes are the same session.
     tree, tips = session.tree, [thread.tip for thread in session.threads.values()]
-    return _short(session.about.source, *session.calls, *(block.digest for tip in tips for block, _ in tree.items(tip)))
+    return _short_digest(
+        session.about.source, *session.calls, *(block.digest for tip in tips for block, _ in tree.items(tip))
+    )
 
 
-def _short(*words: object) -> str:
+def _short_digest(*words: object) -> str:
     return canonical.digest(canonical.dumps([str(word) for word in words]))[:12]

@@ -1,7 +1,7 @@
 """Pending events of a live session: what happened since its last written call.
 
-A row holds several events: those of one call, thread and kind that were written together, their data joined. An answer
-comes in thousands of pieces, and a row for each would take four times as long to write as the answer.
+A row holds several events: those of one call, thread and kind that were written together, with their data joined. An
+answer comes in thousands of pieces: a row for each would take four times as long to write as the answer.
 """
 
 from __future__ import annotations
@@ -60,8 +60,10 @@ _PARTS: Final = msgspec.json.Decoder(list[tuple[float, int]])
 class EventRow(NamedTuple):
     """Events of one call, kind and thread as a row holds them.
 
-    The time of the first, their joined data, and for several events, as JSON, the time of each and its length in
-    characters (bytes if `data` is bytes).
+    - `at`: the time of the first.
+    - `data`: their joined data.
+    - `parts`: for several events, as JSON, the time of each and its length in characters (bytes if `data` is bytes);
+      None for one.
     """
 
     call: str
@@ -75,7 +77,7 @@ class EventRow(NamedTuple):
 def group_events(events: Iterable[Event]) -> Iterator[EventRow]:
     """Group `events` into rows, in order."""
     for (call, kind, thread), together in groupby(events, _LINE):
-        timed_data = [(at, _stored(data)) for _, at, _, data, _ in together]
+        timed_data = [(at, _sql_value(data)) for _, at, _, data, _ in together]
         if kind in SLOTS:
             del timed_data[:-1]
         for first in range(0, len(timed_data), MAX_ROW_EVENTS):
@@ -89,7 +91,7 @@ def group_events(events: Iterable[Event]) -> Iterator[EventRow]:
                 yield EventRow(call, kind, thread, at, whole().join(map(_DATA, pieces)), parts)
 
 
-def _stored(data: str | bytes) -> str | bytes:
+def _sql_value(data: str | bytes) -> str | bytes:
     return data if isinstance(data, bytes) or data.isascii() else sql_text(data)
 
 
@@ -109,17 +111,17 @@ def decode_events(rows: Iterable[Row]) -> list[InFlightEvent]:
 def pending_events(path: Path, session_id: str) -> list[InFlightEvent]:
     """The events of a session in the database `path` that no call contains, in order."""
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
-        return _events(conn, find(conn, session_id)[0], ())
+        return _read_events(conn, find(conn, session_id)[0], ())
 
 
 def abandoned_events(path: Path, session_id: str, host: HostProcess | None = None) -> list[InFlightEvent]:
     """Like `pending_events`, without the events of living hosts other than `host`, which nobody else may take over."""
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
         key, id_ = find(conn, session_id)
-        return _events(conn, key, [living_host.token for living_host in living_hosts(conn, id_, host)])
+        return _read_events(conn, key, [living_host.token for living_host in living_hosts(conn, id_, host)])
 
 
-def _events(conn: sqlite3.Connection, key: int, but: Sequence[str]) -> list[InFlightEvent]:
+def _read_events(conn: sqlite3.Connection, key: int, but: Sequence[str]) -> list[InFlightEvent]:
     marks = ", ".join("?" * len(but))
     query = f"SELECT {COLUMNS} FROM events WHERE session = ? AND host NOT IN ({marks}) ORDER BY key"
     return decode_events(conn.execute(query, (key, *but)))

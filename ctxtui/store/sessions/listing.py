@@ -27,12 +27,12 @@ def session_rows(conn: sqlite3.Connection, *, archived: bool) -> list[SessionRow
     tags: dict[int, list[str]] = {}
     for key, tag in conn.execute("SELECT session, tag FROM tags ORDER BY session, tag"):
         tags.setdefault(key, []).append(py_text(tag))
-    rows = _cursor(conn).execute(
+    rows = _make_cursor(conn).execute(
         f"SELECT s.key, {_COLUMNS} FROM sessions s WHERE s.archived = ?"
         " ORDER BY coalesce(s.ended, s.imported) DESC, s.key DESC",
         (archived,),
     )
-    return [_row(row, tags.get(row["key"], ())) for row in rows]
+    return [_make_row(row, tags.get(row["key"], ())) for row in rows]
 
 
 def happenings_of(conn: sqlite3.Connection, kind: str) -> list[tuple[str, str]]:
@@ -45,19 +45,19 @@ def happenings_of(conn: sqlite3.Connection, kind: str) -> list[tuple[str, str]]:
 def session_row(conn: sqlite3.Connection, key: int) -> SessionRow:
     """One session's row."""
     tags = conn.execute("SELECT tag FROM tags WHERE session = ? ORDER BY tag", (key,))
-    row = _cursor(conn).execute(f"SELECT {_COLUMNS} FROM sessions s WHERE s.key = ?", (key,)).fetchone()
+    row = _make_cursor(conn).execute(f"SELECT {_COLUMNS} FROM sessions s WHERE s.key = ?", (key,)).fetchone()
     if row is None:
         raise LookupError(f"the session {key} is in an index alone")
-    return _row(row, [py_text(tag) for (tag,) in tags])
+    return _make_row(row, [py_text(tag) for (tag,) in tags])
 
 
-def _cursor(conn: sqlite3.Connection) -> sqlite3.Cursor:
+def _make_cursor(conn: sqlite3.Connection) -> sqlite3.Cursor:
     cursor = conn.cursor()
     cursor.row_factory = sqlite3.Row
     return cursor
 
 
-def _row(row: Any, tags: Iterable[str]) -> SessionRow:
+def _make_row(row: Any, tags: Iterable[str]) -> SessionRow:
     # Only texts can be bytes here: those with a lone surrogate.
     fields: dict[str, Any] = {name: py_text(v) if isinstance(v := row[name], bytes) else v for name in row.keys()}  # noqa: SIM118
     fields.pop("key", None)

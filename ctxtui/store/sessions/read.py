@@ -58,7 +58,7 @@ def read_metadata(conn: sqlite3.Connection, key: int) -> Described:
 
 def nodes_by_run(conn: sqlite3.Connection, key: int, tree: Tree) -> Heads:
     """The nodes in `tree` of every run of the session with row `key`, created if needed."""
-    blocks = _blocks(conn, key)
+    blocks = _read_blocks(conn, key)
     place_rows = conn.execute("SELECT key, section, role, mark FROM places")
     places = {place: Place(*map(py_text, words)) for place, *words in place_rows}
     heads: Heads = {None: []}
@@ -69,7 +69,7 @@ def nodes_by_run(conn: sqlite3.Connection, key: int, tree: Tree) -> Heads:
     return heads
 
 
-def _blocks(conn: sqlite3.Connection, key: int) -> dict[int, Block]:
+def _read_blocks(conn: sqlite3.Connection, key: int) -> dict[int, Block]:
     unpacker = Unpacker(conn)
     rows = conn.execute(
         "SELECT b.key, b.digest, b.kind, b.codec, b.body FROM session_blocks s JOIN blocks b ON b.key = s.block"
@@ -79,7 +79,7 @@ def _blocks(conn: sqlite3.Connection, key: int) -> dict[int, Block]:
     return {key: unpacker.block(digest, kind, codec, body) for key, digest, kind, codec, body in rows}
 
 
-def _head(heads: Heads, run: int | None, at: int) -> int:
+def _node_of(heads: Heads, run: int | None, at: int) -> int:
     if at < 0:
         raise Damaged(f"a context of {at} blocks")
     return heads[run][at - 1] if at else ROOT
@@ -90,14 +90,14 @@ def _read_threads(conn: sqlite3.Connection, key: int, session: Session, heads: H
     columns = "key, tip_run, tip_at, id, label, parent"
     for row, run, at, *texts in conn.execute(f"SELECT {columns} FROM threads WHERE session = ? ORDER BY nth", (key,)):
         id_, label, parent = map(py_text, texts)
-        thread = Thread(id_, label, parent, _head(heads, run, at))
+        thread = Thread(id_, label, parent, _node_of(heads, run, at))
         session.threads[thread.id] = thread
         ids[row] = thread.id
     return ids
 
 
 def _read_calls(conn: sqlite3.Connection, key: int, session: Session, heads: Heads, threads: dict[int, str]) -> None:
-    skeletons = _skeletons(conn, key)
+    skeletons = _read_skeletons(conn, key)
     cursor = conn.cursor()
     cursor.row_factory = sqlite3.Row
     numbers: dict[str, list[tuple[int, str]]] = {}
@@ -117,9 +117,9 @@ def decode_call(row: Any, listed: str, heads: Heads, skeletons: Mapping[int, Ske
     return Call(
         id=py_text(row["id"]),
         thread=listed if row["own_thread"] is None else py_text(row["own_thread"]),
-        raw_head=_head(heads, row["raw_run"], row["raw_at"]),
-        sent_head=_head(heads, row["sent_run"], row["sent_at"]),
-        response_head=_head(heads, row["response_run"], row["response_at"]),
+        raw_head=_node_of(heads, row["raw_run"], row["raw_at"]),
+        sent_head=_node_of(heads, row["sent_run"], row["sent_at"]),
+        response_head=_node_of(heads, row["response_run"], row["response_at"]),
         provider=py_text(row["provider"]),
         model=py_text(row["model"]),
         started=row["started"],
@@ -127,7 +127,7 @@ def decode_call(row: Any, listed: str, heads: Heads, skeletons: Mapping[int, Ske
         ended=row["ended"],
         fidelity=Fidelity(row["fidelity"]),
         epoch=Epoch(row["epoch"], start, py_text(row["epoch_detail"])),
-        usage=_usage(row),
+        usage=_make_usage(row),
         stop_reason=py_text(row["stop_reason"]),
         error=py_text(row["error"]),
         skeleton=skeletons.get(row["skeleton"]),
@@ -137,7 +137,7 @@ def decode_call(row: Any, listed: str, heads: Heads, skeletons: Mapping[int, Ske
     )
 
 
-def _usage(row: Any) -> Usage | None:
+def _make_usage(row: Any) -> Usage | None:
     if row["fresh"] is None:
         return None
     if any(row[name] is None for name in USAGE):
@@ -146,7 +146,7 @@ def _usage(row: Any) -> Usage | None:
     return Usage(**{name: row[name] for name in USAGE}, **flags, cost=row["reported_cost"])
 
 
-def _skeletons(conn: sqlite3.Connection, key: int) -> dict[int, Skeleton]:
+def _read_skeletons(conn: sqlite3.Connection, key: int) -> dict[int, Skeleton]:
     unpacker = Unpacker(conn)
     rows = conn.execute(
         "SELECT key, dialect, codec, body FROM skeletons WHERE key IN (SELECT skeleton FROM calls WHERE session = ?)",

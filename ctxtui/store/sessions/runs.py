@@ -1,9 +1,9 @@
 """A session's contexts as runs, the stored form of the tree.
 
-A context is (run, at): everything before the run, then its first `at` blocks. A conversation that only grows is one
-run; a context that differs from an earlier one begins a run of its own with (parent, offset), however many blocks
-follow. So a client that rewrites early content costs one row per rewrite. Nodes on no call's path and before no
-thread's tip are not stored.
+A run is a chain of blocks; a context is (run, at): everything before the run, then its first `at` blocks. A
+conversation that only grows is one run. A context that differs from an earlier one begins a run of its own with
+(parent, offset), however many blocks follow. So a client that rewrites early content costs one row per rewrite. Nodes
+on no call's path and before no thread's tip are not stored.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class NodeRun(Struct):
 
 
 class RunLayout:
-    """The runs that hold contexts of `tree`, and the position of each node in them; `stored` runs exist already.
+    """The runs that hold contexts of `tree`, and the position of each node in them.
 
-    `grown` are the indexes of runs that are new or longer than stored.
+    `stored` runs exist already. `grown` are the indexes of runs that are new or longer than stored.
     """
 
     def __init__(self, tree: Tree, stored: Iterable[list[int]] = ()) -> None:
@@ -51,7 +51,7 @@ class RunLayout:
         self._at: dict[int, ContextAt] = {ROOT: EMPTY_CONTEXT}
         for index, nodes in enumerate(stored):
             self.runs.append(NodeRun(EMPTY_CONTEXT, 0, nodes))
-            self._place(index, 0)
+            self._set_positions(index, 0)
 
     def add(self, head: int) -> None:
         """Add the context `head` if it is missing."""
@@ -62,13 +62,13 @@ class RunLayout:
             node = self._tree[node].parent
         if fresh:
             fresh.reverse()
-            self._continue(self._at[node], fresh)
+            self._continue_run(self._at[node], fresh)
 
     def at(self, head: int) -> ContextAt:
         """The position of the context `head`. Raises `KeyError` if it is missing."""
         return self._at[head]
 
-    def _continue(self, base: ContextAt, nodes: list[int]) -> None:
+    def _continue_run(self, base: ContextAt, nodes: list[int]) -> None:
         index = base.run
         if index is None or base.blocks < len(self.runs[index].nodes):
             index = len(self.runs)
@@ -76,10 +76,10 @@ class RunLayout:
         run = self.runs[index].nodes
         begun = len(run)
         run.extend(nodes)
-        self._place(index, begun)
+        self._set_positions(index, begun)
         self.grown.add(index)
 
-    def _place(self, index: int, first: int) -> None:
+    def _set_positions(self, index: int, first: int) -> None:
         nodes = self.runs[index].nodes
         self._at.update((nodes[n], ContextAt(index, n + 1)) for n in range(first, len(nodes)))
 
@@ -91,7 +91,7 @@ class RunLayout:
                 each.parent = ContextAt(new, each.parent.blocks - blocks)
         self.runs.append(NodeRun(ContextAt(index, blocks), self._tree[run.nodes[blocks]].depth - 1, run.nodes[blocks:]))
         del run.nodes[blocks:]
-        self._place(new, 0)
+        self._set_positions(new, 0)
         self.grown.add(new)
         return new
 

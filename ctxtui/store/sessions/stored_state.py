@@ -51,7 +51,7 @@ def read_if_changed(path: Path, session_id: str, tree: Tree | None = None, known
     """
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
         key = find(conn, session_id)[0]
-        state = _state(conn, key)
+        state = _read_state(conn, key)
         if state == known:
             return None
         flying = _pending_context_events(conn, key)
@@ -88,7 +88,7 @@ def stored_locations(path: Path) -> list[StoredLocation]:
     ]
 
 
-def _state(conn: sqlite3.Connection, key: int) -> State:
+def _read_state(conn: sqlite3.Connection, key: int) -> State:
     marks = ", ".join("?" * len(CONTEXT_EVENTS))
     queries = (
         ("SELECT coalesce(name, title), window FROM sessions WHERE key = ?", ()),

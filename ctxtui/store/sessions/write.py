@@ -1,6 +1,6 @@
 """Writes sessions, imported or live: new rows are added, existing ones stay.
 
-Several processes may append to one session. Runs only grow, so each process's copy of a run remains a prefix of it: if
+Several processes may append to one session. Runs only grow, so each process's copy of a run remains a prefix of it. If
 another process was faster, new blocks become a run of their own, and each context keeps its content.
 """
 
@@ -149,10 +149,10 @@ def _put_lists(conn: sqlite3.Connection, key: int, session: Session) -> None:
 
 
 class Appender:
-    """Appends to the session with row `key`, with contexts in `tree`, as the host with the token `host`.
+    """Appends to the session with row `key`, with contexts in `tree`.
 
-    Every method runs within the caller's transaction. After a rollback make a new one: it remembers what it wrote.
-    `packed` are prepared rows of blocks.
+    `host` is the token of the host that writes; `packed` are prepared rows of blocks. Every method runs within the
+    caller's transaction. After a rollback make a new one: it remembers what it wrote.
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class Appender:
 
     def put_call(self, listed: ListPosition, call: Call, cost: Priced | None) -> None:
         """Write the row of a call whose contexts are stored."""
-        heads = [self._at(head) for head in (call.raw_head, call.sent_head, call.response_head)]
+        heads = [self._stored_position(head) for head in (call.raw_head, call.sent_head, call.response_head)]
         call_rows.put_call(self._conn, listed, call, heads, cost, self._skeletons)
 
     def _unused_id(self, call: Call) -> str:
@@ -273,7 +273,7 @@ class Appender:
         )
         conn.execute("INSERT INTO happenings VALUES (?, ?, ?, ?, ?, ?, ?)", (self.key, nth.fetchone()[0], *words))
 
-    def _thread(self, id_: str) -> int:
+    def _find_thread(self, id_: str) -> int:
         find = "SELECT key FROM threads WHERE session = ? AND id = ?"
         row = self._conn.execute(find, (self.key, sql_text(id_))).fetchone()
         if row is None:
@@ -284,13 +284,15 @@ class Appender:
     def set_tip(self, thread: str, tip: int) -> int:
         """Set the end of a thread's record; returns the thread's row."""
         self.store_contexts((tip,))
-        row = self._thread(thread or MAIN)
-        self._conn.execute("UPDATE threads SET tip_run = ?, tip_at = ? WHERE key = ?", (*self._at(tip), row))
+        row = self._find_thread(thread or MAIN)
+        self._conn.execute(
+            "UPDATE threads SET tip_run = ?, tip_at = ? WHERE key = ?", (*self._stored_position(tip), row)
+        )
         return row
 
     # Contexts
 
-    def _at(self, head: int) -> tuple[int | None, int]:
+    def _stored_position(self, head: int) -> tuple[int | None, int]:
         at = self._layout.at(head)
         return None if at.run is None else self._runs[at.run], at.blocks
 
@@ -299,12 +301,12 @@ class Appender:
         for head in heads:
             self._layout.add(head)
         for index in sorted(self._layout.grown & self._runs.keys()):
-            self._grow(index)
+            self._append_to_run(index)
         for index in sorted(self._layout.grown - self._runs.keys()):
             self._insert(index)
         self._layout.grown.clear()
 
-    def _grow(self, index: int) -> None:
+    def _append_to_run(self, index: int) -> None:
         """Append new blocks to a run; if another process appended to it, make a new run."""
         stored_pairs, nodes = self._pairs[index], self._layout.runs[index].nodes
         more = self._new_pairs(nodes[len(stored_pairs) :])

@@ -1,6 +1,7 @@
-"""Recordings that ctxtui makes between a client and its provider (`ctxtui exec`, `ctxtui proxy`, `ctxtui.record`).
+"""Reads recordings that ctxtui makes between a client and its provider.
 
-They hold every request and answer as sent, in the order and with the times of their bytes.
+``ctxtui exec``, ``ctxtui proxy`` and ``ctxtui.record`` write them. They have every request and answer as sent, in the
+order and with the times of their bytes.
 """
 
 from __future__ import annotations
@@ -79,8 +80,8 @@ def sniff(head: bytes, name: str) -> float:
     return 0.9 if head.lstrip().startswith(b'{"' + MARK.encode()) else 0.0
 
 
-class _Open(Struct, kw_only=True):
-    """An exchange that has begun."""
+class _OpenExchange(Struct, kw_only=True):
+    """An exchange that has begun and is not complete yet."""
 
     exchange: Exchange
     socket: SocketExchanges | None = None
@@ -113,7 +114,7 @@ class AttachedHandler:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._exchanges = Exchanges(tree)
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, _OpenExchange] = {}
         self._bodies = BodiesByReference()
         self._answered: set[str] = set()
         """Threads that received answers."""
@@ -185,7 +186,7 @@ class AttachedHandler:
 
     def _handle_request(self, name: str, line: dict[str, Json], number: int) -> Iterator[Event]:
         request = as_dict(line.get("asked"))
-        headers = {name.lower(): value for name, value in _headers(request)}
+        headers = {name.lower(): value for name, value in _header_pairs(request)}
         body_json = as_dict(request.get("body"))
         body = b"" if body_json.get("left_out") else self._bodies.resolve(name, body_json)
         if body_json.get("left_out"):
@@ -206,10 +207,10 @@ class AttachedHandler:
             extra=read_betas(headers.items()),
             sender=replace(sender, thread=as_str(request.get("thread")) or sender.thread),
         )
-        self._open[name] = _Open(exchange=exchange)
+        self._open[name] = _OpenExchange(exchange=exchange)
         yield from _tell_compaction(body, exchange, exchange.started)
 
-    def _handle_line(self, name: str, pending: _Open, line: dict[str, Json]) -> Iterator[Event]:
+    def _handle_line(self, name: str, pending: _OpenExchange, line: dict[str, Json]) -> Iterator[Event]:
         time = as_time(line.get("at"))
         if "sent" in line:
             pending.mark_sent(time)
@@ -221,7 +222,7 @@ class AttachedHandler:
         elif "answered" in line:
             answered = as_dict(line.get("answered"))
             status = as_count(answered.get("status"))
-            yield from read_quota_headers(_headers(answered), time)
+            yield from read_quota_headers(_header_pairs(answered), time)
             pending.exchange = replace(pending.exchange, status=status)
             if status == 101:
                 pending.socket = SocketExchanges(pending.exchange.url)
@@ -241,7 +242,7 @@ class AttachedHandler:
             elif (rest := pending.socket.close(time)) is not None:
                 yield from self._finish(pending, rest)
 
-    def _handle_frame(self, pending: _Open, frame: str, by_client: bool, time: float | None) -> Iterator[Event]:
+    def _handle_frame(self, pending: _OpenExchange, frame: str, by_client: bool, time: float | None) -> Iterator[Event]:
         if pending.socket is None:
             return
         if by_client:
@@ -250,26 +251,26 @@ class AttachedHandler:
         if done is not None:
             yield from self._finish(pending, done)
 
-    def _finish(self, pending: _Open, exchange: Exchange, error: str = "") -> Iterator[Event]:
+    def _finish(self, pending: _OpenExchange, exchange: Exchange, error: str = "") -> Iterator[Event]:
         exchange = replace(exchange, line=pending.exchange.line, sender=pending.exchange.sender)
         if warmed := warm_up_id(exchange):
-            self._exchanges.hold_response(warmed)
+            self._exchanges.hold_warm_up(exchange, warmed)
             return
-        for event in self._exchanges.add_exchange(exchange, partial(self._under_edits, pending, error)):
+        for event in self._exchanges.add_exchange(exchange, partial(self._with_sent_context, pending, error)):
             if not (isinstance(event, Happened) and exchange.method in ("GET", "HEAD")):
                 yield event
         yield from self._exchanges.threads.settle()
         # Later requests on a WebSocket get their own decisions.
         pending.decision, pending.sent, pending.tip = {}, None, None
 
-    def _handle_sent(self, name: str, pending: _Open, decision: dict[str, Json]) -> Iterator[Event]:
+    def _handle_sent(self, name: str, pending: _OpenExchange, decision: dict[str, Json]) -> Iterator[Event]:
         pending.decision = {key: item for key, item in decision.items() if key != "body"}
         if "body" in decision:
             pending.sent = self._bodies.resolve(name, as_dict(decision["body"]), "sent")
             if pending.sent is None:
                 yield Skipped(pending.exchange.line, "what left in place of a request was not recorded")
 
-    def _handle_hold(self, pending: _Open, why: str, time: float | None) -> Iterator[Event]:
+    def _handle_hold(self, pending: _OpenExchange, why: str, time: float | None) -> Iterator[Event]:
         exchange = pending.socket.open_request if pending.socket is not None else pending.exchange
         if exchange is None:
             return
@@ -278,7 +279,7 @@ class AttachedHandler:
             yield tip
             yield Happened("held", why, tip.thread, time)
 
-    def _under_edits(self, pending: _Open, error: str, call: Call) -> Call:
+    def _with_sent_context(self, pending: _OpenExchange, error: str, call: Call) -> Call:
         """Give a call the context and body that were sent, if edits changed them.
 
         `error` is what went wrong on the way ("": nothing).
@@ -306,7 +307,7 @@ def _tell_compaction(body: bytes, exchange: Exchange, at: float | None) -> Itera
             yield Happened(COMPACTING, f"{compaction.client} compacts its history", exchange.sender.thread or MAIN, at)
 
 
-def _headers(message: dict[str, Json]) -> list[tuple[str, str]]:
+def _header_pairs(message: dict[str, Json]) -> list[tuple[str, str]]:
     pairs = (as_list(one) for one in as_list(message.get("headers")))
     return [(as_str(one[0]), as_str(one[1])) for one in pairs if len(one) == 2]
 

@@ -52,20 +52,21 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
             reports.append(message.get("usage"))
             call = Call("", "", model=as_str(get_path(message, "usage", "model")), usage=usage(message.get("usage")))
             yield dialogue.add_call(
-                make_message("assistant", *thoughts, *_parts(message.get("content")), *_calls(message)), call
+                make_message("assistant", *thoughts, *_message_parts(message.get("content")), *_tool_calls(message)),
+                call,
             )
-            results = [_result(state) for state in as_dicts(item.get("toolCallStates"))]
+            results = [_tool_result(state) for state in as_dicts(item.get("toolCallStates"))]
             dialogue.add(make_message("user", *results) if results else [])
             thoughts = []
         else:
             context = [
                 messages.text(context_item.get("content")) for context_item in as_dicts(item.get("contextItems"))
             ]
-            dialogue.add(make_message(role or "user", *context, *_parts(message.get("content"))))
+            dialogue.add(make_message(role or "user", *context, *_message_parts(message.get("content"))))
     yield dialogue.tip()
-    rest = _unreported_usage(session.get("usage"), reports)
-    if rest is not None:
-        yield from emit_sum(tree, ids, Call("", "", usage=rest), dialogue.unreported)
+    unreported = _unreported_usage(session.get("usage"), reports)
+    if unreported is not None:
+        yield from emit_sum(tree, ids, Call("", "", usage=unreported), dialogue.unreported)
     title = as_str(session.get("title"))
     cwd = as_str(session.get("workspaceDirectory")).removeprefix("file://")
     yield Described(
@@ -76,7 +77,7 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     )
 
 
-def _parts(content: Json) -> list[Json]:
+def _message_parts(content: Json) -> list[Json]:
     if isinstance(content, str):
         return [messages.text(content)] if content else []
     return [
@@ -85,7 +86,7 @@ def _parts(content: Json) -> list[Json]:
     ]
 
 
-def _calls(message: dict[str, Json]) -> list[Json]:
+def _tool_calls(message: dict[str, Json]) -> list[Json]:
     return [
         messages.tool_use(
             call.get("id"),
@@ -103,12 +104,12 @@ def _parse_arguments(arguments: str) -> Json:
         return arguments
 
 
-def _result(state: dict[str, Json]) -> Json:
+def _tool_result(state: dict[str, Json]) -> Json:
     words = "\n".join(as_str(one.get("content")) for one in as_dicts(state.get("output")))
     return messages.tool_result(state.get("toolCallId"), words, error=state.get("status") == "errored")
 
 
-def _is_apart(report: Json) -> bool:
+def _excludes_cache(report: Json) -> bool:
     """Whether the cache's tokens are excluded from the prompt's (Anthropic)."""
     return bool(as_dict(get_path(report, "prompt_tokens_details")).keys() & {"cache_read_tokens", "cache_write_tokens"})
 
@@ -121,21 +122,21 @@ def usage(report: Json) -> Usage | None:
     prompt, output = as_count(figures.get("prompt_tokens")), as_count(figures.get("completion_tokens"))
     if not (prompt or output or read or written):
         return None
-    fresh = prompt if _is_apart(report) or read > prompt else prompt - read
+    fresh = prompt if _excludes_cache(report) or read > prompt else prompt - read
     reasoning = as_count(get_path(figures, "completion_tokens_details", "reasoning_tokens"))
     return Usage(fresh, read, write_5m=written, output=output, reasoning=reasoning)
 
 
 def _unreported_usage(session: Json, reports: list[Json]) -> Usage | None:
     """Usage of the whole session minus the `reports` of its answers."""
-    rest = [
-        as_count(get_path(session, *whole)) - sum(as_count(get_path(one, *part)) for one in reports)
-        for part, whole in _FIGURES
+    remaining = [
+        as_count(get_path(session, *session_path)) - sum(as_count(get_path(one, *part)) for one in reports)
+        for part, session_path in _FIGURES
     ]
-    prompt, output, read, written = (max(0, tokens) for tokens in rest)
+    prompt, output, read, written = (max(0, tokens) for tokens in remaining)
     details = {
         "cached_tokens": read,
-        **({"cache_write_tokens": written} if written or any(map(_is_apart, reports)) else {}),
+        **({"cache_write_tokens": written} if written or any(map(_excludes_cache, reports)) else {}),
     }
     return usage({"prompt_tokens": prompt, "completion_tokens": output, "prompt_tokens_details": details})
 

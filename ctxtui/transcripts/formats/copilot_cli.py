@@ -80,7 +80,7 @@ class _Thread:
         self.add(make_message("user", summary, mark="summary"))
 
 
-class _Copilot:
+class _CopilotHandler:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._ids = Ids()
@@ -93,30 +93,30 @@ class _Copilot:
         self._totals = CopilotTotals(tree, self._ids)
 
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
-        kind, data, when = as_str(value.get("type")), as_dict(value.get("data")), as_time(value.get("timestamp"))
+        kind, data, time = as_str(value.get("type")), as_dict(value.get("data")), as_time(value.get("timestamp"))
         match kind:
             case "session.start" | "session.resume":
-                self._began(data)
+                self._handle_start(data)
             case "system.message" | "user.message" | "system.notification":
                 yield from self._add_input(kind, data)
             case "assistant.message":
-                yield from self._answer(data, when, source)
+                yield from self._add_answer(data, time, source)
             case "session.usage_record":
-                yield from self._request(data, when, source)
+                yield from self._handle_request(data, time, source)
             case "assistant.usage":
                 yield from self._set_usage(data)
             case "tool.execution_complete":
-                yield from self._result(data)
+                yield from self._add_result(data)
             case "session.shutdown":
                 yield from self._totals.read(data, self._calls)
             case _:
-                yield from self._rare(kind, data, when)
-        yield from self._size(as_count(data.get("currentTokens")))
+                yield from self._handle_rare(kind, data, time)
+        yield from self._set_context_size(as_count(data.get("currentTokens")))
 
-    def _rare(self, kind: str, data: dict[str, Json], when: float | None) -> Iterator[Event]:
+    def _handle_rare(self, kind: str, data: dict[str, Json], when: float | None) -> Iterator[Event]:
         match kind:
             case "session.compaction_complete":
-                yield from self._size(as_count(data.get("preCompactionTokens")))
+                yield from self._set_context_size(as_count(data.get("preCompactionTokens")))
                 before, after = as_count(data.get("preCompactionTokens")), as_count(data.get("postCompactionTokens"))
                 summary = as_str(data.get("summaryContent") or data.get("summary"))
                 self._threads[MAIN].compact(before, after, summary)
@@ -137,7 +137,7 @@ class _Copilot:
         for thread in self._threads.values():
             yield thread.dialogue.tip()
 
-    def _thread(self, data: dict[str, Json]) -> tuple[_Thread, list[Event]]:
+    def _find_thread(self, data: dict[str, Json]) -> tuple[_Thread, list[Event]]:
         """Return the thread of a record; a subagent's is named by the id of the call that spawned it."""
         name = as_str(data.get("parentToolCallId")) or MAIN
         if name in self._threads:
@@ -149,13 +149,13 @@ class _Copilot:
         self._calls[call.id] = call
         return CallSeen(call)
 
-    def _size(self, tokens: int) -> Iterator[Event]:
+    def _set_context_size(self, tokens: int) -> Iterator[Event]:
         """Set the context size that the client reports on the last request if that has no report."""
         last = next((call for call in reversed(self._calls.values()) if call.thread == MAIN), None)
         if tokens and last is not None and last.usage is None and last.extra.get(ESTIMATED_INPUT) != tokens:
             yield self._emit(replace(last, extra={**last.extra, ESTIMATED_INPUT: tokens}))
 
-    def _began(self, data: dict[str, Json]) -> None:
+    def _handle_start(self, data: dict[str, Json]) -> None:
         cwd, id_ = as_str(get_path(data, "context", "cwd")), as_str(data.get("sessionId"))
         self._model = as_str(data.get("selectedModel")) or self._model
         self._about = replace(
@@ -167,7 +167,7 @@ class _Copilot:
         )
 
     def _add_input(self, kind: str, data: dict[str, Json]) -> Iterator[Event]:
-        thread, events = self._thread(data)
+        thread, events = self._find_thread(data)
         yield from events
         # The transformed content is sent: the person's text with the time and reminders around it.
         content = data.get("transformedContent") or data.get("content")
@@ -179,16 +179,16 @@ class _Copilot:
         if kind == "user.message" and not self._about.title:
             self._about = replace(self._about, title=one_line(as_str(data.get("content"))))
 
-    def _request(self, data: dict[str, Json], when: float | None, source: RawRecord) -> Iterator[Event]:
+    def _handle_request(self, data: dict[str, Json], when: float | None, source: RawRecord) -> Iterator[Event]:
         """Handle a usage record: one request, whose answer follows if it is part of the conversation."""
         report = as_dict(data.get("usage"))
         id_ = as_str(report.get("apiCallId"))
         if usage(report) is None or id_ in self._calls:
             yield from self._set_usage(report)
             return
-        thread, events = self._thread(report)
+        thread, events = self._find_thread(report)
         yield from events
-        known = Call(
+        call = Call(
             id_,
             "",
             provider=as_str(report.get("modelProvider")),
@@ -198,12 +198,12 @@ class _Copilot:
             line=source.line,
             bytes_=(source.start, source.end),
         )
-        seen = thread.dialogue.add_call([], known)
+        seen = thread.dialogue.add_call([], call)
         self._requests[id_] = seen.call
         yield self._emit(seen.call)
 
-    def _answer(self, data: dict[str, Json], when: float | None, source: RawRecord) -> Iterator[Event]:
-        thread, events = self._thread(data)
+    def _add_answer(self, data: dict[str, Json], when: float | None, source: RawRecord) -> Iterator[Event]:
+        thread, events = self._find_thread(data)
         yield from events
         parts: list[Json] = []
         if data.get("reasoningText") or data.get("reasoningOpaque"):
@@ -240,8 +240,8 @@ class _Copilot:
         thread.add(items)
         yield self._emit(call)
 
-    def _result(self, data: dict[str, Json]) -> Iterator[Event]:
-        thread, events = self._thread(data)
+    def _add_result(self, data: dict[str, Json]) -> Iterator[Event]:
+        thread, events = self._find_thread(data)
         yield from events
         failed = data.get("success") is False
         content = get_path(data, "error", "message") if failed else get_path(data, "result", "content")
@@ -256,7 +256,7 @@ class _Copilot:
             yield self._emit(replace(call, usage=usage(data)))
 
 
-reader = lines_reader(_Copilot)
+reader = lines_reader(_CopilotHandler)
 
 
 class CopilotTotals:
@@ -277,21 +277,21 @@ class CopilotTotals:
             used = usage(as_dict(as_dict(report).get("usage")))
             if used is None:
                 continue
-            ours = [call for call in calls.values() if call.model == model]
-            silent = [call for call in ours if call.usage is None]
+            model_calls = [call for call in calls.values() if call.model == model]
+            silent = [call for call in model_calls if call.usage is None]
             requests = as_count(get_path(report, "requests", "count"))
-            whole = self._meter(model, used, began=0 < requests < len(ours))
-            rest = subtract(whole, sum((call.usage for call in ours if call.usage), Usage.nothing()))
-            if len(silent) == 1 and requests == len(ours) and rest.input:
-                calls[silent[0].id] = replace(silent[0], usage=rest)
+            total = self._advance_meter(model, used, began=0 < requests < len(model_calls))
+            unreported = subtract(total, sum((call.usage for call in model_calls if call.usage), Usage.nothing()))
+            if len(silent) == 1 and requests == len(model_calls) and unreported.input:
+                calls[silent[0].id] = replace(silent[0], usage=unreported)
                 yield CallSeen(calls[silent[0].id])
-            elif (ours or not all(call.usage for call in calls.values())) and rest.input:
-                yield from self._emit_rest(model, rest, as_dict(report), calls)
+            elif (model_calls or not all(call.usage for call in calls.values())) and unreported.input:
+                yield from self._emit_rest(model, unreported, as_dict(report), calls)
         for key in ("currentTokens", "systemTokens", "conversationTokens", "toolDefinitionsTokens", "shutdownType"):
             if data.get(key) is not None:
                 yield Outcome(key, value_text(data[key]))
 
-    def _meter(self, model: str, used: Usage, began: bool) -> Usage:
+    def _advance_meter(self, model: str, used: Usage, began: bool) -> Usage:
         """Total of a model's counter, which now reads `used`.
 
         The counter restarted (`began`) if it counts fewer requests than are recorded, or reads less than before.
@@ -302,17 +302,21 @@ class CopilotTotals:
         self._sums[model] = base, used
         return base + used if base else used
 
-    def _emit_rest(self, model: str, rest: Usage, report: dict[str, Json], calls: dict[str, Call]) -> Iterator[Event]:
-        extra = {"requests": report["requests"]} if "requests" in report else {}
+    def _emit_rest(
+        self, model: str, unreported: Usage, report: dict[str, Json], calls: dict[str, Call]
+    ) -> Iterator[Event]:
+        call_extra = {"requests": report["requests"]} if "requests" in report else {}
         request_count = as_count(get_path(report, "requests", "count"))
         unseen = max(0, request_count - sum(call.model == model for call in calls.values()))
         silent = [call for call in calls.values() if call.model == model and call.usage is None]
         if model in self._beside:
-            self._beside[model] = replace(self._beside[model], usage=rest, extra={**extra, SUM: unseen or True})
+            self._beside[model] = replace(
+                self._beside[model], usage=unreported, extra={**call_extra, SUM: unseen or True}
+            )
             events: Iterable[Event] = [*mark_covered(silent), CallSeen(self._beside[model])]
         else:
-            whole = Call("", "", model=model, usage=rest, extra=extra)
-            events = emit_sum(self._tree, self._ids, whole, silent, f"totals {model}", calls=unseen)
+            sum_call = Call("", "", model=model, usage=unreported, extra=call_extra)
+            events = emit_sum(self._tree, self._ids, sum_call, silent, f"totals {model}", calls=unseen)
         for event in events:
             if isinstance(event, CallSeen) and event.call.id in calls:
                 calls[event.call.id] = event.call

@@ -35,7 +35,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.8 if first.get("type") == "gemini" and {"content", "timestamp"} <= first.keys() else 0.0
 
 
-class _Gemini:
+class _GeminiHandler:
     """Handles the records of a chat; each id is one call in its newest form.
 
     A message is written again under its id when more of it is known, and all messages when a session is resumed.
@@ -48,7 +48,7 @@ class _Gemini:
         self._about = Described(source=NAME)
         self._title = ""
         self._calls: dict[str, Call] = {}
-        self._results: dict[str, Json] = {}
+        self._tool_results: dict[str, Json] = {}
         self._results_key = ""
         """Tool results of the last answer, by call; newer versions also write them as a separate message."""
         self._told: set[str] = set()
@@ -69,13 +69,15 @@ class _Gemini:
         records = history or (as_dicts(value.get("messages")) if "type" not in value else [value])
         for n, message in enumerate(records):
             id_ = as_str(message.get("id")) or f"{source.line}.{n}"
-            yield from self._message(message, id_, source, is_history=bool(history))
+            yield from self._handle_message(message, id_, source, is_history=bool(history))
 
     def state_events(self) -> Iterator[Event]:
         yield replace(self._about, title=self._about.title or self._title)
         yield self._dialogue.tip()
 
-    def _message(self, message: dict[str, Json], id_: str, source: RawRecord, is_history: bool) -> Iterator[Event]:
+    def _handle_message(
+        self, message: dict[str, Json], id_: str, source: RawRecord, is_history: bool
+    ) -> Iterator[Event]:
         kind = as_str(message.get("type"))
         if kind == "user":
             self._add_user(id_, google.convert_parts(message.get("content")))
@@ -84,56 +86,58 @@ class _Gemini:
             yield from self._add_answer(message, id_, items, source, is_history)
             # Thought summaries are shown to the user; the client never sends them back.
             self._messages.put(f"gemini {id_}", [item for item in items if item.block.kind != "thinking"])
-            results = [result for call in as_dicts(message.get("toolCalls")) for result in _results(call)]
-            self._results = {
-                key: one for n, one in enumerate(results) if (key := _answers(one) or f"{n}") not in self._told
+            results = [result for call in as_dicts(message.get("toolCalls")) for result in _tool_results(call)]
+            self._tool_results = {
+                key: one for n, one in enumerate(results) if (key := _answered_call_id(one) or f"{n}") not in self._told
             }
             self._put_results(id_)
         elif not is_history:
-            words = " ".join(part for part in map(_text, google.convert_parts(message.get("content"))) if part)
+            words = " ".join(part for part in map(_text_of, google.convert_parts(message.get("content"))) if part)
             yield Happened(kind or "record", words, at=as_time(message.get("timestamp")))
 
     def _add_user(self, id_: str, parts: list[Json]) -> None:
-        words = " ".join(filter(None, map(_text, parts)))
+        words = " ".join(filter(None, map(_text_of, parts)))
         is_context = words.startswith(_CONTEXT)
         if not is_context:
             self._title = self._title or one_line(words)
-        call_ids = set(filter(None, map(_answers, parts)))
+        call_ids = set(filter(None, map(_answered_call_id, parts)))
         self._told |= call_ids
-        if call_ids & self._results.keys():
+        if call_ids & self._tool_results.keys():
             self._messages.cut(self._results_key)
-            self._results = {key: one for key, one in self._results.items() if key not in call_ids}
+            self._tool_results = {key: one for key, one in self._tool_results.items() if key not in call_ids}
         self._messages.put(f"user {id_}", make_message("user", *parts, mark="meta" if is_context else ""))
         if call_ids:
             self._put_results(id_)
 
     def _put_results(self, id_: str) -> None:
-        if self._results:
+        if self._tool_results:
             self._results_key = f"results {id_}"
-            self._messages.put(self._results_key, make_message("user", *self._results.values()))
+            self._messages.put(self._results_key, make_message("user", *self._tool_results.values()))
 
     def _add_answer(
         self, message: dict[str, Json], id_: str, items: list[Item], source: RawRecord, is_history: bool
     ) -> Iterator[Event]:
         used = usage(message.get("tokens"))
-        known = self._calls.get(id_)
-        if known is None and is_history and used is None:
+        known_call = self._calls.get(id_)
+        if known_call is None and is_history and used is None:
             # The answer of another session's call.
             return
-        if known is None:
-            seen = self._dialogue.add_call(items, self._call(message, used, source))
+        if known_call is None:
+            event = self._dialogue.add_call(items, self._make_call(message, used, source))
         else:
-            seen = CallSeen(
+            event = CallSeen(
                 replace(
-                    known,
-                    response_head=self._tree.extend(known.raw_head, items) if not is_history else known.response_head,
-                    usage=used or known.usage,
+                    known_call,
+                    response_head=self._tree.extend(known_call.raw_head, items)
+                    if not is_history
+                    else known_call.response_head,
+                    usage=used or known_call.usage,
                 )
             )
-        self._calls[id_] = seen.call
-        yield seen
+        self._calls[id_] = event.call
+        yield event
 
-    def _call(self, message: dict[str, Json], used: Usage | None, source: RawRecord) -> Call:
+    def _make_call(self, message: dict[str, Json], used: Usage | None, source: RawRecord) -> Call:
         return Call(
             as_str(message.get("id")),
             "",
@@ -145,18 +149,18 @@ class _Gemini:
         )
 
 
-def _text(part: Json) -> str:
+def _text_of(part: Json) -> str:
     return part if isinstance(part, str) else as_str(as_dict(part).get("text"))
 
 
-def _answers(part: Json) -> str:
+def _answered_call_id(part: Json) -> str:
     """The id of the tool call that `part` is the result of; "" for any other part."""
     return as_str(as_dict(part).get("tool_use_id"))
 
 
 def _answer_items(message: dict[str, Json]) -> list[Item]:
     """Items of an answer: thoughts, text, calls."""
-    thoughts = [messages.thinking(_thought(thought)) for thought in as_dicts(message.get("thoughts"))]
+    thoughts = [messages.thinking(_thought_text(thought)) for thought in as_dicts(message.get("thoughts"))]
     words = [part for part in google.convert_parts(message.get("content")) if part != ""]
     calls = [
         messages.tool_use(call.get("id"), call.get("name"), call.get("args"))
@@ -165,13 +169,13 @@ def _answer_items(message: dict[str, Json]) -> list[Item]:
     return make_message("model", *thoughts, *words, *calls)
 
 
-def _thought(thought: dict[str, Json]) -> str:
+def _thought_text(thought: dict[str, Json]) -> str:
     """A summary of thoughts as Google sends it: its title, if any, and what the client took for the rest."""
     subject, description = as_str(thought.get("subject")), as_str(thought.get("description"))
     return f"**{subject}**\n\n{description}" if subject else description
 
 
-def _results(call: dict[str, Json]) -> list[Json]:
+def _tool_results(call: dict[str, Json]) -> list[Json]:
     """Tool results as sent to the model with the next request."""
     parts: list[Json] = []
     result = call.get("result")
@@ -194,4 +198,4 @@ def usage(report: Json) -> Usage | None:
     return Usage(fresh, read, output=as_count(figures.get("output")) + thoughts, reasoning=thoughts)
 
 
-reader = lines_reader(_Gemini)
+reader = lines_reader(_GeminiHandler)

@@ -48,7 +48,7 @@ def read_session(recorded: Json, tree: Tree) -> Iterator[Event]:
         for exchange in (main_exchange, *(replace(one, sender=main_exchange.sender) for one in _framed(entry))):
             warmed = warm_up_id(exchange)
             if warmed:
-                exchanges.hold_response(warmed)
+                exchanges.hold_warm_up(exchange, warmed)
                 continue
             yield from (event for event in exchanges.add_exchange(exchange) if not isinstance(event, Happened))
     if exchanges.other_requests:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from msgspec.structs import replace
@@ -53,6 +53,8 @@ class _Agent:
         self._used: Usage | None = None
         self._said: list[Json] = []
         self._results: list[dict[str, Json]] = []
+        self._timed: set[str] = set()
+        """Calls of tools whose time is sent with the result."""
         self._deferred: list[list[Item]] = []
         """Messages received during a step, added to the context after its answer."""
 
@@ -64,35 +66,35 @@ class _Agent:
                 self._tools[as_str(value.get("hash"))] = as_list(value.get("tools"))
             case "llm.request":
                 if value.get("turnStep") != self._request.get("turnStep"):
-                    yield from self._end({}, value, source)
+                    yield from self._end_request({}, value, source)
                 self._request = value
                 self._in_step = value.get("kind") == _LOOP
-                self._begin(self._tools.get(as_str(value.get("toolsHash")), []))
+                self._begin_request(self._tools.get(as_str(value.get("toolsHash")), []))
             case "usage.record":
                 yield from self._handle_usage(value, source)
             case "turn.prompt" | "turn.ended":
-                yield from self._end({}, value, source)
+                yield from self._end_request({}, value, source)
             case "context.append_message":
-                self._add(_message(as_dict(value.get("message"))))
+                self._add_items(_convert_message(as_dict(value.get("message"))))
             case "context.append_loop_event":
-                yield from self._step(as_dict(value.get("event")), value, source)
+                yield from self._handle_step(as_dict(value.get("event")), value, source)
             case kind:
-                self._cut(kind, value)
+                self._cut_messages(kind, value)
 
-    def _cut(self, kind: Json, value: dict[str, Json]) -> None:
+    def _cut_messages(self, kind: Json, value: dict[str, Json]) -> None:
         """Remove messages from the context."""
         match kind:
             case "context.apply_compaction":
-                self._compact(value)
+                self._apply_compaction(value)
                 self.dialogue.restart(EpochStart.COMPACTION, head=self._context_head())
             case "context.clear":
                 self._messages = []
                 self.dialogue.restart(EpochStart.COMPACTION, head=self._context_head())
             case "context.undo":
-                self._undo(as_count(value.get("count")) or 1)
+                self._undo_turns(as_count(value.get("count")) or 1)
                 self.dialogue.head = self._context_head()
 
-    def _begin(self, tools: list[Json]) -> None:
+    def _begin_request(self, tools: list[Json]) -> None:
         """Set the tools and the system prompt of the next request, if they changed."""
         front = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in tools if isinstance(tool, dict)]
         if self._system:
@@ -104,7 +106,7 @@ class _Agent:
     def _context_head(self) -> int:
         return self._tree.extend(ROOT, [*self._front, *(item for message in self._messages for item in message)])
 
-    def _compact(self, value: dict[str, Json]) -> None:
+    def _apply_compaction(self, value: dict[str, Json]) -> None:
         """Add a summary after the user messages that the client kept; in older files, before the latest messages."""
         words = as_str(value.get("contextSummary")) or as_str(value.get("summary"))
         summary = make_message("user", messages.text(words), mark=_SUMMARY)
@@ -116,7 +118,7 @@ class _Agent:
         else:
             self._messages = [summary, *self._messages[as_count(value.get("compactedCount")) :]]
 
-    def _undo(self, turns: int) -> None:
+    def _undo_turns(self, turns: int) -> None:
         """Remove the user's last messages and everything after them, but not beyond a summary or the start."""
         user_indexes: list[int] = []
         for n, message in enumerate(self._messages):
@@ -130,7 +132,7 @@ class _Agent:
         if turns <= len(user_indexes):
             del self._messages[user_indexes[-turns] :]
 
-    def _add(self, items: list[Item]) -> None:
+    def _add_items(self, items: list[Item]) -> None:
         if items and self._in_step:
             self._deferred.append(items)
         elif items:
@@ -145,35 +147,40 @@ class _Agent:
             self.dialogue.add(items)
         self._results = []
 
-    def _step(self, event: dict[str, Json], value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
+    def _handle_step(self, event: dict[str, Json], value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         match event.get("type"):
             case "step.begin":
                 if self._used is not None:
-                    yield from self._end({}, value, source)
+                    yield from self._end_request({}, value, source)
                 self._in_step = True
             case "content.part":
-                self._said.append(_part(as_dict(event.get("part"))))
+                self._said.append(_convert_part(as_dict(event.get("part"))))
             case "tool.call":
+                name = as_str(event.get("name"))
+                if name in _TIMED_TOOLS or name.startswith("mcp__"):
+                    self._timed.add(as_str(event.get("toolCallId")))
                 self._said.append(messages.tool_use(event.get("toolCallId"), event.get("name"), event.get("args")))
             case "tool.result":
-                self._results.append(_result(event.get("toolCallId"), as_dict(event.get("result"))))
+                self._results.append(
+                    _convert_result(event.get("toolCallId"), as_dict(event.get("result")), self._timed)
+                )
                 if not self._in_step:
                     self._add_results()
             case "step.end":
-                yield from self._end(event, value, source)
+                yield from self._end_request(event, value, source)
 
-    def _end(self, event: dict[str, Json], value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
+    def _end_request(self, event: dict[str, Json], value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         """End the pending request, with its answer, or without one if something else begins."""
         used = usage(event.get("usage")) or self._used
         if self._request.get("kind") == _LOOP or used is not None or self._said:
             items = make_message("assistant", *self._said) if self._said else []
-            call = self._call(as_str(event.get("messageId")), used, value, source)
+            call = self._make_call(as_str(event.get("messageId")), used, value, source)
             yield self.dialogue.add_call(items, replace(call, stop_reason=as_str(event.get("rawFinishReason"))))
             self._messages += [items] if items else []
         self._add_results()
         self._in_step = False
         for message in self._deferred:
-            self._add(message)
+            self._add_items(message)
         self._request, self._used, self._said, self._deferred = {}, None, [], []
 
     def _handle_usage(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
@@ -185,11 +192,11 @@ class _Agent:
             return
         thread = f"{self.dialogue.thread} {kind}"
         yield ThreadSeen(thread, kind, self.dialogue.thread)
-        call = replace(self._call("", used, value, source), fidelity=Fidelity.TOTALS, extra={"purpose": kind})
+        call = replace(self._make_call("", used, value, source), fidelity=Fidelity.TOTALS, extra={"purpose": kind})
         yield Dialogue(self._tree, thread, self._ids).add_call([], call)
         self._request = {}
 
-    def _call(self, id_: str, used: Usage | None, value: dict[str, Json], source: RawRecord) -> Call:
+    def _make_call(self, id_: str, used: Usage | None, value: dict[str, Json], source: RawRecord) -> Call:
         request = self._request
         provider = as_str(request.get("provider"))
         return Call(
@@ -197,15 +204,15 @@ class _Agent:
             "",
             provider=provider if provider in _PROVIDERS else "",
             model=as_str(request.get("model")) or self._model,
-            started=_time(request),
-            ended=_time(value) if used is not None else None,
+            started=_read_time(request),
+            ended=_read_time(value) if used is not None else None,
             usage=used,
             line=source.line,
             extra={FRONT_RECORDED: True} if self._front else {},
         )
 
 
-class _File:
+class _FileHandler:
     """One file of a session; `agents` is shared by all files. Older versions do not name the agent of a record."""
 
     def __init__(self, tree: Tree, agents: dict[str, _Agent], ids: Ids, name: str) -> None:
@@ -235,21 +242,21 @@ class KimiReader(LinesReader):
     """Reads one agent's file; `part` returns readers for those of the others."""
 
     def __init__(self, tree: Tree) -> None:
-        self._made: tuple[Tree, dict[str, _Agent], Ids] = tree, {}, Ids()
+        self._shared_state: tuple[Tree, dict[str, _Agent], Ids] = tree, {}, Ids()
         self._parts = 0
-        super().__init__(_File(*self._made, MAIN))
+        super().__init__(_FileHandler(*self._shared_state, MAIN))
 
     def part(self, name: str) -> LinesReader:
         self._parts += 1
-        return LinesReader(_File(*self._made, f"agent {self._parts}"))
+        return LinesReader(_FileHandler(*self._shared_state, f"agent {self._parts}"))
 
 
-def _time(value: dict[str, Json]) -> float | None:
+def _read_time(value: dict[str, Json]) -> float | None:
     return as_count(value.get("time")) / 1000 or None
 
 
-def _message(message: dict[str, Json]) -> list[Item]:
-    parts = [_part(part) for part in as_dicts(message.get("content"))]
+def _convert_message(message: dict[str, Json]) -> list[Item]:
+    parts = [_convert_part(part) for part in as_dicts(message.get("content"))]
     for call in as_dicts(message.get("toolCalls")):
         inner = as_dict(call.get("function")) or call
         parts.append(messages.tool_use(call.get("id"), inner.get("name"), inner.get("arguments")))
@@ -257,23 +264,62 @@ def _message(message: dict[str, Json]) -> list[Item]:
         parts = [messages.tool_result(message.get("toolCallId"), parts)]
         return make_message("user", *parts)
     origin = as_dict(message.get("origin"))
-    own = as_str(origin.get("kind")) not in ("", "user") and origin.get("trigger") != "user-slash"
-    return make_message(as_str(message.get("role")) or "user", *parts, mark="meta" if own else "") if parts else []
+    is_client_text = as_str(origin.get("kind")) not in ("", "user") and origin.get("trigger") != "user-slash"
+    return (
+        make_message(as_str(message.get("role")) or "user", *parts, mark="meta" if is_client_text else "")
+        if parts
+        else []
+    )
 
 
 def _is_of_user(message: list[Item]) -> bool:
     return message[0].place == Place("messages", "user") and message[-1].block.kind != messages.RESULT
 
 
-def _result(id_: Json, result: dict[str, Json]) -> dict[str, Json]:
-    """A tool's result with the client's note; both are sent."""
-    output, note = result.get("output"), as_str(result.get("note"))
-    if note:
-        output = f"{output}\n{note}" if isinstance(output, str) else [*as_list(output), messages.text(note)]
-    return messages.tool_result(id_, output, error=result.get("isError") is True)
+_FAILED: Final = "<system>ERROR: Tool execution failed.</system>"
+_EMPTY: Final = "<system>Tool output is empty.</system>"
+_FAILED_EMPTY: Final = "<system>ERROR: Tool execution failed. Tool output is empty.</system>"
+_BLANK: Final = ("", "Tool output is empty.")
+"""Outputs that the client takes for none."""
+_TIMED_TOOLS: Final = frozenset({"Agent", "AgentSwarm", "Bash", "FetchURL", "Glob", "Grep", "WebSearch"})
+"""Tools whose results begin with the time that they took, as those of MCP do."""
 
 
-def _part(part: dict[str, Json]) -> Json:
+def _convert_result(id_: Json, result: dict[str, Json], timed: Collection[str]) -> dict[str, Json]:
+    """A tool's result as the client sends it: with its words on status and time before it, its note after it.
+
+    `timed` are the calls whose time is sent.
+    """
+    failed, note = result.get("isError") is True, as_str(result.get("note"))
+    milliseconds = result.get("durationMs") if as_str(id_) in timed else None
+    parts = _with_status(result.get("output"), failed)
+    if isinstance(milliseconds, int | float):
+        header = f"Wall time: {milliseconds / 1000:.3f} seconds"
+        first = parts[0].get("text") if parts else None
+        parts = (
+            [messages.text(f"{header}\n{first}"), *parts[1:]] if first is not None else [messages.text(header), *parts]
+        )
+    only = parts[0].get("text") if len(parts) == 1 else None
+    if only is not None:
+        return messages.tool_result(id_, f"{only}\n{note}" if note else only, error=failed)
+    return messages.tool_result(id_, [*parts, *([messages.text(note)] if note else [])], error=failed)
+
+
+def _with_status(output: Json, failed: bool) -> list[dict[str, Json]]:
+    """The parts of an output, after the client's words if it failed or is empty."""
+    parts = as_dicts(output)
+    only = parts[0].get("text") if len(parts) == 1 else None
+    text = output if isinstance(output, str) else only
+    if isinstance(text, str):
+        if failed:
+            return [messages.text(f"{_FAILED}\n{text}" if text else _FAILED_EMPTY)]
+        return [messages.text(_EMPTY if text.strip() in _BLANK else text)]
+    if all(not as_str(part.get("text")).strip() and part.get("type") == "text" for part in parts):
+        return [messages.text(_FAILED_EMPTY if failed else _EMPTY)]
+    return [messages.text(_FAILED), *parts] if failed else parts
+
+
+def _convert_part(part: dict[str, Json]) -> Json:
     if part.get("type") == "think":
         return messages.thinking(as_str(part.get("think")), part.get("encrypted"))
     return part

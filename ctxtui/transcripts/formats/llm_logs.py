@@ -1,4 +1,4 @@
-"""The database of simonw/llm.
+"""Reads the database of simonw/llm.
 
 Since mid-2026 it stores messages by hash, each with its parent's hash, so that conversations share their common
 messages; a turn names the message that its answer ends with. Older versions store responses, each with what it added.
@@ -60,12 +60,12 @@ def to_call(row: Row) -> Call:
     """Convert a turn or response to a call without context."""
     began, lasted = as_time(row.get("datetime_utc")), as_count(row.get("duration_ms"))
     answer = as_dict(decode_column(row.get("response_json")))
-    extra: dict[str, Json] = {}
+    call_extra: dict[str, Json] = {}
     if row.get("options_json") and decode_column(row["options_json"]):
-        extra["options"] = decode_column(row["options_json"])
-    extra |= {key: row[key] for key in ("schema_id",) if row.get(key)}
+        call_extra["options"] = decode_column(row["options_json"])
+    call_extra |= {key: row[key] for key in ("schema_id",) if row.get(key)}
     if answer.get("id"):
-        extra["response_id"] = answer["id"]
+        call_extra["response_id"] = answer["id"]
     model = as_str(row.get("model"))
     return Call(
         as_str(row.get("id")),
@@ -76,7 +76,7 @@ def to_call(row: Row) -> Call:
         ended=began + lasted / 1000 if began is not None and lasted else None,
         usage=usage(row, answer),
         stop_reason=as_str(answer.get("finish_reason")) or as_str(answer.get("stop_reason")),
-        extra=extra,
+        extra=call_extra,
     )
 
 
@@ -87,20 +87,20 @@ def usage(row: Row, answer: dict[str, Json]) -> Usage | None:
     details = as_dict(decode_column(row.get("token_details")))
     input_tokens, output = as_count(row.get("input_tokens")), as_count(row.get("output_tokens"))
     inputs = [as_dict(details.get(name)) for name in ("prompt_tokens_details", "input_tokens_details")]
-    inside = max(as_count(told.get("cached_tokens")) for told in inputs)
-    written = max(as_count(told.get("cache_write_tokens")) for told in inputs)
+    cached = max(as_count(report.get("cached_tokens")) for report in inputs)
+    written = max(as_count(report.get("cache_write_tokens")) for report in inputs)
     beside = as_count(details.get("cache_read_input_tokens"))
     outputs = [as_dict(details.get(name)) for name in ("completion_tokens_details", "output_tokens_details")]
-    thought = sum(as_count(told.get(key)) for told in outputs for key in ("reasoning_tokens", "thinking_tokens"))
-    told = {**as_dict(answer.get("usage")), **details}
+    thought = sum(as_count(report.get(key)) for report in outputs for key in ("reasoning_tokens", "thinking_tokens"))
+    report = {**as_dict(answer.get("usage")), **details}
     return Usage(
-        fresh=max(0, input_tokens - inside - written),
-        cache_read=inside or beside,
+        fresh=max(0, input_tokens - cached - written),
+        cache_read=cached or beside,
         write_5m=as_count(details.get("cache_creation_input_tokens")),
         write_30m=written,
         output=output,
         reasoning=min(output, thought),
-        has_cache=any("cache" in key or key in ("prompt_tokens_details", "input_tokens_details") for key in told),
+        has_cache=any("cache" in key or key in ("prompt_tokens_details", "input_tokens_details") for key in report),
     )
 
 
@@ -122,7 +122,7 @@ class MessageStore:
 
     def add_turn(self, dialogue: Dialogue, row: Row) -> Iterator[Event]:
         """Add the call of a turn: its context, and what it added."""
-        chain = self._chain(as_str(row.get("tip_message_hash")))
+        chain = self._message_chain(as_str(row.get("tip_message_hash")))
         hashes = [as_str(message.get("hash")) for message in chain]
         parent = as_str(row.get("parent_message_hash"))
         if parent in hashes:
@@ -131,23 +131,23 @@ class MessageStore:
             request_length = len(chain) - 1 if chain and chain[-1].get("role") == "assistant" else len(chain)
         head = dialogue.tree.extend(ROOT, self._tools.get(as_str(row.get("id")), []))
         for message in chain[:request_length]:
-            head = dialogue.tree.extend(head, self._items(message))
-        answer_items = [item for message in chain[request_length:] for item in self._items(message)]
+            head = dialogue.tree.extend(head, self._message_items(message))
+        answer_items = [item for message in chain[request_length:] for item in self._message_items(message)]
         yield dialogue.add_call(answer_items, to_call(row), after=head)
 
     def extend(self, dialogue: Dialogue, tip: str) -> None:
         """Extend the conversation to message `tip`, which is after its last turn if more was added since."""
-        chain = self._chain(tip)
+        chain = self._message_chain(tip)
         if not chain:
             return
-        items = [item for message in chain for item in self._items(message)]
+        items = [item for message in chain for item in self._message_items(message)]
         tree = dialogue.tree
         recorded = [item for item in tree.items(dialogue.head) if item.place.section != "tools"]
         if items != recorded:
             dialogue.head = ROOT
             dialogue.add(items)
 
-    def _chain(self, tip: str) -> list[Row]:
+    def _message_chain(self, tip: str) -> list[Row]:
         """List the messages up to `tip`, the first one first."""
         chain: list[Row] = []
         visited: set[str] = set()
@@ -157,11 +157,11 @@ class MessageStore:
             tip = as_str(self._messages[tip].get("parent_hash"))
         return chain[::-1]
 
-    def _items(self, message: Row) -> list[Item]:
-        parts = [self._part(row) for row in self._parts.get(as_str(message.get("hash")), [])]
+    def _message_items(self, message: Row) -> list[Item]:
+        parts = [self._convert_part(row) for row in self._parts.get(as_str(message.get("hash")), [])]
         return make_message(as_str(message.get("role")) or "user", *parts)
 
-    def _part(self, row: Row) -> Json:
+    def _convert_part(self, row: Row) -> Json:
         """Convert a stored part to Anthropic's spelling; further members keep their names."""
         payload = as_dict(decode_column(row.get("payload")))
         if "text_ref" in payload:
@@ -171,28 +171,28 @@ class MessageStore:
         name = row.get("tool_name") or payload.get("name")
         match row.get("type"):
             case "text":
-                return {**_rest(payload), **messages.text(text)}
+                return {**_other_members(payload), **messages.text(text)}
             case "reasoning":
                 if not text and payload.get("redacted") is True:
                     # Marks that the model thought; the text is neither stored nor sent.
-                    return {**_rest(payload), "type": "reasoning", "summary": []}
+                    return {**_other_members(payload), "type": "reasoning", "summary": []}
                 signature = get_path(payload, "provider_metadata", "anthropic", "signature")
-                return {**_rest(payload), **messages.thinking(text, signature)}
+                return {**_other_members(payload), **messages.thinking(text, signature)}
             case "tool_call":
                 tool_input = payload.get("arguments", payload.get("input", {}))
-                return {**_rest(payload), **messages.tool_use(id_, name, tool_input)}
+                return {**_other_members(payload), **messages.tool_use(id_, name, tool_input)}
             case "tool_result":
                 output = payload.get("output", row.get("text"))
-                files = [self._file(one) for one in as_dicts(payload.get("attachments"))]
+                files = [self._find_attachment(one) for one in as_dicts(payload.get("attachments"))]
                 text_output = output if output is not None else ""
                 content = [messages.text(text_output), *files] if files else text_output
                 failed = bool(payload.get("exception"))
-                return {**_rest(payload), **messages.tool_result(id_, content, failed, name=name)}
+                return {**_other_members(payload), **messages.tool_result(id_, content, failed, name=name)}
             case "attachment":
-                return {**_rest(payload), **self._file(as_dict(payload.get("attachment")))}
+                return {**_other_members(payload), **self._find_attachment(as_dict(payload.get("attachment")))}
         return {**payload, "type": as_str(row.get("type")) or "part", **({"text": text} if text else {})}
 
-    def _file(self, ref: dict[str, Json]) -> dict[str, Json]:
+    def _find_attachment(self, ref: dict[str, Json]) -> dict[str, Json]:
         return attachment(self._attachments.get(as_str(ref.get("id")), ref))
 
     def _join_pieces(self, pieces: Json) -> str:
@@ -207,7 +207,7 @@ _SPELLED = ("type", "text", "text_ref", "name", "arguments", "input", "tool_call
             "attachment")  # fmt: skip
 
 
-def _rest(payload: dict[str, Json]) -> dict[str, Json]:
+def _other_members(payload: dict[str, Json]) -> dict[str, Json]:
     return {key: item for key, item in payload.items() if key not in _SPELLED}
 
 
@@ -230,15 +230,17 @@ class Responses:
         """Add a response: its additions to the conversation, and its answer."""
         id_ = as_str(row.get("id"))
         if dialogue.calls == 0:
-            dialogue.add(self._tools[key] for o in self._offered.get(id_, []) if (key := _id(o)) in self._tools)
-            system = "\n\n".join(filter(None, [*self._texts("system_fragments", id_), as_str(row.get("system"))]))
+            dialogue.add(self._tools[key] for o in self._offered.get(id_, []) if (key := _tool_id(o)) in self._tools)
+            system = "\n\n".join(
+                filter(None, [*self._fragment_texts("system_fragments", id_), as_str(row.get("system"))])
+            )
             dialogue.add(make_message("system", system) if system else [])
         results = [
             messages.tool_result(r.get("tool_call_id"), as_str(r.get("output")), bool(r.get("exception")))
             for r in self._results.get(id_, [])
         ]
         dialogue.add(make_message("user", *results) if results else [])
-        prompt = "\n".join(filter(None, [*self._texts("prompt_fragments", id_), as_str(row.get("prompt"))]))
+        prompt = "\n".join(filter(None, [*self._fragment_texts("prompt_fragments", id_), as_str(row.get("prompt"))]))
         refs = [as_str(ref.get("attachment_id")) for ref in self._beside["prompt_attachments"].get(id_, [])]
         files = [attachment(self._attachments[ref]) for ref in refs if ref in self._attachments]
         parts = [*([prompt] if prompt else []), *files]
@@ -251,11 +253,11 @@ class Responses:
         texts = [as_str(row["response"])] if as_str(row.get("response")) else []
         yield dialogue.add_call(make_message("assistant", *thought, *texts, *calls), to_call(row))
 
-    def _texts(self, table: str, id_: str) -> list[str]:
+    def _fragment_texts(self, table: str, id_: str) -> list[str]:
         return [self._fragments.get(as_key(ref.get("fragment_id")), "") for ref in self._beside[table].get(id_, [])]
 
 
-def _id(offered: Row) -> str:
+def _tool_id(offered: Row) -> str:
     return as_key(offered.get("tool_id"))
 
 
@@ -269,16 +271,16 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def _read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
-    turns = sorted(tables.get("turns", []), key=_when)
+    turns = sorted(tables.get("turns", []), key=_sort_key)
     turn_ids = {as_str(turn.get("id")) for turn in turns}
     # For a while both schemas were written.
-    old = [row for row in sorted(tables.get("responses", []), key=_when) if as_str(row.get("id")) not in turn_ids]
+    old = [row for row in sorted(tables.get("responses", []), key=_sort_key) if as_str(row.get("id")) not in turn_ids]
     threads = {as_str(r.get("id")): r for r in [*tables.get("conversations", []), *tables.get("threads", [])]}
-    spoken = list(dict.fromkeys(_thread_of(row) for row in [*turns, *old]))
+    spoken = list(dict.fromkeys(_thread_id(row) for row in [*turns, *old]))
     # A fork without a turn of its own still has its history.
     spoken += [id_ for id_, row in threads.items() if id_ not in spoken and row.get("tip_message_hash")]
     roots = [id_ for id_ in spoken if as_str(threads.get(id_, {}).get("forked_from")) not in spoken] or spoken
-    latest = {_thread_of(row): _when(row) for row in sorted([*turns, *old], key=_when)}
+    latest = {_thread_id(row): _sort_key(row) for row in sorted([*turns, *old], key=_sort_key)}
     main = max(roots, key=lambda id_: latest.get(id_, ("", "")), default="")
     ids, store, responses = Ids(), MessageStore(tables), Responses(tables)
     yield Described(main, as_str(threads.get(main, {}).get("name")), NAME, client="llm")
@@ -288,7 +290,7 @@ def _read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
         origin = as_str(row.get("forked_from"))
         parent = (MAIN if origin == main else origin) if origin in spoken and origin != name else ""
         yield ThreadSeen(dialogue.thread, as_str(row.get("name")), parent)
-        for row_ in (row_ for row_ in [*old, *turns] if _thread_of(row_) == name):
+        for row_ in (row_ for row_ in [*old, *turns] if _thread_id(row_) == name):
             yield from (
                 store.add_turn(dialogue, row_) if "tip_message_hash" in row_ else responses.add_response(dialogue, row_)
             )
@@ -296,11 +298,11 @@ def _read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
         yield dialogue.tip()
 
 
-def _when(row: Row) -> tuple[str, str]:
+def _sort_key(row: Row) -> tuple[str, str]:
     return as_str(row.get("datetime_utc")), as_str(row.get("id"))
 
 
-def _thread_of(row: Row) -> str:
+def _thread_id(row: Row) -> str:
     return as_str(row.get("thread_id")) or as_str(row.get("conversation_id")) or as_str(row.get("id"))
 
 

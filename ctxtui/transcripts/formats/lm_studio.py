@@ -53,7 +53,7 @@ def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").replace("\r\n", "\n")
     exchanges = Exchanges(tree)
     events: list[Event] = [Described(source=NAME, client="LM Studio")]
-    for pending in _requests(text, events):
+    for pending in _find_requests(text, events):
         events += exchanges.add_exchange(pending.exchange, partial(_with_usage, pending.usage))
     return [*events, *exchanges.threads.settle(), Described(title=exchanges.threads.title)], None
 
@@ -62,45 +62,49 @@ def _with_usage(usage: Usage | None, call: Call) -> Call:
     return call if usage is None or call.usage is not None else replace(call, usage=usage)
 
 
-def _requests(text: str, skipped: list[Event]) -> list[_Pending]:
+def _find_requests(text: str, skipped: list[Event]) -> list[_Pending]:
     """List every request in order, with the next answer after it."""
     requests: list[_Pending] = []
     waiting: list[_Pending] = []
     for match in _MARK.finditer(text):
         stamp, received, method, path, answer, end, rest = match.groups()
-        when, line = parse_timestamp(stamp), text.count("\n", 0, match.start()) + 1
-        body = _json(text, match.end()) if received or answer else None
+        time, line = parse_timestamp(stamp), text.count("\n", 0, match.start()) + 1
+        body = _parse_object(text, match.end()) if received or answer else None
         if received and body is None and text[match.end() : match.end() + 1] == "{":
             skipped.append(Skipped(line, "the body of this request is no whole JSON"))
         if received and body is not None:
-            sent = canonical.dumps(body)
-            waiting.append(_Pending(Exchange(sent, b"", f"http://localhost{path}", method, started=when, line=line)))
+            body_bytes = canonical.dumps(body)
+            waiting.append(
+                _Pending(Exchange(body_bytes, b"", f"http://localhost{path}", method, started=time, line=line))
+            )
             requests.append(waiting[-1])
         elif waiting and answer and answer != "Generated packet" and body is not None:
-            _set_answer(waiting.pop(0), canonical.dumps(body), when)
+            _set_answer(waiting.pop(0), canonical.dumps(body), time)
         elif waiting and answer and body is not None:
             waiting[0].packets.append(body)
         elif end and end.startswith("Finished") and waiting and waiting[0].packets:
             pending = waiting.pop(0)
-            _set_answer(pending, b"".join(_event(packet) for packet in pending.packets) + b"data: [DONE]\n\n", when)
+            _set_answer(
+                pending, b"".join(_encode_event(packet) for packet in pending.packets) + b"data: [DONE]\n\n", time
+            )
         elif end and requests:
             requests[-1].usage = _parse_usage(rest) or requests[-1].usage
-    return [_finish(pending) for pending in requests]
+    return [_finish_stream(pending) for pending in requests]
 
 
-def _set_answer(pending: _Pending, body: bytes, when: float | None) -> None:
-    pending.exchange = replace(pending.exchange, response=body, ended=when)
+def _set_answer(pending: _Pending, body: bytes, time: float | None) -> None:
+    pending.exchange = replace(pending.exchange, response=body, ended=time)
     pending.packets = []
 
 
-def _finish(pending: _Pending) -> _Pending:
+def _finish_stream(pending: _Pending) -> _Pending:
     """Answer a request whose stream has no end with the packets received."""
     if pending.packets:
-        _set_answer(pending, b"".join(_event(packet) for packet in pending.packets), None)
+        _set_answer(pending, b"".join(_encode_event(packet) for packet in pending.packets), None)
     return pending
 
 
-def _event(packet: Json) -> bytes:
+def _encode_event(packet: Json) -> bytes:
     return b"data: " + canonical.dumps(packet) + b"\n\n"
 
 
@@ -112,12 +116,12 @@ def _parse_usage(words: str) -> Usage | None:
     return Usage(max(0, input_tokens - cached), cached, output=output, has_cache=match.group(2) is not None)
 
 
-def _json(text: str, at: int) -> Json:
-    """Parse the object that begins at `at`; None if there is none."""
-    if text[at : at + 1] != "{":
+def _parse_object(text: str, offset: int) -> Json:
+    """Parse the object that begins at `offset`; None if there is none."""
+    if text[offset : offset + 1] != "{":
         return None
     try:
-        return as_dict(canonical.raw_decode(text, at)[0])
+        return as_dict(canonical.raw_decode(text, offset)[0])
     except (ValueError, RecursionError):
         return None
 

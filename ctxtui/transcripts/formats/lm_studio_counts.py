@@ -40,18 +40,18 @@ def sniff(head: bytes, name: str) -> float:
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    return [Described(source=NAME, client="LM Studio"), *_calls(text, tree)], None
+    return [Described(source=NAME, client="LM Studio"), *_iter_calls(text, tree)], None
 
 
-def _calls(text: str, tree: Tree) -> Iterator[Event]:
+def _iter_calls(text: str, tree: Tree) -> Iterator[Event]:
     """Yield a call for each request with recorded tokens; a thread for each conversation."""
     ids, talk, before, number = Ids(), None, 0, 0
     by_answer: dict[str, Dialogue] = {}
-    requests = list(_requests(text))
+    requests = list(_find_requests(text))
     for n, match in enumerate(requests):
         messages = int(match[2].replace(",", "") or 0) if match.re is _ASKED else 0
-        until = requests[n + 1].start() if n + 1 < len(requests) else len(text)
-        figures = {name: int(value.replace(",", "") or 0) for name, value in _TOKENS.findall(text, match.end(), until)}
+        end = requests[n + 1].start() if n + 1 < len(requests) else len(text)
+        figures = {name: int(value.replace(",", "") or 0) for name, value in _TOKENS.findall(text, match.end(), end)}
         input_tokens, output_tokens = (
             next((figures[name] for name in names if name in figures), None)
             for names in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
@@ -59,8 +59,8 @@ def _calls(text: str, tree: Tree) -> Iterator[Event]:
         if input_tokens is None:
             yield Skipped(text.count("\n", 0, match.start()) + 1, "a request without prompt_tokens")
             continue
-        answer = _ANSWERED.search(text, match.start(), until)
-        named = dict(reversed(_IDS.findall(text, answer.end(), until))) if answer else {}
+        answer = _ANSWERED.search(text, match.start(), end)
+        named = dict(reversed(_IDS.findall(text, answer.end(), end))) if answer else {}
         earlier = by_answer.get(named.get("previous_response_id", ""))
         if earlier is not None:
             talk = earlier
@@ -83,7 +83,7 @@ def _calls(text: str, tree: Tree) -> Iterator[Event]:
         started = parse_timestamp(match[1].replace("T", " ")) if match.re is _ASKED else None
         line = text[match.start() : text.find("\n", match.end())]
         model = _MODEL.search(line[: line.find(" R")] if " R" in line else line)
-        known = Call(
+        call = Call(
             "",
             "",
             model=model[1] if model else "",
@@ -92,13 +92,13 @@ def _calls(text: str, tree: Tree) -> Iterator[Event]:
             usage=usage,
             fidelity=Fidelity.TOTALS,
         )
-        seen: CallSeen = talk.add_call([], known)
-        yield seen
+        event: CallSeen = talk.add_call([], call)
+        yield event
     if talk is not None:
         yield Described(title=f"{len(requests)} requests to a local server")
 
 
-def _requests(text: str) -> Iterator[re.Match[str]]:
+def _find_requests(text: str) -> Iterator[re.Match[str]]:
     """Yield the start of each request: the line that it runs, or an answer without such a line."""
     runs = False
     every = [*_ASKED.finditer(text), *_ANSWERED.finditer(text)]

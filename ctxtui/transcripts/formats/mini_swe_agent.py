@@ -39,22 +39,22 @@ def sniff(head: bytes, name: str) -> float:
     if not messages or not all(message.keys() >= _PLAIN for message in messages[:-1]):
         return 0.0
     # A bare list is only chat messages, so the file name decides.
-    ours = ".traj" in name or "mini" in name or any("extra" in message for message in messages)
-    return 0.7 if ours and "role" in messages[0] else 0.0
+    is_mini_swe = ".traj" in name or "mini" in name or any("extra" in message for message in messages)
+    return 0.7 if is_mini_swe and "role" in messages[0] else 0.0
 
 
 def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     """Yield the events of a trajectory."""
     yield Described(source=NAME)
-    whole = as_dict(value)
-    info = as_dict(whole.get("info"))
-    messages = as_list(whole.get("messages")) if isinstance(value, dict) else as_list(value)
+    trajectory = as_dict(value)
+    info = as_dict(trajectory.get("info"))
+    messages = as_list(trajectory.get("messages")) if isinstance(value, dict) else as_list(value)
     model = as_str(get_path(info, "config", "model", "model_name"))
     dialogue = Dialogue(tree)
     for n, message in enumerate(messages):
         yield from _add_message(dialogue, message, model, f"$.messages[{n}]")
     yield dialogue.tip()
-    name = as_str(whole.get("instance_id")) or as_str(info.get("instance_id"))
+    name = as_str(trajectory.get("instance_id")) or as_str(info.get("instance_id"))
     cwd = as_str(get_path(info, "config", "environment", "cwd"))
     yield Described(id=name, title=name or dialogue.title, cwd=cwd, version=as_str(info.get("mini_version")))
     last = as_dict(get_path(messages, -1, "extra")) if get_path(messages, -1, "role") == "exit" else {}
@@ -69,27 +69,27 @@ def _add_message(dialogue: Dialogue, message: Json, model: str, path: str) -> It
         # Written by the client when it stops; no model reads it.
         return
     if get_path(message, "object") == "response" and isinstance(get_path(message, "output"), list):
-        call = _call({"extra": {**as_dict(message.get("extra")), "response": message}}, model)
+        call = _find_call({"extra": {**as_dict(message.get("extra")), "response": message}}, model)
         yield dialogue.add_call(openai_responses.decode_response(message).items, call)
         return
-    yield from messages.add_message(dialogue, message, lambda said: _call(said, model), path)
+    yield from messages.add_message(dialogue, message, lambda said: _find_call(said, model), path)
 
 
-def _call(message: dict[str, Json], model: str) -> Call:
-    extra = as_dict(message.get("extra"))
-    answer = extra.get("response")
-    known = Call("", "", model=model, ended=as_time(extra.get("timestamp")))
+def _find_call(message: dict[str, Json], model: str) -> Call:
+    message_extra = as_dict(message.get("extra"))
+    answer = message_extra.get("response")
+    base_call = Call("", "", model=model, ended=as_time(message_extra.get("timestamp")))
     if not isinstance(answer, dict):
-        return known
+        return base_call
     try:
         module = openai_responses if "output" in answer else openai_chat
         response = module.decode_response(answer)
     except Malformed:
-        return replace(known, extra={"response": answer})
-    cost = as_usd(extra.get("cost"))
+        return replace(base_call, extra={"response": answer})
+    cost = as_usd(message_extra.get("cost"))
     usage = replace(response.usage, cost=cost) if response.usage and cost is not None else response.usage
     return replace(
-        known,
+        base_call,
         id=response.id,
         model=response.model or model,
         usage=usage,

@@ -104,15 +104,15 @@ class Events:
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         kind = as_str(value.get("kind"))
         if kind == "SystemPromptEvent":
-            self._add(value, _system(value))
+            self._add_items(value, _system_items(value))
         elif kind == "ActionEvent" or (kind == "MessageEvent" and value.get("source") == "agent"):
             yield from self._add_answer(kind, value, source)
         elif kind == "MessageEvent":
-            self._add(value, messages.message_items(as_dict(value.get("llm_message"))))
+            self._add_items(value, messages.message_items(as_dict(value.get("llm_message"))))
         elif kind in _RESULTS:
-            self._add(value, messages.message_items(_result(value)))
+            self._add_items(value, messages.message_items(_make_tool_message(value)))
         elif kind == "ConversationStateUpdateEvent":
-            yield from self._state(value, source)
+            yield from self._handle_state(value, source)
         elif kind in ("Condensation", "CondensationEvent"):
             self._condense(value)
         elif "agent" in value and "kind" not in value:
@@ -125,32 +125,32 @@ class Events:
         yield replace(self._about, title=self._dialogue.title)
         yield self._dialogue.tip()
 
-    def _add(self, value: dict[str, Json], items: list[Item]) -> None:
+    def _add_items(self, value: dict[str, Json], items: list[Item]) -> None:
         self._said.append((as_str(value.get("id")), items))
         self._dialogue.add(items)
 
     def _add_answer(self, kind: str, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
-        message = as_dict(value.get("llm_message")) if kind == "MessageEvent" else _action(value)
+        message = as_dict(value.get("llm_message")) if kind == "MessageEvent" else _make_message(value)
         items = messages.message_items(message)
         response = as_str(value.get("llm_response_id"))
         if response and response == self._response:
             # An answer with several calls is recorded as one event per call.
             more = [item for item in items if item.block.kind == "tool_call"]
             self._said.append((as_str(value.get("id")), more))
-            again = self._dialogue.extend_answer(more)
-            yield from [again] if again else []
+            extended = self._dialogue.extend_answer(more)
+            yield from [extended] if extended else []
             return
         self._response = response
         self._said.append((as_str(value.get("id")), items))
-        yield self._dialogue.add_call(items, self._call(response, value, source))
+        yield self._dialogue.add_call(items, self._make_call(response, value, source))
 
-    def _call(self, id_: str, value: dict[str, Json], source: RawRecord) -> Call:
+    def _make_call(self, id_: str, value: dict[str, Json], source: RawRecord) -> Call:
         usage, self._due = self._due, None
         model = next((self._meters[name].model for name in _MAIN if name in self._meters), "")
         span, ended = (source.start, source.end), as_time(value.get("timestamp"))
         return Call(id_, "", model=model, ended=ended, usage=usage, line=source.line, bytes_=span)
 
-    def _state(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
+    def _handle_state(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         if value.get("key") != "stats":
             if value.get("key") == "execution_status" and value.get("value") in ("finished", "error", "stuck"):
                 yield from read_outcomes({"status": value["value"]})
@@ -164,7 +164,7 @@ class Events:
         if name in _MAIN:
             if self._due is not None:
                 # The answer of the last report was never recorded.
-                yield self._dialogue.add_call([], self._call("", value, source))
+                yield self._dialogue.add_call([], self._make_call("", value, source))
             self._due = used
             return
         side = Dialogue(self._tree, name, self._ids)
@@ -173,48 +173,53 @@ class Events:
         yield side.add_call([], replace(call, fidelity=Fidelity.TOTALS, line=source.line))
 
     def _condense(self, value: dict[str, Json]) -> None:
-        gone = {as_str(id_) for id_ in as_list(value.get("forgotten_event_ids"))}
-        kept = [(id_, items) for id_, items in self._said if id_ not in gone]
+        forgotten_ids = {as_str(id_) for id_ in as_list(value.get("forgotten_event_ids"))}
+        remaining = [(id_, items) for id_, items in self._said if id_ not in forgotten_ids]
         summary = as_str(value.get("summary"))
         if summary:
-            at_ = min(as_count(value.get("summary_offset")), len(kept))
-            kept.insert(at_, (as_str(value.get("id")), messages.make_message("user", summary, mark="summary")))
-        self._said = kept
+            at_ = min(as_count(value.get("summary_offset")), len(remaining))
+            remaining.insert(at_, (as_str(value.get("id")), messages.make_message("user", summary, mark="summary")))
+        self._said = remaining
         self._dialogue.restart(EpochStart.COMPACTION, compaction_detail(0, 0, NAME))
-        for _, items in kept:
+        for _, items in remaining:
             self._dialogue.add(items)
 
 
-def _system(value: dict[str, Json]) -> list[Item]:
+def _system_items(value: dict[str, Json]) -> list[Item]:
     prompt = as_dict(value.get("system_prompt"))
-    made = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in as_dicts(value.get("tools"))]
+    tool_items = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in as_dicts(value.get("tools"))]
     dynamic = as_dict(value.get("dynamic_context"))
-    return [*made, *messages.message_items({"role": "system", "content": [_bare(p) for p in (prompt, dynamic) if p]})]
+    return [
+        *tool_items,
+        *messages.message_items(
+            {"role": "system", "content": [_without_client_members(p) for p in (prompt, dynamic) if p]}
+        ),
+    ]
 
 
-def _bare(part: Json) -> Json:
+def _without_client_members(part: Json) -> Json:
     """Remove the client's own members from a content part."""
     return {key: item for key, item in part.items() if key != "cache_prompt"} if isinstance(part, dict) else part
 
 
-def _action(value: dict[str, Json]) -> dict[str, Json]:
+def _make_message(value: dict[str, Json]) -> dict[str, Json]:
     """Build the message that an action was part of."""
     call = as_dict(value.get("tool_call"))
     function = call.get("function") or {"name": call.get("name"), "arguments": call.get("arguments")}
     return {
         "role": "assistant",
-        "content": [_bare(part) for part in as_list(value.get("thought"))],
+        "content": [_without_client_members(part) for part in as_list(value.get("thought"))],
         "reasoning_content": value.get("reasoning_content"),
         "thinking_blocks": value.get("thinking_blocks"),
         "tool_calls": [{"id": call.get("id"), "type": "function", "function": function}],
     }
 
 
-def _result(value: dict[str, Json]) -> dict[str, Json]:
+def _make_tool_message(value: dict[str, Json]) -> dict[str, Json]:
     """Build the tool message of an observation."""
     observed = as_dict(value.get("observation"))
     content = observed.get("content", observed.get("output", value.get("error", value.get("rejection_reason"))))
-    said = content if isinstance(content, str) else [_bare(part) for part in as_list(content)]
+    said = content if isinstance(content, str) else [_without_client_members(part) for part in as_list(content)]
     id_, name = value.get("tool_call_id"), value.get("tool_name")
     return {"role": "tool", "content": said, "name": name, "tool_call_id": id_}
 

@@ -1,8 +1,8 @@
-"""OpenHands before its SDK (V0): actions and observations, one to a file or as a list (facts §11).
+"""Reads OpenHands before its SDK (V0): actions and observations, one to a file or as a list.
 
 An event of the agent holds the model's whole answer (``tool_call_metadata.model_response``), so that calls, their usage
 and their results are exact. Messages that the client builds from recalled knowledge are not recorded as sent; their
-text is shown.
+text is shown. Source: facts §11.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.0
 
 
-class _Events:
+class _EventHandler:
     def __init__(self, tree: Tree) -> None:
         self._tree, self._ids = tree, Ids()
         self._threads = [Dialogue(tree, MAIN, self._ids)]
@@ -63,7 +63,7 @@ class _Events:
         self._cost = 0.0
 
     @property
-    def _here(self) -> Dialogue:
+    def _current_dialogue(self) -> Dialogue:
         return self._threads[-1]
 
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
@@ -74,19 +74,19 @@ class _Events:
         )
         response = as_dict(get_path(value, "tool_call_metadata", "model_response"))
         if action == "system":
-            self._add(value, _system(args))
+            self._add_items(value, _system_items(args))
         elif action == "condensation":
             self._condense(value, args)
         elif action and response:
-            yield from self._answer(value, response, source)
+            yield from self._add_answer(value, response, source)
             if action == "delegate":
-                yield from self._delegate(as_str(args.get("agent")))
+                yield from self._begin_delegate(as_str(args.get("agent")))
         elif observation:
             yield from self._add_observation(value, observation)
         elif action in ("message", "finish"):
-            yield from self._message(value, args, source)
+            yield from self._handle_message(value, args, source)
         elif action and action not in _SILENT:
-            yield Happened("action", action, self._here.thread, as_time(value.get("timestamp")))
+            yield Happened("action", action, self._current_dialogue.thread, as_time(value.get("timestamp")))
         if action == "finish" and args.get("task_completed") is not None:
             yield Outcome("task_completed", value_text(args["task_completed"]))
 
@@ -95,12 +95,12 @@ class _Events:
         for dialogue in self._threads:
             yield dialogue.tip()
 
-    def _add(self, value: dict[str, Json], items: Iterable[Item]) -> None:
-        said = list(items)
-        self._said[-1].append((value.get("id"), said))
-        self._here.add(said)
+    def _add_items(self, value: dict[str, Json], items: Iterable[Item]) -> None:
+        item_list = list(items)
+        self._said[-1].append((value.get("id"), item_list))
+        self._current_dialogue.add(item_list)
 
-    def _answer(self, value: dict[str, Json], response: dict[str, Json], source: RawRecord) -> Iterator[Event]:
+    def _add_answer(self, value: dict[str, Json], response: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         """Add an answer; one with several calls is recorded as several events, each with all of it."""
         id_ = as_str(response.get("id"))
         if id_ in self._answered:
@@ -108,19 +108,19 @@ class _Events:
         self._answered.add(id_)
         items = messages.message_items(as_dict(get_path(response, "choices", 0, "message")))
         self._said[-1].append((value.get("id"), items))
-        known = Call(
+        call = Call(
             id_,
             "",
             model=as_str(response.get("model")),
             ended=as_time(value.get("timestamp")),
-            usage=self._usage(chat_usage(response.get("usage"), response), value),
+            usage=self._with_cost(chat_usage(response.get("usage"), response), value),
             stop_reason=as_str(get_path(response, "choices", 0, "finish_reason")),
             line=source.line,
             bytes_=(source.start, source.end),
         )
-        yield self._here.add_call(items, known)
+        yield self._current_dialogue.add_call(items, call)
 
-    def _usage(self, usage: Usage | None, value: dict[str, Json]) -> Usage | None:
+    def _with_cost(self, usage: Usage | None, value: dict[str, Json]) -> Usage | None:
         total = as_usd(get_path(value, "llm_metrics", "accumulated_cost"))
         spent, self._cost = (total or self._cost) - self._cost, total or self._cost
         return replace(usage, cost=spent) if usage is not None and usage.cost is None and spent > 0 else usage
@@ -131,64 +131,69 @@ class _Events:
             yield self._threads.pop().tip()
         metadata = as_dict(value.get("tool_call_metadata"))
         if metadata:
-            message = {"role": "tool", "content": _content(value), "name": metadata.get("function_name")}
-            self._add(value, messages.message_items({**message, "tool_call_id": metadata.get("tool_call_id")}))
+            message = {"role": "tool", "content": _content_of(value), "name": metadata.get("function_name")}
+            self._add_items(value, messages.message_items({**message, "tool_call_id": metadata.get("tool_call_id")}))
         elif observation == "recall":
-            recalled = "\n\n".join(_recalled(as_dict(value.get("extras"))))
+            recalled = "\n\n".join(_recalled_texts(as_dict(value.get("extras"))))
             if recalled:
-                self._add(value, messages.make_message("user", recalled, mark="meta"))
+                self._add_items(value, messages.make_message("user", recalled, mark="meta"))
         elif observation not in _SILENT:
-            said = _content(value)
-            self._add(value, messages.make_message("user", said if isinstance(said, str) else "", mark="meta"))
+            said = _content_of(value)
+            self._add_items(value, messages.make_message("user", said if isinstance(said, str) else "", mark="meta"))
 
-    def _message(self, value: dict[str, Json], args: dict[str, Json], source: RawRecord) -> Iterator[Event]:
+    def _handle_message(self, value: dict[str, Json], args: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         text = as_str(args.get("content")) or as_str(args.get("final_thought")) or as_str(args.get("thought"))
         if value.get("source") == "user":
             pictures: list[Json] = [
                 {"type": "image_url", "image_url": {"url": url}} for url in as_list(args.get("image_urls"))
             ]
-            self._add(value, messages.make_message("user", text, *pictures))
+            self._add_items(value, messages.make_message("user", text, *pictures))
             return
         items = messages.make_message("assistant", text)
         self._said[-1].append((value.get("id"), items))
-        usage = self._usage(_last_usage(value), value)
+        usage = self._with_cost(_last_usage(value), value)
         ended, span = as_time(value.get("timestamp")), (source.start, source.end)
-        yield self._here.add_call(items, Call("", "", ended=ended, usage=usage, line=source.line, bytes_=span))
+        yield self._current_dialogue.add_call(
+            items, Call("", "", ended=ended, usage=usage, line=source.line, bytes_=span)
+        )
 
-    def _delegate(self, agent: str) -> Iterator[Event]:
+    def _begin_delegate(self, agent: str) -> Iterator[Event]:
         self._delegates += 1
         name = f"delegate {self._delegates}"
-        yield ThreadSeen(name, agent or name, self._here.thread)
+        yield ThreadSeen(name, agent or name, self._current_dialogue.thread)
         self._threads.append(Dialogue(self._tree, name, self._ids))
         self._said.append([])
 
     def _condense(self, value: dict[str, Json], args: dict[str, Json]) -> None:
         first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
-        gone: list[Json] = as_list(args.get("forgotten_event_ids"))
+        forgotten_ids: list[Json] = as_list(args.get("forgotten_event_ids"))
         if isinstance(first, int) and isinstance(last, int):
-            gone = [*gone, *(id_ for id_, _ in self._said[-1] if isinstance(id_, int) and first <= id_ <= last)]
-        kept = [(id_, items) for id_, items in self._said[-1] if id_ not in gone]
+            forgotten_ids = [
+                *forgotten_ids,
+                *(id_ for id_, _ in self._said[-1] if isinstance(id_, int) and first <= id_ <= last),
+            ]
+        remaining = [(id_, items) for id_, items in self._said[-1] if id_ not in forgotten_ids]
         summary = as_str(args.get("summary"))
         if summary:
-            at_ = min(as_count(args.get("summary_offset")), len(kept))
-            kept.insert(at_, (value.get("id"), messages.make_message("user", summary, mark="summary")))
-        self._said[-1] = kept
-        self._here.restart(EpochStart.COMPACTION, compaction_detail(0, 0, NAME))
-        for _, items in kept:
-            self._here.add(items)
+            at_ = min(as_count(args.get("summary_offset")), len(remaining))
+            remaining.insert(at_, (value.get("id"), messages.make_message("user", summary, mark="summary")))
+        self._said[-1] = remaining
+        self._current_dialogue.restart(EpochStart.COMPACTION, compaction_detail(0, 0, NAME))
+        for _, items in remaining:
+            self._current_dialogue.add(items)
 
 
-def _system(args: dict[str, Json]) -> list[Item]:
-    made = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in as_dicts(args.get("tools"))]
-    return [*made, *messages.message_items({"role": "system", "content": args.get("content")})]
+def _system_items(args: dict[str, Json]) -> list[Item]:
+    tool_items = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in as_dicts(args.get("tools"))]
+    return [*tool_items, *messages.message_items({"role": "system", "content": args.get("content")})]
 
 
-def _content(value: dict[str, Json]) -> Json:
+def _content_of(value: dict[str, Json]) -> Json:
     content = value.get("content")
     return content if isinstance(content, str | list) else as_str(value.get("message"))
 
 
-def _recalled(extras: dict[str, Json]) -> Iterator[str]:
+def _recalled_texts(extras: dict[str, Json]) -> Iterator[str]:
     """Yield the recalled texts: the repository's, then those of each piece of knowledge."""
     yield from (as_str(extras[key]) for key in _RECALLED if as_str(extras.get(key)))
     yield from (
@@ -208,4 +213,4 @@ def _last_usage(value: dict[str, Json]) -> Usage | None:
     return Usage(max(0, prompt - read - written), read, write_5m=written, output=output) if prompt else None
 
 
-reader = lines_reader(_Events)
+reader = lines_reader(_EventHandler)

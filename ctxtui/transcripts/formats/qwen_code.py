@@ -31,7 +31,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.98 if any("systemPayload" in one or "parts" in as_dict(one.get("message")) for one in records) else 0.0
 
 
-class _Qwen:
+class _QwenHandler:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._ids = Ids()
@@ -60,19 +60,19 @@ class _Qwen:
         match value.get("type"):
             case "assistant":
                 yield talk.add_call(
-                    make_message("model", *google.convert_parts(content.get("parts"))), _call(value, source)
+                    make_message("model", *google.convert_parts(content.get("parts"))), _make_call(value, source)
                 )
             case "user" | "tool_result":
                 talk.add(make_message("user", *google.convert_parts(content.get("parts"))))
             case "system":
-                yield from self._system(talk, value)
+                yield from self._handle_system(talk, value)
         self._ends[as_str(value.get("uuid"))] = talk.head
 
     def state_events(self) -> Iterator[Event]:
         yield replace(self._about, title=self._about.title or self._threads[MAIN].title)
         yield from (talk.tip() for talk in self._threads.values())
 
-    def _system(self, talk: Dialogue, value: dict[str, Json]) -> Iterator[Event]:
+    def _handle_system(self, talk: Dialogue, value: dict[str, Json]) -> Iterator[Event]:
         payload, happened = as_dict(value.get("systemPayload")), as_time(value.get("timestamp"))
         event = as_dict(payload.get("uiEvent"))
         match value.get("subtype"):
@@ -86,7 +86,7 @@ class _Qwen:
                 yield Happened("api error", words, at=happened, thread=talk.thread)
 
 
-def _call(value: dict[str, Json], source: RawRecord) -> Call:
+def _make_call(value: dict[str, Json], source: RawRecord) -> Call:
     window = as_count(value.get("contextWindowSize"))
     # A branched session holds copies of its parent's records.
     id_ = as_str(get_path(value, "forkedFrom", "messageUuid")) or as_str(value.get("uuid"))
@@ -106,8 +106,8 @@ def usage(report: Json) -> Usage | None:
     reported, figures = google_usage(report), as_dict(report)
     if reported is None or not (reported.input or reported.output):
         return None
-    whole = as_count(figures.get("totalTokenCount")) - reported.input
-    return replace(reported, output=whole) if 0 < whole < reported.output else reported
+    total_output = as_count(figures.get("totalTokenCount")) - reported.input
+    return replace(reported, output=total_output) if 0 < total_output < reported.output else reported
 
 
-reader = lines_reader(_Qwen)
+reader = lines_reader(_QwenHandler)

@@ -45,7 +45,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.0
 
 
-class _Search:
+class _SearchHandler:
     """State shared by the log and the trials: the tree, the ids, the threads."""
 
     def __init__(self, tree: Tree) -> None:
@@ -62,9 +62,9 @@ class _Search:
 
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         if value.keys() >= _TRIAL:
-            yield from self._trial(value)
+            yield from self._handle_trial(value)
         elif "role" in value:
-            yield from self._turn(value, source)
+            yield from self._handle_turn(value, source)
         else:
             yield Happened("record", ", ".join(list(value)[:5]))
 
@@ -73,8 +73,8 @@ class _Search:
         for dialogue in self.threads.values():
             yield dialogue.tip()
 
-    def _turn(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
-        role, content, when = as_str(value.get("role")), value.get("content"), as_time(value.get("timestamp"))
+    def _handle_turn(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
+        role, content, time = as_str(value.get("role")), value.get("content"), as_time(value.get("timestamp"))
         text = content if isinstance(content, str) else value_text(content)
         name = _CALIBRATION_THREAD if text.startswith(_CALIBRATION) else MAIN
         if name not in self.threads:
@@ -89,8 +89,8 @@ class _Search:
                 "",
                 model=as_str(value.get("model")),
                 started=self._asked.pop(name, None),
-                ended=when,
-                usage=_usage(as_dict(value.get("usage")) or value),
+                ended=time,
+                usage=_parse_usage(as_dict(value.get("usage")) or value),
                 line=source.line,
                 bytes_=span,
                 extra=turn,
@@ -99,29 +99,29 @@ class _Search:
         elif value.get("code_executed") is not None:
             # A note of executed code; the model gets the result in the next message.
             result = value_text(value.get("execution_result"))
-            self._asked[name] = when
-            yield Happened("code", one_line(f"{value_text(value['code_executed'])} → {result}"), name, when)
+            self._asked[name] = time
+            yield Happened("code", one_line(f"{value_text(value['code_executed'])} → {result}"), name, time)
         else:
-            self._asked[name] = when
+            self._asked[name] = time
             dialogue.add(make_message(role or "user", text))
 
-    def _trial(self, value: dict[str, Json]) -> Iterator[Event]:
+    def _handle_trial(self, value: dict[str, Json]) -> Iterator[Event]:
         name = value_text(value.get("trial_id"))
         dialogue = self.threads[name] = Dialogue(self.tree, name, self.ids)
         yield ThreadSeen(name, name, MAIN)
         prompt = value.get("prompt")
         dialogue.add(make_message("user", prompt if isinstance(prompt, str) else value_text(prompt)))
         cost = as_dict(value.get("cost_data"))
-        known = Call(
+        call = Call(
             "",
             "",
             model=as_str(value.get("model")) or as_str(cost.get("model")),
             ended=as_time(value.get("timestamp")),
-            usage=_usage(cost),
+            usage=_parse_usage(cost),
             extra={key: value[key] for key in ("generation", "parent_id", "metrics") if key in value},
         )
         yield self._fill_call(
-            dialogue.add_call(make_message("assistant", value_text(value.get("response"))), known).call
+            dialogue.add_call(make_message("assistant", value_text(value.get("response"))), call).call
         )
         for key in ("score", "valid", "error"):
             found_ = as_dict(value.get("metrics")).get(key)
@@ -132,18 +132,18 @@ class _Search:
         """Fill fields that a call's record lacks from the configuration and the account."""
         self._calls[call.id] = call
         is_root = call.thread in (MAIN, _CALIBRATION_THREAD)
-        known, when = self._models.get(is_root), call.ended
-        if is_root and call.usage is None and when is not None and self._spent:
-            at, usage = min(self._spent, key=lambda one: abs(one[0] - when))
-            call = replace(call, usage=usage) if abs(at - when) <= _MATCH_SECONDS else call
-        return CallSeen(known.fill(call) if known is not None else call)
+        model_settings, time = self._models.get(is_root), call.ended
+        if is_root and call.usage is None and time is not None and self._spent:
+            entry_time, usage = min(self._spent, key=lambda one: abs(one[0] - time))
+            call = replace(call, usage=usage) if abs(entry_time - time) <= _MATCH_SECONDS else call
+        return CallSeen(model_settings.fill(call) if model_settings is not None else call)
 
     def read_account(self, value: dict[str, Json]) -> Iterator[Event]:
         """Read the usage of the root's calls from the experiment's ``cost_tracking.json``."""
         for entry in as_dicts(value.get("usage_log")):
-            when, usage = as_time(entry.get("timestamp")), _usage(entry)
-            if as_str(entry.get("llm_type")).startswith("root") and when is not None and usage is not None:
-                self._spent.append((when, usage))
+            time, usage = as_time(entry.get("timestamp")), _parse_usage(entry)
+            if as_str(entry.get("llm_type")).startswith("root") and time is not None and usage is not None:
+                self._spent.append((time, usage))
         yield from map(self._fill_call, self._calls.values())
 
     def read_configuration(self, value: dict[str, Json]) -> Iterator[Event]:
@@ -162,10 +162,10 @@ class _CompanionHandler:
     """Handles a file of the experiment other than the log: its configuration or its account."""
 
     def __init__(self, take: Callable[[dict[str, Json]], Iterator[Event]]) -> None:
-        self._take = take
+        self._handle = take
 
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
-        return self._take(value)
+        return self._handle(value)
 
     def state_events(self) -> Iterator[Event]:
         return iter(())
@@ -186,7 +186,7 @@ class _Model(NamedTuple):
         return replace(call, model=call.model or self.id, usage=usage)
 
 
-def _usage(cost: dict[str, Json]) -> Usage | None:
+def _parse_usage(cost: dict[str, Json]) -> Usage | None:
     """Convert a record's token counts; the input excludes the cache."""
     if not isinstance(cost.get("input_tokens"), int | float):
         return None
@@ -207,7 +207,7 @@ class RootLogReader(LinesReader):
     """Reads the log or a trial; `part` returns readers for trials and the experiment's other files."""
 
     def __init__(self, tree: Tree) -> None:
-        self._search = _Search(tree)
+        self._search = _SearchHandler(tree)
         super().__init__(self._search)
 
     def part(self, name: str) -> Reader:

@@ -38,39 +38,39 @@ def sniff(head: bytes, name: str) -> float:
 
 def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     """Yield the events of a trajectory."""
-    whole = as_dict(value)
-    model, cwd = _settings(whole.get("replay_config"))
+    trajectory = as_dict(value)
+    model, cwd = _read_settings(trajectory.get("replay_config"))
     yield Described(source=NAME, cwd=cwd)
     ids = Ids()
     dialogue = Dialogue(tree, ids=ids)
-    steps = as_dicts(whole.get("trajectory"))
-    if any(_sent(step) for step in steps):
-        yield from _steps(dialogue, steps, model)
+    steps = as_dicts(trajectory.get("trajectory"))
+    if any(_sent_messages(step) for step in steps):
+        yield from _add_steps(dialogue, steps, model)
     else:
-        history = [_message(message) for message in as_list(whole.get("history"))]
-        yield from messages.add_messages(dialogue, history, lambda message: _call(message, model), "$.history")
+        history = [_with_call_id(message) for message in as_list(trajectory.get("history"))]
+        yield from messages.add_messages(dialogue, history, lambda message: _find_call(message, model), "$.history")
         if len(steps) == dialogue.calls + 1:
             # The last answer ended the run and is not in the history.
-            yield dialogue.add_call(messages.message_items(_answer(steps[-1])), Call("", "", model=model))
+            yield dialogue.add_call(messages.message_items(_answer_message(steps[-1])), Call("", "", model=model))
     yield dialogue.tip()
     yield Described(title=dialogue.title)
-    info = as_dict(whole.get("info"))
+    info = as_dict(trajectory.get("info"))
     yield from read_outcomes(info)
     stats = as_dict(info.get("model_stats"))
     yield from (Outcome(key, value_text(n)) for key, n in stats.items())
-    spent = _spent(stats)
+    spent = _total_usage(stats)
     if spent is not None:
         yield from emit_sum(tree, ids, Call("", "", model=model, usage=spent), dialogue.unreported)
 
 
-def _spent(stats: dict[str, Json]) -> Usage | None:
+def _total_usage(stats: dict[str, Json]) -> Usage | None:
     """Total usage of the run, the only figures recorded."""
-    sent, received = as_count(stats.get("tokens_sent")), as_count(stats.get("tokens_received"))
+    tokens_sent, received = as_count(stats.get("tokens_sent")), as_count(stats.get("tokens_received"))
     cost = as_usd(stats.get("instance_cost")) or None
-    return Usage(sent, output=received, has_cache=False, cost=cost) if sent else None
+    return Usage(tokens_sent, output=received, has_cache=False, cost=cost) if tokens_sent else None
 
 
-def _settings(config: Json) -> tuple[str, str]:
+def _read_settings(config: Json) -> tuple[str, str]:
     """Model and folder from the run's configuration, which is JSON in a string."""
     if isinstance(config, str):
         try:
@@ -83,32 +83,32 @@ def _settings(config: Json) -> tuple[str, str]:
     return model, as_str(get_path(config, "env", "repo", "path"))
 
 
-def _sent(step: dict[str, Json]) -> list[Json]:
+def _sent_messages(step: dict[str, Json]) -> list[Json]:
     """Messages sent with a step; older versions call them ``messages``."""
     return as_list(step.get("query")) or as_list(step.get("messages"))
 
 
-def _steps(dialogue: Dialogue, steps: list[dict[str, Json]], model: str) -> Iterator[Event]:
+def _add_steps(dialogue: Dialogue, steps: list[dict[str, Json]], model: str) -> Iterator[Event]:
     for n, step in enumerate(steps):
         dialogue.head = ROOT
-        for k, message in enumerate(_sent(step)):
+        for k, message in enumerate(_sent_messages(step)):
             yield from messages.add_message(
-                dialogue, _message(message), lambda said: None, f"$.trajectory[{n}].query[{k}]"
+                dialogue, _with_call_id(message), lambda said: None, f"$.trajectory[{n}].query[{k}]"
             )
         took = as_usd(step.get("execution_time"))
         call = Call("", "", model=model, extra={"execution_time": took} if took is not None else {})
-        yield dialogue.add_call(messages.message_items(_answer(step)), call)
+        yield dialogue.add_call(messages.message_items(_answer_message(step)), call)
         said = step.get("observation")
         if isinstance(said, str) and n == len(steps) - 1 and said:
             dialogue.add(messages.message_items({"role": "user", "content": said}))
 
 
-def _answer(step: dict[str, Json]) -> dict[str, Json]:
+def _answer_message(step: dict[str, Json]) -> dict[str, Json]:
     members = {key: step[key] for key in ("tool_calls", "thinking_blocks") if step.get(key)}
     return {"role": "assistant", "content": as_str(step.get("response")) or as_str(step.get("thought")), **members}
 
 
-def _message(message: Json) -> Json:
+def _with_call_id(message: Json) -> Json:
     """Copy a message's call id to the member that the API uses."""
     ids = as_list(get_path(message, "tool_call_ids"))
     if isinstance(message, dict) and ids and "tool_call_id" not in message:
@@ -116,12 +116,12 @@ def _message(message: Json) -> Json:
     return message
 
 
-def _call(message: dict[str, Json], model: str) -> Call | None:
+def _find_call(message: dict[str, Json], model: str) -> Call | None:
     # A demonstration is hand-written input, not an answer of the model.
     if message.get("is_demo"):
         return None
-    known = Call("", "", model=model)
-    return replace(known, extra={"agent": message["agent"]}) if message.get("agent") else known
+    base_call = Call("", "", model=model)
+    return replace(base_call, extra={"agent": message["agent"]}) if message.get("agent") else base_call
 
 
 reader = json_reader(read_session)

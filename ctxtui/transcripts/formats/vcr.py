@@ -51,38 +51,38 @@ def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     for key in _KEYS:
         for n, entry in enumerate(as_list(cassette.get(key))):
             if isinstance(entry, dict) and isinstance(entry.get("request"), dict):
-                events += exchanges.add_exchange(_exchange(entry))
+                events += exchanges.add_exchange(_make_exchange(entry))
             else:
                 events.append(Skipped(1, f"an interaction without request @ $.{key}[{n}]"))
     events += exchanges.threads.settle()
     return [*events, Described(title=exchanges.threads.title)], tail
 
 
-def _exchange(entry: dict[str, Json]) -> Exchange:
+def _make_exchange(entry: dict[str, Json]) -> Exchange:
     request, response = as_dict(entry.get("request")), as_dict(entry.get("response"))
     status = response.get("status")
-    recorded, headers = entry.get("recorded_at"), list(_headers(request.get("headers")))
+    recorded, headers = entry.get("recorded_at"), list(_iter_headers(request.get("headers")))
     return Exchange(
-        request=_body(request),
-        response=_body(response),
+        request=_decode_body(request),
+        response=_decode_body(response),
         url=as_str(request.get("uri")) or as_str(request.get("url")),
         method=as_str(request.get("method")) or "POST",
         status=as_count(
             as_dict(status).get("code") if isinstance(status, dict) else response.get("status_code", status)
         ),
-        ended=as_time(_iso(as_str(recorded))),
+        ended=as_time(_ruby_time(as_str(recorded))),
         extra=read_betas(headers),
         sender=identify_sender({name.lower(): text for name, text in headers}),
     )
 
 
-def _headers(headers: Json) -> Iterator[tuple[str, str]]:
+def _iter_headers(headers: Json) -> Iterator[tuple[str, str]]:
     """Yield header fields; each has one text or a list of them."""
     for name, values in as_dict(headers).items():
         yield from ((name, as_str(one)) for one in (values if isinstance(values, list) else [values]))
 
 
-def _iso(text: str) -> str | None:
+def _ruby_time(text: str) -> str | None:
     # Ruby: Tue, 14 Oct 2025 09:00:00 GMT.
     match = re.match(r"\w{3}, (\d{2}) (\w{3}) (\d{4}) (\d{2}:\d{2}:\d{2}) (?:GMT|UTC|[+-]0000)$", text)
     if not match:
@@ -92,7 +92,7 @@ def _iso(text: str) -> str | None:
     return f"{year}-{months.find(month) // 3 + 1:02}-{day}T{clock}Z" if month in months else None
 
 
-def _body(side: dict[str, Json]) -> bytes:
+def _decode_body(side: dict[str, Json]) -> bytes:
     """Decode a body in any of its forms: text, bytes, base64, compressed, or already parsed."""
     parsed = side.get("parsed_body")
     if parsed is not None:
@@ -130,12 +130,12 @@ def load(data: bytes) -> tuple[Json, Skipped | None]:
 
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     try:
-        return _check_size(yaml.load(text, Loader=_loader())), None
+        return _check_size(yaml.load(text, Loader=_make_loader())), None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = (mark.line if mark is not None else 0) + 1
-        what = " ".join(str(getattr(error, "problem", None) or error).split())
-        return _load_until(text, line), Skipped(line, f"no YAML: {what}")
+        problem = " ".join(str(getattr(error, "problem", None) or error).split())
+        return _load_until(text, line), Skipped(line, f"no YAML: {problem}")
 
 
 def _load_until(text: str, line: int) -> Json:
@@ -146,7 +146,7 @@ def _load_until(text: str, line: int) -> Json:
     starts = [n for n, words in enumerate(lines) if words.startswith(("- ", "  - "))]
     for end in starts[::-1][:_TRIES]:
         try:
-            return _check_size(yaml.load("".join(lines[:end]), Loader=_loader()))
+            return _check_size(yaml.load("".join(lines[:end]), Loader=_make_loader()))
         except (yaml.YAMLError, ValueError, RecursionError):
             continue
     return None
@@ -161,8 +161,8 @@ def _check_size(value: Json) -> Json:
         if id(item) not in sizes:
             # An item that contains itself is infinite.
             sizes[id(item)] = MAX_VALUES
-            held = item.values() if isinstance(item, dict) else item
-            sizes[id(item)] = 1 + sum(size(one) for one in held)
+            children = item.values() if isinstance(item, dict) else item
+            sizes[id(item)] = 1 + sum(size(one) for one in children)
         return sizes[id(item)]
 
     if size(value) >= MAX_VALUES:
@@ -170,7 +170,7 @@ def _check_size(value: Json) -> Json:
     return value
 
 
-def _loader() -> Any:
+def _make_loader() -> Any:
     import yaml
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]

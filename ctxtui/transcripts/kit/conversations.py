@@ -1,7 +1,8 @@
-"""Sort the calls of a recording into threads by which request continues which, for any recorder.
+"""Sorts the calls of a recording into threads, by which request continues which.
 
-The client's own data comes first: the thread of a request, the answer that it follows. Without it, a request continues
-the conversation with the same tools and system texts that shares the longest prefix of messages.
+Readers of requests without threads use it. The client's own data comes first: the thread of a request, the answer that
+it follows. Without it, a request continues the conversation with the same tools and system texts that shares the
+longest prefix of messages.
 """
 
 from __future__ import annotations
@@ -87,8 +88,9 @@ class Conversation(Struct, kw_only=True, eq=False):
 class Conversations:
     """The threads of one recording.
 
-    `scope` names the main thread of requests that are sorted separately (a sample, another session): the
-    conversation with most calls leads, the first among equals. `calls` are all calls by id.
+    `scope` names the main thread of requests that are sorted separately (a sample, another session). In each scope, the
+    conversation with most calls leads: it becomes the main thread; the first of equal ones. `calls` are all calls by
+    id.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -128,8 +130,8 @@ class Conversations:
     ) -> list[Event]:
         """Add the call of a request with `items` and its `answer`; `base` holds its other fields."""
         head = self._tree.extend(ROOT, items)
-        sent, after = base.sent_head or head, self._tree.extend(head, answer)
-        return self.add_call(conversation, replace(base, raw_head=head, sent_head=sent, response_head=after))
+        sent_head, head_after = base.sent_head or head, self._tree.extend(head, answer)
+        return self.add_call(conversation, replace(base, raw_head=head, sent_head=sent_head, response_head=head_after))
 
     def find(
         self, items: Sequence[Item], after: str = "", client: ClientThread | None = None, scope: str = MAIN
@@ -138,12 +140,12 @@ class Conversations:
 
         `after` is the id of the answer that the request says it follows ("": none).
         """
-        front, messages = _digests(items)
+        front, messages = _digest_request(items)
         conversation = self._homes.get(after)
         if conversation is None and client is not None:
             conversation = self._named.get(client.name)
             if conversation is None:
-                conversation = self._named[client.name] = self._begin(items, scope, client)
+                conversation = self._named[client.name] = self._begin_conversation(items, scope, client)
             elif not client.aside and (
                 messages[:1] != conversation.messages[:1] or self._was_compacted(conversation, messages)
             ):
@@ -156,7 +158,7 @@ class Conversations:
                 conversation = (
                     self._find_by_tool_call(items, scope)
                     or self._find_compacted(items, front)
-                    or self._begin(items, scope, None)
+                    or self._begin_conversation(items, scope, None)
                 )
                 alike.append(conversation)
         conversation.front, conversation.messages = front, messages
@@ -170,17 +172,19 @@ class Conversations:
         history = list(conversation.messages[:-1])
         return messages[: len(history)] != history
 
-    def _begin(self, items: Sequence[Item], scope: str, client: ClientThread | None) -> Conversation:
-        own = self._scopes.setdefault(scope, [])
-        conversation = Conversation(scope=scope, number=len(own) + 1, client=client, title=_title(items))
-        own.append(conversation)
+    def _begin_conversation(self, items: Sequence[Item], scope: str, client: ClientThread | None) -> Conversation:
+        scope_conversations = self._scopes.setdefault(scope, [])
+        conversation = Conversation(
+            scope=scope, number=len(scope_conversations) + 1, client=client, title=_find_title(items)
+        )
+        scope_conversations.append(conversation)
         self._all.append(conversation)
         if conversation.may_lead:
             self._leads.setdefault(scope, conversation)
-            self._rank(conversation)
+            self._update_leader(conversation)
         return conversation
 
-    def _rank(self, conversation: Conversation) -> None:
+    def _update_leader(self, conversation: Conversation) -> None:
         """Make a conversation the leader of its scope if it ranks highest: named so by the client, else most calls."""
         if conversation.may_lead and conversation.rank >= self._best.setdefault(conversation.scope, conversation).rank:
             self._best[conversation.scope] = conversation
@@ -197,10 +201,10 @@ class Conversations:
             shared = sum(
                 1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(candidate.messages, messages, strict=False))
             )
-            here = shared, candidate.front == front
+            rank = shared, candidate.front == front
             goes_on = candidate.front == front or shared >= max(2, len(candidate.messages) // 2)
-            if here > most and (goes_on or self._includes_answer(candidate, items, messages, shared)):
-                best, most = candidate, here
+            if rank > most and (goes_on or self._includes_answer(candidate, items, messages, shared)):
+                best, most = candidate, rank
         return best
 
     def _last_answer(self, conversation: Conversation) -> list[Block]:
@@ -220,16 +224,18 @@ class Conversations:
         if shared < len(conversation.messages) or len(messages) == shared:
             return False
         next_ = next(item.block for item in items if item.block.digest == messages[shared])
-        return _text(next_) in {_text(block) for block in self._last_answer(conversation)} - {_NOTHING}
+        return _neutral_content(next_) in {_neutral_content(block) for block in self._last_answer(conversation)} - {
+            _NOTHING
+        }
 
     def _find_by_tool_call(self, items: Sequence[Item], scope: str) -> Conversation | None:
         """Find the conversation whose last answer made a tool call in this request, by the provider's id of the call.
 
         Its first message may have changed since (its images were removed).
         """
-        ids = {id_ for item in items if (id_ := _call_id(item.block))}
+        ids = {id_ for item in items if (id_ := _tool_call_id(item.block))}
         for candidate in reversed(self._scopes.get(scope, ())) if ids else ():
-            if candidate.client is None and not ids.isdisjoint(map(_call_id, self._last_answer(candidate))):
+            if candidate.client is None and not ids.isdisjoint(map(_tool_call_id, self._last_answer(candidate))):
                 return candidate
         return None
 
@@ -260,12 +266,12 @@ class Conversations:
             news += self._announce(conversation)
         else:
             news += self._relink_resent_answer(before, call)
-        call = replace(call, thread=self.thread_id(conversation), epoch=_epoch(before, call, conversation.restart))
+        call = replace(call, thread=self.thread_id(conversation), epoch=_make_epoch(before, call, conversation.restart))
         conversation.restart = None
         self.calls[call.id] = call
         self._homes[call.id] = conversation
         conversation.calls.append(call.id)
-        self._rank(conversation)
+        self._update_leader(conversation)
         conversation.tip = call.response_head
         self.last = conversation, call
         return [*news, CallSeen(call), TipMoved(call.thread, conversation.tip)]
@@ -348,14 +354,14 @@ class Conversations:
         if tree.holds(call.raw_head, before.response_head) or not tree.holds(call.raw_head, before.raw_head):
             return []
         answer = [n for n in tree.path(before.response_head, before.raw_head) if tree[n].block.kind != HEADER]
-        sent = [n for n in tree.path(call.raw_head, before.raw_head) if tree[n].block.kind != HEADER]
-        if not answer or list(map(tree.digest, answer)) != list(map(tree.digest, sent[: len(answer)])):
+        resent_nodes = [n for n in tree.path(call.raw_head, before.raw_head) if tree[n].block.kind != HEADER]
+        if not answer or list(map(tree.digest, answer)) != list(map(tree.digest, resent_nodes[: len(answer)])):
             return []
-        self.calls[before.id] = replace(before, response_head=sent[len(answer) - 1])
+        self.calls[before.id] = replace(before, response_head=resent_nodes[len(answer) - 1])
         return [CallSeen(self.calls[before.id])]
 
 
-def _digests(items: Sequence[Item]) -> tuple[tuple[str, ...], list[str]]:
+def _digest_request(items: Sequence[Item]) -> tuple[tuple[str, ...], list[str]]:
     """Digest a request's tools and system texts, and its messages from the first that the client did not insert.
 
     Headers do not count: clients spell one message now as string, now as list (facts §12).
@@ -372,14 +378,14 @@ def _is_client_text(item: Item) -> bool:
     return item.place.role == "user" and CLIENT_TEXT.match(read(item.block).text) is not None
 
 
-def _title(items: Sequence[Item]) -> str:
+def _find_title(items: Sequence[Item]) -> str:
     """First text of a person in a request."""
     prompts = [i for i in items if i.place.section == "messages" and i.place.role == "user" and i.block.kind != HEADER]
     texts = (one_line(read(item.block).text) for item in [*dropwhile(_is_client_text, prompts), *prompts[:1]])
     return next(filter(None, texts), "")
 
 
-def _call_id(block: Block) -> str:
+def _tool_call_id(block: Block) -> str:
     """The provider's id if the block is a tool call, else ""."""
     if block.kind == HEADER or (part := to_part(block)).category != CALL:
         return ""
@@ -404,13 +410,13 @@ def _argument_texts(block: Block) -> Iterator[str]:
         waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
-def _text(block: Block) -> tuple[str, str, str]:
+def _neutral_content(block: Block) -> tuple[str, str, str]:
     """Content of a block without ids and other dialect-specific members."""
     content = read(block)
     return content.text, content.name, content.arguments
 
 
-def _epoch(before: Call | None, call: Call, restart: tuple[EpochStart, str] | None) -> Epoch:
+def _make_epoch(before: Call | None, call: Call, restart: tuple[EpochStart, str] | None) -> Epoch:
     if before is None:
         return Epoch()
     if restart is None and before.model and call.model and before.model != call.model:

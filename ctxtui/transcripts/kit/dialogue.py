@@ -1,4 +1,7 @@
-"""Build a thread's context and calls in the order in which a transcript records them."""
+"""Builds a thread's context and calls in the order in which a transcript records them.
+
+Most formats use a `Dialogue` per thread.
+"""
 
 from __future__ import annotations
 
@@ -118,13 +121,20 @@ def mark_covered(calls: Iterable[Call]) -> Iterator[Event]:
 
 
 def emit_sum(
-    tree: Tree, ids: Ids, base: Call, of: Iterable[Call], thread: str = "totals", parent: str = MAIN, calls: int = 0
+    tree: Tree,
+    ids: Ids,
+    base: Call,
+    calls_in_sum: Iterable[Call],
+    thread: str = "totals",
+    parent: str = MAIN,
+    calls: int = 0,
 ) -> Iterator[Event]:
-    """Emit a thread with only a usage sum: of the calls in `of` without a report, and of `calls` more unrecorded ones.
+    """Emit a thread with only a usage sum.
 
-    `calls` 0: their number is not recorded.
+    The sum covers the calls in `calls_in_sum` that have no report, and `calls` more that are not recorded (0: their
+    number is unknown).
     """
-    yield from mark_covered(of)
+    yield from mark_covered(calls_in_sum)
     side = Dialogue(tree, thread, ids)
     yield ThreadSeen(
         thread, f"sum of {calls:,} call{'s' * (calls != 1)}" if calls else "what the calls used in all", parent

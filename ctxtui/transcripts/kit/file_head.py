@@ -30,30 +30,30 @@ def parse_values(head: bytes, limit: int = 50) -> list[Json]:
     A value that the head cuts is closed after its last complete part, so that a 3 MB body still shows its first keys.
     The values are shared between sniffers and must not be changed.
     """
-    return list(_values(head[:HEAD_BYTES], limit))
+    return list(_cached_values(head[:HEAD_BYTES], limit))
 
 
 @lru_cache(maxsize=4)
-def _values(head: bytes, limit: int) -> tuple[Json, ...]:
+def _cached_values(head: bytes, limit: int) -> tuple[Json, ...]:
     # The sniffers of all formats read the same head.
-    return tuple(_parse(head, limit))
+    return tuple(_parse_values(head, limit))
 
 
-def _parse(head: bytes, limit: int) -> list[Json]:
+def _parse_values(head: bytes, limit: int) -> list[Json]:
     text = decode_head(head)
     parsed: list[Json] = []
-    at = _next_value(text, 0)
-    while at < len(text) and len(parsed) < limit:
+    offset = _next_value(text, 0)
+    while offset < len(text) and len(parsed) < limit:
         try:
-            value, at = canonical.raw_decode(text, at)
+            value, offset = canonical.raw_decode(text, offset)
         except (ValueError, RecursionError):
-            if _cut(text, at):
-                mended = repair_json(text[at:], begun=True)
+            if _repair_at(text, offset):
+                mended = repair_json(text[offset:], begun=True)
                 return [*parsed, mended] if mended is not None else parsed
-            at = _line_end(text, at)
+            offset = _line_end(text, offset)
         else:
             parsed.append(value)
-        at = _next_value(text, at)
+        offset = _next_value(text, offset)
     return parsed
 
 
@@ -76,18 +76,18 @@ def repair_json(text: str, *, begun: bool = False) -> Json:
             if begun and before.endswith(":"):
                 closed = text[: match.start()] + _HALF.sub(r"\1", token) + '"'
                 with suppress(ValueError, RecursionError):
-                    return canonical.loads(closed + _closers(closed))
+                    return canonical.loads(closed + _missing_closers(closed))
             break
         if token in ",[]{}":
             end = match.start() if token == "," else match.end()
         before = token
     try:
-        return canonical.loads(text[:end] + _closers(text[:end]))
+        return canonical.loads(text[:end] + _missing_closers(text[:end]))
     except (ValueError, RecursionError):
         return None
 
 
-def _closers(text: str) -> str:
+def _missing_closers(text: str) -> str:
     """Brackets that close everything `text` leaves open."""
     closers: list[str] = []
     for match in _TOKEN.finditer(text):
@@ -99,23 +99,23 @@ def _closers(text: str) -> str:
     return "".join(reversed(closers))
 
 
-def _next_value(text: str, at: int) -> int:
-    while at < len(text) and (text[at].isspace() or text[at] == "\0"):
-        at += 1
-    return at
+def _next_value(text: str, offset: int) -> int:
+    while offset < len(text) and (text[offset].isspace() or text[offset] == "\0"):
+        offset += 1
+    return offset
 
 
-def _line_end(text: str, at: int) -> int:
-    end = text.find("\n", at)
+def _line_end(text: str, offset: int) -> int:
+    end = text.find("\n", offset)
     return len(text) if end < 0 else end + 1
 
 
-def _cut(text: str, at: int) -> bool:
+def _repair_at(text: str, offset: int) -> bool:
     # Only a cut container is worth repairing; an unclosed container runs to the end of the text.
-    if text[at] not in "{[":
+    if text[offset] not in "{[":
         return False
     depth = 0
-    for match in _TOKEN.finditer(text, at):
+    for match in _TOKEN.finditer(text, offset):
         token = match.group()
         depth += (token in _CLOSERS) - (token in "]}")
         if depth == 0:

@@ -1,7 +1,8 @@
-"""Convert messages as clients store them to items.
+"""Converts messages as clients store them to items.
 
-They have the shape of OpenAI Chat, of which only the API's members count, or consist of parts with a client's own
-spelling, converted to Anthropic's spelling, which every reading knows. Further members of such a part keep their names.
+Some have the shape of OpenAI Chat, with further members of the client, which are ignored. Others consist of parts in a
+client's own spelling; they are converted to Anthropic's spelling, which all later code knows. Further members of such a
+part keep their names.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ def message_items(message: dict[str, Json], path: str = "$") -> list[Item]:
     """Convert a message to items without the client's own members. An OpenAI Responses item is accepted too."""
     if "role" not in message and isinstance(message.get("type"), str):
         return [part.item for part in split_item(message, path)]
-    sent: dict[str, Json] = {
+    api_members: dict[str, Json] = {
         key: message[key] for key in _SENT_KEYS if key in message and (message[key] is not None or key == "content")
     }
-    if sent.get("thinking_blocks"):
-        sent.pop("reasoning_content", None)
-    calls = sent.get("tool_calls")
+    if api_members.get("thinking_blocks"):
+        api_members.pop("reasoning_content", None)
+    calls = api_members.get("tool_calls")
     if isinstance(calls, list):
-        sent["tool_calls"] = [_without_index(call) for call in calls]
-    return [part.item for part in split_message(sent, path, _SHAPE)]
+        api_members["tool_calls"] = [_without_index(call) for call in calls]
+    return [part.item for part in split_message(api_members, path, _SHAPE)]
 
 
 def _without_index(call: Json) -> Json:
@@ -87,9 +88,9 @@ def add_message(dialogue: Dialogue, message: Json, find_call: CallLookup, path: 
 RESULT: Final = "tool_result"
 
 
-def text(words: Json, **rest: Json) -> dict[str, Json]:
+def text(words: Json, **other_members: Json) -> dict[str, Json]:
     """Build a text part of either side."""
-    return {"type": "text", "text": words, **rest}
+    return {"type": "text", "text": words, **other_members}
 
 
 def thinking(words: str, signature: Json = None, **rest: Json) -> dict[str, Json]:

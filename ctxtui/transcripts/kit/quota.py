@@ -25,16 +25,19 @@ _MAX_SHARE: Final = 100.0
 """Maximum share of a window, as a multiple of the window; larger values are not shares."""
 
 
-def read_rate_limits(limits: Json, at: float | None) -> Iterator[QuotaReport]:
-    """Yield the reports of a ``rate_limits`` object recorded `at` (Unix seconds), for the windows that it names."""
+def read_rate_limits(limits: Json, recorded_at: float | None) -> Iterator[QuotaReport]:
+    """Yield the reports of a ``rate_limits`` object, for the windows that it names.
+
+    It was recorded at `recorded_at` (Unix seconds; None: unknown).
+    """
     if not isinstance(limits, dict) or not any(limits.get(name) for name in _WINDOWS):
         return
     raw = canonical.dump_text(limits)
     for name in _WINDOWS:
-        yield from _window(as_str(limits.get("limit_id")) or CODEX, as_dict(limits.get(name)), raw, at)
+        yield from _read_window(as_str(limits.get("limit_id")) or CODEX, as_dict(limits.get(name)), raw, recorded_at)
 
 
-def _window(limit: str, window: dict[str, Json], raw: str, at: float | None) -> Iterator[QuotaReport]:
+def _read_window(limit: str, window: dict[str, Json], raw: str, at: float | None) -> Iterator[QuotaReport]:
     used, minutes = as_usd(window.get("used_percent")), as_count(window.get("window_minutes"))
     if used is None or not 0 <= used <= 100 * _MAX_SHARE or not minutes:
         return
@@ -46,8 +49,8 @@ def _window(limit: str, window: dict[str, Json], raw: str, at: float | None) -> 
     yield QuotaReport(limit, minutes, used / 100, resets, int(at or 0), raw)
 
 
-def read_quota_headers(fields: Iterable[tuple[str, str]], at: float | None) -> list[QuotaReport]:
-    """List the reports in the headers of an answer that began `at` (Unix seconds)."""
+def read_quota_headers(fields: Iterable[tuple[str, str]], recorded_at: float | None) -> list[QuotaReport]:
+    """List the reports in the headers of an answer that began `recorded_at` (Unix seconds)."""
     claude: dict[tuple[str, int], dict[str, str]] = {}
     codex: dict[str, dict[str, dict[str, Json]]] = {}
     headers: dict[str, dict[str, Json]] = {CLAUDE: {}, CODEX: {}}
@@ -60,23 +63,25 @@ def read_quota_headers(fields: Iterable[tuple[str, str]], at: float | None) -> l
         elif match := _CODEX.fullmatch(name):
             limit = "_".join(filter(None, (CODEX, (match[1] or "").replace("-", "_"))))
             member = _MEMBERS.get(match[3], "resets_in_seconds")
-            codex.setdefault(limit, {}).setdefault(match[2], {})[member] = _number(value)
+            codex.setdefault(limit, {}).setdefault(match[2], {})[member] = _parse_number(value)
             headers[CODEX][name] = value
     reports = []
     for (limit, minutes), figures in claude.items():
-        used = as_usd(_number(figures.get("utilization", "")))
+        used = as_usd(_parse_number(figures.get("utilization", "")))
         if used is not None and 0 <= used <= _MAX_SHARE and minutes:
             raw = canonical.dump_text(headers[CLAUDE])
             reports.append(
-                QuotaReport(limit, minutes, used, as_count(_number(figures.get("reset", ""))), int(at or 0), raw)
+                QuotaReport(
+                    limit, minutes, used, as_count(_parse_number(figures.get("reset", ""))), int(recorded_at or 0), raw
+                )
             )
     for limit, windows in codex.items():
         for window in windows.values():
-            reports += _window(limit, window, canonical.dump_text(headers[CODEX]), at)
+            reports += _read_window(limit, window, canonical.dump_text(headers[CODEX]), recorded_at)
     return reports
 
 
-def _number(text: str) -> Json:
+def _parse_number(text: str) -> Json:
     """Parse a header's figure; None if it is not a number."""
     try:
         number = float(text)

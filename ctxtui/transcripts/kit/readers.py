@@ -1,4 +1,8 @@
-"""Readers for JSON lines, database rows, and formats that are parsed as one value at the end."""
+"""Readers that most formats are made of.
+
+JSON lines, database rows, and files that are parsed whole at the end. A format passes its handler or parse function and
+gets its `open`.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,7 @@ class LinesReader(Reader):
     """Reads JSON lines for a `RecordHandler`."""
 
     def __init__(self, taker: RecordHandler) -> None:
-        self._taker = taker
+        self._handler = taker
         self._stream = RecordStream()
         self._emitted: list[Event] = []
 
@@ -52,7 +56,7 @@ class LinesReader(Reader):
         events: list[Event] = []
         for piece in self._stream.settle():
             events += self._events(piece)
-        state_events = list(self._taker.state_events())
+        state_events = list(self._handler.state_events())
         if state_events != self._emitted:
             # Events that later ones do not replace are emitted once.
             events += [e for e in state_events if not isinstance(e, _EmittedOnce) or e not in self._emitted]
@@ -63,7 +67,7 @@ class LinesReader(Reader):
         if not isinstance(piece, RawRecord):
             return [Skipped(piece.line, piece.reason)]
         try:
-            events = self._taker.record(canonical.loads(piece.raw), piece)
+            events = self._handler.record(canonical.loads(piece.raw), piece)
             return [*([Skipped(piece.line, piece.note)] if piece.note else ()), *events]
         except RecursionError:
             why = "nested too deeply to be read"
@@ -138,16 +142,16 @@ def parse_json(data: bytes) -> tuple[Json, Skipped | None]:
     try:
         value = spans.read(text, start)
     except Malformed as error:
-        return _repair(text, start, error)
-    rest = text[value.end :].strip(" \t\r\n\0")
-    if not rest:
+        return _repair_cut(text, start, error)
+    text_after = text[value.end :].strip(" \t\r\n\0")
+    if not text_after:
         return value.value, None
     line = text.count("\n", 0, value.end) + 1
-    return value.value, Skipped(line, f"{len(rest):,} characters after the end of the JSON value")
+    return value.value, Skipped(line, f"{len(text_after):,} characters after the end of the JSON value")
 
 
-def _repair(text: str, start: int, error: Malformed) -> tuple[Json, Skipped]:
-    end = _find_break(text, start)
+def _repair_cut(text: str, start: int, error: Malformed) -> tuple[Json, Skipped]:
+    end = _find_error_offset(text, start)
     line = text.count("\n", 0, end) + 1
     cut = not text[end:].strip() or text[end : end + 1] == '"'
     reason = "cut off: the JSON value that begins here has no end" if cut else error.message
@@ -155,7 +159,7 @@ def _repair(text: str, start: int, error: Malformed) -> tuple[Json, Skipped]:
     return value, Skipped(line, f"{reason} ({len(text) - end:,} characters not read)")
 
 
-def _find_break(text: str, start: int) -> int:
+def _find_error_offset(text: str, start: int) -> int:
     try:
         canonical.raw_decode(text, start)
     except ValueError as error:
@@ -193,11 +197,11 @@ def decode_column(value: Json) -> Json:
         return value
 
 
-class _Rows:
+class _RowsHandler:
     """Collects rows; the events of all rows are returned on `state_events`."""
 
     def __init__(self, tree: Tree, read_tables: Callable[[Tables, Tree], Iterator[Event]]) -> None:
-        self._tree, self._told = tree, read_tables
+        self._tree, self._read_tables = tree, read_tables
         self._tables: Tables = {}
 
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
@@ -206,9 +210,9 @@ class _Rows:
         return iter(())
 
     def state_events(self) -> Iterator[Event]:
-        return self._told(self._tables, self._tree)
+        return self._read_tables(self._tables, self._tree)
 
 
 def rows_reader(read_tables: Callable[[Tables, Tree], Iterator[Event]]) -> Callable[[Tree], LinesReader]:
     """Make the `open` of a format of rows; `read_tables` returns its events and must be deterministic."""
-    return lambda tree: LinesReader(_Rows(tree, read_tables))
+    return lambda tree: LinesReader(_RowsHandler(tree, read_tables))

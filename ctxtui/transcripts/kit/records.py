@@ -1,4 +1,7 @@
-"""Extract JSON records from bytes in any chunking, even from a damaged file."""
+"""Extracts JSON records from bytes in any chunking, even from a damaged file.
+
+Readers of JSON lines use `RecordStream`. Damaged parts become `BrokenRecord` or `Skipped`, with the reason.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +41,13 @@ class LineBuffer:
 
     def split(self, data: bytes) -> Iterable[tuple[int, int, bytes]]:
         """Like `feed`, returning plain tuples."""
-        first, *others = data.split(b"\n")
-        if not others:
+        first, *later_parts = data.split(b"\n")
+        if not later_parts:
             if data:
                 self._waiting.append(data)
             return ()
-        *whole, last = others
-        texts = [b"".join([*self._waiting, first]) if self._waiting else first, *whole]
+        *complete_lines, last = later_parts
+        texts = [b"".join([*self._waiting, first]) if self._waiting else first, *complete_lines]
         self._waiting = [last] if last else []
         starts = list(accumulate([len(text) + 1 for text in texts], initial=self._start))
         number, self._number = self._number, self._number + len(texts)
@@ -60,8 +63,8 @@ class LineBuffer:
 
     def drop(self, count: int) -> None:
         """Drop the first `count` bytes of the rest, which have been read."""
-        left = self.rest.data[count:]
-        self._waiting = [left] if left else []
+        remaining = self.rest.data[count:]
+        self._waiting = [remaining] if remaining else []
         self._start += count
 
 
@@ -82,8 +85,10 @@ _KINDS: Final = {'"': "a string", "[": "an empty list", "t": "a word", "f": "a w
 class RawRecord(Struct, frozen=True):
     """A JSON object on line `line`, bytes `start` to `end` of the file.
 
-    `raw` is the object, minified if it is JSON, in valid UTF-8. `clean` means that it is canonical, so that its
-    parts can be used unchanged. `note` describes repairs, "" if there were none.
+    - `raw`: the object, minified if it is JSON, in valid UTF-8.
+    - `clean`: it is canonical, so that its parts can be used unchanged; None: not checked.
+    - `note`: describes repairs; "" if there were none.
+    - `record`: the result of the stream's decoder; None without one.
     """
 
     line: int
@@ -129,11 +134,11 @@ def read_line(line: TextLine) -> Iterator[Piece]:
     bare = text.strip(BLANK)
     start += len(data) - len(text) + (text.index(bare[:1]) if bare else 0)
     if b"\0" not in text:
-        yield from _records(number, start, bare)
+        yield from _parse_records(number, start, bare)
     elif not bare:
         yield Skipped(number, f"{_describe_nuls(text)} passed over")
     else:
-        first, *more = _records(number, start, bare)
+        first, *more = _parse_records(number, start, bare)
         # Report each line once, whatever is wrong with it.
         if isinstance(first, BrokenRecord):
             yield replace(first, reason=f"{first.reason}; {_describe_nuls(text)} in the line")
@@ -146,11 +151,11 @@ def read_line(line: TextLine) -> Iterator[Piece]:
 
 def _describe_nuls(text: bytes) -> str:
     """Describe the number of NUL bytes in `text`; "" if there are none."""
-    many = text.count(b"\0")
-    return f"{many:,} NUL byte{'s' if many > 1 else ''}" if many else ""
+    nul_count = text.count(b"\0")
+    return f"{nul_count:,} NUL byte{'s' if nul_count > 1 else ''}" if nul_count else ""
 
 
-def _records(number: int, start: int, bare: bytes) -> Iterator[RawRecord | BrokenRecord]:
+def _parse_records(number: int, start: int, bare: bytes) -> Iterator[RawRecord | BrokenRecord]:
     if not bare:
         return
     if bare[:1] == b"{":
@@ -183,16 +188,16 @@ def decode_legible(piece: RawRecord) -> Iterator[Piece]:
 
 def objects_at_start(text: str) -> int:
     """Return the length of the consecutive complete JSON objects at the start of `text`."""
-    at = length = 0
+    offset = length = 0
     while True:
-        at = skip(text, at)
-        if text[at : at + 1] != "{":
+        offset = skip(text, offset)
+        if text[offset : offset + 1] != "{":
             return length
         try:
-            _, at = canonical.raw_decode(text, at)
+            _, offset = canonical.raw_decode(text, offset)
         except (ValueError, RecursionError):
             return length
-        length = at
+        length = offset
 
 
 def skip(text: str, at: int, blank: str = _SPACE) -> int:
@@ -202,45 +207,45 @@ def skip(text: str, at: int, blank: str = _SPACE) -> int:
     return at
 
 
-def _bytes(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
 def _read_slowly(number: int, start: int, text: str) -> Iterator[RawRecord | BrokenRecord]:
     """Read glued values one by one, repair escapes and characters, unfold lists. `start` is the offset of `text`."""
-    at, note = 0, ""
-    while at < len(text):
+    offset, note = 0, ""
+    while offset < len(text):
         try:
-            _, end = canonical.raw_decode(text, at)
+            _, end = canonical.raw_decode(text, offset)
         except (ValueError, RecursionError) as error:
-            mended = _mend_escapes(text[at:]) if "scape" in str(error) else ""
+            mended = _mend_escapes(text[offset:]) if "scape" in str(error) else ""
             if not objects_at_start(mended):
-                torn = _next_record(text, at)
-                bad = _bytes(text[at:torn])
-                yield BrokenRecord(number, start, start + len(bad), bad, _error_reason(error, text[at:torn]))
+                torn = _next_record(text, offset)
+                bad = _encode_text(text[offset:torn])
+                yield BrokenRecord(number, start, start + len(bad), bad, _error_reason(error, text[offset:torn]))
                 start += len(bad)
-                at = torn
+                offset = torn
                 continue
-            text, at, note = mended, 0, "an escape that is no JSON, read as plain text"
+            text, offset, note = mended, 0, "an escape that is no JSON, read as plain text"
             continue
-        yield from _value(number, start, text[at:end], note)
-        after = skip(text, end)
-        start += len(_bytes(text[at:after]))
-        number += text.count("\n", at, after)
-        at = after
+        yield from _iter_value_records(number, start, text[offset:end], note)
+        next_offset = skip(text, end)
+        start += len(_encode_text(text[offset:next_offset]))
+        number += text.count("\n", offset, next_offset)
+        offset = next_offset
 
 
-def _value(number: int, start: int, text: str, note: str) -> Iterator[RawRecord | BrokenRecord]:
-    raw = _bytes(text)
+def _iter_value_records(number: int, start: int, text: str, note: str) -> Iterator[RawRecord | BrokenRecord]:
+    raw = _encode_text(text)
     end = start + len(raw)
     if text[0] == "[" and text.strip("[]" + _SPACE):
         # A list of records, such as an export.
-        at = 0
+        offset = 0
         for item in spans.elements(text, 0):
-            start += len(_bytes(text[at : item.start]))
-            number += text.count("\n", at, item.start)
-            at = item.start
-            yield from _value(number, start, text[at : item.end], note)
+            start += len(_encode_text(text[offset : item.start]))
+            number += text.count("\n", offset, item.start)
+            offset = item.start
+            yield from _iter_value_records(number, start, text[offset : item.end], note)
     elif text[0] != "{":
         yield BrokenRecord(number, start, end, raw, f"{_KINDS.get(text[0], 'a number')} where a record is expected")
     else:
@@ -260,9 +265,9 @@ def _mend_escapes(text: str) -> str:
     return _ESCAPE.sub(lambda match: match.group() if match.group(1) else "\\\\", text)
 
 
-def _next_record(text: str, at: int) -> int:
+def _next_record(text: str, offset: int) -> int:
     """Find a complete record that follows a torn one and runs to the line's end; the end of `text` if there is none."""
-    for match in islice(_BEGIN.finditer(text, at + 1), _TRIES):
+    for match in islice(_BEGIN.finditer(text, offset + 1), _TRIES):
         if not text[match.start() + objects_at_start(text[match.start() :]) :].strip(_SPACE):
             return match.start()
     return len(text)
@@ -280,12 +285,12 @@ BRACKET: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
 class RecordStream:
-    """Extracts records from bytes, in the order of the file and independent of the chunking.
+    """Extracts records from bytes, in the order of the file and independently of the chunking.
 
-    A record is usually a line; it may also be one of several glued on a line, or pretty-printed over many. With
-    `decode`, which raises `msgspec.MsgspecError` on anything but one JSON value of the shape it knows, an ordinary
-    line is parsed once: the result of `decode` is the record, and every other line takes the slow path. Callers
-    pass such a record to `decode_legible` first: a decoder does not check the parts that it leaves raw.
+    A record is usually a line. It may also be one of several on a line, or pretty-printed over many. `decode` is an
+    optional fast path: it raises `msgspec.MsgspecError` on anything but one JSON value of the shape that it knows. An
+    ordinary line is then parsed once, and the result of `decode` is the record; all other lines take the slow path.
+    Callers pass such a record to `decode_legible` first, because a decoder does not check the parts that it leaves raw.
     """
 
     def __init__(self, decode: Callable[[bytes], Any] | None = None) -> None:
@@ -306,24 +311,24 @@ class RecordStream:
                 else:
                     pieces.append(RawRecord(number, start, start + len(text), text, None, "", record))
                     continue
-            pieces.extend(self._line(TextLine(number, start, text)))
+            pieces.extend(self._handle_line(TextLine(number, start, text)))
         return pieces
 
     def settle(self) -> list[Piece]:
-        rest = self._lines.rest
+        last_line = self._lines.rest
         if self._open:
-            if not _is_whole(b"\n".join([*(part.data for part in self._open), rest.data])):
+            if not _is_complete(b"\n".join([*(part.data for part in self._open), last_line.data])):
                 return []
-            length = len(rest.data)
-            pieces = list(self._more(rest))
+            length = len(last_line.data)
+            pieces = list(self._continue_value(last_line))
         else:
-            head = len(BOM) if rest.data.startswith(BOM) else 0
-            text = rest.data[head:].decode("utf-8", "surrogateescape")
+            head = len(BOM) if last_line.data.startswith(BOM) else 0
+            text = last_line.data[head:].decode("utf-8", "surrogateescape")
             length = len(text[: objects_at_start(text)].encode("utf-8", "surrogateescape"))
             length += head if length else 0
-            if text.lstrip().startswith("[") and _is_whole(rest.data):
-                length = len(rest.data)
-            pieces = list(read_line(TextLine(rest.number, rest.start, rest.data[:length])))
+            if text.lstrip().startswith("[") and _is_complete(last_line.data):
+                length = len(last_line.data)
+            pieces = list(read_line(TextLine(last_line.number, last_line.start, last_line.data[:length])))
         self._lines.drop(length)
         return pieces
 
@@ -336,41 +341,41 @@ class RecordStream:
             return None
         return Skipped(number, f"cut last line: {len(data):,} bytes without an end")
 
-    def _line(self, line: TextLine) -> Iterator[Piece]:
+    def _handle_line(self, line: TextLine) -> Iterator[Piece]:
         if not self._open:
-            if _opens(line.data):
+            if _opens_value(line.data):
                 self._open, self._depth = [line], bracket_depth(line.data)
             else:
                 yield from read_line(line)
-        elif self._in_list() or not line.data.startswith(b'{"') or bracket_depth(line.data):
-            yield from self._more(line)
+        elif self._is_in_list() or not line.data.startswith(b'{"') or bracket_depth(line.data):
+            yield from self._continue_value(line)
         else:
             # A complete record at the margin: the value open before it never ended.
-            yield self._abandon()
+            yield self._abandon_value()
             yield from read_line(line)
 
-    def _in_list(self) -> bool:
+    def _is_in_list(self) -> bool:
         return self._open[0].data.removeprefix(BOM).strip(BLANK)[:1] == b"["
 
-    def _more(self, line: TextLine) -> Iterator[Piece]:
+    def _continue_value(self, line: TextLine) -> Iterator[Piece]:
         self._open.append(line)
         self._depth += bracket_depth(line.data)
         # A pretty-printed value ends with a line that closes its bracket.
         if self._depth <= 0:
-            yield from read_line(self._joined())
+            yield from read_line(self._join_open())
 
-    def _joined(self) -> TextLine:
+    def _join_open(self) -> TextLine:
         first = self._open[0]
         text = b"\n".join(part.data for part in self._open)
         self._open = []
         return TextLine(first.number, first.start, text)
 
-    def _abandon(self) -> BrokenRecord:
-        number, start, text = self._joined()
+    def _abandon_value(self) -> BrokenRecord:
+        number, start, text = self._join_open()
         return BrokenRecord(number, start, start + len(text), text, "a JSON value without an end")
 
 
-def _is_whole(data: bytes) -> bool:
+def _is_complete(data: bytes) -> bool:
     text = data.removeprefix(BOM).decode("utf-8", "surrogateescape")
     try:
         canonical.loads(text)
@@ -388,7 +393,7 @@ def bracket_depth(data: bytes) -> int:
     return open_
 
 
-def _opens(data: bytes) -> bool:
+def _opens_value(data: bytes) -> bool:
     # Pretty-printed values begin with a bracket alone, or with white space after it; minified text never does.
     data = data.removeprefix(BOM).strip(BLANK)
     if data in (b"{", b"[", b"[{"):

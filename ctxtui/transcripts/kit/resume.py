@@ -1,8 +1,8 @@
-"""Shared code of the writers of all formats that a tool can resume from.
+"""Shared code of the writers of sessions that a tool can resume.
 
 `apply_edits` replaces the recorded context with the one to be sent: for each record of the source it notes what changes
-and what is inserted before it. A tool's writer builds the new session from that: records are its envelopes, and
-records without context are copied. `Translation`s build one from a context that another tool recorded.
+and what is inserted before it. A tool's writer makes the new session of that. Records are the envelopes of the tool;
+records without context are copied. A `Translation` makes a session from a context that another tool recorded.
 """
 
 from __future__ import annotations
@@ -43,11 +43,13 @@ class SentBlock(NamedTuple):
 class ResumeOrder(Struct, frozen=True, kw_only=True):
     """Input of a writer: the session in `source`, with the context `sent` in place of `path`.
 
-    `session` is that session's id (a source may hold several). `until` is the 1-based line that the session ends
-    before (0: at its end); `end` is the index in `path` after its last answer and that answer's results, from which
-    on nothing is written (None: nothing follows them). `input_tokens` is the input of that answer's request with
-    the new context, `answer_tokens` the tokens of the answer and everything after it (None: not known). `ids`
-    yields random UUIDs, `now` is in Unix seconds.
+    - `session`: the id of that session (a source may hold several).
+    - `until`: the 1-based line before which the session ends; 0: at its end.
+    - `end`: the index in `path` after its last answer and the results of that answer; nothing is written from there on.
+      None: nothing follows them.
+    - `input_tokens`: input of that answer's request with the new context; `answer_tokens`: tokens of the answer and
+      everything after it (None: not known).
+    - `ids`: yields random UUIDs; `now`: Unix seconds.
     """
 
     source: bytes
@@ -78,10 +80,11 @@ class ResumedFile(Struct, frozen=True):
 class ResumeTarget(Struct, frozen=True):
     """A tool that sessions are written for.
 
-    `name` is the form's, `source` the format of the tool's own recordings. `write` makes the file. `command` is the
-    user's command to resume, with ``{id}`` for the session's id and ``{file}`` for the file's path. `beside` means
-    that the tool finds the file only in the folder of its recordings. `key` is the key that continues in it with a
-    context that another tool recorded ("": no translation).
+    - `name`: the name of the form; `source`: the format of the tool's own recordings.
+    - `write`: makes the file.
+    - `command`: the user's command to resume, with ``{id}`` for the session's id and ``{file}`` for the file's path.
+    - `beside`: the tool finds the file only in the folder of its recordings.
+    - `key`: the key with which a user continues there with a context of another tool; "": no translation.
     """
 
     name: str
@@ -122,12 +125,14 @@ def format_time(now: float) -> str:
 
 
 class ResumeEntry(Struct, eq=False, kw_only=True):
-    """A record of the source and its changes.
+    """A record of the source, and its changes.
 
-    `digests` are those of its blocks; `answers` the ids of the calls that they answer, by part. `changes` holds the
-    replaced parts (None: removed), `before` the items inserted before it, in groups of one side. `is_atomic`: it can
-    only be removed entirely; `ends_with_session`: it is removed if the session ends before it; `is_prompt`: it is a
-    person's message.
+    - `digests`: those of its blocks; `answers`: ids of the calls that they answer, by part.
+    - `changes`: the replaced parts (None: removed).
+    - `before`: items inserted before it, in groups of one side.
+    - `is_atomic`: it can only be removed entirely.
+    - `ends_with_session`: it is removed if the session ends before it.
+    - `is_prompt`: it is a person's message.
     """
 
     digests: list[str] = field(default_factory=list)
@@ -189,37 +194,37 @@ def apply_edits(
     end = len(order.path) if order.end is None else order.end
     plan = plan_changes(order.path, [one for one in order.sent if one.at is None or one.at < end])
     lost: list[str] = []
-    for at, item in recorded_items(enumerate(order.path[:end])):
-        new = plan.replacements.get(at)
+    for index, item in recorded_items(enumerate(order.path[:end])):
+        new = plan.replacements.get(index)
         if new is not None and new.block.digest == item.block.digest:
             continue
-        if at not in positions:
+        if index not in positions:
             lost.append(UNHELD if item.place.section == "messages" else OWN)
             continue
-        for other in (beside or {}).get(at, ()):
-            entries[other].removed = True
-        number, part = positions[at]
+        for entry_number in (beside or {}).get(index, ()):
+            entries[entry_number].removed = True
+        number, part = positions[index]
         if entries[number].change(part, new.block if new is not None else None):
             continue
         if new is None:
             lost.append(UNHELD)
         else:
-            plan.put(at, [new])
-    last = max((positions[at][0] for at in positions if at < end), default=None)
+            plan.put(index, [new])
+    last = max((positions[index][0] for index in positions if index < end), default=None)
     for entry in entries[last + 1 :] if cut and last is not None else ():
         if entry.is_prompt and order.end is not None and not entry.removed:
             lost.append(UNANSWERED)
         entry.removed = entry.removed or entry.ends_with_session
-    behind: list[list[Item]] = []
-    for at, items in sorted(plan.after.items()):
-        above = positions[at][0] if at in positions else -1
-        later = [positions[n][0] for n in sorted(positions) if n > at]
-        if later[:1] == [above]:
+    appended: list[list[Item]] = []
+    for index, items in sorted(plan.after.items()):
+        entry_before = positions[index][0] if index in positions else -1
+        later = [positions[n][0] for n in sorted(positions) if n > index]
+        if later[:1] == [entry_before]:
             lost.append(MOVED)
-        follower = next((n for n in later if n != above and not entries[n].removed), None)
+        follower = next((n for n in later if n != entry_before and not entries[n].removed), None)
         groups = [list(group) for _, group in groupby(items, is_answer)]
-        (behind if follower is None else entries[follower].before).extend(groups)
-    return ResumeEdits(positions, last, behind, lost)
+        (appended if follower is None else entries[follower].before).extend(groups)
+    return ResumeEdits(positions, last, appended, lost)
 
 
 def is_answer(item: Item) -> bool:
@@ -256,14 +261,14 @@ def plan_changes(path: Sequence[Item], sent: Iterable[SentBlock]) -> ResumePlan:
     """
     plan = ResumePlan()
     last = -1
-    for item, at in sent:
+    for item, index in sent:
         if item.block.kind == HEADER:
-            last = max(last, at) if at is not None else last
-            if at is not None:
-                plan.replacements[at] = item
-        elif at is not None and at > last and item.place.role == path[at].place.role:
-            plan.replacements[at] = item
-            last = at
+            last = max(last, index) if index is not None else last
+            if index is not None:
+                plan.replacements[index] = item
+        elif index is not None and index > last and item.place.role == path[index].place.role:
+            plan.replacements[index] = item
+            last = index
         else:
             plan.put(last, [item])
     return plan
@@ -280,23 +285,23 @@ def find_blocks(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> dict[in
     A result that the tool shortened in its requests is found by the call that it answers. The blocks of a path are
     late in a file, so equal blocks are matched from the end.
     """
-    where: dict[str, list[tuple[int, int]]] = {}
+    positions_by_digest: dict[str, list[tuple[int, int]]] = {}
     results: dict[str, tuple[int, int]] = {}
     for n, entry in enumerate(entries):
         for part, digest in enumerate(entry.digests):
-            where.setdefault(digest, []).append((n, part))
+            positions_by_digest.setdefault(digest, []).append((n, part))
         results |= {call: (n, part) for part, call in entry.answers.items()}
     positions: dict[int, tuple[int, int]] = {}
-    for at, item in reversed(recorded_items(enumerate(path))):
-        places = where.get(item.block.digest)
+    for index, item in reversed(recorded_items(enumerate(path))):
+        places = positions_by_digest.get(item.block.digest)
         if places:
-            positions[at] = places.pop()
-        elif item.block.kind.endswith(("_result", "_output")) and (place := results.get(_answered(item.block))):
-            positions[at] = place
+            positions[index] = places.pop()
+        elif item.block.kind.endswith(("_result", "_output")) and (place := results.get(_answered_call_id(item.block))):
+            positions[index] = place
     return positions
 
 
-def _answered(block: Block) -> str:
+def _answered_call_id(block: Block) -> str:
     value = block.value()
     names = ("tool_use_id", "call_id", "tool_call_id")
     return next((str(value[one]) for one in names if value.get(one)), "") if isinstance(value, dict) else ""
@@ -339,9 +344,9 @@ def replace_members(raw: bytes, changes: Mapping[str, bytes | None]) -> bytes:
                 done = member.end
             elif last == opens:
                 # The first member is removed with the comma after it.
-                behind = spans.skip(text, member.end)
+                after_member = spans.skip(text, member.end)
                 parts.append(text[done:opens])
-                done = last = opens = behind + (text[behind : behind + 1] == ",")
+                done = last = opens = after_member + (text[after_member : after_member + 1] == ",")
                 continue
             else:
                 parts.append(text[done:last])

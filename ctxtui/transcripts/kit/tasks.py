@@ -38,7 +38,7 @@ def tasks_reader(source: str) -> ReadValue:
                 continue
             # Two runs of one task without a trial number are still two threads.
             dialogue = Dialogue(tree, MAIN if n == 0 else f"{task_label(task)} ({n + 1})", ids)
-            yield from _task(task, dialogue, f"$[{n}]", len(tasks) > 1)
+            yield from _read_task(task, dialogue, f"$[{n}]", len(tasks) > 1)
             title = title or dialogue.title
         more = f" and {len(tasks) - 1:,} more tasks" if len(tasks) > 1 else ""
         yield Described(title=title + more if title else "")
@@ -46,11 +46,11 @@ def tasks_reader(source: str) -> ReadValue:
     return take
 
 
-def _task(task: dict[str, Json], dialogue: Dialogue, path: str, several: bool) -> Iterator[Event]:
+def _read_task(task: dict[str, Json], dialogue: Dialogue, path: str, several: bool) -> Iterator[Event]:
     label = task_label(task)
     yield ThreadSeen(dialogue.thread, label)
     key = next((key for key in MESSAGE_KEYS if isinstance(task.get(key), list)), "messages")
-    yield from messages.add_messages(dialogue, as_list(task.get(key)), _call, f"{path}.{key}")
+    yield from messages.add_messages(dialogue, as_list(task.get(key)), _make_call, f"{path}.{key}")
     yield dialogue.tip()
     yield from read_outcomes(task, label if several else "")
 
@@ -58,11 +58,11 @@ def _task(task: dict[str, Json], dialogue: Dialogue, path: str, several: bool) -
 def task_label(task: dict[str, Json]) -> str:
     """Label a task: ``task 7``, ``task 7 trial 2``."""
     trial = task.get("trial")
-    told = f" trial {value_text(trial)}" if trial not in (None, 0) else ""
-    return f"task {value_text(task.get('task_id'))}{told}"
+    trial_text = f" trial {value_text(trial)}" if trial not in (None, 0) else ""
+    return f"task {value_text(task.get('task_id'))}{trial_text}"
 
 
-def _call(message: dict[str, Json]) -> Call:
+def _make_call(message: dict[str, Json]) -> Call:
     return Call("", "", model=as_str(message.get("model")))
 
 

@@ -21,9 +21,12 @@ _WHEEL_LINES: Final = 3
 class Approval(Struct, frozen=True, kw_only=True):
     """Content of the approval pane.
 
-    `tool` is the tool, `path` the real path, `given_path` the path as the model wrote it, `effect` the effect on the
-    file, `guard` the reason for asking each time ("": none), `lines` the content. If it `is_call`, `path` is a
-    description and the lines are its input.
+    - `tool`: the tool that asks.
+    - `path`: the real path; `given_path`: the path as the model wrote it.
+    - `effect`: the effect on the file.
+    - `guard`: the reason for asking each time ("": none).
+    - `lines`: the content.
+    - `is_call`: it is no file: `path` is a description and the lines are its input.
     """
 
     tool: str

@@ -24,7 +24,7 @@ from ctxtui.tui.chat.figures import FiguresController
 from ctxtui.tui.chat.held import HeldController
 from ctxtui.tui.chat.model import ChatAsker, ModelController
 from ctxtui.tui.chat.prompt import HINT, TalkController
-from ctxtui.tui.chat.servers import ServersController, describe_missing_servers
+from ctxtui.tui.chat.servers import ServersController, describe_missing_servers, describe_starting_servers
 from ctxtui.tui.chat.start import StartController, StartPane
 from ctxtui.tui.chat.state import ChatState
 from ctxtui.tui.chat.turn import TurnController
@@ -217,6 +217,26 @@ class ChatScreen(SessionScreen):
         """Start the host once the session is open."""
         self.run_worker(self._begin(), group="host", exit_on_error=True)
 
+    async def _begin_host(self) -> bool:
+        """Start the model's host and the MCP servers, and say what is waited for. Return whether it began."""
+        host = self.state.host
+        if host.config.settings.mcp:
+            self.line.say(describe_starting_servers(host))
+        awaiting = self.set_interval(1.0, self._say_starting_servers)
+        try:
+            await host.begin(self.turn.hear, self.state.source.price, lambda: self.access.deliver(self._record_changed))
+        except CtxtuiError as error:
+            self._show_alarm(str(error))
+            return False
+        finally:
+            awaiting.stop()
+        return True
+
+    def _say_starting_servers(self) -> None:
+        host = self.state.host
+        if host.tools is not None and host.tools.servers.starting:
+            self.line.say(describe_starting_servers(host))
+
     async def _begin(self) -> None:
         host = self.state.host
         # Look this up before this chat is recorded itself.
@@ -226,12 +246,7 @@ class ChatScreen(SessionScreen):
         host.overlay = lambda: self.edits.overlay
         host.on_released = self.edits.changed
         host.judge = self.figures.judge
-        if host.config.settings.mcp:
-            self.line.say([Span("starting the MCP servers", "dim")])
-        try:
-            await host.begin(self.turn.hear, self.state.source.price, lambda: self.access.deliver(self._record_changed))
-        except CtxtuiError as error:
-            self._show_alarm(str(error))
+        if not await self._begin_host():
             return
         # Freeze the SDK's objects so that collections skip them while an answer arrives.
         gc.freeze()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -156,7 +157,11 @@ class ServersController(ChatController):
         assert pool is not None
         if on:
             self.say([Span(f"starting {safe_text.one_line(name, 40)}", "dim")])
-            await server.start()
+            reporting = asyncio.create_task(pool.report_starting(self._say_dim))
+            try:
+                await server.start()
+            finally:
+                reporting.cancel()
             if server.state != ServerState.READY:
                 raise CtxtuiError(f"the MCP server {name} did not start: {server.error}")
         offered = pool.offered | {name} if on else pool.offered - {name}
@@ -166,6 +171,9 @@ class ServersController(ChatController):
         count = len(server.tools)
         what = f"{name}: {'add' if on else 'remove'} {count:,} tool{'s' if count != 1 else ''}?"
         self._ask_yes_no(f"{what}{_describe_effect(forecasts[0], forecasts[1])}", lambda: self._set_offered(name, on))
+
+    def _say_dim(self, text: str) -> None:
+        self.say([Span(safe_text.one_line(text, 400), "dim")])
 
     async def _set_offered(self, name: str, on: bool) -> None:
         message = await self.host.offer_server(name, on)
@@ -237,6 +245,14 @@ def _describe_effect(now: RequestForecast | None, changed: RequestForecast | Non
     if now.usd is not None and changed.usd is not None:
         effect += f", next call {numbers.signed_money(changed.usd - now.usd)}"
     return effect
+
+
+def describe_starting_servers(host: Host) -> Spans:
+    """Describe what the servers that start are waited for."""
+    pool = host.tools.servers if host.tools is not None else None
+    waits = [f"{server.server.name}: {server.progress}" for server in pool.starting] if pool is not None else []
+    text = f"starting the MCP servers: {'; '.join(waits)}" if waits else "starting the MCP servers"
+    return [Span(safe_text.one_line(text, 400), "dim")]
 
 
 def describe_missing_servers(host: Host) -> Spans:

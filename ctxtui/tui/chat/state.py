@@ -94,9 +94,12 @@ class ChatState(InspectorState):
 class ChatSignals:
     """Signals between the controllers of a chat.
 
-    `began`: the answer to a draft began (Unix seconds); `grown`: it has grown; `model`: the model is known;
-    `permission`: a tool waits for permission; `held`: a request is held; `early`: number of messages typed before the
-    model was ready; `alarm`: an alarm, "" when dismissed.
+    - `began`: the answer to a draft began (Unix seconds); `grown`: it has grown.
+    - `model`: the model is known.
+    - `permission`: a tool waits for permission.
+    - `held`: a request is held.
+    - `early`: number of messages typed before the model was ready.
+    - `alarm`: an alarm, "" when dismissed.
     """
 
     def __init__(self) -> None:

@@ -54,12 +54,14 @@ class Act(Generic[T]):
 class Command:
     """Base of all commands. The docstring of a command is its help line.
 
-    `name` is the palette entry, `run` the function; commands of the app name a Textual `action` instead. `keys` are
-    Textual key names: the first is shown, the others are alternatives. `label` is shown in the key line (`short_label`
-    below 160 columns), "" hides it there. `group` is its heading in the help. The key line lists commands for the
-    focused pane first: `panes` names those, empty for any. A command is greyed out in key line and palette unless every
-    fact in `needs`, at least one of `needs_any`, and none of `unless` holds: facts, or the kind of row under the
-    cursor.
+    - `name`: the palette entry.
+    - `run`: the function; commands of the app name a Textual `action` instead.
+    - `keys`: Textual key names; the first is shown, the others are alternatives.
+    - `label`: shown in the key line ("": not there); `short_label`: shown below 160 columns.
+    - `group`: its heading in the help.
+    - `panes`: the key line lists it first if one of these has the focus (empty: any).
+    - `needs`, `needs_any`, `unless`: facts, or the kind of row under the cursor. The command is greyed out in key line
+      and palette unless all of the first, at least one of the second and none of the third hold.
     """
 
     name: ClassVar[str] = ""

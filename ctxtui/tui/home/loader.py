@@ -128,9 +128,9 @@ LISTING_TIME_SHARE = 400.0
 class SessionWatcher:
     """Threads that find and read sessions for `screen`.
 
-    They post `SessionsListed`, `SessionsChanged`, `SessionFigures`, `HeldRequestsChanged` and `ReadingDone`. `held`
-    returns held requests. Every `TICK_SECONDS` the files in `watched`, the folders and held requests are checked; a
-    full listing is only made after a folder changed.
+    They post `SessionsListed`, `SessionsChanged`, `SessionFigures`, `HeldRequestsChanged` and `ReadingDone`. Every
+    `TICK_SECONDS` the files in `watched`, the folders and held requests (`held`) are checked. A full listing is only
+    made after a folder changed.
     """
 
     def __init__(

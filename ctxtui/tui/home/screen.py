@@ -61,9 +61,11 @@ _KEYS_BEFORE_QUIT = 4
 class HomeScreen(HomeActions, Commanded, Screen[None]):
     """The list of sessions.
 
-    `source` finds and reads them, `actions` changes them. `directory` is where ctxtui was started, `home` the user's
-    home folder, `searched_places` maps sources to the places that are searched. `first_run` shows the welcome. `find`,
-    `ledger` and `stats` make workers: search in all sessions, tools of all sessions, stats.
+    - `source`: finds and reads them; `actions`: changes them.
+    - `directory`: where ctxtui was started; `home`: the user's home folder.
+    - `searched_places`: maps sources to the places that are searched.
+    - `first_run`: shows the welcome.
+    - `find`, `ledger`, `stats`: make workers for the search in all sessions, their tools, and their stats.
     """
 
     commands: ClassVar[tuple[type[Command], ...]] = (*HOME, *EVERYWHERE)

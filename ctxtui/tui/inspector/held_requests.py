@@ -6,12 +6,14 @@ The run of `ctxtui exec` that holds them is queried over loopback.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import COMPACTING, Happened
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import ATTACHED, HELD
 from ctxtui.tui.inspector.context_edits import ContextEdits
@@ -22,12 +24,14 @@ from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.tui.widgets.prompt_line import Question
+from ctxtui.views.blocks.editable import is_too_long
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.services.attach import held_requests
     from ctxtui.services.attach.held_requests import RemoteHeldRequest
+    from ctxtui.tui.lists.held_compaction import SummaryChange
     from ctxtui.views.inspector import composition, header, held_lines
 else:
     composition = later("ctxtui.views.inspector.composition")
@@ -36,6 +40,8 @@ else:
     composition = later("ctxtui.views.inspector.composition")
     held_requests = later("ctxtui.services.attach.held_requests")
 
+_RECENT_S: Final = 60.0
+"""Seconds for which a compaction counts as under way."""
 _QUERY_SECONDS: Final = 0.5
 """Seconds between queries for held requests."""
 
@@ -63,6 +69,9 @@ class HeldRequestsController(Controller):
         self._is_querying = False
         self._shown_reasons: set[str] = set()
         """Reasons for incomplete recording that were shown already."""
+        self._summaries: dict[str, str] = {}
+        """Held summaries as the user changed them, by the id of their request."""
+        self._told_compactions: set[Happened] = set()
         state.on.complete.subscribe(self._begin)
         state.on.shown.subscribe(self._show_figures)
         state.on.fitted.subscribe(self._show_figures)
@@ -101,6 +110,7 @@ class HeldRequestsController(Controller):
         else:
             self._on_held(one)
         self._show_recording_errors(program.troubles)
+        self._tell_compaction()
         if self.facts() != before:
             self.state.on.fitted.emit()
 
@@ -111,6 +121,16 @@ class HeldRequestsController(Controller):
         if fresh and not self.prompt.is_asking:
             self._shown_reasons |= fresh.keys()
             self.say([MARK["error"].span, Span(f" not everything is recorded: {', '.join(fresh)}", "crit")])
+
+    def _tell_compaction(self) -> None:
+        """Say once that the program compacts its history, while the request passes."""
+        study = self.state.study
+        events = study.session.happenings[-1:] if study is not None and self._is_attached else ()
+        for event in events:
+            is_new = event.kind == COMPACTING and event not in self._told_compactions
+            if is_new and event.at is not None and time.time() - event.at < _RECENT_S and not self.prompt.is_asking:
+                self._told_compactions.add(event)
+                self.say([MARK["compaction"].span, Span(f" {event.text} now")])
 
     @property
     def _first(self) -> RemoteHeldRequest | None:
@@ -198,16 +218,24 @@ class HeldRequestsController(Controller):
 
     def _question(self, request: RemoteHeldRequest) -> Spans:
         overlay = self._edits.overlay
+        if request.summary is not None:
+            left, is_edited = request.seconds_left(time.monotonic()), request.id in self._summaries
+            return held_lines.compaction_question(left, self._staged_count(), request.can_wait, request.pins, is_edited)
         applied_count = len(overlay.applied) if overlay is not None else 0
         return held_lines.question(
             request.seconds_left(time.monotonic()), self._staged_count(), request.can_wait, applied_count
         )
 
     def _ask(self, request: RemoteHeldRequest) -> None:
+        keys: tuple[str, ...] = held_lines.ANSWER_KEYS
+        answered: Callable[[str], None] = partial(self._answered, request.id)
+        if request.summary is not None:
+            keys = (*held_lines.COMPACTION_KEYS, *(("a",) if self._staged_count() else ()))
+            answered = partial(self._answered_summary, request)
         self._own_question = Question(
             self._question(request),
-            partial(self._answered, request.id),
-            keys=(*held_lines.ANSWER_KEYS, held_lines.MORE_KEY) if request.can_wait else held_lines.ANSWER_KEYS,
+            answered,
+            keys=(*keys, held_lines.MORE_KEY) if request.can_wait else keys,
             esc="look",
             on_cancel=self._explain_later,
         )
@@ -226,7 +254,8 @@ class HeldRequestsController(Controller):
 
     def _explain(self) -> None:
         if self._held and not self.prompt.is_asking:
-            self.say(held_lines.LATER)
+            is_summary = self._held[0].summary is not None
+            self.say(held_lines.COMPACTION_LATER if is_summary else held_lines.LATER)
 
     def _answered(self, id_: str, key: str) -> None:
         if key == "w":
@@ -242,6 +271,63 @@ class HeldRequestsController(Controller):
             self._wait_longer(id_)
         else:
             self._decide(id_, "refuse" if key == "x" else "release")
+
+    def _answered_summary(self, request: RemoteHeldRequest, key: str) -> None:
+        """Carry out the answer to the question about a held summary."""
+        summary = self._summaries.get(request.id)
+        if key == "l":
+            self._open_summary(request)
+        elif key == "R":
+            self._edit_summary(request)
+        elif key == "a":
+            self._log.apply()
+            if not self._staged_count():
+                self._decide(request.id, "refuse")
+        elif key == held_lines.MORE_KEY:
+            self._wait_longer(request.id)
+        elif key == "x" or summary is None:
+            self._decide(request.id, "refuse" if key == "x" else "release")
+        else:
+            self._decide(request.id, "answer", summary)
+
+    def _open_summary(self, request: RemoteHeldRequest) -> None:
+        """Show the held summary and what it loses."""
+        from ctxtui.tui.lists.held_compaction import HeldCompactionScreen
+
+        def closed(change: SummaryChange | None) -> None:
+            if change is None:
+                return
+            self._keep_summary(request, change.summary)
+            if change.edits:
+                self._edit_summary(request)
+            elif change.shown is not None:
+                self.state.to_call(change.shown.compaction.thread, change.shown.compaction.number - 1)
+                self.state.to_block(change.shown.node)
+                self.say(held_lines.COMPACTION_LATER)
+            elif self._held and self._held[0].id == request.id:
+                self._ask(self._held[0])
+
+        text = self._summaries.get(request.id, request.summary or "")
+        self.access.push(HeldCompactionScreen(self.state, request.thread, text), closed)
+
+    def _edit_summary(self, request: RemoteHeldRequest) -> None:
+        """Open the held summary in the editor, then show what it loses."""
+        from ctxtui.tui.dialogs.text_editor import TextEditor
+
+        def edited(text: str | None) -> None:
+            if text is not None and text.strip():
+                self._keep_summary(request, text)
+            self._open_summary(request)
+
+        text = self._summaries.get(request.id, request.summary or "")
+        if is_too_long(text):
+            self.prompt.refuse("This summary is too long to edit here; `ctxtui hold answer --text` gives another one.")
+        else:
+            self.access.push(TextEditor(text, "edit the summary"), edited)
+
+    def _keep_summary(self, request: RemoteHeldRequest, text: str) -> None:
+        if text != request.summary:
+            self._summaries[request.id] = text
 
     def _wait_longer(self, id_: str) -> None:
         """Extend the time by ten minutes, and ask again."""
@@ -274,14 +360,16 @@ class HeldRequestsController(Controller):
 
         def do() -> None:
             try:
-                if how == "apply" and area is not None:
+                if how in ("apply", "refuse") and area is not None:
                     area.save()
                 held_requests.decide(path.parent, id_, how, text)
             except CtxtuiError as error:
                 self.access.deliver(partial(self.prompt.refuse, str(error)))
                 return
-            self.access.deliver(partial(self.say, held_lines.OUTCOMES[how]))
+            self.access.deliver(partial(self.say, outcomes[how]))
 
+        is_summary = any(request.id == id_ and request.summary is not None for request in self._held)
+        outcomes = held_lines.COMPACTION_OUTCOMES if is_summary else held_lines.OUTCOMES
         self._held = tuple(request for request in self._held if request.id != id_)
         self._asked_id = id_
         self.access.work(do, "held requests")

@@ -56,10 +56,12 @@ def keys(
     esc: str = "leave",
     top: bool = False,
 ) -> Iterator[Key]:
-    """Yield the keys of the available commands (`available`) in this context, those for the current task first.
+    """Yield the keys of the `available` commands in this context.
 
-    In a chat, `first` comes before navigation. `choice`: a question takes one of a few keys, and `esc` is its label
-    there. `top`: on the top level, going back quits.
+    Those for the current task come first.
+    - `first`: in a chat, these come before navigation.
+    - `choice`: a question takes one of a few keys; `esc`: the label of that key there.
+    - `top`: on the top level, going back quits.
     """
     facts = context.facts
     if ASKING in facts:

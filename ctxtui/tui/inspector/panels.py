@@ -71,9 +71,12 @@ else:
 class View(Struct, frozen=True, kw_only=True):
     """The call that the user looks at, and how.
 
-    `index`: the call's index (from 0) in `thread`. `shown`: display mode of each category. `state`: the recording's
-    state in the header. `behind`: number of newer calls in a live recording. `only_edits`: show only rows that edits
-    touch. `marks`: the marked nodes. `auto_release_s`: seconds until a held request is released automatically.
+    - `index`: the call's index (from 0) in `thread`.
+    - `shown`: display mode of each category.
+    - `state`: the recording's state in the header; `behind`: number of newer calls in a live recording.
+    - `only_edits`: show only rows that edits touch.
+    - `marks`: the marked nodes.
+    - `auto_release_s`: seconds until a held request is released automatically.
     """
 
     thread: str

@@ -54,7 +54,7 @@ class Sides:
         self._threads = ThreadSums()
         self._composition_cache: tuple[tuple[object, ...], Composition] | None = None
         self._map_cache: tuple[tuple[object, ...], ContextMap] | None = None
-        self._kind_counts: tuple[Sequence[CallEvent], tuple[int, int, int]] = (), (0, 0, 0)
+        self._kind_counts: tuple[Sequence[CallEvent], tuple[int, int, int, int]] = (), (0, 0, 0, 0)
         """Events, and the numbers of misses, compactions and errors among them."""
         self._cost_cache: tuple[tuple[object, ...], dict[tuple[int, int], float | None]] = (), {}
         """Costs of blocks by node and tokens, for the present ledger and call."""
@@ -139,8 +139,9 @@ class Sides:
         if self._kind_counts[0] is not thread_study.events:
             kinds = Counter(event.kind for event in thread_study.events)
             folds = sum(many for kind, many in kinds.items() if kind.endswith("compaction"))
-            self._kind_counts = thread_study.events, (kinds["miss"], folds, kinds["error"])
-        return call_strip.legend(*self._kind_counts[1], room)
+            self._kind_counts = thread_study.events, (kinds["miss"], folds, kinds["error"], kinds["loop"])
+        misses, folds, errors, loops = self._kind_counts[1]
+        return call_strip.legend(misses, folds, errors, room, loops)
 
     def heaviest(self, scene: Scene, path: Sequence[int]) -> list[int]:
         """Return the nodes of the heaviest blocks of the context with nodes `path`."""

@@ -34,11 +34,15 @@ class Signal(Generic[P]):
 class Signals:
     """Signals of an inspector.
 
-    `loader`: the loader posted a message. `reopened`: another session is read; `complete`: all of it is. `grew`:
-    answers being received. `worked`: figures were computed; the flag says whether all are. `changed`: the rows changed.
-    `shown`: all panes were updated; `fitted`: they were updated for another size. `moved`: the cursor moved. `closed`:
-    close or clear; subscribers return whether they did. `told`: show a message on the prompt line; `said`: it was
-    shown. `edit`: a list requests an edit of this kind; `compare`: a list requests the comparison of two calls.
+    - `loader`: the loader posted a message.
+    - `reopened`: another session is read; `complete`: all of it is.
+    - `grew`: answers being received.
+    - `worked`: figures were computed; the flag says whether all are.
+    - `changed`: the rows changed. `shown`: all panes were updated; `fitted`: they were updated for another size.
+    - `moved`: the cursor moved.
+    - `closed`: close or clear; subscribers return whether they did.
+    - `told`: show a message on the prompt line; `said`: it was shown.
+    - `edit`: a list requests an edit of this kind; `compare`: a list requests the comparison of two calls.
     """
 
     def __init__(self) -> None:

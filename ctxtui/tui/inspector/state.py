@@ -44,11 +44,14 @@ class Following(Struct, frozen=True):
 
 
 class InspectorState:
-    """Call `index` (from 0) of `thread` is shown, each category `shown` in its way.
+    """The state of an inspector, which shows call `index` (from 0) of `thread`.
 
-    `study` has the figures of the session that `loaded` reads; `glimpse` is its end, until all of it is read. `live`:
-    the recording is being written; `complete`: the first reading is done. `only_edits` shows only rows that edits
-    touch; `edits` are those of the context, if any; `list_positions` stores order and cursor of closed lists.
+    - `shown`: how each category is shown.
+    - `loaded`: reads the session; `study`: has its figures.
+    - `glimpse`: the end of the session, until all of it is read.
+    - `live`: the recording is being written; `complete`: the first reading is done.
+    - `only_edits`: show only rows that edits touch; `edits`: those of the context, if any.
+    - `list_positions`: order and cursor of closed lists.
     """
 
     def __init__(self, source: SessionSource, panels: Panels, planner: ScreenAccess, *, follow: bool) -> None:

@@ -42,8 +42,10 @@ Stopped = Callable[[], bool]
 class AdviceSource(NamedTuple):
     """Functions behind the advice list.
 
-    `findings` and `advice` run in a worker each, `rank` sorts their results, `changed` returns the blocks that edits
-    change. `name` is the session, `place` the options of its command lines. `policies` makes the list of all policies.
+    - `findings`, `advice`: run in a worker each; `rank`: sorts their results.
+    - `changed`: returns the blocks that edits change.
+    - `name`: the session; `place`: the options of its command lines.
+    - `policies`: makes the list of all policies.
     """
 
     name: str

@@ -145,10 +145,10 @@ class PreviousTab(Command):
 
 
 class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
-    """A page that fills the screen, closed by `esc`, showing what `load` returns from a worker thread.
+    """A page that fills the screen, closed by `esc`.
 
-    A subclass sets its `commands`; `has_key_line` is whether a key line shows them, `esc_label` the label of `esc`
-    there. With `loads_at_once` content is loaded without a worker.
+    It shows what `load` returns from a worker thread; with `loads_at_once` content is loaded without a worker. A
+    subclass sets its `commands`. `has_key_line`: a key line shows them; `esc_label` is the label of `esc` there.
     """
 
     commands: ClassVar[tuple[type[Command], ...]] = ()
@@ -316,9 +316,10 @@ class OrderRows(Command):
 class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
     """A list of the rows that `PageScreen.load` returns, drawn by their `table`.
 
-    Enter closes it with what `choose` makes of a row. `heading` is its title, `empty_text` the text without rows,
-    `loading_text` the text before. Rows are sorted by the column `order` ("": as they are), at most `max_rows`. While
-    rows are not `is_final` they are loaded again every `reload_seconds`.
+    Enter closes it with what `choose` makes of a row.
+    - `heading`: its title. `empty_text`: the text without rows; `loading_text`: the text before.
+    - `order`: the column by which rows are sorted ("": as they are); at most `max_rows` are shown.
+    - `is_final`, `reload_seconds`: rows that are not final are loaded again at this interval.
     """
 
     heading: ClassVar[str] = ""

@@ -19,7 +19,7 @@ class Board(Still):
     """A titled pane that draws itself whole: context, map, next call, strip.
 
     `title` "" means no rule. `join` is the rule's first character at the start of a column (``├``, ``┬``); then an edge
-    ``│`` runs down the pane's first column. A subclass implements `draw`, and `after` and `notes` for the rule; it
+    ``│`` runs down the pane's first column. A subclass implements `draw`, and for the rule `after` and `notes`. It
     calls `redraw` when its data changed.
     """
 

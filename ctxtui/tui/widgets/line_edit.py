@@ -93,7 +93,7 @@ _MIN_TYPING_CELLS = 12
 class LineEdit(Still, can_focus=True):
     """A line of text with `lead` before it, `hint` in place of an empty text, `right` at its end.
 
-    Posts `Changed` at each change, `Submitted` at Enter, `Left` at Escape; up and down are left to the screen. With
+    It posts `Changed` at each change, `Submitted` at Enter, `Left` at Escape; up and down are left to the screen. With
     `keys` only those keys act: each is submitted as the text (a question answered by one key). With a pause they answer
     only after the question was visible, and nothing typed, for that long.
     """

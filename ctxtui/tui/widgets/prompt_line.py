@@ -15,12 +15,15 @@ def _nothing() -> None:
 class Question:
     """A question: a line that starts with `text`, or one of `keys`, after the label `lead`.
 
-    `right` is shown at the end of the line; `esc` is the label of that key in the key line. `on_submit` gets the answer
-    after the line was closed; with `stays` the line is not closed. `on_cancel` is called without an answer, while the
-    text is still there: after esc, or when another question takes the line. `on_change` is called at each key. A
-    question with `resume` is not cancelled by another one but paused: `on_pause` is called instead of `on_cancel`, and
-    `resume` once no other question is open. `keys` answer only after the question was visible, and nothing typed, for
-    `pause` seconds; `on_early` gets keys that were typed before that and are no answer.
+    - `right`: shown at the end of the line; `esc`: the label of that key in the key line.
+    - `on_submit`: gets the answer after the line was closed; with `stays` the line is not closed.
+    - `on_cancel`: called without an answer, while the text is still there: after esc, or when another question takes
+      the line.
+    - `on_change`: called at each key.
+    - `resume`: a question with it is not cancelled by another one but paused: `on_pause` is called instead of
+      `on_cancel`, and `resume` once no other question is open.
+    - `pause`: `keys` answer only after the question was visible, and nothing typed, for so many seconds. `on_early`
+      gets keys that were typed before that and are no answer.
     """
 
     # Not a dataclass: creating one takes a millisecond of the first frame.

@@ -25,10 +25,12 @@ class HitInLine(NamedTuple):
 class Body:
     """The content of one block as lines of at most `room` cells.
 
-    `source` yields the styled, safe lines of the content; `total` is their number, None if unknown without reading them
-    all. Continuation lines are indented by `hang`. `find` yields the hits in a line. The first `lead` lines are not
-    counted against a requested height. `texts` yields the lines again without styles, so that heights are known before
-    styling.
+    - `source`: yields the styled, safe lines of the content.
+    - `total`: their number, None if unknown without reading them all.
+    - `hang`: indent of continuation lines.
+    - `find`: yields the hits in a line.
+    - `lead`: so many first lines are not counted against a requested height.
+    - `texts`: yields the lines again without styles, so that heights are known before styling.
     """
 
     def __init__(
@@ -75,10 +77,10 @@ class Body:
         """Number of lines, at most `most` plus the lead lines."""
         most += self._lead
         if self._counted[0] != most:
-            self._counted = most, self._height(most)
+            self._counted = most, self._count_lines(most)
         return self._counted[1]
 
-    def _height(self, most: int) -> int:
+    def _count_lines(self, most: int) -> int:
         # A line of the content takes at least one wrapped line.
         if len(self._lines) >= most or (self._total is not None and self._total >= most):
             return most
@@ -87,7 +89,7 @@ class Body:
             return min(len(self._lines), most)
         height = 0
         for text in self._texts():
-            height += sum(1 for _ in islice(_breaks(text, self._room, self._hang), most - height))
+            height += sum(1 for _ in islice(_find_breaks(text, self._room, self._hang), most - height))
             if height >= most:
                 break
         return height
@@ -149,11 +151,11 @@ def _wrap(spans: Spans, room: int, hang: int) -> Iterator[_Piece]:
     if width(spans) <= room:
         yield _Piece(spans, 0, len(text))
         return
-    for start, end, lead in _breaks(text, room, hang):
+    for start, end, lead in _find_breaks(text, room, hang):
         yield _Piece([*([Span(" " * lead)] if lead else []), *_slice(spans, start, end)], start, end, lead)
 
 
-def _breaks(text: str, room: int, hang: int) -> Iterator[tuple[int, int, int]]:
+def _find_breaks(text: str, room: int, hang: int) -> Iterator[tuple[int, int, int]]:
     """Start, end and leading blanks of each wrapped line of `text`."""
     if cells.width(text) <= room:
         yield 0, len(text), 0

@@ -29,15 +29,19 @@ from ctxtui.views.text.span import Span, Spans, plain
 MAX_INDENTED_JSON_CHARS: Final = 2_000_000
 """Maximum size of JSON that is indented, in characters."""
 _PATH_KEYS: Final = ("file_path", "path", "notebook_path", "filename")
+"""Arguments of a call that name a file."""
 _REMOVED: Final = frozenset({"old_string", "old_str", "old"})
+"""Arguments of an editing tool with the old text; `_ADDED`: with the new one."""
 _ADDED: Final = frozenset({"new_string", "new_str", "new"})
 
 
 class Content(Struct, frozen=True):
     """The lines of a block, made on demand.
 
-    `total` is their number, None if unknown; continuation lines are indented by `hang`. The first `lead` lines are
-    about the block and are always shown. `texts` yields the lines again without styles, where that is cheaper.
+    - `total`: their number, None if unknown.
+    - `hang`: indent of continuation lines.
+    - `lead`: so many first lines are about the block and are always shown.
+    - `texts`: yields the lines again without styles, if that is cheaper.
     """
 
     lines: Iterator[Spans]
@@ -69,16 +73,16 @@ def content(
 ) -> Content:
     """Return the lines of an opened block of `category`.
 
-    `call` is the call that a result answers: its path gives the language. `facts` are lines about images (size in
-    pixels, cost), in the order of the block's media.
+    - `call`: the call that a result answers; its path gives the language.
+    - `facts`: lines about images (size in pixels, cost), in the order of the block's media.
     """
     name = CATEGORIES[category]
     if name == "tool_call":
-        return Content(_arguments(block_content, highlight))
+        return Content(_argument_lines(block_content, highlight))
     parts: list[Iterator[Spans]] = []
     total: int | None = 0
     if block_content.text or not block_content.media:
-        main = _tool_definition(value) if name == "tools" else _text(name, block_content, call, highlight)
+        main = _tool_definition(value) if name == "tools" else _text_content(name, block_content, call, highlight)
         parts.append(main.lines)
         total = main.total
         if not block_content.media and not facts:
@@ -90,7 +94,9 @@ def content(
     return Content(chain.from_iterable(parts), None if total is None else total + len(block_content.media))
 
 
-def _text(name: str, block_content: BlockContent, call: BlockContent | None, highlight: Highlight | None) -> Content:
+def _text_content(
+    name: str, block_content: BlockContent, call: BlockContent | None, highlight: Highlight | None
+) -> Content:
     text = block_content.text
     if not text:
         withheld = (
@@ -101,17 +107,17 @@ def _text(name: str, block_content: BlockContent, call: BlockContent | None, hig
         return Content(iter([[Span(withheld, "dim italic")]]), 1)
     total = text.count("\n") + (not text.endswith("\n"))
     if name == "tool_result":
-        return _result(text, total, call, highlight)
+        return _result_content(text, total, call, highlight)
     voice = "dim italic" if name == "thinking" else "ink"
     return Content(markdown.lines(safe_text.lines(text), voice, highlight), total, texts=partial(safe_text.lines, text))
 
 
-def _result(text: str, total: int, call: BlockContent | None, highlight: Highlight | None) -> Content:
+def _result_content(text: str, total: int, call: BlockContent | None, highlight: Highlight | None) -> Content:
     hint = path_of(call) if call else ""
     if code_text.is_numbered(text):
         return Content(code_text.numbered_lines(text, hint, highlight), total, hang=4)
     if text[:1] in "{[" and len(text) <= MAX_INDENTED_JSON_CHARS:
-        laid_out = _json(text)
+        laid_out = _json_content(text)
         if laid_out is not None:
             return laid_out
     if text.startswith(("diff --git ", "--- a/", "Index: ")):
@@ -122,7 +128,7 @@ def _result(text: str, total: int, call: BlockContent | None, highlight: Highlig
     return Content(code_text.styled_lines(text, hint, highlight), total, texts=partial(code_text.plain_lines, text))
 
 
-def _json(text: str) -> Content | None:
+def _json_content(text: str) -> Content | None:
     try:
         value = loads(text)
     except (ValueError, RecursionError):
@@ -138,7 +144,7 @@ def path_of(call: BlockContent) -> str:
     return next((str(arguments[key]) for key in _PATH_KEYS if isinstance(arguments.get(key), str)), "")
 
 
-def _arguments(block_content: BlockContent, highlight: Highlight | None) -> Iterator[Spans]:
+def _argument_lines(block_content: BlockContent, highlight: Highlight | None) -> Iterator[Spans]:
     """Yield a call's input by name: short values on the same line, long texts below, styled by kind."""
     arguments = arguments_value(block_content) if block_content.arguments else {}
     if isinstance(arguments, str):

@@ -13,6 +13,10 @@ Highlight = Callable[[str, str], Iterator[list[Span]]]
 """Highlighter: (safe text, language or file name) -> one list of spans for each line."""
 
 _FENCE: Final = re.compile(r"^\s*(```+|~~~+)\s*([\w+#.-]*)")
+"""The beginning or end of a code block.
+
+The patterns after it are those of a heading, a list item, a quote, a rule, and a table row.
+"""
 _HEAD: Final = re.compile(r"^#{1,6} ")
 _ITEM: Final = re.compile(r"^(\s*)([-*+]|\d+[.)])(\s+)(\[[ xX]\] )?")
 _QUOTE: Final = re.compile(r"^\s*>+ ?")
@@ -34,13 +38,15 @@ def lines(texts: Iterable[str], voice: str = "ink", highlight: Highlight | None 
     for text in remaining:
         fence = _FENCE.match(text)
         if fence is None:
-            yield _line(text, voice)
+            yield _style_line(text, voice)
             continue
         yield [Span(text, "faint")]
-        yield from _fenced(remaining, fence[1], fence[2], highlight)
+        yield from _style_fenced(remaining, fence[1], fence[2], highlight)
 
 
-def _fenced(remaining: Iterator[str], fence: str, language: str, highlight: Highlight | None) -> Iterator[list[Span]]:
+def _style_fenced(
+    remaining: Iterator[str], fence: str, language: str, highlight: Highlight | None
+) -> Iterator[list[Span]]:
     code: list[str] = []
     closing: str | None = None
     for text in remaining:
@@ -57,30 +63,30 @@ def _fenced(remaining: Iterator[str], fence: str, language: str, highlight: High
         yield [Span(closing, "faint")]
 
 
-def _line(text: str, voice: str) -> list[Span]:
+def _style_line(text: str, voice: str) -> list[Span]:
     if _HEAD.match(text):
         return [Span(text, "accent bold")]
     if _RULE.match(text):
         return [Span(text, "faint")]
     if _TABLE.match(text):
-        return merged(_table(text, voice))
+        return merged(_style_table(text, voice))
     quote = _QUOTE.match(text)
     if quote:
-        return merged([Span(quote[0], "faint"), *_inline(text[quote.end() :], "dim italic")])
+        return merged([Span(quote[0], "faint"), *_style_inline(text[quote.end() :], "dim italic")])
     item = _ITEM.match(text)
     if item:
-        return merged([Span(item[0], "accent"), *_inline(text[item.end() :], voice)])
-    return merged(_inline(text, voice))
+        return merged([Span(item[0], "accent"), *_style_inline(text[item.end() :], voice)])
+    return merged(_style_inline(text, voice))
 
 
-def _table(text: str, voice: str) -> Iterator[Span]:
+def _style_table(text: str, voice: str) -> Iterator[Span]:
     for at, cell in enumerate(text.split("|")):
         if at:
             yield Span("|", "faint")
         yield Span(cell, "faint" if cell and not cell.strip(" :-") else voice)
 
 
-def _inline(text: str, voice: str) -> Iterator[Span]:
+def _style_inline(text: str, voice: str) -> Iterator[Span]:
     position = 0
     for match in _INLINE.finditer(text):
         if match.start() > position:

@@ -32,8 +32,8 @@ PANES_OF_TABLE: Final[Mapping[str, frozenset[str]]] = {
 class Entry(Struct, frozen=True):
     """One glossary entry: `says` defines `word`.
 
-    `labels` are all its names on a screen, `signs` its glyphs, `glyphs` further characters; each maps to the panes in
-    which it has this meaning (empty: all).
+    `labels` are all its names on a screen, `signs` its glyphs, `glyphs` further characters. Each label and character
+    maps to the panes in which it has this meaning (empty: all).
     """
 
     word: str

@@ -19,6 +19,7 @@ CONTENT_PANES: Final = frozenset(
 INPUT_PANES: Final = frozenset({"prompt", "keys", "filter", "words", "text"})
 """Panes that hold keys and typed text, without any labels."""
 _FIGURE: Final = re.compile(r"(?<![\w.:-])(?:[≥≈~?+−±] ?)?\$?\d+(?:,\d{3})*(?:\.\d+)?(?:[kM]| %)?(?![\w:])")
+"""A number with its sign, currency and unit."""
 DEFAULT_LABEL_OF_PANE: Final = dict.fromkeys(
     ("context", "transcript", "heaviest", "composition", "calls", "header", "tools", "repeats"), "tokens"
 )
@@ -33,6 +34,7 @@ HOME_HEADS_PANE: Final = "heads"
 HOME_LIST_PANE: Final = "sessions"
 """Home's list, whose heads are a separate pane."""
 _SIGNS: Final = re.compile(r"([^\w\s$%,.'\"()/-])\1*")
+"""A sign, possibly repeated."""
 ROW_RULE: Final = re.compile(r"[^╌A-Za-z0-9]{0,8}╌")
 """Start of a rule between rows, which is no session text."""
 MAP_SIGNS: Final = frozenset("◆◇╳▲━╍┄")
@@ -95,20 +97,20 @@ def find_spots(lines: Sequence[str], panes: Iterable[tuple[str, Region]], glossa
             continue
         if pane == HOME_HEADS_PANE:
             text = _cells_of_line(lines[region.y], region.x, region.width) if region.y < len(lines) else ""
-            column_heads = list(_labels(text, pane, 0, _label_pattern(tuple(glossary.labels)), glossary))
-        for spot in _in_pane(lines, pane, region, glossary, column_heads if pane == HOME_LIST_PANE else []):
+            column_heads = list(_find_labels(text, pane, 0, _label_pattern(tuple(glossary.labels)), glossary))
+        for spot in _find_in_pane(lines, pane, region, glossary, column_heads if pane == HOME_LIST_PANE else []):
             spots_by_position[spot.x, spot.y] = spot
     return sorted(spots_by_position.values(), key=lambda spot: (spot.y, spot.x))
 
 
-def _in_pane(
+def _find_in_pane(
     lines: Sequence[str], pane: str, region: Region, glossary: Glossary, heads: list[_Match]
 ) -> Iterator[Spot]:
     pattern = _label_pattern(tuple(glossary.labels))
     for line, y in enumerate(range(region.y, min(region.y + region.height, len(lines)))):
         text = _cells_of_line(lines[y], region.x, region.width)
-        labels = list(_labels(text, pane, line, pattern, glossary))
-        figures = list(_figures(text, pane, line, labels, heads, glossary))
+        labels = list(_find_labels(text, pane, line, pattern, glossary))
+        figures = list(_find_figures(text, pane, line, labels, heads, glossary))
         if (line == 0 and not heads and pane not in PANES_WITHOUT_HEADS) or (
             len(labels) >= 2 and not figures and (line <= 2 or _is_head(text, pattern))
         ):
@@ -146,7 +148,7 @@ def _text_from_cell(text: str, x: int) -> str:
     return ""
 
 
-def _labels(text: str, pane: str, line: int, pattern: re.Pattern[str], glossary: Glossary) -> Iterator[_Match]:
+def _find_labels(text: str, pane: str, line: int, pattern: re.Pattern[str], glossary: Glossary) -> Iterator[_Match]:
     """Yield labels and signs of a line; in a content row only the signs at its left."""
     content = pane in CONTENT_PANES and (line > 0 or pane == HOME_LIST_PANE) and not _is_head(text, pattern)
     title_end = TITLE_END.search(text) if pane == "header" else None
@@ -175,7 +177,7 @@ def _is_head(text: str, pattern: re.Pattern[str]) -> bool:
     return len(labels) >= 3 and sum(map(len, labels)) >= 0.6 * len("".join(text.split()))
 
 
-def _figures(
+def _find_figures(
     text: str, pane: str, line: int, labels: Sequence[_Match], heads: Sequence[_Match], glossary: Glossary
 ) -> Iterator[_Match]:
     """Yield the figures of a line, each with the entry it counts: label before it, head above it, or pane default."""

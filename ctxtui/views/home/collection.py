@@ -17,10 +17,14 @@ RELOAD_INTERVAL: Final = 20.0
 """Minimum seconds between two readings of a growing session."""
 
 FILE_FIELDS: Final = ("mtime", "size", "live", "stored", "own_title", "tags", "archived", "subscription")
+"""Fields of a summary that come from the listing of files."""
 
 
 class Collection(Struct):
-    """All sessions by key. `directory` is where ctxtui was started, `name` its form on the screen."""
+    """All sessions of Home by key.
+
+    `directory` is where ctxtui was started, `name` its form on the screen.
+    """
 
     directory: str = ""
     name: str = ""
@@ -42,7 +46,7 @@ class Collection(Struct):
         Sessions missing from `glimpses` are removed. Known figures are kept, also those of a changed file until new
         ones come.
         """
-        merged = {summary.key: self._merged(summary) for summary in glimpses}
+        merged = {summary.key: self._merge(summary) for summary in glimpses}
         if merged == self.sessions:
             return False
         for key in self.sessions.keys() - merged.keys():
@@ -50,11 +54,11 @@ class Collection(Struct):
             self.stale.discard(key)
         for key, summary in merged.items():
             if summary.known and summary.spent and summary != self.sessions.get(key):
-                self._count(summary)
+                self._count_calls(summary)
         self.sessions = merged
         return True
 
-    def _merged(self, summary: SessionSummary) -> SessionSummary:
+    def _merge(self, summary: SessionSummary) -> SessionSummary:
         old = self.sessions.get(summary.key)
         if old is None or summary.known:
             return summary
@@ -71,7 +75,7 @@ class Collection(Struct):
     def mark_changed(self, summary: SessionSummary) -> None:
         """Handle a change of one session's file, or the end of its live state."""
         if summary.key in self.sessions:
-            self.sessions[summary.key] = self._merged(replace(summary, known=False))
+            self.sessions[summary.key] = self._merge(replace(summary, known=False))
 
     def add_figures(self, summary: SessionSummary, at: float = 0.0) -> None:
         """Store the figures of one session, computed at `at` (seconds of any clock); ignore a removed session."""
@@ -87,9 +91,9 @@ class Collection(Struct):
         self.sessions[summary.key] = replace(
             summary, mtime=now.mtime, size=now.size, live=now.live, spent=(), sent_tokens=sent, read_tokens=read
         )
-        self._count(summary)
+        self._count_calls(summary)
 
-    def _count(self, summary: SessionSummary) -> None:
+    def _count_calls(self, summary: SessionSummary) -> None:
         if is_own_session(summary):
             self._owners.put(summary.key, summary.spent)
 

@@ -50,9 +50,10 @@ class HomeRow(NamedTuple):
 class HomeColumn(Column[HomeRow], frozen=True):
     """A column of Home.
 
-    A column that needs figures (`figure`) shows a dot until they are there, and such sessions sort last. `falling` is
-    its first sort direction. ``sessions --json`` writes `value` as `field` if that is set; `ctxtui sessions` prints
-    `text` in `printed` cells if that is not 0.
+    - `figure`: it needs figures. It shows a dot until they are there, and such sessions sort last.
+    - `falling`: its first sort direction.
+    - `value`, `field`: ``sessions --json`` writes the value as this field if it is set.
+    - `text`, `printed`: `ctxtui sessions` prints the text in so many cells if that is not 0.
     """
 
     falling: bool = True

@@ -25,6 +25,7 @@ _MARK_OF: Final = {
     "microcompaction": "compaction",
     "model": "model",
     "client": "model",
+    "loop": "loop",
     "error": "error",
     "turn": "turn",
 }
@@ -147,12 +148,13 @@ def room_for(width: int, height: int) -> int:
     return max(1, width - 2 - (AXIS + 2 if height > 1 else 0))
 
 
-def legend(misses: int, compactions: int, errors: int, room: int) -> list[Span]:
+def legend(misses: int, compactions: int, errors: int, room: int, loops: int = 0) -> list[Span]:
     """Meaning of colours and marks with counts, for the rule; short on narrow screens."""
     event_counts = [
         [MARK["miss"].span, Span(f" miss {misses}", "dim")] if misses else [],
         [MARK["compaction"].span, Span(f" compaction {compactions}", "dim")] if compactions else [],
         [MARK["error"].span, Span(f" error {errors}", "dim")] if errors else [],
+        [MARK["loop"].span, Span(f" loop {loops}", "dim")] if loops else [],
     ]
     parts = [part for part in event_counts if part]
     if room >= 100:

@@ -17,15 +17,20 @@ _KEYS: Final = (
     ("f1", "all keys"),
 )
 MAX_TEXT_WIDTH: Final = 100
+"""Maximum cells of a line of text."""
 
 
 class ChatStart(Struct, frozen=True):
-    """Facts of the start page: `model`, its provider `of`, and the provider's `address`.
+    """Facts of the start page of a chat.
 
-    `local`: on this machine; `keeps`: and nothing is sent on (a gateway may do so); `offline`: the embedded provider,
-    which is no model. `why` says how the model was chosen; `window` is in tokens (0: unknown). `usd` are list prices of
-    a million input and output tokens (None: unknown), valid once `priced`. Tools work in `folder`; `waiting` messages
-    are sent when the provider is ready.
+    - `model`, `of` (its provider), `address`: where requests go.
+    - `local`: that is on this machine; `keeps`: and nothing is sent on (a gateway may do so).
+    - `offline`: the embedded provider, which is no model.
+    - `why`: how the model was chosen.
+    - `window`: tokens (0: unknown).
+    - `usd`: list prices of a million input and output tokens (None: unknown), valid once `priced`.
+    - `folder`: where tools work.
+    - `waiting`: number of messages that are sent when the provider is ready.
     """
 
     model: str = ""

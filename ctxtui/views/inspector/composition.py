@@ -18,6 +18,7 @@ from ctxtui.views.text.signs import ATTACHED, NOT_RECORDED, Sign, category_at
 from ctxtui.views.text.span import Span, Spans, width
 
 BOLD_SHARE: Final = 0.2
+"""Share of the context from which a category is bold."""
 HEADS_FROM: Final = 70
 """Width in cells from which the pane has columns for change and money, with heads."""
 BAR_FROM: Final = 40
@@ -25,10 +26,13 @@ BAR_FROM: Final = 40
 
 
 class CategoryPart(Struct, frozen=True, kw_only=True):
-    """One category: `tokens` in the context, `change` since the previous call, USD in `this` call and `so_far`.
+    """One category of the composition. None: not known yet, or nothing is staged.
 
-    `shown` is how the transcript shows its blocks: ``line``, ``full`` or ``hidden``. `after` are the tokens under
-    staged edits. None: not known yet, or nothing is staged.
+    - `tokens`: those in the context; `share`: their share of it.
+    - `change`: tokens more than in the previous call.
+    - `this`, `so_far`: USD in this call, and in all calls so far.
+    - `shown`: how the transcript shows its blocks: ``line``, ``full`` or ``hidden``.
+    - `after`: tokens under staged edits.
     """
 
     category: int
@@ -135,9 +139,11 @@ NARROW_RESIDUAL_LINES = 4
 class Composition(Struct, frozen=True, kw_only=True):
     """Composition of the context shown.
 
-    `residual` is the reported total minus our figures; `says` explains it: its likely cause and first call ("" if
-    unknown). `half_width` is half of the 90 % interval of our figures, as a share. `parts` is empty while tokens are
-    being counted. `after` is the total under staged edits, None if nothing is staged.
+    - `total`: tokens; `reported`: by the provider, not counted.
+    - `half_width`: half of the 90 % interval of our figures, as a share.
+    - `parts`: the categories; empty while tokens are being counted.
+    - `residual`: the reported total minus our figures; `says`: its likely cause and first call ("": unknown).
+    - `after`: the total under staged edits, None if nothing is staged.
     """
 
     total: int

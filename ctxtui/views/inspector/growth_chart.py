@@ -13,8 +13,14 @@ from ctxtui.views.text.span import Span, Spans, merged
 
 
 class GrowthChart(Struct, frozen=True):
-    """Context `tokens` of each call in order, the `usable` limit, the index of the call shown, the `window` in force,
-    and positions of compactions as shares of the width."""
+    """Growth of a thread's context.
+
+    - `tokens`: the context of each call in order.
+    - `usable`: the limit.
+    - `here`: the index of the call shown.
+    - `window`: the window in force.
+    - `compactions`: their positions as shares of the width.
+    """
 
     tokens: tuple[float, ...]
     usable: float

@@ -28,10 +28,13 @@ TITLE_CELLS: Final = 24
 class Header(Struct, frozen=True, kw_only=True):
     """Content of the header.
 
-    `call`: its number; 0: none. `state`: ``live``, ``following``, ``reading``, ``held`` or ``recorded``. `fidelity`,
-    `behind`: follow the state; `behind` is the number of newer calls. `used`: None if not known yet. `cost`: None if
-    unknown; `priced` is False if it is not looked up yet. `auto_release_s`: seconds until a held request is sent.
-    `record`: (correct forecasts, all forecasts) so far. `after`: tokens of the context under staged edits.
+    - `call`: number of the call shown; 0: none.
+    - `state`: ``live``, ``following``, ``reading``, ``held`` or ``recorded``. `fidelity`, `behind` (number of newer
+      calls): follow the state.
+    - `used`: tokens of the context; None if not known yet. `after`: those under staged edits.
+    - `cost`: USD; None if unknown. `priced`: it is looked up.
+    - `auto_release_s`: seconds until a held request is sent.
+    - `record`: (correct forecasts, all forecasts) so far.
     """
 
     title: str
@@ -201,6 +204,7 @@ def _staged_change(used: int, after: int, usable: int, room: int) -> list[Span]:
 SHOWN_BELOW_SHARE: Final = 0.5
 """Share of a rate limit below which it is shown."""
 WARN_BELOW_SHARE: Final = 0.2
+"""Share of a rate limit below which it is a warning."""
 
 
 class RateLimit(Protocol):

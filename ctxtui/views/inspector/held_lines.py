@@ -30,8 +30,26 @@ OUTCOMES: Final[Mapping[str, Spans]] = {
 """Confirmation of each way to release a held request."""
 
 
+COMPACTION_KEYS: Final = ("enter", "l", "R", "x")
+"""Keys that answer the question about a held summary."""
+COMPACTION_LATER: Final[Spans] = (
+    Span("‖ ", "warn"),
+    Span("the summary is held: d drops, t cuts, s summarizes; a applies your cut, x refuses; ", "dim"),
+    *DECIDES,
+)
+COMPACTION_OUTCOMES: Final[Mapping[str, Spans]] = {
+    "release": (Span("● ", "ok"), Span("the program got its summary", "dim")),
+    "answer": (Span("● ", "ok"), Span("the program got your summary", "dim")),
+    "more": OUTCOMES["more"],
+    "refuse": (Span("✗ ", "crit"), Span("refused: the program keeps its history, under your applied edits", "dim")),
+}
+"""Confirmation of each decision on a held summary."""
+
+
 RULES: Final[Spans] = (Span(" ‖ hold ", "warn bold"), Span("› ", "dim"))
-RULES_SPELLED: Final[Spans] = (Span("each, over $0.5, over 100k, miss, secret, 3 repeats, with REGEX, off ", "dim"),)
+RULES_SPELLED: Final[Spans] = (
+    Span("each, over $0.5, over 100k, miss, secret, 3 repeats, compaction, with REGEX, off ", "dim"),
+)
 
 
 def rules_text(rules: Sequence[str]) -> str:
@@ -66,6 +84,26 @@ def question(seconds_left: int, staged: int, can_wait: bool = False, applied: in
     name, style = " ‖ " if can_wait else " ‖ held ", "crit bold" if seconds_left < RED_SECONDS else "warn bold"
     lead = [Span(name, "warn bold"), Span(format_clock(seconds_left), style), Span("  ")]
     for key, words in [*keys, (MORE_KEY, "more")] if can_wait else keys:
+        lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
+    return lead
+
+
+def compaction_question(
+    seconds_left: int, staged: int, can_wait: bool = False, pins: int = 0, is_edited: bool = False
+) -> Spans:
+    """The question about a held summary.
+
+    `seconds_left`: until it is released. `staged`: number of staged edits on its thread. `pins`: number of pinned
+    blocks that are added to it. `is_edited`: the user changed it.
+    """
+    release = "give yours" if is_edited else "release"
+    release += f" +{pins:,} pinned" if pins else ""
+    keys = [("⏎", release), ("l", "what it loses"), ("R", "edit"), ("x", "refuse")]
+    keys += [("a", f"{_edits(staged)} instead")] if staged else []
+    keys += [(MORE_KEY, "more")] if can_wait else []
+    style = "crit bold" if seconds_left < RED_SECONDS else "warn bold"
+    lead = [Span(" ‖ summary ", "warn bold"), Span(format_clock(seconds_left), style), Span("  ")]
+    for key, words in keys:
         lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
     return lead
 

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 
 NARROW: Final = 100
+"""Widths in cells from which the side column is shown, and is wide."""
 WIDE: Final = 160
 MIN_FULL_SIZE: Final = (60, 16)
 MIN_READABLE_SIZE: Final = (30, 6)
@@ -24,10 +25,12 @@ class Box(NamedTuple):
 
 
 class PaneNeeds(Struct, frozen=True):
-    """Sizes that panes ask for, in lines: composition, threads, tools (0: nothing to show).
+    """Sizes that panes ask for.
 
-    `staged`: lines of the pane of edits, None without edits. `coming`: the next call is shown instead of this one.
-    `reading`: the transcript fills the screen.
+    - `context` (the composition), `threads`, `tools`: lines (0: nothing to show).
+    - `staged`: lines of the pane of edits, None without edits.
+    - `coming`: the next call is shown instead of this one.
+    - `reading`: the transcript fills the screen.
     """
 
     context: int = 7
@@ -41,7 +44,7 @@ class PaneNeeds(Struct, frozen=True):
 class Layout(Struct, frozen=True):
     """Boxes of all visible panes by name.
 
-    `map_rows` and `map_scale` describe the map, `marks` is whether the strip has a line of marks.
+    `map_rows` and `map_scale` describe the map. `marks`: the strip has a line of marks.
     """
 
     boxes: dict[str, Box] = field(default_factory=dict)

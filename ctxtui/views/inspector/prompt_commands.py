@@ -16,6 +16,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "compaction": ("compaction", "microcompaction"),
     "jump": ("jump",),
     "error": ("error",),
+    "loop": ("loop",),
     "model": ("model", "client"),
     "resume": ("resume", "rewind"),
 }

@@ -20,8 +20,13 @@ _RESIDUAL: Final = Sign("residual", "░", "?", "hair")
 
 
 class StackedChart(Struct, frozen=True):
-    """Parts of each call in order (tokens by name, see `analysis.growth.growth.PARTS`), the `window` in force, the
-    index of the call shown (-1: none), and indices of calls before which the context was cut."""
+    """Each call's context by category.
+
+    - `parts`: tokens by name of each call in order (see `analysis.growth.growth.PARTS`).
+    - `window`: the window in force.
+    - `here`: the index of the call shown (-1: none).
+    - `cuts`: indices of calls before which the context was cut.
+    """
 
     parts: Sequence[Mapping[str, int]]
     window: ContextWindow = field(default_factory=ContextWindow)

@@ -19,7 +19,7 @@ EIGHTHS_UP: Final = " ▁▂▃▄▅▆▇█"
 GHOST: Final = "faint"
 """Style of the part of a column that staged edits would remove."""
 COMPACTION: Final = "compaction"
-MARKS_BY_RANK: Final = (COMPACTION, "here", "error", "miss", "ttl miss", "model", "edit", "bookmark", "turn")
+MARKS_BY_RANK: Final = (COMPACTION, "here", "error", "miss", "ttl miss", "model", "loop", "edit", "bookmark", "turn")
 """Precedence of the marks in a column.
 
 Compactions come first: they nearly always come with a miss, and are rare enough to be searched for.
@@ -27,13 +27,17 @@ Compactions come first: they nearly always come with a miss, and are rare enough
 
 # Cost relative to a fresh token, for calls without a price: a read a tenth, a write a quarter more (facts §5).
 PRICE_WEIGHTS: Final = (0.1, 1.25, 1.0)
+"""Typical prices of tokens read, written and fresh, relative to fresh ones."""
 
 
 class StripColumn(Struct, frozen=True):
     """One call in the strip.
 
-    `read`, `write`, `fresh`: tokens. `marks`: names of `MARKS_BY_RANK`. `forecast`: it is the next call, drawn in
-    accent. `usd`: cost; None if unknown. `ghost`: tokens that staged edits would remove.
+    - `read`, `write`, `fresh`: tokens.
+    - `marks`: names of `MARKS_BY_RANK`.
+    - `forecast`: it is the next call, drawn in accent.
+    - `usd`: cost; None if unknown.
+    - `ghost`: tokens that staged edits would remove.
     """
 
     read: float

@@ -37,10 +37,14 @@ class CallPart(Struct, frozen=True):
 
 
 class ThisCall(Struct, frozen=True, kw_only=True):
-    """Facts of the call shown. `total` None: no price is known; `priced` False: not looked up yet.
+    """Facts of the call shown.
 
-    `uncached` is the cost of the same call without a cache, `facts` are short texts about time and stop reason,
-    `missed` describes the cache miss, `record` is (correct forecasts, all forecasts) so far.
+    - `total`: USD; None: no price is known. `priced`: it is looked up.
+    - `uncached`: the cost of the same call without a cache.
+    - `facts`: short texts about time and stop reason.
+    - `missed`: describes the cache miss ("": none); `by_pause`: a pause caused it.
+    - `record`: (correct forecasts, all forecasts) so far.
+    - `sent`: False for a request that is not sent yet.
     """
 
     reported: bool

@@ -19,10 +19,13 @@ from ctxtui.views.text.table import Column, Table
 
 
 class ThreadRow(Struct, frozen=True, kw_only=True):
-    """One thread: `depth` below the main one, number of calls, tokens of its last and largest call (None: unknown).
+    """One thread in the list.
 
-    `usd` is its cost (None: unknown), a lower bound if calls are `lacking` a price or the end of their answer; `priced`
-    is whether all calls were looked up.
+    - `depth`: levels below the main one; `last`: it is the last of its parent's.
+    - `calls`: their number.
+    - `tokens`, `peak`: those of its last and its largest call (None: unknown).
+    - `usd`: its cost (None: unknown). It is a lower bound if calls are `lacking` a price or the end of their answer.
+    - `priced`: all calls were looked up.
     """
 
     id: str

@@ -35,10 +35,10 @@ def title(compactions: Sequence[Compaction], index: int) -> list[Span]:
     trigger = f" · {compaction.trigger}" if compaction.trigger else ""
     at = f" · {numbers.clock(datetime.fromtimestamp(compaction.at, UTC).astimezone())}" if compaction.at else ""
     index_text = f"{index + 1} of {len(compactions)} · " if len(compactions) > 1 else ""
-    index_text += "held, " if compaction.is_held else ""
+    place = f"held after call {compaction.number - 1:,}" if compaction.is_held else f"before call {compaction.number:,}"
     return [
         Span(f" {index_text}", "dim"),
-        Span(f"before call {compaction.number:,}", "ink bold"),
+        Span(place, "ink bold"),
         Span(f" · {format_sizes(compaction)}{trigger}{at}", "dim"),
     ]
 
@@ -237,20 +237,22 @@ def explain_bars(compaction: Compaction) -> dict[str, str]:
 
 TABLE: Final[Table[Fact]] = Table(
     (
-        Column("  what it said", 0, _words, "left", least=10),
+        Column("  fact", 0, _words, "left", least=10),
         Column(
-            "stood",
+            "times",
             6,
             lambda fact, _: Span(f"{fact.times:,}×", "dim"),
             from_width=70,
             sum=lambda fact: f"{fact.times:,} blocks of the context before had it.",
         ),
-        Column("came back", 22, _back, "left", gap=2, from_width=60),
+        Column("came back", 22, _back, "left", gap=2, from_width=60, wider=((100, 25),)),
         Column("tokens", 7, _tokens, sum=_sum_of_tokens),
         Column("cost since", 11, _cost, from_width=70, sum=_sum_of_cost),
     )
 )
 """One line for each fact."""
+HELD_TABLE: Final[Table[Fact]] = Table(TABLE.columns[:2])
+"""The same before the client has the summary: nothing can have come back."""
 
 
 def listed_counts(compaction: Compaction, shown: str) -> list[Span]:

@@ -13,11 +13,14 @@ from ctxtui.views.text.table import Column, Table
 
 
 class ForkRow(Struct, frozen=True, kw_only=True):
-    """A session, or a branch of the thread shown: `depth` below the root, `last` among its siblings.
+    """A session, or a branch of the thread shown, in the tree of forks.
 
-    `words` name it, `after` is the call it continues from (from 1; 0: none), `calls` says which calls or how many,
-    `age` is in seconds (None: unknown). `here` marks the open session. Enter opens `target` (a path or a stored id), or
-    goes to `call` (from 1; 0: none).
+    - `depth`: levels below the root; `last`: it is the last among its siblings.
+    - `words`: name it.
+    - `after`: the call it continues from (from 1; 0: none). `calls`: which calls or how many.
+    - `age`: seconds (None: unknown).
+    - `here`: it is the open session.
+    - `target`, `call`: Enter opens the target (a path or a stored id), or goes to the call (from 1; 0: none).
     """
 
     depth: int

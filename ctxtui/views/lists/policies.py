@@ -28,11 +28,14 @@ class Setting(Struct, frozen=True):
 
 
 class Proposed(Struct, frozen=True, dict=True):
-    """The effect of a policy on top of existing edits: new `edits` and tokens `freed` (None: not computed yet).
+    """The effect of a policy on top of existing edits.
 
-    `share` is the share of the usable window afterwards (None: unknown); `once` and `per_call` are extra USD at the
-    cheapest `moment` (None: unknown); `pays_back` is in calls. `stands` are ids of its active edits. `why` says why it
-    cannot be computed, or would be refused. `risk` is the risk of its edits.
+    - `edits`: new ones; `freed`: their tokens (None: not computed yet).
+    - `share`: the share of the usable window afterwards (None: unknown).
+    - `once`, `per_call`: extra USD at the cheapest `moment` (None: unknown); `pays_back`: in calls.
+    - `stands`: ids of its active edits.
+    - `why`: why it cannot be computed, or would be refused.
+    - `risk`: the risk of its edits.
     """
 
     name: str

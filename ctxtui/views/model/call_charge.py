@@ -15,10 +15,11 @@ STATES: Final = ("read", "write", "fresh")
 
 
 class Charge(NamedTuple):
-    """Ends of the report's parts in the context shown: `ends` in our tokens, `depths` in blocks from the start.
+    """Ends of the report's parts in the context shown: where the tokens read and written end.
 
-    `read_node` and `write_node` are the last blocks of the cached prefix and of the written part (``ROOT`` for none):
-    cache breakpoints if the request is on record (`recorded`), else estimates from the report.
+    - `ends`: in our tokens; `depths`: in blocks from the start.
+    - `read_node`, `write_node`: the last blocks of the cached prefix and of the written part (``ROOT``: none). They are
+      cache breakpoints if the request is on record (`recorded`), else estimates from the report.
     """
 
     ends: tuple[float, float, float]

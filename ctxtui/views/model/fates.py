@@ -12,9 +12,11 @@ from ctxtui.core.edit import USER
 class Fate(Struct, frozen=True, kw_only=True):
     """Effect of edits on one block.
 
-    `tokens` before and `after` the edits (None: being counted; 0: removed) include the message header of a first part.
-    `mark` is the name of the row's mark, `out` whether the block is removed, `repair` whether only to keep the request
-    valid. `stays` are header tokens that are sent without the block.
+    - `tokens`, `after`: tokens before and after the edits (None: being counted; 0: removed), with the message header of
+      a first part.
+    - `mark`: the name of the row's mark.
+    - `out`: the block is removed; `repair`: only to keep the request valid.
+    - `stays`: header tokens that are sent without the block.
     """
 
     tokens: int

@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 class Scene(Struct, frozen=True):
     """The state shown by the Inspector.
 
-    `calls` and `events` are those of `thread`; `index` (from 0) is the call shown. `costs` maps call ids to prices:
-    None if no price is known, absent if not priced yet. `uncached` is the cost of a priced call without a cache, in
-    USD. `missed` maps call numbers to misses. `partial`: only the end of the recording was read, so no number that
-    counts from its start is known. `turns` are the thread's.
+    - `calls`, `events`, `turns`: those of `thread`.
+    - `index`: the call shown (from 0).
+    - `costs`: prices by call id: None if no price is known, absent if not priced yet.
+    - `uncached`: the cost of a priced call without a cache, in USD.
+    - `missed`: misses by call number.
+    - `partial`: only the end of the recording was read, so no number that counts from its start is known.
     """
 
     book: Book

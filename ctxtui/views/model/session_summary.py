@@ -44,17 +44,22 @@ OVER: Final = "o"
 
 
 class CallSpent(NamedTuple):
-    """The contribution of one call to the totals. `id` is core.call's: the same call in two files is counted once.
+    """The contribution of one call to the totals.
 
-    `input` and `read` are tokens, 0 without a report; `tokens` is input + output; `cost` is USD, None if unknown.
-    `model` is an index into the session's `SessionSummary.models` (-1: none named), `started` Unix seconds (0: not
-    recorded), `thread` the label of a subagent's thread, "" for the main one; `side` is the id of any thread but the
-    one that opens the session, prefixed with ``~`` if it is no subagent. `marks` has ``m`` for a miss, ``c`` for a
-    compaction before the call, ``o`` for input over the usable window; `lost` is the USD lost by the miss (None: no
-    price is known), `cause` its cause in a few words; `skill` is the skill served (`analysis.content.skills`).
-    `partial`: the answer is not reported in full; `copied`: ctxtui wrote it here, but it was made in another session;
-    `unpriced`: it has a report, but no price for all or part of it; `calls` is the number of calls it stands for
-    (`Call.count`).
+    - `id`: core.call's: the same call in two files is counted once.
+    - `input`, `read`: tokens, 0 without a report; `tokens`: input and output.
+    - `cost`: USD, None if unknown.
+    - `model`: an index into the session's `SessionSummary.models` (-1: none named).
+    - `started`: Unix seconds (0: not recorded).
+    - `thread`: the label of a subagent's thread, "" for the main one.
+    - `side`: the id of any thread but the one that opens the session, prefixed with ``~`` if it is no subagent.
+    - `marks`: ``m`` for a miss, ``c`` for a compaction before the call, ``o`` for input over the usable window.
+    - `lost`: the USD lost by the miss (None: no price is known); `cause`: its cause in a few words.
+    - `skill`: the skill served (`analysis.content.skills`).
+    - `partial`: the answer is not reported in full.
+    - `copied`: ctxtui wrote it here, but it was made in another session.
+    - `unpriced`: it has a report, but no price for all or part of it.
+    - `calls`: the number of calls it stands for (`Call.count`).
     """
 
     id: str
@@ -79,9 +84,9 @@ class CallSpent(NamedTuple):
 class SessionSummary(Struct, frozen=True, kw_only=True):
     """Home's data about one session.
 
-    With `known` False only the fields up to `group` are filled, from names and file times; with `known` True the file
+    With `known` False only the fields up to `group` are filled, from names and file times. With `known` True the file
     was read, with `error` if that failed. Tokens are integers, money is USD, times are Unix seconds. 0 and "" mean
-    "none", except where None means "unknown".
+    "none", except if None means "unknown".
     """
 
     key: str

@@ -54,10 +54,12 @@ class InsertedBlock:
 class Staging:
     """The context of `scene` under its edits, as far as it is counted.
 
-    `edits` are the staged ones, `marked` the nodes marked by the user, `head` the end of the next request's context.
-    `under` is the context under applied edits only, if others are staged on top (None: no difference to show).
-    `breakage` is the cache breakage of the next request (None: none, or not known yet). `count` counts whole requests.
-    `sent` maps blocks of the raw context to nodes sent by the call shown (None: the same nodes).
+    - `edits`: the staged ones; `marked`: nodes marked by the user.
+    - `head`: the end of the next request's context.
+    - `under`: the context under applied edits only, if others are staged on top (None: no difference to show).
+    - `breakage`: the cache breakage of the next request (None: none, or not known yet).
+    - `count`: counts whole requests.
+    - `sent`: maps blocks of the raw context to nodes sent by the call shown (None: the same nodes).
     """
 
     scene: Scene

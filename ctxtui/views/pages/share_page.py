@@ -35,11 +35,13 @@ class SharedBlock(Struct, frozen=True, kw_only=True):
 
 
 class SharedCall(Struct, frozen=True, kw_only=True):
-    """Content of the page.
+    """Content of the page about one call.
 
-    `facts` are short texts under the title; `total` is the context's tokens and `method` how they were obtained;
-    `residual` is the total minus the blocks' tokens; `body` is the request's JSON ("" if it cannot be built), `lost`
-    lists parts of the context missing in it; `masked` has one line per kind of masked text.
+    - `facts`: short texts under the title.
+    - `total`: the context's tokens; `method`: how they were obtained.
+    - `residual`: the total minus the blocks' tokens.
+    - `body`: the request's JSON ("": it cannot be built); `lost`: parts of the context missing in it.
+    - `masked`: one line for each kind of masked text.
     """
 
     title: str

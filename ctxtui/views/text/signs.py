@@ -75,6 +75,7 @@ MARK: Final[dict[str, Sign]] = {
         Sign("ttl miss", "▼", "!", "warn"),
         Sign("compaction", "Σ", "Z", "cat-summary"),
         Sign("model", "◊", "m", "cat-document"),
+        Sign("loop", "↻", "L", "warn"),
         Sign("edit", "╪", "e", "accent"),
         Sign("turn", "╵", "'", "dim"),
         Sign("bookmark", "★", "*", "accent bold"),

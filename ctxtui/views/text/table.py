@@ -19,12 +19,15 @@ SORT_MARK: Final = " ↓"
 
 
 class Column(Struct, Generic[Row], frozen=True):
-    """A column `name` of `width` cells; 0 for the one column that takes the rest, `least` cells or more.
+    """A column `name` of `width` cells.
 
-    `cell` draws a row's spans in the given number of cells; longer ones end in ``…``. `sum` explains its figure, or
-    returns "". `gap` blanks come before it. It is shown on lines from `from_width` cells on, and `below` that many (0:
-    all). `wider` are (line width, column width): from that line width on it has that column width. `sort` is the sort
-    key, if any.
+    0 for the one column that takes the rest, `least` cells or more.
+    - `cell`: draws a row's spans in the given number of cells; longer ones end in ``…``.
+    - `sum`: explains its figure, or returns "".
+    - `gap`: blanks before it.
+    - `from_width`, `below`: it is shown on lines from so many cells on, and below so many (0: all).
+    - `wider`: (line width, column width): from that line width on it has that column width.
+    - `sort`: the sort key, if any.
     """
 
     name: str
@@ -59,10 +62,11 @@ class Column(Struct, Generic[Row], frozen=True):
 
 
 class Table(Struct, Generic[Row], frozen=True):
-    """Lines of `columns`. The cursor mark takes `mark` cells before them (0: none), `tail` blanks end a line.
+    """Lines of `columns`.
 
-    Heads are drawn in `style`, the sorted one in ``ink`` followed by `ordered_by`. If `instead` returns spans for a
-    row, they replace all columns but the first.
+    - `mark`: cells of the cursor mark before them (0: none). `tail`: blanks that end a line.
+    - `style`: that of the heads; the sorted one is in ``ink``, followed by `ordered_by`.
+    - `instead`: if it returns spans for a row, they replace all columns but the first.
     """
 
     columns: tuple[Column[Row], ...]

@@ -54,9 +54,11 @@ class Blocks(NamedTuple):
 class StagedEdits(Struct, frozen=True, kw_only=True):
     """Result of a staging key.
 
-    `before`: tokens of the blocks before the `edits`. `gained`: tokens by which the request is smaller; None while it
-    is being counted. `repairs`: number of further blocks removed to keep the request valid. `unchanged`: number of
-    blocks that were not changed, for this `reason`. `keyed`: a model for summaries is available.
+    - `before`: tokens of the blocks before the `edits`.
+    - `gained`: tokens by which the request is smaller; None while it is being counted.
+    - `repairs`: number of further blocks removed to keep the request valid.
+    - `unchanged`: number of blocks that were not changed, for this `reason`.
+    - `keyed`: a model for summaries is available.
     """
 
     edits: Sequence[Edit]

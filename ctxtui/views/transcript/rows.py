@@ -47,9 +47,10 @@ _WORD_OF_RULE: Final = {"model": "", "resume": "resumed", "client": "client chan
 class TranscriptRow(Struct, frozen=True, kw_only=True):
     """One block of the transcript, ready to draw.
 
-    `words` are label and text, cut to the width; `weight` (tokens) is the length of the bar; `call` is the number of
-    the call that brought the block, `cost` its cost since then, `note` the sign of a note or bookmark, `mark` that of a
-    duplicate.
+    - `words`: label and text, cut to the width.
+    - `weight`: tokens, the length of the bar.
+    - `call`: the number of the call that brought the block; `cost`: its cost since then.
+    - `note`: the sign of a note or bookmark; `mark`: that of a duplicate.
     """
 
     gutter: Span

@@ -59,13 +59,15 @@ def countdown(seconds: int) -> str:
 
 
 class StagedPane(Struct, frozen=True, kw_only=True):
-    """Content of the pane.
+    """Content of the pane of staged edits.
 
-    `usable` is the window limit in tokens (0: unknown), `moments` the prices, `chosen` one of them, `cheapest` the one
-    with the lowest one-time cost, `waits` the waiting edits, `dialect` the provider dialect checked. `warnings` are
-    (text, subject); `asleep` edits have no target in this context. `known`: the cache breakage is known. `active` is
-    the number of edits that the call shown was sent with, if no others are in question; the pane is then one line plus
-    the relay's report.
+    - `usable`: the window limit in tokens (0: unknown).
+    - `moments`: the prices; `chosen`: one of them; `cheapest`: the one with the lowest one-time cost.
+    - `waits`: the waiting edits; `asleep`: edits without a target in this context.
+    - `dialect`: the provider dialect checked; `warnings`: (text, subject).
+    - `known`: the cache breakage is known.
+    - `active`: the number of edits that the call shown was sent with, if no others are in question. The pane is then
+      one line plus the relay's report.
     """
 
     staging: Staging

@@ -17,6 +17,7 @@ _MAX_DEPTH: Final = 8
 """Indent steps that a slot is written at: the deepest position in an element is two steps in it."""
 
 _MAX_MEMBERS: Final = 1 << 31
+"""More members than any body has."""
 
 
 def check(parts: Json, grammar: Grammar, blocks: int) -> None:
@@ -28,7 +29,7 @@ def check(parts: Json, grammar: Grammar, blocks: int) -> None:
     frame.params()
     if not all(isinstance(e.name, str) and (e.raw is not None or e.name in grammar.keys) for e in frame.entries):
         raise ValueError("a member of a frame must have a name and a value, or be a section")
-    _need(isinstance(frame.value(), dict), "a frame must be an object's")
+    _require(isinstance(frame.value(), dict), "a frame must be an object's")
     styles = read_styles(parts)
     for style in styles:
         spelled = (
@@ -38,43 +39,49 @@ def check(parts: Json, grammar: Grammar, blocks: int) -> None:
             style.newline,
             *(text for swap in style.swaps for text in swap),
         )
-        _need(all(isinstance(text, str) for text in spelled), "a style must be of texts")
+        _require(all(isinstance(text, str) for text in spelled), "a style must be of texts")
     for item, inner, key, at, _ in parts.get("marks", ()):
-        there = _within(item, blocks) and (inner == -1 or _within(inner, _MAX_MEMBERS)) and _within(at, _MAX_MEMBERS)
-        _need(there and isinstance(key, str), "a cache marker must stand at a block of the context")
+        in_range = (
+            _is_index(item, blocks) and (inner == -1 or _is_index(inner, _MAX_MEMBERS)) and _is_index(at, _MAX_MEMBERS)
+        )
+        _require(in_range and isinstance(key, str), "a cache marker must stand at a block of the context")
     first, count = parts.get("carried", (0, 0))
-    _need(_within(first, blocks + 1) and _within(count, blocks - first + 1), "what is carried must be in the context")
+    _require(
+        _is_index(first, blocks + 1) and _is_index(count, blocks - first + 1), "what is carried must be in the context"
+    )
     for key, section in parts.get("sections", {}).items():
-        _need(key in grammar.keys and section.get("form") in _FORMS, "a section must be one of the dialect's")
-        _need(isinstance(section.get("text", ""), str), "a section's text must be one")
+        _require(key in grammar.keys and section.get("form") in _FORMS, "a section must be one of the dialect's")
+        _require(isinstance(section.get("text", ""), str), "a section's text must be one")
         gaps = section.get("gaps", ("",))
-        _need(len(gaps) > 0 and all(isinstance(gap, str) for gap in gaps), "gaps must be texts")
+        _require(len(gaps) > 0 and all(isinstance(gap, str) for gap in gaps), "gaps must be texts")
         for number, odd in section.get("odd", {}).items():
-            _need(number.isdecimal(), "an element must be numbered")
-            _odd(odd, len(styles))
+            _require(number.isdecimal(), "an element must be numbered")
+            _check_oddity(odd, len(styles))
 
 
-def _odd(odd: Json, styles: int) -> None:
+def _check_oddity(odd: Json, styles: int) -> None:
+    """Check the oddity of an element (`codec.element`); `styles` is the number of styles."""
     size = odd.get("size", 1)
-    _need(isinstance(size, int) and size > 0, "an element must have blocks")
-    _need(_within(odd.get("style", 0), styles), "an element's style must be one of the body's")
+    _require(isinstance(size, int) and size > 0, "an element must have blocks")
+    _require(_is_index(odd.get("style", 0), styles), "an element's style must be one of the body's")
     slots = [piece for piece in odd.get("pieces", ()) if not isinstance(piece, str)]
     for slot in (*slots, *odd.get("spell", {}).values()):
         if isinstance(slot[1], str):
             continue
         block, style, depth, *inside = slot
-        _need(
-            _within(block, size) and _within(style, styles) and _within(depth, _MAX_DEPTH), "a slot must be a block's"
+        _require(
+            _is_index(block, size) and _is_index(style, styles) and _is_index(depth, _MAX_DEPTH),
+            "a slot must be a block's",
         )
-        _need(all(isinstance(key, str) for key in inside), "a slot's member must have a name")
-    _need(all(number.isdecimal() for number in odd.get("spell", {})), "a block must be numbered")
+        _require(all(isinstance(key, str) for key in inside), "a slot's member must have a name")
+    _require(all(number.isdecimal() for number in odd.get("spell", {})), "a block must be numbered")
 
 
-def _within(value: Json, end: int) -> bool:
+def _is_index(value: Json, end: int) -> bool:
     return isinstance(value, int) and 0 <= value < end
 
 
-def _need(fine: bool, words: str) -> None:
+def _require(fine: bool, words: str) -> None:
     if not fine:
         raise ValueError(words)
 

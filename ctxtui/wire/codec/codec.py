@@ -34,7 +34,11 @@ from ctxtui.wire.request import Request
 
 
 class _SectionText(NamedTuple):
-    """A section of a body: its member's index, its elements (one for a string) and the texts around them."""
+    """A section of a body as it is written.
+
+    `member` is its member's index; `elements` are its elements (one for a string), with the texts around them in
+    `gaps`; `form` is as in `codec.skeleton`.
+    """
 
     section: Section
     member: int
@@ -44,10 +48,11 @@ class _SectionText(NamedTuple):
 
 
 def decode(body: bytes, grammar: Grammar, memo: Memo | None = None) -> Request:
-    """Decode `body` into a request. `memo` caches the elements of earlier bodies of the same conversation.
+    """Decode `body` into a request.
 
-    Raises `Malformed`, with a JSON path or line and column, if `body` is not one JSON object with the dialect's
-    messages. An error within one element makes that element an unreadable block.
+    `memo` caches the elements of earlier bodies of the same conversation. Raises `Malformed`, with a JSON path or line
+    and column, if `body` is not one JSON object with the dialect's messages. An error within one element makes that
+    element an unreadable block.
     """
     text = body.decode("utf-8", "surrogateescape")
     return decode_walked(text, *walk(text, grammar.keys), grammar, memo)
@@ -62,38 +67,39 @@ def decode_walked(
     """
     memo = memo or Memo()
     try:
-        section_texts = _sections(grammar, text, members, memo)
+        section_texts = _find_sections(grammar, text, members, memo)
     except RecursionError:
         raise Malformed("JSON is nested too deeply", place="$") from None
     slots = frozenset(f.member for f in section_texts if f.form != RAW)
     best: tuple[int, list[Style], dict[str, Json]] | None = None
     detected = detect(text, start)
-    for style in dict.fromkeys((detected, _plain(detected), COMPACT)):
-        styles, sections, count = _spell(section_texts, style)
+    for style in dict.fromkeys((detected, _layout_only(detected), COMPACT)):
+        styles, sections, count = _make_skeletons(section_texts, style)
         if best is None or count < best[0]:
             best = count, styles, sections
         if not count:
             break
     assert best is not None
     memo.end_body()
-    return _request(grammar.dialect, build_frame(text, members, slots), section_texts, best[1], best[2])
+    return _make_request(grammar.dialect, build_frame(text, members, slots), section_texts, best[1], best[2])
 
 
-def _plain(style: Style) -> Style:
+def _layout_only(style: Style) -> Style:
+    """The style with its white space alone, without escapes."""
     return Style(comma=style.comma, colon=style.colon, indent=style.indent, newline=style.newline)
 
 
-def _sections(grammar: Grammar, text: str, members: Sequence[Member], memo: Memo) -> list[_SectionText]:
+def _find_sections(grammar: Grammar, text: str, members: Sequence[Member], memo: Memo) -> list[_SectionText]:
     sections: list[_SectionText] = []
     for section in grammar.sections:
         # Of two keys for one place (tools and functions), the second stays a parameter.
         if all(other_section.section.name != section.name for other_section in sections):
-            section_text = _section(section, text, members, memo)
+            section_text = _find_section(section, text, members, memo)
             sections += [section_text] if section_text else []
     return sections
 
 
-def _section(section: Section, text: str, members: Sequence[Member], memo: Memo) -> _SectionText | None:
+def _find_section(section: Section, text: str, members: Sequence[Member], memo: Memo) -> _SectionText | None:
     index = max((n for n, m in enumerate(members) if m.key == section.key), default=None)
     if index is None:
         if section.required:
@@ -101,9 +107,9 @@ def _section(section: Section, text: str, members: Sequence[Member], memo: Memo)
         return None
     member = members[index]
     path = f"$.{section.key}"
-    elements, form = _elements(section, text, member)
+    elements, form = _find_elements(section, text, member)
     if elements is not None:
-        return _list(section, text, member, index, memo, elements, form) if elements else None
+        return _read_list(section, text, member, index, memo, elements, form) if elements else None
     raw = text[member.start : member.end]
     if isinstance(member.value, str) and section.string is not None:
         parts = section.string(member.value)
@@ -116,7 +122,7 @@ def _section(section: Section, text: str, members: Sequence[Member], memo: Memo)
     return _SectionText(section, index, [Element(raw, [wrong])], [], RAW)
 
 
-def _elements(section: Section, text: str, member: Member) -> tuple[Sequence[Value] | None, str]:
+def _find_elements(section: Section, text: str, member: Member) -> tuple[Sequence[Value] | None, str]:
     """Find the elements of a section, and whether they are a list or one object; None if it holds neither."""
     if member.items is not None:
         return member.items, LIST
@@ -134,20 +140,20 @@ def _elements(section: Section, text: str, member: Member) -> tuple[Sequence[Val
     return None, RAW
 
 
-def _list(
+def _read_list(
     section: Section, text: str, member: Member, index: int, memo: Memo, items: Sequence[Value], form: str
 ) -> _SectionText:
     elements: list[Element] = []
     gaps: list[str] = []
-    at = member.start
+    end = member.start
     for n, item in enumerate(items):
         elements.append(memo.element(section, text[item.start : item.end], item.value, f"$.{section.key}[{n}]"))
-        gaps.append(text[at : item.start])
-        at = item.end
-    return _SectionText(section, index, elements, [*gaps, text[at : member.end]], form)
+        gaps.append(text[end : item.start])
+        end = item.end
+    return _SectionText(section, index, elements, [*gaps, text[end : member.end]], form)
 
 
-def _spell(section_texts: Sequence[_SectionText], style: Style) -> tuple[list[Style], dict[str, Json], int]:
+def _make_skeletons(section_texts: Sequence[_SectionText], style: Style) -> tuple[list[Style], dict[str, Json], int]:
     """Build the section skeletons for a dominant style; also returns all styles and how many elements deviate."""
     styles = [style]
     sections: dict[str, Json] = {}
@@ -169,7 +175,7 @@ def _spell(section_texts: Sequence[_SectionText], style: Style) -> tuple[list[St
     return styles, sections, count
 
 
-def _request(
+def _make_request(
     dialect: str,
     frame: Frame,
     section_texts: Sequence[_SectionText],
@@ -196,10 +202,10 @@ def encode(request: Request, grammar: Grammar) -> bytes:
     if request.skeleton.dialect != grammar.dialect:
         raise ValueError(f"a {request.skeleton.dialect} skeleton cannot be written as {grammar.dialect}")
     with malformed_on_mismatch():
-        return _body(request, grammar).encode("utf-8", "surrogateescape")
+        return _write_body(request, grammar).encode("utf-8", "surrogateescape")
 
 
-def _body(request: Request, grammar: Grammar) -> str:
+def _write_body(request: Request, grammar: Grammar) -> str:
     parts = request.skeleton.parts
     styles = read_styles(parts)
     frame = Frame.from_json(parts["frame"])

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.wire.codec.spans import members
 from ctxtui.wire.codec.style import Style, detect
@@ -42,10 +43,10 @@ def find_oddity(section: Section, parts: Sequence[WirePart], raw: str, styles: l
         return None
     for style in (*styles[1:], detect(raw, 0, depth)):
         if spells(style, value, depth, raw):
-            number = _number(style, styles)
+            number = _style_number(style, styles)
             if number is not None:
                 return {"size": len(parts), "style": number}
-    return {"size": len(parts), "pieces": list(_pieces(section, parts, raw, styles))}
+    return {"size": len(parts), "pieces": list(_split_pieces(section, parts, raw, styles))}
 
 
 def spells(style: Style, value: Json, depth: int, raw: str) -> bool:
@@ -56,7 +57,7 @@ def spells(style: Style, value: Json, depth: int, raw: str) -> bool:
         return False
 
 
-def _number(style: Style, styles: list[Style]) -> int | None:
+def _style_number(style: Style, styles: list[Style]) -> int | None:
     if style in styles:
         return styles.index(style)
     if len(styles) >= MAX_STYLES:
@@ -65,41 +66,41 @@ def _number(style: Style, styles: list[Style]) -> int | None:
     return len(styles) - 1
 
 
-def _pieces(section: Section, parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Iterator[str | Slot]:
+def _split_pieces(section: Section, parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Iterator[str | Slot]:
     places = _find_positions(raw, [part.position for part in parts if part.position is not None])
     ranges = sorted(
         (*places[p.position], n) for n, p in enumerate(parts) if p.position is not None and p.position in places
     )
-    at = 0
+    end_of_last = 0
     for start, end, n in ranges:
-        yield raw[at:start]
-        yield _slot(n, parts[n], raw[start:end], styles, section.depth)
-        at = end
-    yield raw[at:]
+        yield raw[end_of_last:start]
+        yield _make_slot(n, parts[n], raw[start:end], styles, section.depth)
+        end_of_last = end
+    yield raw[end_of_last:]
 
 
 def _find_positions(raw: str, positions: Sequence[Position]) -> dict[Position, tuple[int, int]]:
     """Map each position to its character range in `raw`; the last of duplicate keys counts, as in the decoded value."""
     ranges: dict[Position, tuple[int, int]] = {(): (0, len(raw))}
     if raw[:1] == "{" and any(positions):
-        into = frozenset(str(position[0]) for position in positions if len(position) == 2)
-        for member in members(raw, 0, into):
+        entered_keys = frozenset(str(position[0]) for position in positions if len(position) == 2)
+        for member in members(raw, 0, entered_keys):
             ranges[(member.key,)] = (member.start, member.end)
             for n, item in enumerate(member.items or ()):
                 ranges[member.key, n] = (item.start, item.end)
     return ranges
 
 
-def _slot(n: int, part: WirePart, raw: str, styles: list[Style], depth: int) -> Slot:
+def _make_slot(n: int, part: WirePart, raw: str, styles: list[Style], depth: int) -> Slot:
     value = restore_markers(part.value, part.marks)
     depth += len(part.position or ())
-    inside = _string_key(value) if raw[:1] == '"' else []
-    value = value[inside[0]] if inside else value
+    string_key = _string_key(value) if raw[:1] == '"' else []
+    value = value[string_key[0]] if string_key else value
     for style in (*styles, detect(raw, 0, depth)):
         if spells(style, value, depth, raw):
-            number = _number(style, styles)
+            number = _style_number(style, styles)
             if number is not None:
-                return [n, number, depth, *inside]
+                return [n, number, depth, *string_key]
     return [n, raw]
 
 
@@ -116,7 +117,7 @@ def write(section: Section, pieces: Sequence[Piece], odd: Odd | None, styles: Se
         return "".join(p if isinstance(p, str) else write_slot(p, pieces, styles) for p in odd["pieces"])
     style = styles[odd.get("style", 0) if odd else 0]
     if odd and odd.get("spell"):
-        return _with_spelled(section, pieces, odd["spell"], styles)
+        return _write_spelled(section, pieces, odd["spell"], styles)
     return style.write(section.join(pieces), section.depth)
 
 
@@ -129,12 +130,15 @@ def write_slot(slot: Slot, pieces: Sequence[Piece], styles: Sequence[Style]) -> 
     return styles[style].write(value[inside[0]] if inside else value, depth)
 
 
-def _with_spelled(section: Section, pieces: Sequence[Piece], spell: Json, styles: Sequence[Style]) -> str:
-    """Write the element in the body's style except for the blocks in `spell`, which placeholders stand in for first."""
-    style = styles[0]
+def _write_spelled(section: Section, pieces: Sequence[Piece], spell: Json, styles: Sequence[Style]) -> str:
+    """Write the element in the body's style except for the blocks in `spell`, which placeholders stand in for first.
+
+    If that gives another value, as where a section's join looks into its blocks, all of it is in the body's style.
+    """
+    style, whole = styles[0], section.join(pieces)
     placeholders = list(pieces)
     texts = {int(n): write_slot(slot, pieces, styles) for n, slot in spell.items()}
-    plain = "".join([style.write(section.join(pieces), section.depth), *texts.values()])
+    plain = "".join([style.write(whole, section.depth), *texts.values()])
     token = "slot "
     while token in plain:
         token = f"<{token}>"
@@ -145,4 +149,4 @@ def _with_spelled(section: Section, pieces: Sequence[Piece], spell: Json, styles
     joined = style.write(section.join(placeholders), section.depth)
     for n, text in texts.items():
         joined = joined.replace(style.write(f"{token}{n}."), text)
-    return joined
+    return joined if canonical.loads(joined) == whole else style.write(whole, section.depth)

@@ -19,9 +19,10 @@ BOM: Final = "\ufeff"
 
 
 class MemberText(Struct, frozen=True):
-    """One member: the text `before` it, its key with quotes, the text around its colon, its value's text.
+    """One member as it is written.
 
-    `raw` is None for a section.
+    `before` is the text before it, `key` its key with quotes, `colon` the text around its colon, `raw` its value's text
+    (None for a section).
     """
 
     before: str
@@ -90,10 +91,10 @@ class Frame(Struct, frozen=True):
         *entries, after = value
         if not isinstance(after, str):
             raise ValueError("a frame must end in a text")
-        return Frame(tuple(_entry(*entry) for entry in entries), after)
+        return Frame(tuple(_parse_entry(*entry) for entry in entries), after)
 
 
-def _entry(before: Json, key: Json, colon: Json, raw: Json) -> MemberText:
+def _parse_entry(before: Json, key: Json, colon: Json, raw: Json) -> MemberText:
     if not (isinstance(before, str) and isinstance(key, str) and isinstance(colon, str)):
         raise ValueError("a member of a frame must be of texts")
     if raw is not None and not isinstance(raw, str):

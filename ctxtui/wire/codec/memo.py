@@ -34,19 +34,19 @@ class Memo:
     def element(self, section: Section, raw: str, value: Json, path: str) -> Element:
         """Return the element of `section` for the text `raw` and its parsed `value`, at JSON `path`."""
         key = (section.key, raw)
-        known = self._elements.get(key)
-        if known is not None:
-            self._elements[key] = (self._generation, known[1])
-            return known[1]
-        made = Element(raw, section.split(value, path))
+        cached = self._elements.get(key)
+        if cached is not None:
+            self._elements[key] = (self._generation, cached[1])
+            return cached[1]
+        new_element = Element(raw, section.split(value, path))
         # An unreadable block names its path, so it cannot be reused at another.
-        if all(part.item.block.kind != UNREADABLE for part in made.parts):
-            self._elements[key] = (self._generation, made)
-        return made
+        if all(part.item.block.kind != UNREADABLE for part in new_element.parts):
+            self._elements[key] = (self._generation, new_element)
+        return new_element
 
     def end_body(self) -> None:
         """Mark the end of a body, and drop elements that the last few bodies did not contain."""
         self._generation += 1
         if self._generation % GENERATIONS == 0:
             oldest = self._generation - GENERATIONS
-            self._elements = {key: known for key, known in self._elements.items() if known[0] >= oldest}
+            self._elements = {key: cached for key, cached in self._elements.items() if cached[0] >= oldest}

@@ -43,10 +43,10 @@ def realign(skeleton: Skeleton, grammar: Grammar, old: Sequence[Item], new: Sequ
     Raises `Malformed` if the skeleton does not fit `old`.
     """
     with malformed_on_mismatch():
-        return _realigned(skeleton, grammar, old, new)
+        return _realign(skeleton, grammar, old, new)
 
 
-def _realigned(skeleton: Skeleton, grammar: Grammar, old: Sequence[Item], new: Sequence[Item]) -> Skeleton:
+def _realign(skeleton: Skeleton, grammar: Grammar, old: Sequence[Item], new: Sequence[Item]) -> Skeleton:
     parts = dict(skeleton.parts)
     frame = Frame.from_json(parts["frame"])
     origins = align(old, new)
@@ -66,9 +66,9 @@ def _realigned(skeleton: Skeleton, grammar: Grammar, old: Sequence[Item], new: S
         parts["marks"] = markers_json(markers)
     sections: dict[str, Json] = {}
     style = read_styles(parts)[0]
-    for section in _in_use(grammar, frame):
-        own = _SectionItems(section, _indexes(section, old), _indexes(section, new))
-        frame, section_parts = _section(own, parts, frame, style, (old, new, origins))
+    for section in _sections_in_use(grammar, frame):
+        section_items = _SectionItems(section, _indexes(section, old), _indexes(section, new))
+        frame, section_parts = _realign_section(section_items, parts, frame, style, (old, new, origins))
         if section_parts:
             sections[section.key] = section_parts
     parts.pop("sections", None)
@@ -93,7 +93,7 @@ def _move_markers(
     return {n: markers[source] for n, source in sources.items() if source in markers}
 
 
-def _in_use(grammar: Grammar, frame: Frame) -> list[Section]:
+def _sections_in_use(grammar: Grammar, frame: Frame) -> list[Section]:
     """One section per place: the one whose key the body has, else the first."""
     chosen: dict[str, Section] = {}
     for section in grammar.sections:
@@ -102,30 +102,35 @@ def _in_use(grammar: Grammar, frame: Frame) -> list[Section]:
     return list(chosen.values())
 
 
-_Edit = tuple[Sequence[Item], Sequence[Item], Sequence[int | None]]
+_ItemsEdit = tuple[Sequence[Item], Sequence[Item], Sequence[int | None]]
+"""The old items, the new ones, and for each new item the index of the same old one (None: it is new)."""
 
 
-def _section(own: _SectionItems, parts: Json, frame: Frame, style: Style, edit: _Edit) -> tuple[Frame, dict[str, Json]]:
+def _realign_section(
+    section_items: _SectionItems, parts: Json, frame: Frame, style: Style, edit: _ItemsEdit
+) -> tuple[Frame, dict[str, Json]]:
     """Return the frame and the section's skeleton after the edit."""
-    section = own.section
+    section = section_items.section
     before: dict[str, Json] = parts.get("sections", {}).get(section.key, {})
     _, new, origins = edit
-    same = [origins[n] for n in own.new] == own.old and len(own.new) == len(own.old)
+    same = [origins[n] for n in section_items.new] == section_items.old and len(section_items.new) == len(
+        section_items.old
+    )
     if same:
         return frame, before
     index = frame.index(section.key)
-    if before.get("form") == RAW or (index is None and own.new):
+    if before.get("form") == RAW or (index is None and section_items.new):
         frame, index = _add_section(section, frame, style)
         before = {}
-    if not own.new and index is not None and not section.required:
+    if not section_items.new and index is not None and not section.required:
         return frame.without(section.key), {}
     if before.get("form") == STRING:
-        pieces = pieces_at([(n, new[n]) for n in own.new], read_markers(parts))
+        pieces = pieces_at([(n, new[n]) for n in section_items.new], read_markers(parts))
         if section.is_string is not None and section.is_string(pieces):
             return frame, {"form": STRING}
         before = {}
     section_parts: dict[str, Json] = {key: before[key] for key in ("gaps", "form") if key in before}
-    odd, count = _section_oddities(own, before.get("odd", {}), edit)
+    odd, count = _section_oddities(section_items, before.get("odd", {}), edit)
     if section_parts.get("form") == OBJECT and count != 1:
         start, end = before["gaps"]
         section_parts = {"gaps": [start + "[", "]" + end]}
@@ -144,43 +149,56 @@ def _add_section(section: Section, frame: Frame, style: Style) -> tuple[Frame, i
     return frame, frame.index(section.key)
 
 
-def _section_oddities(own: _SectionItems, before: dict[str, Odd], edit: _Edit) -> tuple[dict[str, Odd], int]:
+def _section_oddities(
+    section_items: _SectionItems, before: dict[str, Odd], edit: _ItemsEdit
+) -> tuple[dict[str, Odd], int]:
     """Return the oddities of the section's elements after the edit, and the number of elements."""
     old, new, origins = edit
-    kinds = [old[n].block.kind for n in own.old]
-    home = {own.old[i]: (e, i - r.start) for e, r in enumerate(group_elements(own.section, kinds, before)) for i in r}
-    sizes = {e: len(r) for e, r in enumerate(group_elements(own.section, kinds, before))}
+    kinds = [old[n].block.kind for n in section_items.old]
+    home = {
+        section_items.old[i]: (e, i - r.start)
+        for e, r in enumerate(group_elements(section_items.section, kinds, before))
+        for i in r
+    }
+    sizes = {e: len(r) for e, r in enumerate(group_elements(section_items.section, kinds, before))}
     oddities: dict[str, Odd] = {}
-    after = [new[n].block.kind for n in own.new]
+    after = [new[n].block.kind for n in section_items.new]
     at = 0
-    elements = _elements(own, new, origins, home)
+    elements = _group_items(section_items, new, origins, home)
     for number, members in enumerate(elements):
         element_origins = [home.get(o) if (o := origins[n]) is not None else None for n in members]
         oddity = _element_oddity(element_origins, before, sizes)
-        if oddity or element_size(own.section, after, at) != len(members):
+        if oddity or element_size(section_items.section, after, at) != len(members):
             oddities[str(number)] = {**oddity, "size": len(members)}
         at += len(members)
     return oddities, len(elements)
 
 
-_Home = dict[int, tuple[int, int]]
+_OldElements = dict[int, tuple[int, int]]
+"""The element of each old item, and the item's index in it."""
 
 
-def _elements(own: _SectionItems, new: Sequence[Item], origins: Sequence[int | None], home: _Home) -> list[list[int]]:
+def _group_items(
+    section_items: _SectionItems, new: Sequence[Item], origins: Sequence[int | None], old_elements: _OldElements
+) -> list[list[int]]:
     """Group the new items into elements.
 
     An element begins at the first block of an old element, or at a block that can be an element by itself.
     """
     groups: list[list[int]] = []
     element = -1
-    for n in own.new:
+    for n in section_items.new:
         origin = origins[n]
         kind = new[n].block.kind
-        if own.section.merged:
-            begins = origin is not None and home[origin][0] != element
-            element = home[origin][0] if origin is not None else element
+        if section_items.section.merged:
+            begins = origin is not None and old_elements[origin][0] != element
+            element = old_elements[origin][0] if origin is not None else element
         else:
-            begins = home[origin][1] == 0 if origin is not None else kind == HEADER or own.section.bare(kind)
+            begins = (
+                old_elements[origin][1] == 0
+                if origin is not None
+                else kind == HEADER or section_items.section.bare(kind)
+            )
         if begins or not groups:
             groups.append([])
         groups[-1].append(n)
@@ -197,14 +215,14 @@ def _element_oddity(origins: Sequence[tuple[int, int] | None], before: dict[str,
         return before.get(str(number), {})
     spell: dict[str, Json] = {}
     for n, origin in enumerate(origins):
-        slot = _slot(before.get(str(origin[0]), {}), origin[1]) if origin else None
+        slot = _find_slot(before.get(str(origin[0]), {}), origin[1]) if origin else None
         if slot is not None:
             spell[str(n)] = [n, *slot[1:]]
     style = before.get(str(number), {}).get("style")
     return {"spell": spell} if spell else {"style": style} if style else {}
 
 
-def _slot(odd: Odd, index: int) -> list[Json] | None:
+def _find_slot(odd: Odd, index: int) -> list[Json] | None:
     slots = odd.get("spell", {}).values() or [p for p in odd.get("pieces", ()) if not isinstance(p, str)]
     return next((slot for slot in slots if slot[0] == index and slot[1] != 0), None)
 
@@ -212,27 +230,27 @@ def _slot(odd: Odd, index: int) -> list[Json] | None:
 _Key = tuple[str, str, str]
 
 
-def _key(item: Item) -> _Key:
+def _alignment_key(item: Item) -> _Key:
     return item.block.digest, item.place.section, item.place.role
 
 
 def align(old: Sequence[Item], new: Sequence[Item]) -> list[int | None]:
     """Map each new item to the index of the same old item, or None for a new one; order is kept.
 
-    Items that occur once are matched first: headers are alike, and an inserted one would otherwise match the header of
-    a later message and take everything between with it.
+    Items that occur once are matched first. Headers are alike: an inserted one would otherwise match the header of a
+    later message and take everything between with it.
     """
-    a, b = [_key(item) for item in old], [_key(item) for item in new]
+    a, b = [_alignment_key(item) for item in old], [_alignment_key(item) for item in new]
     origins: list[int | None] = []
     for (start, end), (first, last) in align_sequences(a, b):
         if a[start:end] == b[first:last]:
             origins += range(start, end)
         else:
-            origins += _in_order(a, b, range(start, end), range(first, last))
+            origins += _match_in_order(a, b, range(start, end), range(first, last))
     return origins
 
 
-def _in_order(a: Sequence[_Key], b: Sequence[_Key], old: range, new: range) -> list[int | None]:
+def _match_in_order(a: Sequence[_Key], b: Sequence[_Key], old: range, new: range) -> list[int | None]:
     """Match each new item to the next equal old one."""
     places: dict[_Key, list[int]] = {}
     for n in old:

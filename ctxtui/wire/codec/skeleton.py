@@ -38,10 +38,10 @@ MarkersByItem = dict[int, tuple[WireMarker, ...]]
 
 def read_styles(parts: Json) -> list[Style]:
     """Read the styles of a skeleton, the dominant one first."""
-    return [_style(*fields) for fields in parts.get("styles", ())] or [COMPACT]
+    return [_make_style(*fields) for fields in parts.get("styles", ())] or [COMPACT]
 
 
-def _style(comma: str, colon: str, indent: str, newline: str, ascii_: bool, upper: bool, swaps: Json) -> Style:
+def _make_style(comma: str, colon: str, indent: str, newline: str, ascii_: bool, upper: bool, swaps: Json) -> Style:
     return Style(
         comma=comma,
         colon=colon,
@@ -77,18 +77,18 @@ def section_json(
     """Build the skeleton of a list section; `gaps` are the texts around its elements."""
     odd: dict[str, Odd] = {}
     kinds = [part.item.block.kind for element in elements for part in element.parts]
-    at = 0
+    first_block = 0
     for n, element in enumerate(elements):
         size = len(element.parts)
         element_odd = None
         if element.style != styles[0]:
             element_odd = find_oddity(section, element.parts, element.raw, styles)
             element.style = None if element_odd else styles[0]
-        if element_odd is None and element_size(section, kinds, at) != size:
+        if element_odd is None and element_size(section, kinds, first_block) != size:
             element_odd = {"size": size}
         if element_odd:
             odd[str(n)] = element_odd
-        at += size
+        first_block += size
     section_parts: dict[str, Json] = {}
     if list(gaps) != usual_gaps(len(elements), styles[0], section):
         section_parts["gaps"] = list(gaps)
@@ -133,11 +133,11 @@ def element_size(section: Section, kinds: Sequence[str], at: int) -> int:
 def group_elements(section: Section, kinds: Sequence[str], odd: dict[str, Odd]) -> list[range]:
     """Group blocks of `kinds` into elements, as ranges of their indexes."""
     ranges: list[range] = []
-    at = 0
-    while at < len(kinds):
-        size = odd.get(str(len(ranges)), {}).get("size") or element_size(section, kinds, at)
-        ranges.append(range(at, min(at + size, len(kinds))))
-        at = ranges[-1].stop
+    first_block = 0
+    while first_block < len(kinds):
+        size = odd.get(str(len(ranges)), {}).get("size") or element_size(section, kinds, first_block)
+        ranges.append(range(first_block, min(first_block + size, len(kinds))))
+        first_block = ranges[-1].stop
     return ranges
 
 
@@ -148,18 +148,18 @@ def pieces_at(items: Iterable[tuple[int, Item]], markers: MarkersByItem) -> list
 
 def write_section(section: Section, items: Sequence[tuple[int, Item]], parts: Json, styles: Sequence[Style]) -> str:
     """Write a section: its `items` (numbered over the whole request) under the skeleton `parts`."""
-    own = parts.get("sections", {}).get(section.key, {})
+    section_parts = parts.get("sections", {}).get(section.key, {})
     pieces = pieces_at(items, read_markers(parts))
-    if own.get("form") == STRING:
-        return str(own["text"]) if "text" in own else styles[0].write(_text_value(pieces))
-    odd = own.get("odd", {})
+    if section_parts.get("form") == STRING:
+        return str(section_parts["text"]) if "text" in section_parts else styles[0].write(_text_value(pieces))
+    odd = section_parts.get("odd", {})
     elements = group_elements(section, [kind for kind, _ in pieces], odd)
     texts = [write_element(section, pieces[r.start : r.stop], odd.get(str(n)), styles) for n, r in enumerate(elements)]
-    gaps = _gaps(own.get("gaps"), len(texts), styles[0], section)
+    gaps = _recorded_gaps(section_parts.get("gaps"), len(texts), styles[0], section)
     return "".join(part for pair in zip(gaps, [*texts, ""], strict=True) for part in pair)
 
 
-def _gaps(recorded: list[str] | None, count: int, style: Style, section: Section) -> list[str]:
+def _recorded_gaps(recorded: list[str] | None, count: int, style: Style, section: Section) -> list[str]:
     if not count:
         return ["[]"]
     if not recorded:

@@ -14,7 +14,8 @@ PIECE: Final = 4_000_000
 """Characters parsed by one call into the C scanner, which holds the interpreter while it runs."""
 
 _WINDOWS: Final = (4_000, 250_000, PIECE)
-_BLANK: Final = re.compile(r"[ \t\n\r]*")
+"""Characters that are passed to the scanner, more each time that a value does not end in them."""
+_WHITE_SPACE: Final = re.compile(r"[ \t\n\r]*")
 
 
 class Value(NamedTuple):
@@ -49,7 +50,7 @@ def malformed(message: str, text: str, at: int) -> Malformed:
 
 def skip(text: str, at: int) -> int:
     """Return the index of the first character from `at` on that is not JSON white space."""
-    match = _BLANK.match(text, at)
+    match = _WHITE_SPACE.match(text, at)
     return match.end() if match else at
 
 
@@ -95,7 +96,7 @@ def close(text: str, at: int) -> int:
     return skip(text, at) + 1
 
 
-def _expect(text: str, at: int, expected: str) -> int:
+def _find_expected(text: str, at: int, expected: str) -> int:
     at = skip(text, at)
     if text[at : at + 1] not in expected or at >= len(text):
         raise malformed(f"not JSON: expected {' or '.join(expected)}", text, at)
@@ -105,15 +106,15 @@ def _expect(text: str, at: int, expected: str) -> int:
 def members(text: str, at: int, into: frozenset[str] = frozenset()) -> Iterator[Member]:
     """Yield the members of the object that opens at character `at`, including duplicate keys.
 
-    Enters the lists under the keys of `into`. Raises `Malformed` if the text is not an object.
+    The lists under the keys of `into` are entered. Raises `Malformed` if the text is not an object.
     """
     at = skip(text, at + 1)
     if text[at : at + 1] == "}":
         return
     while True:
-        at = _expect(text, at, '"')
+        at = _find_expected(text, at, '"')
         key, key_start, key_end = read(text, at)
-        start = skip(text, _expect(text, key_end, ":") + 1)
+        start = skip(text, _find_expected(text, key_end, ":") + 1)
         if key in into and text[start : start + 1] == "[":
             items = list(elements(text, start))
             end = close(text, items[-1].end if items else start + 1)
@@ -121,7 +122,7 @@ def members(text: str, at: int, into: frozenset[str] = frozenset()) -> Iterator[
         else:
             value, _, end = read(text, start)
             yield Member(key, key_start, key_end, value, start, end)
-        at = _expect(text, end, ",}")
+        at = _find_expected(text, end, ",}")
         if text[at] == "}":
             return
         at += 1
@@ -135,7 +136,7 @@ def elements(text: str, at: int) -> Iterator[Value]:
     while True:
         element = read(text, skip(text, at))
         yield element
-        at = _expect(text, element.end, ",]")
+        at = _find_expected(text, element.end, ",]")
         if text[at] == "]":
             return
         at += 1

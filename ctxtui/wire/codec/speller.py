@@ -39,12 +39,12 @@ class Speller:
             value = entry.raw
             if value is None:
                 section = next(each for each in self._grammar.sections if each.key == entry.name)
-                own = [item for item in items if item.place.section == section.name]
-                value = self._section(section, own, marked_ids, marker or {})
+                section_items = [item for item in items if item.place.section == section.name]
+                value = self._write_section(section, section_items, marked_ids, marker or {})
             texts.append(f"{entry.before}{entry.key}{entry.colon}{value}")
         return "".join([*texts, self._frame.after]).encode("utf-8", "surrogateescape")
 
-    def _section(
+    def _write_section(
         self, section: Section, items: Sequence[Item], marked_ids: set[int], marker: Mapping[str, Json]
     ) -> str:
         parts = self._skeleton.parts
@@ -55,18 +55,20 @@ class Speller:
         for element in elements:
             own = items[element.start : element.stop]
             if marked_ids and any(id(item) in marked_ids for item in own):
-                texts.append(self._marked(section, own, marked_ids, marker))
+                texts.append(self._write_marked(section, own, marked_ids, marker))
             else:
-                texts.append(self._element(section, own))
+                texts.append(self._write_element(section, own))
         gaps = usual_gaps(len(texts), COMPACT, section)
         return "".join(part for pair in zip(gaps, [*texts, ""], strict=True) for part in pair) if texts else "[]"
 
-    def _marked(self, section: Section, items: Sequence[Item], marked_ids: set[int], marker: Mapping[str, Json]) -> str:
+    def _write_marked(
+        self, section: Section, items: Sequence[Item], marked_ids: set[int], marker: Mapping[str, Json]
+    ) -> str:
         values = [(item.block.kind, item.block.value(), id(item) in marked_ids) for item in items]
         pieces = [(kind, {**value, **marker} if own else value) for kind, value, own in values]
         return write(section, pieces, None, self._styles)
 
-    def _element(self, section: Section, items: Sequence[Item]) -> str:
+    def _write_element(self, section: Section, items: Sequence[Item]) -> str:
         key = (section.key, *(item.block.digest for item in items))
         text = self._texts.get(key)
         if text is None:

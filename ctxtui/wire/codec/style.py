@@ -14,21 +14,28 @@ from ctxtui.core.canonical import Json, Number
 from ctxtui.wire.codec.spans import skip
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""Half of a character, which UTF-8 cannot hold."""
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|[^u])", re.DOTALL)
+"""An escape in a JSON string."""
 _HEX: Final = re.compile(r"\\(u[0-9a-f]{4}|.)", re.DOTALL)
+"""An escape with hex digits in small letters, or a short one."""
 # A plus sign is the one character that libraries escape (.NET) and that numbers hold too (1e+16).
 _PLUS: Final = re.compile(r"(?<![eE])\+")
+"""A plus sign outside of an exponent."""
 # These have a meaning outside strings, so no style may escape them everywhere.
 _OUTSIDE: Final = re.compile(r"[\w{}\[\]:,.\-\s]", re.ASCII)
+"""Characters that may occur outside of strings."""
 _SHORT: Final = {0x08: "\\b", 0x09: "\\t", 0x0A: "\\n", 0x0C: "\\f", 0x0D: "\\r", 0x22: '\\"', 0x5C: "\\\\"}
+"""Characters with short escapes."""
 
 
 class Style(Struct, frozen=True, kw_only=True):
     r"""One way to spell JSON.
 
-    `comma` and `colon` separate items and follow keys, `indent` is the step of an indented style ("" for none),
-    `newline` its line end. `ascii` escapes non-ASCII characters, `upper` writes the hex digits of escapes in capitals.
-    `swaps` are further characters (or short escapes) that this style escapes differently, such as ``/`` as ``\\/``.
+    - `comma`, `colon`: the texts between items and after keys.
+    - `indent`: the step of an indented style ("" for none); `newline`: its line end.
+    - `ascii`: non-ASCII characters are escaped; `upper`: the hex digits of escapes are capitals.
+    - `swaps`: further characters (or short escapes) that this style escapes differently, such as ``/``.
     """
 
     comma: str = ","
@@ -41,16 +48,16 @@ class Style(Struct, frozen=True, kw_only=True):
 
     def write(self, value: Json, depth: int = 0) -> str:
         """Write `value` in this style, for a line indented `depth` steps (its first line is not indented)."""
-        text = None if self.indent else _fast(value, self.ascii, self.comma, self.colon)
+        text = None if self.indent else _write_with_encoder(value, self.ascii, self.comma, self.colon)
         if text is None:
-            text = "".join(_slow(value, self, depth))
-        return self._escapes(text)
+            text = "".join(_write_piecewise(value, self, depth))
+        return self._apply_swaps(text)
 
     def gap(self, depth: int) -> str:
         """Return the line break and indent before an item, `depth` steps in; "" in styles without indent."""
         return self.newline + self.indent * depth if self.indent else ""
 
-    def _escapes(self, text: str) -> str:
+    def _apply_swaps(self, text: str) -> str:
         if not text.isascii():
             text = _SURROGATE.sub(lambda m: f"\\u{ord(m.group()):04x}", text)
         pairs = {}
@@ -72,29 +79,31 @@ COMPACT: Final = Style()
 """Minified with minimal escapes: the canonical form, and what most clients send."""
 
 
-class _Slow(Exception):
+class _NeedsPiecewise(Exception):
     """Raised inside the C encoder when it meets a `Number`."""
 
 
-def _reject(value: object) -> NoReturn:
+def _reject_numbers(value: object) -> NoReturn:
     if isinstance(value, Number):
-        raise _Slow
+        raise _NeedsPiecewise
     raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
 @lru_cache(maxsize=64)
 def _encoder(ascii_: bool, comma: str, colon: str) -> json.JSONEncoder:
-    return json.JSONEncoder(ensure_ascii=ascii_, separators=(comma, colon), check_circular=False, default=_reject)
+    return json.JSONEncoder(
+        ensure_ascii=ascii_, separators=(comma, colon), check_circular=False, default=_reject_numbers
+    )
 
 
-def _fast(value: Json, ascii_: bool, comma: str, colon: str) -> str | None:
+def _write_with_encoder(value: Json, ascii_: bool, comma: str, colon: str) -> str | None:
     try:
         return _encoder(ascii_, comma, colon).encode(value)
-    except _Slow:
+    except _NeedsPiecewise:
         return None
 
 
-def _slow(value: Json, style: Style, depth: int) -> Iterator[str]:
+def _write_piecewise(value: Json, style: Style, depth: int) -> Iterator[str]:
     """Write indented styles and spelled numbers, which the C encoder cannot."""
     if isinstance(value, Number):
         yield value.text
@@ -105,15 +114,15 @@ def _slow(value: Json, style: Style, depth: int) -> Iterator[str]:
         for n, item in enumerate(value):
             yield f"{style.comma if n else ''}{between}"
             if isinstance(value, dict):
-                yield f"{_leaf(item, style.ascii)}{style.colon}"
+                yield f"{_write_leaf(item, style.ascii)}{style.colon}"
                 item = value[item]
-            yield from _slow(item, style, depth + 1)
+            yield from _write_piecewise(item, style, depth + 1)
         yield style.gap(depth) + closed
     else:
-        yield _leaf(value, style.ascii)
+        yield _write_leaf(value, style.ascii)
 
 
-def _leaf(value: Json, ascii_: bool) -> str:
+def _write_leaf(value: Json, ascii_: bool) -> str:
     return _encoder(ascii_, ",", ":").encode(value)
 
 
@@ -122,7 +131,7 @@ def detect(text: str, at: int, depth: int = 0) -> Style:
 
     Uses its first white space and all escapes of `text`; the caller checks that the style reproduces the text.
     """
-    comma, colon, newline, indent = _layout(text, at, depth)
+    comma, colon, newline, indent = _detect_layout(text, at, depth)
     if "\\u" not in text and "\\/" not in text:
         return Style(comma=comma, colon=colon, indent=indent, newline=newline)
     escapes = set(_ESCAPE.findall(text))
@@ -140,7 +149,7 @@ def detect(text: str, at: int, depth: int = 0) -> Style:
     )
 
 
-def _layout(text: str, at: int, depth: int) -> tuple[str, str, str, str]:
+def _detect_layout(text: str, at: int, depth: int) -> tuple[str, str, str, str]:
     """Comma, colon, newline and indent from the first two items of the container at `at`."""
     first = skip(text, at + 1)
     blank = text[at + 1 : first]
@@ -162,6 +171,7 @@ def _layout(text: str, at: int, depth: int) -> tuple[str, str, str, str]:
 
 
 _LEAF: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[-+.\w]+', re.DOTALL)
+"""A string, a number or a word."""
 
 
 def _end_of_leaf(text: str, at: int) -> int:

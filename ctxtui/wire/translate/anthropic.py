@@ -29,14 +29,15 @@ OPENING: Final = "(The conversation begins with the assistant; what came before 
 """User message inserted before a first message of the assistant, which older models refuse."""
 
 _INVALID_ID_CHARS: Final = re.compile(r"[^a-zA-Z0-9_-]")
+"""Characters that Anthropic does not accept in the id of a call."""
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """Write ``system`` and ``messages``. With `same`, blocks are Anthropic's own and stay verbatim."""
     messages: list[dict[str, Json]] = []
     for turn in turns:
-        role = _role(turn, same, losses)
-        content = [block for part in turn.parts for block in _blocks(part, role, same, losses)]
+        role = _message_role(turn, same, losses)
+        content = [block for part in turn.parts for block in _write_blocks(part, role, same, losses)]
         if not content:
             continue
         if messages and messages[-1]["role"] == role:
@@ -46,7 +47,7 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
     if messages and messages[0]["role"] != USER and not _is_compaction(messages[0]):
         losses.note("the first message is the assistant's: a user message was put in front")
         messages.insert(0, {"role": USER, "content": [{"type": "text", "text": OPENING}]})
-    texts = [block for part in system for block in _blocks(part, "system", same, losses)]
+    texts = [block for part in system for block in _write_blocks(part, "system", same, losses)]
     return {**({"system": texts} if texts else {}), "messages": _place_system_messages(messages, losses)}
 
 
@@ -70,11 +71,11 @@ def _place_system_messages(messages: Sequence[dict[str, Json]], losses: Losses) 
 def _is_system_allowed(before: Sequence[dict[str, Json]], after: Sequence[dict[str, Json]]) -> bool:
     """Whether a system message is allowed between two messages, either of which may be missing."""
     served = any(str(m["content"][-1].get("type")).endswith("_tool_result") for m in before if m["role"] == ASSISTANT)
-    behind = served or any(m["role"] == USER for m in before)
-    return behind and all(m["role"] == ASSISTANT for m in after)
+    has_user_before = served or any(m["role"] == USER for m in before)
+    return has_user_before and all(m["role"] == ASSISTANT for m in after)
 
 
-def _role(turn: Turn, same: bool, losses: Losses) -> str:
+def _message_role(turn: Turn, same: bool, losses: Losses) -> str:
     if turn.side in (ASSISTANT, TOOL):
         return ASSISTANT if turn.side == ASSISTANT else USER
     if turn.role in SYSTEM:
@@ -89,7 +90,7 @@ def _is_compaction(message: dict[str, Json]) -> bool:
     return bool(message["content"][0].get("type") == "compaction")
 
 
-def _blocks(part: TurnPart, role: str, same: bool, losses: Losses) -> Iterator[Json]:
+def _write_blocks(part: TurnPart, role: str, same: bool, losses: Losses) -> Iterator[Json]:
     # A damaged record may have a block that is not an object.
     same = same and isinstance(part.value, dict)
     if part.category == TEXT:
@@ -105,11 +106,11 @@ def _blocks(part: TurnPart, role: str, same: bool, losses: Losses) -> Iterator[J
         else:
             losses.note("thinking without a signature of this provider")
     elif part.category == CALL:
-        yield _call(part, same, losses)
+        yield _write_call(part, same, losses)
     elif part.category == RESULT:
-        yield part.value if part.kind == "tool_result" else _result(part, losses)
+        yield part.value if part.kind == "tool_result" else _write_result(part, losses)
     elif part.category == MEDIA and not same:
-        yield from _media(part, role, losses)
+        yield from _write_media(part, role, losses)
     elif same:
         yield part.value
     elif text := readable_text(part, losses):
@@ -123,7 +124,7 @@ def is_signed(value: Json) -> bool:
     return isinstance(value, dict) and bool(value.get("signature") or value.get("data"))
 
 
-def _call(part: TurnPart, same: bool, losses: Losses) -> Json:
+def _write_call(part: TurnPart, same: bool, losses: Losses) -> Json:
     if same and part.kind == "tool_use" and isinstance(part.value.get("input"), dict):
         return part.value
     arguments = arguments_value(part.reading)
@@ -135,7 +136,7 @@ def _call(part: TurnPart, same: bool, losses: Losses) -> Json:
     return {"type": "tool_use", "id": _INVALID_ID_CHARS.sub("_", part.id), "name": name, "input": arguments}
 
 
-def _result(part: TurnPart, losses: Losses) -> Json:
+def _write_result(part: TurnPart, losses: Losses) -> Json:
     texts = [{"type": "text", "text": part.reading.text}] if part.reading.text.strip() else []
     pictures = [block for media in part.reading.media if (block := for_anthropic(media, losses)) is not None]
     content: Json = [*texts, *pictures] if pictures else part.reading.text
@@ -144,7 +145,7 @@ def _result(part: TurnPart, losses: Losses) -> Json:
     return {"type": "tool_result", "tool_use_id": _INVALID_ID_CHARS.sub("_", part.id), **member, **failed}
 
 
-def _media(part: TurnPart, role: str, losses: Losses) -> Iterator[Json]:
+def _write_media(part: TurnPart, role: str, losses: Losses) -> Iterator[Json]:
     if text := caption(part, losses):
         yield {"type": "text", "text": text}
     for media in part.reading.media:

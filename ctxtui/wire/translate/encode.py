@@ -37,18 +37,21 @@ DEFAULTS: Final[dict[str, dict[str, Json]]] = {ANTHROPIC: {"max_tokens": 4096}}
 def build_body(
     dialect: str, items: Iterable[Item], *, model: str, params: Mapping[str, Json] | None = None
 ) -> tuple[bytes, list[str]]:
-    """Build a request body in `dialect` from `items` of any dialect; also returns what it could not express.
+    """Build a request body in `dialect` from `items` of any dialect.
 
-    Blocks of the same dialect are written verbatim, others through their reading. Tool results directly follow
-    their calls; calls and results without counterpart, content that was not recorded and unreadable records are left
-    out; each such reason is a line of the second result. `params` are further top-level members. Raises `KeyError`
-    for an unknown dialect.
+    Also return what it could not express.
+    - Blocks of the same dialect are written verbatim, others through their reading.
+    - Tool results directly follow their calls.
+    - Left out are calls and results without counterpart, content that was not recorded and unreadable records. Each
+      such reason is a line of the second result.
+
+    `params` are further top-level members. Raises `KeyError` for an unknown dialect.
     """
     losses = Losses()
-    return _build(dialect, items, model, params or {}, losses), losses.lines()
+    return _build_fresh(dialect, items, model, params or {}, losses), losses.lines()
 
 
-def _build(dialect: str, items: Iterable[Item], model: str, params: Mapping[str, Json], losses: Losses) -> bytes:
+def _build_fresh(dialect: str, items: Iterable[Item], model: str, params: Mapping[str, Json], losses: Losses) -> bytes:
     write = _WRITERS[dialect]
     usable = [item for item in items if not _is_missing(item, losses)]
     same = detect_dialect(usable) == dialect
@@ -129,12 +132,12 @@ def export_request(
     losses = Losses()
     if skeleton is not None:
         _note_markers(items, skeleton, losses)
-    return _build(dialect, items, model, params or {}, losses), losses.lines()
+    return _build_fresh(dialect, items, model, params or {}, losses), losses.lines()
 
 
 # Members that a fresh body has no place for, though it writes their block: reported as losses
 
-_SPELLED: Final = frozenset(
+_NOT_NOTED: Final = frozenset(
     "role content parts tool_calls function_call tool_call_id type id status refusal images thinking "
     "reasoning_content thinking_blocks".split()
 )
@@ -152,18 +155,18 @@ def _note_members(items: Iterable[Item], losses: Losses) -> None:
         if not isinstance(value, dict):
             losses.note("heads of messages that could not be read")
         for key, member in value.items() if isinstance(value, dict) else ():
-            if key not in _SPELLED and member is not None:
+            if key not in _NOT_NOTED and member is not None:
                 losses.note(f"the member {key} of messages")
 
 
 def _note_details(items: Iterable[Item], losses: Losses) -> None:
     """Note the requested detail of pictures, which other providers do not accept."""
     for block, _ in items:
-        if block.kind in ("image_url", "input_image") and _detail(block.value()) not in _NO_DETAIL:
+        if block.kind in ("image_url", "input_image") and _requested_detail(block.value()) not in _NO_DETAIL:
             losses.note("the detail asked for of pictures")
 
 
-def _detail(value: Json) -> Json:
+def _requested_detail(value: Json) -> Json:
     inner = value.get("image_url") if isinstance(value, dict) else None
     return inner.get("detail") if isinstance(inner, dict) else value.get("detail") if isinstance(value, dict) else None
 

@@ -1,4 +1,4 @@
-"""Turns as the body of Google's generateContent (facts §12)."""
+"""Write turns as the body of Google's generateContent (facts §12)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ MODEL: Final = "model"
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
-    """``systemInstruction`` and ``contents``. With `same`, parts are Google's own and stay verbatim."""
+    """Write ``systemInstruction`` and ``contents``.
+
+    With `same`, parts are Google's own and stay verbatim.
+    """
     contents: list[dict[str, Json]] = []
     names: dict[str, str] = {}
     for turn in turns:
@@ -40,9 +43,9 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
             losses.note("later system messages became user messages")
         role = MODEL if turn.side == ASSISTANT else USER
         names |= {part.id: part.reading.name for part in turn.parts if part.category == CALL}
-        parts = [one for part in turn.parts for one in _parts(part, role, names, same, losses)]
+        parts = [one for part in turn.parts for one in _write_parts(part, role, names, same, losses)]
         if parts and not same and role == MODEL:
-            parts = _signed(parts)
+            parts = _with_signature(parts)
         if parts and contents and contents[-1]["role"] == role:
             contents[-1]["parts"] += parts
         elif parts:
@@ -50,16 +53,16 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
     if contents and any("functionCall" in part or "function_call" in part for part in _model_parts(contents[0])):
         losses.note("the first message calls a function: a user message was put in front")
         contents.insert(0, {"role": USER, "parts": [{"text": OPENING}]})
-    texts = [one for part in system for one in _parts(part, "system", names, same, losses)]
+    texts = [one for part in system for one in _write_parts(part, "system", names, same, losses)]
     return {**({"systemInstruction": {"parts": texts}} if texts else {}), "contents": contents}
 
 
 def _model_parts(content: dict[str, Json]) -> list[dict[str, Json]]:
-    """The parts of a content of the model's that are objects."""
+    """The parts of the model's content that are objects."""
     return [part for part in content["parts"] if isinstance(part, dict)] if content["role"] == MODEL else []
 
 
-def _parts(part: TurnPart, role: str, names: dict[str, str], same: bool, losses: Losses) -> Iterator[Json]:
+def _write_parts(part: TurnPart, role: str, names: dict[str, str], same: bool, losses: Losses) -> Iterator[Json]:
     verbatim = same and isinstance(part.value, dict)
     if part.category == TEXT:
         if not part.reading.text:
@@ -72,11 +75,11 @@ def _parts(part: TurnPart, role: str, names: dict[str, str], same: bool, losses:
         else:
             losses.note(NO_THINKING)
     elif part.category == CALL:
-        yield part.value if verbatim and part.kind == "function_call" else _call(part, losses)
+        yield part.value if verbatim and part.kind == "function_call" else _write_call(part, losses)
     elif part.category == RESULT:
-        yield part.value if verbatim and part.kind == "function_response" else _response(part, names, losses)
+        yield part.value if verbatim and part.kind == "function_response" else _write_response(part, names, losses)
     elif part.category == MEDIA and not verbatim:
-        yield from _media(part, losses)
+        yield from _write_media(part, losses)
     elif verbatim:
         yield part.value
     elif words := readable_text(part, losses):
@@ -85,37 +88,39 @@ def _parts(part: TurnPart, role: str, names: dict[str, str], same: bool, losses:
         losses.note(f"{part.kind}, which only its own provider knows")
 
 
-def _call(part: TurnPart, losses: Losses) -> Json:
-    given = arguments_value(part.reading)
-    if not isinstance(given, dict):
-        if given not in ("", None):
+def _write_call(part: TurnPart, losses: Losses) -> Json:
+    arguments = arguments_value(part.reading)
+    if not isinstance(arguments, dict):
+        if arguments not in ("", None):
             losses.note('call inputs that are no JSON object: wrapped as {"input": ...}')
-        given = {"input": given} if given not in ("", None) else {}
-    return {"functionCall": {"id": part.id, "name": part.reading.name or "tool", "args": given}}
+        arguments = {"input": arguments} if arguments not in ("", None) else {}
+    return {"functionCall": {"id": part.id, "name": part.reading.name or "tool", "args": arguments}}
 
 
-def _signed(parts: list[Json]) -> list[Json]:
-    """`parts` of one model turn with a signature on the first call, the only one that Google asks for."""
+def _with_signature(parts: list[Json]) -> list[Json]:
+    """Add a signature to the first call of one model turn, the only one that Google requires."""
     first = next((n for n, one in enumerate(parts) if "functionCall" in one), -1)
     return [{**one, "thoughtSignature": UNSIGNED} if n == first else one for n, one in enumerate(parts)]
 
 
-def _response(part: TurnPart, names: dict[str, str], losses: Losses) -> Json:
+def _write_response(part: TurnPart, names: dict[str, str], losses: Losses) -> Json:
     name = names.get(part.id) or part.reading.name or "tool"
     response = {"error" if part.reading.is_error else "output": part.reading.text}
-    held = [one for media in part.reading.media for one in _medium(media_type(media), media.data, media.url, losses)]
-    inside = {"parts": held} if held else {}
-    return {"functionResponse": {"id": part.id, "name": name, "response": response, **inside}}
+    media_parts = [
+        one for media in part.reading.media for one in _write_medium(media_type(media), media.data, media.url, losses)
+    ]
+    nested = {"parts": media_parts} if media_parts else {}
+    return {"functionResponse": {"id": part.id, "name": name, "response": response, **nested}}
 
 
-def _media(part: TurnPart, losses: Losses) -> Iterator[Json]:
+def _write_media(part: TurnPart, losses: Losses) -> Iterator[Json]:
     if text := caption(part, losses):
         yield {"text": text}
     for media in part.reading.media:
-        yield from _medium(media_type(media), media.data, media.url, losses)
+        yield from _write_medium(media_type(media), media.data, media.url, losses)
 
 
-def _medium(kind: str, data: str, url: str, losses: Losses) -> Iterator[Json]:
+def _write_medium(kind: str, data: str, url: str, losses: Losses) -> Iterator[Json]:
     if data:
         yield {"inlineData": {"mimeType": kind or "image/png", "data": data}}
     elif url.startswith(("http://", "https://", "gs://")):

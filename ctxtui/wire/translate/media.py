@@ -7,6 +7,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.wire.translate.turns import Losses, TurnPart
 
 _FORMATS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
+"""MIME types of OpenAI's audio formats."""
 
 
 def media_type(media: Media) -> str:

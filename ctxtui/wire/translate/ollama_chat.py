@@ -25,32 +25,34 @@ from ctxtui.wire.translate.turns import (
 )
 
 _SEPARATOR: Final = "\n\n"
+"""Separates texts that become one string."""
 _SIGNED: Final = ("signature", "encrypted_content", "data")
+"""Members of thinking that only its provider accepts."""
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """Write ``messages``, the system prompt first."""
     messages: list[Json] = []
     names: dict[str, str] = {}
-    first = _message("system", system, losses)
+    first = _write_message("system", system, losses)
     if len(first) > 1:
         messages.append(first)
     for turn in turns:
         if turn.side == TOOL:
-            messages += [_answer(part, names, losses) for part in turn.parts]
+            messages += [_write_result(part, names, losses) for part in turn.parts]
             continue
         role = ASSISTANT if turn.side == ASSISTANT else turn.role if turn.role in SYSTEM else USER
         # Ollama has no developer.
-        message = _message("system" if role == "developer" else role, turn.parts, losses)
+        message = _write_message("system" if role == "developer" else role, turn.parts, losses)
         calls = [part for part in turn.parts if part.category == CALL]
         names |= {part.id: part.reading.name for part in calls}
         if calls:
-            message = {"content": "", **message, "tool_calls": [_call(part, losses) for part in calls]}
+            message = {"content": "", **message, "tool_calls": [_write_call(part, losses) for part in calls]}
         messages += [{"role": message["role"], **message}] if len(message) > 1 else []
     return {"messages": messages}
 
 
-def _message(role: str, parts: Sequence[TurnPart], losses: Losses) -> dict[str, Json]:
+def _write_message(role: str, parts: Sequence[TurnPart], losses: Losses) -> dict[str, Json]:
     texts: list[str] = []
     thoughts: list[str] = []
     pictures: list[str] = []
@@ -59,10 +61,10 @@ def _message(role: str, parts: Sequence[TurnPart], losses: Losses) -> dict[str, 
             texts += [part.reading.text] if part.reading.text else []
             losses.note("empty text") if not part.reading.text else None
         elif part.category == THINKING:
-            _think(part, thoughts, losses)
+            _add_thinking(part, thoughts, losses)
         elif part.category == MEDIA:
             texts += [text] if (text := caption(part, losses)) else []
-            pictures += _pictures(part, losses)
+            pictures += _write_pictures(part, losses)
         elif special_text := readable_text(part, losses):
             texts.append(special_text)
         elif part.category != CALL:
@@ -77,23 +79,23 @@ def _message(role: str, parts: Sequence[TurnPart], losses: Losses) -> dict[str, 
     return {**message, "images": pictures} if pictures else message
 
 
-def _think(part: TurnPart, thoughts: list[str], losses: Losses) -> None:
+def _add_thinking(part: TurnPart, thoughts: list[str], losses: Losses) -> None:
     """Keep plain thinking; drop signed or encrypted thinking, which only its provider accepts."""
-    own = isinstance(part.value, dict) and any(part.value.get(key) for key in _SIGNED)
-    if own or not part.reading.text:
+    is_signed = isinstance(part.value, dict) and any(part.value.get(key) for key in _SIGNED)
+    if is_signed or not part.reading.text:
         losses.note(NO_THINKING)
     else:
         thoughts.append(part.reading.text)
 
 
-def _pictures(part: TurnPart, losses: Losses) -> list[str]:
+def _write_pictures(part: TurnPart, losses: Losses) -> list[str]:
     images = [media.data for media in part.reading.media if media.data and is_image(media)]
     if len(images) < len(part.reading.media):
         losses.note("media that this dialect cannot hold", len(part.reading.media) - len(images))
     return images
 
 
-def _call(part: TurnPart, losses: Losses) -> Json:
+def _write_call(part: TurnPart, losses: Losses) -> Json:
     arguments = arguments_value(part.reading)
     if not isinstance(arguments, dict):
         losses.note("free text as a tool's input (it stands under `input`)")
@@ -101,7 +103,7 @@ def _call(part: TurnPart, losses: Losses) -> Json:
     return {"id": part.id, "function": {"name": part.reading.name, "arguments": arguments}}
 
 
-def _answer(part: TurnPart, names: dict[str, str], losses: Losses) -> Json:
+def _write_result(part: TurnPart, names: dict[str, str], losses: Losses) -> Json:
     if part.reading.media:
         losses.note("media in tool results", len(part.reading.media))
     if part.reading.is_error:

@@ -28,28 +28,29 @@ from ctxtui.wire.translate.turns import (
 )
 
 _REASONING_KEY: Final = "reasoning_content"
+"""The member in which servers take reasoning back."""
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """Write ``messages``, the system prompt first. With `same`, blocks are Chat's own and stay verbatim."""
     messages: list[Json] = []
-    first = _content(system, "system", same, losses)
+    first = _write_content(system, "system", same, losses)
     if first:
         messages.append({"role": "system", "content": first})
     for turn in turns:
         if turn.side == TOOL:
-            messages += [_answer(part, losses) for part in turn.parts]
+            messages += [_write_result(part, losses) for part in turn.parts]
         elif turn.side == ASSISTANT:
-            message = _assistant(turn, same, losses)
+            message = _write_assistant(turn, same, losses)
             messages += [message] if len(message) > 1 else []
         else:
             role = turn.role if turn.role in SYSTEM else USER
-            content = _content(turn.parts, role, same, losses)
+            content = _write_content(turn.parts, role, same, losses)
             messages += [{"role": role, "content": content}] if content else []
     return {"messages": messages}
 
 
-def _content(parts: Sequence[TurnPart], role: str, same: bool, losses: Losses) -> Json:
+def _write_content(parts: Sequence[TurnPart], role: str, same: bool, losses: Losses) -> Json:
     """Write text and pictures; a string if one text is the whole content."""
     content: list[Json] = []
     for part in parts:
@@ -59,7 +60,7 @@ def _content(parts: Sequence[TurnPart], role: str, same: bool, losses: Losses) -
         elif part.category == TEXT:
             losses.note("empty text")
         elif part.category == MEDIA:
-            content += _media(part, role, verbatim, losses)
+            content += _write_media(part, role, verbatim, losses)
         elif verbatim and part.category not in (CALL, THINKING):
             content.append(part.value)
         elif text := readable_text(part, losses):
@@ -71,7 +72,7 @@ def _content(parts: Sequence[TurnPart], role: str, same: bool, losses: Losses) -
     return content[0]["text"] if plain and isinstance(content[0]["text"], str) else content
 
 
-def _media(part: TurnPart, role: str, same: bool, losses: Losses) -> list[Json]:
+def _write_media(part: TurnPart, role: str, same: bool, losses: Losses) -> list[Json]:
     if same:
         return [part.value]
     content: list[Json] = [{"type": "text", "text": text}] if (text := caption(part, losses)) else []
@@ -81,11 +82,11 @@ def _media(part: TurnPart, role: str, same: bool, losses: Losses) -> list[Json]:
     return content + [image for media in part.reading.media if (image := for_chat(media, losses)) is not None]
 
 
-def _assistant(turn: Turn, same: bool, losses: Losses) -> dict[str, Json]:
+def _write_assistant(turn: Turn, same: bool, losses: Losses) -> dict[str, Json]:
     message: dict[str, Json] = {"role": ASSISTANT}
     spoken_parts = [part for part in turn.parts if not (same and part.category == THINKING)]
-    content = _content(spoken_parts, ASSISTANT, same, losses)
-    calls = [_call(part, same) for part in turn.parts if part.category == CALL]
+    content = _write_content(spoken_parts, ASSISTANT, same, losses)
+    calls = [_write_call(part, same) for part in turn.parts if part.category == CALL]
     if content or calls:
         message["content"] = content or None
     thoughts = [part.reading.text for part in turn.parts if same and part.category == THINKING]
@@ -98,7 +99,7 @@ def _assistant(turn: Turn, same: bool, losses: Losses) -> dict[str, Json]:
     return message
 
 
-def _call(part: TurnPart, same: bool) -> Json:
+def _write_call(part: TurnPart, same: bool) -> Json:
     if same and part.kind == "tool_call":
         return part.value
     arguments = part.reading.arguments or "{}"
@@ -109,11 +110,11 @@ def _call(part: TurnPart, same: bool) -> Json:
     return {"id": part.id, "type": "function", "function": {"name": part.reading.name, "arguments": arguments}}
 
 
-def _answer(part: TurnPart, losses: Losses) -> Json:
+def _write_result(part: TurnPart, losses: Losses) -> Json:
     """Write a tool message, verbatim if it was one; Chat accepts no pictures and no error flag in it."""
     if part.kind == "tool message":
         blocks: list[Block] = part.value
-        content = _content([to_part(block) for block in blocks], TOOL, True, losses) or ""
+        content = _write_content([to_part(block) for block in blocks], TOOL, True, losses) or ""
         return {"role": TOOL, "tool_call_id": part.id, "content": content}
     if part.reading.media:
         losses.note("media in tool results", len(part.reading.media))

@@ -24,34 +24,35 @@ from ctxtui.wire.translate.turns import (
 )
 
 _SEPARATOR: Final = "\n\n"
+"""Separates texts that become one string."""
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """Write ``instructions`` and ``input``. With `same`, blocks are Responses' own and stay verbatim."""
     items: list[Json] = []
-    free = {part.id for turn in turns for part in turn.parts if part.category == CALL and _is_free(part)}
+    free = {part.id for turn in turns for part in turn.parts if part.category == CALL and _is_free_text(part)}
     for turn in turns:
         role = ASSISTANT if turn.side == ASSISTANT else turn.role if turn.role in SYSTEM else USER
         message_content: list[Json] = []
         for part in turn.parts:
             # A damaged record may have an item that is not an object.
             verbatim = same and isinstance(part.value, dict)
-            content = _content(part, role, verbatim, losses)
+            content = _content_parts(part, role, verbatim, losses)
             if content is not None:
                 message_content += content
                 continue
             # A separate item ends the message before it.
-            message_content = _message(items, role, message_content)
-            items += _item(part, verbatim, free, losses)
-        _message(items, role, message_content)
-    texts = [text for part in system if (text := _instruction(part, losses))]
+            message_content = _end_message(items, role, message_content)
+            items += _write_item(part, verbatim, free, losses)
+        _end_message(items, role, message_content)
+    texts = [text for part in system if (text := _instruction_text(part, losses))]
     return {
         **({"instructions": _SEPARATOR.join(texts)} if texts else {}),
         "input": _drop_dangling_reasoning(items, losses),
     }
 
 
-def _instruction(part: TurnPart, losses: Losses) -> str:
+def _instruction_text(part: TurnPart, losses: Losses) -> str:
     """Return the text of a part of the system prompt."""
     if part.reading.media:
         losses.note("media outside user messages", len(part.reading.media))
@@ -74,13 +75,17 @@ def _drop_dangling_reasoning(items: Sequence[Json], losses: Losses) -> list[Json
     return items_reversed[::-1]
 
 
-def _message(items: list[Json], role: str, spoken: list[Json]) -> list[Json]:
+def _end_message(items: list[Json], role: str, spoken: list[Json]) -> list[Json]:
+    """Append a message of the content parts `spoken` to `items`, if there are any.
+
+    Return an empty list for the next.
+    """
     if spoken:
         items.append({"type": "message", "role": role, "content": spoken})
     return []
 
 
-def _content(part: TurnPart, role: str, same: bool, losses: Losses) -> list[Json] | None:
+def _content_parts(part: TurnPart, role: str, same: bool, losses: Losses) -> list[Json] | None:
     """Return the content parts that a part adds to a message; None if it is an item of its own."""
     if part.category == TEXT:
         if not part.reading.text:
@@ -104,33 +109,37 @@ def _content(part: TurnPart, role: str, same: bool, losses: Losses) -> list[Json
     return content + [image for media in part.reading.media if (image := for_responses(media, losses)) is not None]
 
 
-def _item(part: TurnPart, same: bool, free: set[str], losses: Losses) -> list[Json]:
+def _write_item(part: TurnPart, same: bool, free_text_ids: set[str], losses: Losses) -> list[Json]:
     if same:
         return [part.value]
     if part.category == THINKING:
         losses.note("thinking, which does not cross providers")
         return []
     if part.category == CALL:
-        return [_call(part)]
+        return [_write_call(part)]
     if part.category == RESULT:
-        return [_result(part, "custom_tool_call_output" if part.id in free else "function_call_output", losses)]
+        return [
+            _write_result(
+                part, "custom_tool_call_output" if part.id in free_text_ids else "function_call_output", losses
+            )
+        ]
     losses.note(f"{part.kind}, which only its own provider knows")
     return []
 
 
-def _is_free(part: TurnPart) -> bool:
+def _is_free_text(part: TurnPart) -> bool:
     """Whether a call's input is free text for a custom tool, not a JSON object."""
     return bool(part.reading.arguments) and not isinstance(arguments_value(part.reading), dict)
 
 
-def _call(part: TurnPart) -> Json:
+def _write_call(part: TurnPart) -> Json:
     name, arguments = part.reading.name, part.reading.arguments
-    if _is_free(part):
+    if _is_free_text(part):
         return {"type": "custom_tool_call", "call_id": part.id, "name": name, "input": arguments}
     return {"type": "function_call", "call_id": part.id, "name": name, "arguments": arguments or "{}"}
 
 
-def _result(part: TurnPart, kind: str, losses: Losses) -> Json:
+def _write_result(part: TurnPart, kind: str, losses: Losses) -> Json:
     if part.reading.is_error:
         losses.note("error flags of tool results (their text stays)")
     pictures = [image for media in part.reading.media if (image := for_responses(media, losses)) is not None]

@@ -13,10 +13,10 @@ NO_CALL: Final = "tool results without a call"
 
 
 def pair_calls(turns: Sequence[Turn], losses: Losses) -> list[Turn]:
-    """Put the results of each turn's calls directly after it, and drop calls and results without counterpart.
+    """Put the results of each turn's calls directly after it.
 
-    Neighbouring assistant turns are merged: their calls must be together before the results. Ids are kept; an empty or
-    reused id gets a number.
+    Calls and results without counterpart are dropped. Neighbouring assistant turns are merged: their calls must be
+    together before the results. Ids are kept; an empty or reused id gets a number.
     """
     pending = _PendingResults(turns)
     paired: list[Turn] = []
@@ -27,8 +27,8 @@ def pair_calls(turns: Sequence[Turn], losses: Losses) -> list[Turn]:
             paired[-1].parts += pending.keep_answered_calls(turn, losses)
         else:
             paired += pending.release()
-            rest = [part for part in without_calls(turn.parts, losses) if part.category != RESULT]
-            paired += [Turn(turn.role if turn.side == USER else USER, rest)] if rest else []
+            other_parts = [part for part in without_calls(turn.parts, losses) if part.category != RESULT]
+            paired += [Turn(turn.role if turn.side == USER else USER, other_parts)] if other_parts else []
     paired += pending.release()
     pending.note_unmatched(losses)
     _drop_trailing_thinking(paired, losses)
@@ -37,9 +37,9 @@ def pair_calls(turns: Sequence[Turn], losses: Losses) -> list[Turn]:
 
 def without_calls(parts: Sequence[TurnPart], losses: Losses) -> list[TurnPart]:
     """Drop tool calls, which only the assistant makes."""
-    rest = [part for part in parts if part.category != CALL]
-    losses.note("tool calls that are not the assistant's", len(parts) - len(rest))
-    return rest
+    kept = [part for part in parts if part.category != CALL]
+    losses.note("tool calls that are not the assistant's", len(parts) - len(kept))
+    return kept
 
 
 class _PendingResults:
@@ -95,8 +95,8 @@ def _drop_trailing_thinking(turns: Sequence[Turn], losses: Losses) -> None:
 
 def _trailing_thinking(parts: Sequence[TurnPart]) -> int | None:
     """Index of thinking that nothing but empty texts follows; None if there is none."""
-    at = next((n for n in range(len(parts) - 1, -1, -1) if not _is_empty(parts[n])), None)
-    return at if at is not None and parts[at].category == THINKING else None
+    index = next((n for n in range(len(parts) - 1, -1, -1) if not _is_empty(parts[n])), None)
+    return index if index is not None and parts[index].category == THINKING else None
 
 
 def _is_empty(part: TurnPart) -> bool:

@@ -25,6 +25,7 @@ from ctxtui.wire.input_items import AGENT_ITEM, NAMESPACE, TOOLS_ITEM
 from ctxtui.wire.parts import Piece
 
 TEXT: Final = "text"
+"""Categories of parts."""
 THINKING: Final = "thinking"
 CALL: Final = "call"
 RESULT: Final = "result"
@@ -32,9 +33,11 @@ MEDIA: Final = "media"
 OTHER: Final = "other"
 
 ASSISTANT: Final = "assistant"
+"""Sides of a conversation."""
 USER: Final = "user"
 TOOL: Final = "tool"
 SYSTEM: Final = frozenset({"system", "developer"})
+"""Roles that count as the user's side and hold the system's texts."""
 
 _SIDES: Final = {"assistant": ASSISTANT, "model": ASSISTANT, "tool": TOOL, "function": TOOL}
 _KINDS: Final = {
@@ -50,8 +53,10 @@ _KINDS: Final = {
         RESULT,
     ),
 }
+"""The category of each kind of block; other kinds are `OTHER`."""
 NO_THINKING: Final = "thinking, which this dialect does not take back"
 _READABLE: Final = frozenset({"compaction", "compaction_summary", AGENT_ITEM})
+"""Provider-specific kinds whose text makes sense elsewhere."""
 _WHOLE_ITEMS: Final = frozenset({TOOLS_ITEM, AGENT_ITEM})
 """Items of the Responses API whose blocks have no meaning apart from each other."""
 _DIALECT_KINDS: Final = {
@@ -62,6 +67,7 @@ _DIALECT_KINDS: Final = {
         "input_image input_file".split()
     ),
 }
+"""Kinds of blocks that only one dialect has."""
 
 
 _GOOGLE_SCHEMAS: Final = frozenset({"parametersJsonSchema", "parameters_json_schema"})
@@ -188,10 +194,10 @@ def to_turns(items: Sequence[Item]) -> list[Turn]:
             answers = head if place.role in (TOOL, "function") else None
             turns.append(Turn(place.role))
             if answers is not None:
-                turns[-1].parts.append(_answer(answers, []))
+                turns[-1].parts.append(_chat_result(answers, []))
         elif answers is not None and place.role in (TOOL, "function") and _KINDS.get(block.kind) != RESULT:
             result = turns[-1].parts[0]
-            turns[-1].parts[0] = _answer(answers, [*result.value, block])
+            turns[-1].parts[0] = _chat_result(answers, [*result.value, block])
         else:
             answers = None
             if not turns or (turns[-1].role != place.role and _KINDS.get(block.kind) in (CALL, RESULT, THINKING)):
@@ -253,7 +259,7 @@ def readable_text(part: TurnPart, losses: Losses) -> str:
     return part.reading.text
 
 
-def _answer(head: dict[str, Json], blocks: list[Block]) -> TurnPart:
+def _chat_result(head: dict[str, Json], blocks: list[Block]) -> TurnPart:
     """Make the part of a Chat tool message: its content under the header's call id. `blocks` are kept with it."""
     readings = [read(block) for block in blocks]
     media: tuple[Media, ...] = tuple(one for reading in readings for one in reading.media)

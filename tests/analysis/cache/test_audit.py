@@ -530,11 +530,11 @@ LONG = "words " * 900 + "#3000"
         (request(LONG, "b", "c", tools=("read", "grep")), "tools", "other tools: grep added"),
         (request(LONG, "b", "c", tool_choice={"type": "any"}), "parameter", "another parameter: tool_choice"),
         (request(LONG, "b", "c", marked=False), "marker missing", "no marker in the request: nothing is cached"),
-        (request("else " + LONG, "b", "c"), "content", "the context parts from that of the call before it at block 3"),
+        (request("else " + LONG, "b", "c"), "content", "the context differs from the previous call's from block 3 on"),
         (
             request(LONG, "b", *(f"{n}" for n in range(30)), "c"),
             "lookback",
-            "what was cached lies 12 positions beyond the lookback",
+            "the cached prefix is 12 positions beyond the lookback",
         ),
     ],
 )

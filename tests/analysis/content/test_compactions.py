@@ -153,7 +153,7 @@ def test_a_held_summary_loses_what_it_will_lose() -> None:
         assert (held.number, held.replaced) == (one.number, one.replaced)
         parts = sum(held.after.categories.values()) + (held.after.not_recorded or 0)
         assert held.after.context_tokens == parts and held.summary_tokens > 0
-        assert plain(views.title([held], 0)).startswith(" held, before call 3")
+        assert plain(views.title([held], 0)).startswith(" held after call 2")
 
 
 def test_what_a_summary_leaves_out_can_be_added_before_the_client_has_it() -> None:

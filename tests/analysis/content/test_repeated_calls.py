@@ -6,11 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.analysis.content.repeated_calls import find_loops, longest_loop
+from ctxtui.analysis.content.repeated_calls import find_loops, longest_loop, loops_by_call
+from ctxtui.analysis.session_events import list_events
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
+from ctxtui.core.call import Epoch, EpochStart
+from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.context import Context
+from tests.cases.sessions import Story, use
 
 
 def context(text: str, dialect: str = "anthropic") -> Context:
@@ -79,3 +83,23 @@ def test_a_loop_repeats_what_it_says(story: str) -> None:
     for loop in find_loops(context(story), 2):
         said = [exchange.said for exchange in loop.exchanges]
         assert len(said) == loop.period * loop.repeats and said == said[: loop.period] * loop.repeats
+
+
+def test_the_calls_that_sent_a_loops_results_are_named() -> None:
+    """Before a compaction too, and once each."""
+    story = Story()
+    story.user("look at it").call(use("a", "Read", file_path="x"))
+    for n in range(4):
+        story.results((f"b{n - 1}" if n else "a", "the same" if n else "other"))
+        story.call(use(f"b{n}", "Bash", command="make"))
+    story.results(("b3", "the same")).call("I see.")
+    assert loops_by_call(story.session, MAIN) == dict.fromkeys((3, 4, 5, 6), "Bash x4")
+    story.head, story.cached, story.epoch = ROOT, 0, Epoch(2, EpochStart.COMPACTION)
+    story.user("so far", "summary").call("done")
+    assert loops_by_call(story.session, MAIN) == dict.fromkeys((3, 4, 5, 6), "Bash x4")
+    events = list_events(story.session, MAIN, (), loops_by_call(story.session, MAIN))
+    assert [event.number for event in events if event.kind == "loop"] == [3, 4, 5, 6]
+
+
+def test_a_thread_without_calls_has_no_loops() -> None:
+    assert loops_by_call(Session(), MAIN) == {}

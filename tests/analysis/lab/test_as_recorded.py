@@ -54,7 +54,7 @@ def unsaid(session: Session) -> list[str]:
     )
     read = own.sum_of("read")
     if read is None:
-        return found if _says(notes, "read, write and fresh are not told: ") else [*found, "no word of the cache"]
+        return found if _says(notes, "read, write and fresh are not known: ") else [*found, "no word of the cache"]
     gap = (read - sum(call.usage.cache_read for call in calls if call.usage is not None)) / told
     excused = _says(notes, r"the simulation reads [\d.]+ % of the input") or abs(gap - off) <= MAX_DEVIATION
     return found if abs(gap) <= MAX_DEVIATION or excused else [*found, f"read {gap:+.3f}"]

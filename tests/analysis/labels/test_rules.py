@@ -45,7 +45,7 @@ def labels(text: str, category: str = "user", labelling: Labelling = SHIPPED) ->
         ({}, "it must have exactly one of between, regex, pointer"),
         ({"regex": "a", "pointer": "/a"}, "it must have exactly one of between, regex, pointer"),
         ({"regexp": "a"}, "unknown key 'regexp'; there are label, category, in, inside, contains, between, regex, "),
-        ({"regex": "(a"}, "regex is none: missing ), unterminated subpattern at position 0"),
+        ({"regex": "(a"}, "not a regular expression: missing ), unterminated subpattern at position 0"),
         ({"regex": ""}, "regex must not be empty"),
         ({"between": ["<a>"]}, "between must be two tags, not ['<a>']"),
         ({"pointer": "buttons"}, "a pointer begins with /, not 'buttons'"),

@@ -75,7 +75,7 @@ def test_a_script_runs_as_it_would_and_is_on_record(home: Path, provider: Runnin
     [
         (["exec"], 125, "no command"),
         (["exec", "--upstream", "x", "--", "true"], 125, "NAME=URL"),
-        (["exec", "--upstream", "nobody=http://x", "--", "true"], 125, "asks no provider"),
+        (["exec", "--upstream", "nobody=http://x", "--", "true"], 125, "uses no provider"),
         (["exec", "--wrong", "--", "true"], 125, "--wrong"),
         (["exec", "--as", "nobody", "--", "true"], 125, "nobody"),
         (["exec", "--", "no-such-program-anywhere"], 127, "no such program"),
@@ -158,11 +158,11 @@ def test_where_no_request_came_by_it_says_so_and_what_would_work(
         check=False,
     )
     assert (ran.returncode, ran.stdout) == (3, "")
-    assert "no request to a model came by" in ran.stderr and all(way in ran.stderr for way in ways)
+    assert "no request to a model passed the relay" in ran.stderr and all(way in ran.stderr for way in ways)
     killed = subprocess.run(
         [*PROGRAM, "exec", "--", "sh", "-c", "kill -9 $$"], capture_output=True, text=True, timeout=120, check=False
     )
-    assert killed.returncode == 128 + 9 and "no request to a model came by" in killed.stderr
+    assert killed.returncode == 128 + 9 and "no request to a model passed the relay" in killed.stderr
     quiet = subprocess.run([*PROGRAM, "exec", "-q", "--", "true"], capture_output=True, timeout=120, check=False)
     assert (quiet.returncode, quiet.stderr) == (0, b"")
 

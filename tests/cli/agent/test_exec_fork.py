@@ -84,14 +84,14 @@ def test_who_departs_before_the_fork_is_live_from_there_and_that_is_said(
     assert ran(first, words=("one", "two", "three")).returncode == 0
     path = recording()
     forked = ran(second, "--fork", path.stem, "-q", words=("one", "other", "three"))
-    assert forked.returncode == 0 and "departs from the record" in forked.stderr
+    assert forked.returncode == 0 and "differs from the recording" in forked.stderr
     assert [b"other" in one.body for one in second.server.seen] == [True, True]
     (told,) = [
         call.extra[EDITS]["done"]
         for call in load(recording()).session.thread_calls()
         if "done" in call.extra.get(EDITS, {})
     ]
-    assert told[0].startswith("it departs from the record")
+    assert told[0].startswith("it differs from the recording")
 
 
 SOCKET_AGENT = """\
@@ -213,6 +213,6 @@ def test_what_cannot_be_forked_is_said(home: Path, ctxtui: Run, tmp_path: Path) 
         '{"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hoi"}]}'
     )
     ran_ = ctxtui("exec", "--fork", f"{other}:1", "--", "true")
-    assert ran_.code == 125 and "was not recorded through ctxtui" in ran_.err
+    assert ran_.code == 125 and "was not recorded by ctxtui exec" in ran_.err
     ran_ = ctxtui("exec", "--fork", "nothing-of-the-kind:3", "--", "true")
     assert ran_.code == 125 and "Traceback" not in ran_.err

@@ -120,7 +120,7 @@ def test_the_rounds_end_and_so_does_the_money(ctxtui: Run, where: tuple[str, ...
     rich = (*where[:-1], "claude-opus-4-5")
     ran = ctxtui("run", TASK, *rich, "--budget-usd", "0.000001")
     posted = [one for one in server.server.seen[asked:] if one.path == "/v1/messages"]
-    assert ran.code == 7 and "budget: $0.0000 are spent" in ran.err and not posted
+    assert ran.code == 7 and "budget: $0.0000 spent" in ran.err and not posted
 
 
 def test_what_cannot_work_is_said_before_anything_is_sent(

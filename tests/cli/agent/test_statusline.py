@@ -128,7 +128,7 @@ def test_a_version_that_says_nothing_of_its_cache(line: Any, tmp_path: Path) -> 
 def test_what_no_client_says_is_no_traceback(line: Any, said: str) -> None:
     ran = line(said)
     assert "Traceback" not in ran.err and ran.code in (0, 4)
-    assert ran.code == 0 or "is not what Claude Code says" in ran.err
+    assert ran.code == 0 or "not Claude Code's status line JSON" in ran.err
 
 
 def test_odd_members_are_passed_over(line: Any) -> None:

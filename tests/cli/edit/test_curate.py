@@ -143,3 +143,28 @@ def test_old_rounds_of_a_job_s_prompt_give_way_to_facts(ctxtui: Run, tmp_path: P
     sent = json.dumps(json.loads(ran.out)["messages"])
     assert "keep_rounds 1" in ran.err and "Round 6: read" in sent and "Round 5: read" not in sent
     assert "rounds 1-5" in sent and "pkg/p5.go" in sent and "Task: count the doors" in sent
+
+
+@pytest.mark.parametrize("to", ["", "anthropic"])
+def test_secrets_are_masked_in_the_written_request(ctxtui: Run, tmp_path: Path, to: str) -> None:
+    """Key and token are gone from results, messages and calls; everything else stays."""
+    key, token = "sk-ant-api03-" + "Zk3vQ8rT1mW6yB4n" * 5, "ghp_" + "a8Kd3Lq9Zx2Vb7Nm5Tc1" * 2
+    use = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": f"curl -H 'x-api-key: {key}' x"}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": f"GITHUB_TOKEN={token}\nport 58231"}
+    body = {
+        "model": "claude-sonnet-4-5",
+        "max_tokens": 99,
+        "tools": [{"name": "Bash", "description": "Runs.", "input_schema": {"type": "object"}}],
+        "messages": [
+            {"role": "user", "content": f"my key is {key}"},
+            {"role": "assistant", "content": [use]},
+            {"role": "user", "content": [result]},
+        ],
+    }
+    path = tmp_path / "request.json"
+    path.write_text(json.dumps({"request": body, "response": {"type": "message", "role": "assistant", "content": []}}))
+    more = ("--to", to) if to else ()
+    assert key in ctxtui("curate", path, *more).out and token in ctxtui("curate", path, *more).out
+    ran = ctxtui("curate", path, "--redact", *more)
+    assert ran.code == 0 and key not in ran.out and token not in ran.out and "port 58231" in ran.out
+    assert validate.refusals(ran.json) == [] and "3 " in ran.err

@@ -112,3 +112,29 @@ def test_an_older_hook_is_replaced() -> None:
 def test_hooks_of_another_shape_are_left_alone() -> None:
     with pytest.raises(Malformed):
         add_hook({"hooks": {"SessionStart": "x"}}, hook_command("a"))
+
+
+def test_the_hook_before_a_compaction_names_what_the_summary_must_keep(ctxtui: Run, recording: Path) -> None:
+    """Installed for the project, it learns the session from what Claude Code gives a hook."""
+    script = Script(cwd=str(recording.parent / "shop"))
+    script.user("never touch the ledger of generated invoices please")
+    script.assistant(text("Understood."), id="msg_1", stop="end_turn")
+    recording.write_bytes(script.dump())
+    settings = recording.parent / "shop" / ".claude" / "settings.local.json"
+    assert "PreCompact" in ctxtui("compactions", recording, "--ahead", "--hook").out and not settings.exists()
+    assert ctxtui("compactions", recording, "--ahead", "--hook", "--yes").code == 0
+    (entry,) = json.loads(settings.read_text())["hooks"]["PreCompact"]
+    run = shlex.split(entry["hooks"][0]["command"])
+    given = json.dumps({"hook_event_name": "PreCompact", "transcript_path": str(recording), "trigger": "auto"})
+    printed = subprocess.run(run, input=given, cwd=recording.parent / "shop", capture_output=True, text=True)
+    assert printed.returncode == 0
+    assert printed.stdout.splitlines() == [
+        "Name each of these in the summary, word for word:",
+        "- said: never touch the ledger of generated invoices please",
+    ]
+    assert ctxtui("compactions", recording, "--ahead").out == printed.stdout
+    assert "already installed" in ctxtui("compactions", recording, "--ahead", "--hook", "--yes").err
+    assert ctxtui("compactions", recording, "--hook").code == 2
+    bad = subprocess.run(run, input="{}", capture_output=True, text=True)
+    # Claude Code would not compact after 2.
+    assert bad.returncode not in (0, 2) and "no JSON of a hook" in bad.stderr

@@ -74,7 +74,7 @@ def test_as_recorded_is_near_the_reports_or_says_why(ctxtui: Run, tmp_path: Path
     (one,) = near["variants"]
     assert abs(one["total_input"] - one["reported_total_input"]) <= 0.02 * one["reported_total_input"]
     assert not any("off by" in note for note in near["notes"])
-    assert abs(off["off"]) > 0.02 and any("no report came before" in note for note in off["notes"])
+    assert abs(off["off"]) > 0.02 and any("no earlier report" in note for note in off["notes"])
 
 
 def test_variants_are_each_policy_with_each_cache_and_model(ctxtui: Run, recording: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_profile_is_a_policy(ctxtui: Run, recording: Path, tmp_path: Path) -> 
 def test_for_people(ctxtui: Run, recording: Path) -> None:
     out = ctxtui("lab", recording).out
     assert "as_recorded" in out and "quoted" in out and "saves" in out and "$" in out
-    assert "nobody asked a model again" in out
+    assert "no model was called" in out
 
 
 def test_without_usage_what_can_be_said_is(ctxtui: Run, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_without_usage_what_can_be_said_is(ctxtui: Run, tmp_path: Path) -> None:
     assert own["reported_total_input"] is None and min(own["output"], own["cost_usd"], window["cost_usd"]) > 0
     assert 0 < window["total_input"] < own["total_input"]
     notes = " ".join(session["notes"])
-    assert "no usage is reported" in notes and "answers count as what is recorded of them" in notes
+    assert "no usage is reported" in notes and "answers are counted by their recorded text" in notes
 
 
 def test_without_a_price_the_rest_is_said(ctxtui: Run, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_without_a_price_the_rest_is_said(ctxtui: Run, tmp_path: Path) -> None:
     path.write_bytes(script(14, model="my-own-model"))
     (session,) = ctxtui("lab", path, "--policy", "sliding_window", "--json").json["sessions"]
     assert all(one["cost_usd"] is None and one["total_input"] for one in session["variants"])
-    assert any("cost is not told" in note for note in session["notes"])
+    assert any("cost is not known" in note for note in session["notes"])
 
 
 def test_where_all_times_are_of_a_copy_that_is_why_no_read_is_told(ctxtui: Run, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_where_all_times_are_of_a_copy_that_is_why_no_read_is_told(ctxtui: Run, 
     (session,) = ctxtui("lab", path, "--policy", "sliding_window", "--json").json["sessions"]
     own, window = session["variants"]
     assert own["read"] is not None and window["read"] is None, "what was read is reported, what would be is not known"
-    assert "read, write and fresh are not told: when calls were sent is not on record" in session["notes"]
+    assert "read, write and fresh are not known: the times of the calls are not recorded" in session["notes"]
 
 
 def test_one_call(ctxtui: Run, tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_path_that_is_named_like_the_command(ctxtui: Run, recording: Path) -> 
 def test_stand_ins_of_one_length_are_no_range(ctxtui: Run, recording: Path) -> None:
     ran = ctxtui("lab", recording, "--policy", "keep_rounds")
     words = " ".join(ran.out.split())
-    assert re.search(r"from the record, [0-9,]+ tokens each (on average )?\(keep_rounds", words), words
+    assert re.search(r"from the recording, [0-9,]+ tokens each (on average )?\(keep_rounds", words), words
 
 
 def test_the_solver_holds_each_session_out(ctxtui: Run, tmp_path: Path) -> None:

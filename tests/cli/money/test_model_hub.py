@@ -71,10 +71,10 @@ def test_nobody_is_asked_unasked(ctxtui: Run, home: object, hub: type[Hub]) -> N
     [
         ("acme/none", 5, "the hub has no config.json of acme/none"),
         ("acme/gated", 7, "no key of yours is sent"),
-        ("acme/odd", 7, "no config.json"),
-        ("acme/mute", 4, "tells no window"),
-        ("tiny", 2, "names no model of a hub"),
-        ("../etc/passwd", 2, "names no model of a hub"),
+        ("acme/odd", 7, "not a valid config.json"),
+        ("acme/mute", 4, "has no window"),
+        ("tiny", 2, "is not a model of a hub"),
+        ("../etc/passwd", 2, "is not a model of a hub"),
     ],
 )
 def test_what_the_hub_does_not_tell_is_said(

@@ -268,7 +268,7 @@ async def test_an_agent_has_no_agents(tmp_path: Path) -> None:
         async with hosted(host) as made:
             await made.say("go")
             [result] = made.moments(mo.ToolResultsAdded)[-1].results
-    assert "a sub-agent starts no agents of its own" in result.text
+    assert "a sub-agent cannot start agents" in result.text
 
 
 @pytest.mark.parametrize("name", ["read_file", "recall", "run_command"])

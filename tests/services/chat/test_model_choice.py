@@ -32,7 +32,7 @@ def no_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     async def none(env: Any) -> list[Any]:
         return []
 
-    monkeypatch.setattr(partners, "_servers", none)
+    monkeypatch.setattr(partners, "_find_servers", none)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ async def test_a_project_chooses_a_model_of_the_provider_and_no_provider(
 ) -> None:
     found = await choose_model(ModelChoice(), config(tmp_path, f'model = "{model}"\n'), env)
     assert (found.endpoint.name, found.model) == (name, taken)
-    assert ("not taken" in found.why) == (taken != model)
+    assert ("not used" in found.why) == (taken != model)
 
 
 async def test_a_key_goes_over_plain_http_only_where_the_user_says_so(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_refusal_tells_the_window_of_a_server_that_does_not(tmp_path: Path, er
     silent = with_window(
         ChatModel(Endpoint("x", "openai_chat", kind="llama-cpp-python", local=True), "m"), config(tmp_path)
     )
-    assert (silent.window, silent.origin) == (4096, "assumed: the server does not tell")
+    assert (silent.window, silent.origin) == (4096, "assumed: the server does not report it")
     partner, told = learn_window(silent, error, config(tmp_path))
     if window:
         assert (partner.window, partner.origin) == (window, "the server's refusal") and "--n_ctx" in told

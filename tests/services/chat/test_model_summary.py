@@ -118,7 +118,7 @@ async def test_an_answer_that_was_cut_is_no_summary(tmp_path: Path) -> None:
     with offline() as running:
         whom = partner(CHAT, running.openai_url)
         body = build_request(whom, config(tmp_path, answer_tokens=20), part(long_talk().context))
-        with pytest.raises(ProviderError, match="limit of its answer"):
+        with pytest.raises(ProviderError, match="reached its answer limit"):
             await write_summary(whom, body)
 
 

@@ -99,7 +99,7 @@ async def test_what_waits_leaves_with_the_first_request_after_the_cache_expired(
         assert b"line 7 of a large file" not in here.last and here.read == 0, "it had expired for the provider, too"
         assert not here.overlay.waiting and len(here.overlay.applied) == 1
         told = [one.text for one in here.chat.moments(mo.Notice) if one.kind == "edits"]
-        assert told == ["1 edit that waited leaves with this request: the cache " + why]
+        assert told == ["1 waiting edit is sent with this request: the cache " + why]
 
 
 async def test_the_expiry_that_is_shown_is_the_providers_to_the_second(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ async def test_what_waits_for_a_miss_leaves_when_the_model_is_another_one(tmp_pa
         await here.chat.say("who are you?")
         assert b"line 7 of a large file" not in here.last
         told = [one.text for one in here.chat.moments(mo.Notice) if one.kind == "edits"]
-        assert told == ["1 edit that waited leaves with this request: the cache would be missed anyway"]
+        assert told == ["1 waiting edit is sent with this request: the cache would be missed anyway"]
 
 
 async def test_what_waits_for_expiry_does_not_leave_with_another_miss(tmp_path: Path) -> None:

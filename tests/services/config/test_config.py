@@ -227,7 +227,7 @@ def test_sizes_by_model(tmp_path: Path) -> None:
         ('[models."qwen2.5-coder:32b"]\ncontext_size = 500000', "500,000 is more than the 32,768", "32768 or less"),
         ('[models."qwen2.5-coder:32b"]\nusable_context = 40000', "40,000 is more than its window of 32,768", "24576"),
         ("[models.mine]\ncontext_size = 8000\nusable_context = 9000", "9,000 is more than its window of 8,000", "6000"),
-        ("[models.mine]\ncontext_size = 8\n[windows]\nmine = 9", "two windows of one model", "take one of them away"),
+        ("[models.mine]\ncontext_size = 8\n[windows]\nmine = 9", "two windows of one model", "remove one of them"),
     ],
 )
 def test_sizes_that_do_not_fit_are_told_with_file_value_maximum_and_fix(

@@ -66,7 +66,7 @@ Put = Callable[[str, str, str], Path]
 def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Put]:
     monkeypatch.setenv("CTXTUI_HOME", str(tmp_path))
     monkeypatch.setattr(plugins, "_reported", {})
-    plugins._loaded.cache_clear()
+    plugins._load_group.cache_clear()
 
     def write(group: str, name: str, text: str) -> Path:
         (tmp_path / group).mkdir(exist_ok=True)
@@ -74,7 +74,7 @@ def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Put]:
         return tmp_path / group / name
 
     yield write
-    plugins._loaded.cache_clear()
+    plugins._load_group.cache_clear()
 
 
 def test_a_file_in_the_readers_folder_reads_its_format(put: Put, tmp_path: Path) -> None:

@@ -209,5 +209,5 @@ def test_the_users_usable_part_of_a_window_is_over_the_share() -> None:
     table = table_for(Settings(models={"claude-opus-4": {"context_size": 20_000, "usable_context": 17_000}}))
     card = table.card("claude-opus-4-20250514")
     assert (card.window, card.usable) == (20_000, 17_000)
-    assert window_of_running_model(20_000, 0.75, own=card.usable or 0).usable == 17_000
+    assert window_of_running_model(20_000, 0.75, user_tokens=card.usable or 0).usable == 17_000
     assert window_of_running_model(20_000, 0.75).usable == 15_000

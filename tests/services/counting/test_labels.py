@@ -36,9 +36,9 @@ MINE = {"mine": {"between": ["<m>", "</m>"]}}
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("CTXTUI_HOME", str(tmp_path))
     monkeypatch.setattr(plugins, "_reported", {})
-    plugins._loaded.cache_clear()
+    plugins._load_group.cache_clear()
     yield
-    plugins._loaded.cache_clear()
+    plugins._load_group.cache_clear()
 
 
 def nodes(*texts: str) -> list[Node]:
@@ -78,7 +78,7 @@ def test_weights_are_the_tokens_of_the_texts() -> None:
     (node,) = nodes(text)
     parts = Labels({}, LocalCounts())(CARD)(node)
     assert parts[0].start == 0 and parts[-1].end == len(text)
-    count = LocalCounts()._counter(CARD.encoding)
+    count = LocalCounts()._make_text_counter(CARD.encoding)
     assert [one.weight for one in parts] == [count(text[one.start : one.end]) for one in parts]
 
 
@@ -126,7 +126,7 @@ def test_a_broken_rule_of_a_third_party_is_named_and_the_rest_goes_on(tmp_path: 
     names = {rule.name for rule in load_rules({}).rules}
     assert "good" in names and "bad" not in names
     assert dict(plugins.troubles()) == {
-        f"{place}, label rule bad": "regex is none: missing ), unterminated subpattern at position 0",
+        f"{place}, label rule bad": "not a regular expression: missing ), unterminated subpattern at position 0",
         str(tmp_path / "labels" / "worse.py"): "label rules are a mapping LABELS of names and rules",
     }
 
@@ -134,7 +134,7 @@ def test_a_broken_rule_of_a_third_party_is_named_and_the_rest_goes_on(tmp_path: 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[labels.x]\nregex = '('\n", "label rule x: regex is none: missing )"),
+        ("[labels.x]\nregex = '('\n", "label rule x: not a regular expression: missing )"),
         ("[labels]\nx = 3\n", "label rule x: it must be a table"),
         ("labels = 3\n", "labels must be a table of rules by name"),
     ],

@@ -97,10 +97,10 @@ async def test_a_run_ends_before_its_budget_whatever_name_the_answers_bear(hoste
     # The whole of it was of use: the last answer was shortened, not refused, and that was said.
     assert here.limits[0] == 4000 and MIN_ANSWER_LIMIT <= here.limits[-1] < 4000
     assert any(f"the answer gets {here.limits[-1]:,} tokens at most" in line for line in here.lines)
-    assert f"fewer than {MIN_ANSWER_LIMIT}" in done.why or "reads for about" in done.why
+    assert f"fewer than {MIN_ANSWER_LIMIT}" in done.why or "input costs about" in done.why
     alias = "alias" in model
     assert ("≥ $0." in done.why) == alias
-    assert here.lines[-1].endswith(f" are spent, of ${budget:g}") and ("≥ $0." in here.lines[-1]) == alias
+    assert here.lines[-1].endswith(f" spent, of ${budget:g}") and ("≥ $0." in here.lines[-1]) == alias
     assert done.cost == (None if alias else pytest.approx(spent)) and done.least == pytest.approx(spent)
     told = done.as_fields()["metadata"]
     assert (told["cost_usd"], told["cost_usd_at_least"]) == (done.cost, done.least)
@@ -135,7 +135,7 @@ async def test_an_answer_that_breaks_off_again_and_again_is_paid_each_time(hoste
 
 async def test_a_budget_that_cannot_be_told_stops_the_run_before_its_first_request(hosted: Any) -> None:
     async with hosted(looks_on) as here:
-        with pytest.raises(BadConfig, match="no price is known for a-model-of-ours, so that no budget can be held"):
+        with pytest.raises(BadConfig, match="no price is known for a-model-of-ours, so no budget can be enforced"):
             await here.told(model="a-model-of-ours", budget_usd=5.0)
         assert not here.server.bodies
         # Neither does a sub-agent's, whose model is another one.
@@ -166,11 +166,11 @@ async def test_agents_side_by_side_have_one_purse(hosted: Any) -> None:
     assert 0 < spent <= budget and 3 <= len(answered) < 16, (spent, here.limits)
     # What others gave back was used: what is left does not pay another one.
     assert budget - spent < usd(5000, MIN_ANSWER_LIMIT + 100), (spent, here.limits)
-    assert all("are spent, the next request reads for" in one.why for one in done if one.why), [one.why for one in done]
+    assert all("spent, the next request's input costs" in one.why for one in done if one.why), [one.why for one in done]
 
 
 async def test_a_sub_agent_s_own_budget_holds_as_the_run_s_does(hosted: Any) -> None:
     async with hosted(looks_on) as here, here.run() as run:
         one = await run.agents.start(ChildTask(prompt="x", tools=("list_dir",), budget_usd=0.1))
     assert one.rounds > 1 and 0 < sum(usd(100, limit) for limit in here.limits) <= 0.1
-    assert here.limits[-1] < 4000 and "are spent" in one.why
+    assert here.limits[-1] < 4000 and " spent" in one.why

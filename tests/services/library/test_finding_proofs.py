@@ -345,7 +345,7 @@ def test_what_the_lab_says_fits_eighty_columns() -> None:
 def test_every_word_of_a_finding_is_in_its_lines_and_none_is_cut(room: int) -> None:
     session = grown(long_run(6, turns=4), "anthropic", Random(6), wire=False)
     told, _, _ = found(session, len(session.thread_calls()) // 2)
-    words = "where the text stands is set in the program, dates and lists belong into the last message " * 2
+    words = "the client rebuilds this text, put dates and lists into the last message " * 2
     finding = replace(told.found[0].finding, setting=words, by_hand=words, edits=())
     one = replace(told.found[0], finding=finding, marks=())
     rows = ["".join(span.text for span in line) for line in detail(one, told, "a.jsonl", room)]

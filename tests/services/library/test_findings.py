@@ -268,7 +268,7 @@ def test_each_call_is_learnt_from_once_for_misses_prices_and_the_next_request(mo
         before(self, call, *told)
 
     monkeypatch.setattr(CacheForecaster, "learn", learn)
-    monkeypatch.setattr("ctxtui.services.library.findings._markers", lambda account, calls: NO_MARKER_RUNS)
+    monkeypatch.setattr("ctxtui.services.library.findings._run_markers", lambda account, calls: NO_MARKER_RUNS)
     session = planted()
     told, _, _ = found(session)
     assert told.found

@@ -21,7 +21,7 @@ from ctxtui.agent.events import ToolCall
 from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.services.config.config import load
 from ctxtui.services.config.mcp_servers import McpServer, load_servers, parse_server
-from ctxtui.services.mcp import connection
+from ctxtui.services.mcp import connection, server_pool
 from ctxtui.services.mcp.connection import ServerFailed, ServerState
 from ctxtui.services.mcp.offered import model_name
 from ctxtui.services.mcp.server_pool import ServerPermissions, ServerPool
@@ -83,6 +83,54 @@ async def test_a_server_over_stdio_works_hangs_is_cancelled_dies_and_comes_back(
     assert connection.state == ServerState.STOPPED and list((tmp_path / "logs").iterdir()) == []
 
 
+SLOW = """
+import sys, time
+for n in range({words}):
+    print("loading part", n, file=sys.stderr, flush=True)
+    time.sleep(0.25)
+time.sleep({silent})
+exec(open({server!r}).read())
+"""
+
+
+def slow(words: int, silent: float) -> McpServer:
+    python, *more = warm_python()
+    code = SLOW.format(words=words, silent=silent, server=str(SMALL))
+    return parse_server("small", {"command": python, "args": [*more, "-c", code], "timeout": 0.1})
+
+
+async def test_a_server_is_waited_for_as_long_as_it_says_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "START_TIMEOUT", 1.5)
+    monkeypatch.setattr(connection, "_LOOK", 0.05)
+    monkeypatch.setattr(server_pool, "REPORT_PERIOD", 0.1)
+    pool = pool_of(tmp_path, slow(words=12, silent=0))
+    told: list[str] = []
+    reporting = asyncio.create_task(pool.report_starting(told.append))
+    await pool.start()
+    reporting.cancel()
+    assert pool.offered == {"small"} and not pool.starting and pool.connection("small").progress == ""
+    assert any("waiting for the MCP server small: its answer to `initialize`, " in text for text in told)
+    assert any(text.endswith(": loading part 9") for text in told)
+    await pool.close()
+
+
+@pytest.mark.parametrize(("words", "most"), [(1, 600.0), (100, 2.0)])
+async def test_a_server_that_says_nothing_or_never_ends_is_given_up(
+    words: int, most: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "START_TIMEOUT", 1.0)
+    monkeypatch.setattr(connection, "MAX_START", most)
+    monkeypatch.setattr(connection, "_LOOK", 0.05)
+    pool = pool_of(tmp_path, slow(words, silent=60))
+    async with asyncio.timeout(20):
+        await pool.start()
+    (one,) = pool.failed
+    assert one.error.startswith("its answer to `initialize` did not come in ") and "loading part" in one.error
+    await pool.close()
+
+
 async def test_images_are_passed_on_to_a_model_that_sees(tmp_path: Path) -> None:
     pool = pool_of(tmp_path, small())
     await pool.start()
@@ -92,13 +140,13 @@ async def test_images_are_passed_on_to_a_model_that_sees(tmp_path: Path) -> None
         "a picture:",
         f"[image 1: image/png, 3 x 2, {len(png(3))} bytes]",
         "and no picture:",
-        "[image, 4 bytes: not passed on to the model: no image that models read]",
+        "[image, 4 bytes: not passed on to the model: not an image format that models read]",
     ]
     wide = await pool.run(call("picture", wide=8001))
     assert not wide.images and "8001 x 2 pixels: at most 8,000 are taken" in wide.text
     pool.sees = False
     blind = await pool.run(call("picture"))
-    assert not blind.images and "whether this model sees is not known (the setting mcp_images)" in blind.text
+    assert not blind.images and "whether this model reads images is not known (setting mcp_images)" in blind.text
     await pool.close()
 
 
@@ -225,7 +273,7 @@ async def test_a_server_that_wants_a_sign_in_says_what_to_do(tmp_path: Path, kin
         pool = pool_of(tmp_path, parse_server("small", {"type": kind, "url": f"{url}/mcp"}))
         await pool.start()
         (one,) = pool.failed
-        assert "it wants a sign-in (401), and OAuth is not spoken" in one.error and "mcp-remote" in one.error
+        assert "it requires sign-in (401); OAuth is not supported" in one.error and "mcp-remote" in one.error
         assert f"{url}/mcp" in one.error
         await pool.close()
 
@@ -258,7 +306,7 @@ def test_what_is_spelled_wrongly_is_named() -> None:
     for table, why in (
         ({}, "it needs a command or a url"),
         ({"command": "a", "url": "b"}, "it needs a command or a url"),
-        ({"type": "ws", "url": "b"}, "type ws is not spoken"),
+        ({"type": "ws", "url": "b"}, "type ws is not supported"),
         ({"type": "sse", "command": "b"}, "type sse needs a url"),
         ({"command": "a", "args": "b"}, "args must be a list of texts"),
         ({"command": "a", "timeout": 0}, "timeout must be a number of seconds"),

@@ -324,6 +324,6 @@ def test_a_fork_counts_the_calls_that_are_shown(home: Path, tmp_path: Path) -> N
     calls = list(load(transcript).session.calls.values())
     path = record(calls[3:], transcript.stem)
     loaded = load(path)
-    with pytest.raises(BadConfig, match="went by without ctxtui"):
+    with pytest.raises(BadConfig, match="were not recorded by ctxtui exec"):
         collect_answers(loaded, "main", 3)
     assert len(collect_answers(loaded, "main", 5)) == 2

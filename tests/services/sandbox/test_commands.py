@@ -95,7 +95,7 @@ async def test_what_is_asked_and_what_the_model_reads(tmp_path: Path, monkeypatc
     assert done.text.startswith("exit code 0, 0.") and done.text.endswith(" s\na") and not done.is_error
     assert (await made.run(call("no-such-program"))).text == "there is no program no-such-program"
     done = await made.run(call("sleep 60", timeout=1))
-    assert done.is_error and "its time was up" in done.text
+    assert done.is_error and ": timeout" in done.text
     done = await made.run(call("seq 20000"))
     assert "`recall` reads all of it: output-1.1 to output-1.3" in done.text and done.text.endswith("20000")
     assert "".join(made.outputs.values()).splitlines() == [str(n) for n in range(1, 20001)] and kept == made.outputs
@@ -130,14 +130,14 @@ async def test_the_agents_commands_have_a_time_and_a_memory(
     # What it leaves running goes with it.
     seconds = f"617.{os.getpid()}"  # as no test does that runs beside this one
     late = await made.run(call(f"(trap '' TERM; setsid sleep {seconds}) & sleep {seconds}", timeout=1))
-    assert late.is_error and "its time was up" in late.text
+    assert late.is_error and ": timeout" in late.text
     commands = (Path(f"/proc/{pid}/cmdline") for pid in os.listdir("/proc") if pid.isdigit())
     assert not any(seconds.encode() in path.read_bytes() for path in commands if path.exists())
     much = await made.run(call(f"{sys.executable} -c 'print(len(bytes(900_000_000)))'"))
     assert much.is_error and "MemoryError" in much.text
     assert (await made.run(call("no-such-program"))).is_error
     refused = await made.run(call("echo evil > CLAUDE.md; echo done"))
-    assert refused.text.splitlines()[1].startswith("refused, as other programs obey it: CLAUDE.md;")
+    assert refused.text.splitlines()[1].startswith("refused, because it controls other programs: CLAUDE.md;")
     assert refused.text.endswith("done") and not (root / "CLAUDE.md").exists()
 
 

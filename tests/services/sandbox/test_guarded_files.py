@@ -98,7 +98,7 @@ def test_commands_side_by_side_do_not_trust_each_other(kind: str, root: Path, ho
         await running
 
     asyncio.run(main())
-    assert module._RUNNING == {}
+    assert module._GUARDED_BY_FOLDER == {}
 
 
 def test_it_is_put_aside_also_when_the_command_is_cancelled(kind: str, root: Path) -> None:
@@ -112,7 +112,7 @@ def test_it_is_put_aside_also_when_the_command_is_cancelled(kind: str, root: Pat
             await running
 
     asyncio.run(main())
-    assert not (root / "CLAUDE.md").exists() and module._RUNNING == {}
+    assert not (root / "CLAUDE.md").exists() and module._GUARDED_BY_FOLDER == {}
 
 
 def outside_runs_nothing(*folders: Path) -> bool:

@@ -96,7 +96,11 @@ def test_a_repository_with_a_submodule(sh: Sh, repository: Path, tmp_path: Path)
 def test_why_there_is_no_copy_is_told(sh: Sh, repository: Path) -> None:
     (repository / ".git/index").write_bytes(b"none")
     done = sh("git log -1 --format=%s")
-    assert done.text == "first\n" and "read-only, as it cannot be copied" in done.notes[0] and "index" in done.notes[0]
+    assert (
+        done.text == "first\n"
+        and "read-only, because it cannot be copied" in done.notes[0]
+        and "index" in done.notes[0]
+    )
 
 
 EVIL = "blob=$(echo evil | git hash-object -w --stdin)"
@@ -173,7 +177,7 @@ def test_what_the_user_did_meanwhile_is_not_lost(sh: Sh, repository: Path) -> No
     thread.start()
     done = sh(script)
     thread.join()
-    assert "not taken over" in done.notes[0] and git(repository, "log", "--format=%s") == "mine\nfirst"
+    assert "not copied into" in done.notes[0] and git(repository, "log", "--format=%s") == "mine\nfirst"
 
 
 @pytest.mark.parametrize("form", ["sha256"])

@@ -54,7 +54,7 @@ def test_a_process_that_ends_is_told_of_its_session_alone(ctxtui: Run, monkeypat
     monkeypatch.setattr(index, "_MAKER", "tests.services.search.test_fill_side_by_side:ends")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
     failed = ctxtui("db", "index", "--json").json["failed"]
-    assert set(failed.values()) == {"reading it ended the process that did"}
+    assert set(failed.values()) == {"its reader process ended"}
 
 
 def ends() -> object:

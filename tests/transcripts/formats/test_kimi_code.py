@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from ctxtui.services.recordings.open import load
 from tests.transcripts.reading import as_lines, calls, law_2, lines_of, read, shown, survives_cuts, survives_values
@@ -190,3 +193,44 @@ def test_any_chunking_any_cut_any_value() -> None:
     law_2(as_lines(session()), NAME)
     survives_cuts(as_lines(session()), NAME)
     survives_values(session(), NAME, lines_of)
+
+
+@pytest.mark.parametrize(
+    ("result", "sent"),
+    [
+        ({"output": "334\n", "durationMs": 27}, "Wall time: 0.027 seconds\n334\n"),
+        ({"output": "no", "isError": True}, "<system>ERROR: Tool execution failed.</system>\nno"),
+        ({"output": " ", "durationMs": 1500}, "Wall time: 1.500 seconds\n<system>Tool output is empty.</system>"),
+        ({"output": [{"type": "text", "text": "a"}], "note": "n"}, "a\nn"),
+        (
+            {"output": [], "isError": True, "note": "n"},
+            "<system>ERROR: Tool execution failed. Tool output is empty.</system>\nn",
+        ),
+    ],
+)
+def test_a_result_has_the_client_s_words_on_status_and_time(result: dict[str, Any], sent: str) -> None:
+    late = event("tool.result", toolCallId="t2", result=result)
+    use = event("tool.call", toolCallId="t2", name="Bash", args={})
+    bodies = asked_after(request("1.1"), use, end("m-3", 0, 9, 9, 9), late)
+    assert [json.loads(body)["content"] for body in bodies if b"tool_result" in body][-1] == sent
+
+
+def test_the_time_of_other_tools_is_not_sent() -> None:
+    late = event("tool.result", toolCallId="t2", result={"output": "x", "durationMs": 27})
+    bodies = asked_after(
+        request("1.1"), event("tool.call", toolCallId="t2", name="Read", args={}), end("m-3", 0, 9, 9, 9), late
+    )
+    assert [json.loads(body)["content"] for body in bodies if b"tool_result" in body][-1] == "x"
+
+
+def test_parts_of_a_result_stay_parts() -> None:
+    picture = {"type": "image_url", "imageUrl": {"url": "x"}}
+    for result, texts in (
+        ({"output": [picture], "isError": True}, ["<system>ERROR: Tool execution failed.</system>", None]),
+        ({"output": [picture], "durationMs": 10, "note": "n"}, ["Wall time: 0.010 seconds", None, "n"]),
+    ):
+        late = event("tool.result", toolCallId="t2", result=result)
+        use = event("tool.call", toolCallId="t2", name="Bash", args={})
+        bodies = asked_after(request("1.1"), use, end("m-3", 0, 9, 9, 9), late)
+        content = [json.loads(body)["content"] for body in bodies if b"tool_result" in body][-1]
+        assert [part.get("text") for part in content] == texts

@@ -9,7 +9,7 @@ import pytest
 from ctxtui.core.canonical import Json, loads
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.ctxtui import CtxtuiReader
-from ctxtui.transcripts.formats.pi.resume import _entry
+from ctxtui.transcripts.formats.pi.resume import _make_source_entry
 from ctxtui.transcripts.kit.fields import as_usd
 
 
@@ -43,6 +43,8 @@ def test_a_call_of_our_own_format_has_tokens_that_can_be_counted(fresh: str) -> 
 
 
 def test_an_entry_of_another_role_than_its_id_says_stays_as_recorded() -> None:
-    entry = _entry(b"{}", {"type": "message", "message": {"role": "user", "toolCallId": "a", "content": []}})
+    entry = _make_source_entry(
+        b"{}", {"type": "message", "message": {"role": "user", "toolCallId": "a", "content": []}}
+    )
     assert not entry.change(3, None)
     assert not entry.changes and not entry.removed

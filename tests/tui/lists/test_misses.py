@@ -41,7 +41,7 @@ def miss(number: int, cause: str, usd: float | None, **more: object) -> CacheMis
         "by": 200.0,
         "life": 300.0,
         "foreseen": cause == TTL,
-        "evidence": "only what call 3 had left was read",
+        "evidence": "only what call 3 had cached was read",
         "block": 3,
         "blocks": 342,
     }
@@ -50,7 +50,7 @@ def miss(number: int, cause: str, usd: float | None, **more: object) -> CacheMis
 
 @pytest.mark.parametrize("room", [100, 110, 120, 200])
 def test_what_is_said_of_stripped_thinking_fits_its_column(room: int) -> None:
-    one = miss(9, STRIPPED, 1.8, evidence="a person spoke, so the thinking before was taken out; " + "more " * 20)
+    one = miss(9, STRIPPED, 1.8, evidence="a new user message, so earlier thinking was dropped; " + "more " * 20)
     row = plain(misses.table([one]).draw(one, room))
     assert "earlier thinking dropped" in row and "…" not in row and len(row) == room
 

@@ -1,4 +1,8 @@
-"""Finds the smallest reversible set of edits that reaches a target size, among all policies, by risk and dependence."""
+"""The policy ``budget``: finds the smallest set of edits that reaches a target size.
+
+It tries all other policies at their defaults, and pairs of them, ordered by risk. Of sufficient sets it takes the one
+that breaks the cached prefix latest. A *set* of edits is what one trial would do; a *level* has the sets of one risk.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +52,12 @@ _IsUseless = Callable[[Edit, Risk], bool]
 
 
 class _Choice(NamedTuple):
-    """A possible edit: tokens that it frees, where it breaks the prefix, later blocks that quote the removed text, and
-    its risk."""
+    """A possible edit of one block, with what is needed to compare it.
+
+    - `saves`: tokens that it frees.
+    - `position`: the raw position from which the prefix changes.
+    - `quoted`: number of later blocks that quote the removed text.
+    """
 
     edit: Edit
     saves: int
@@ -59,7 +67,7 @@ class _Choice(NamedTuple):
 
 
 def make_policy(policies: Iterable[Policy]) -> Policy:
-    """Make the policy, which chooses among `policies` except itself."""
+    """Make the policy that chooses among `policies`."""
     return Policy(
         NAME,
         "the smallest set of edits that reaches a size",
@@ -74,28 +82,29 @@ def make_policy(policies: Iterable[Policy]) -> Policy:
 
 
 def _propose(policies: Sequence[Policy], policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Find the edits that bring the context below `target` (0: the usable window).
+    """Find the edits that bring the context below `target` tokens (0: the usable window).
 
-    Candidates are all policies at their defaults, every two of them, and three steps of its own (cut results, then
-    clear them and strip images, then summarise rounds). Of the sufficient sets it picks the one with the least risk, of
-    those the one that breaks the prefix latest (all are equal when the cache is cold), and leaves out unneeded edits.
-    The last `keep` rounds are left alone, except by edits that lose nothing or externalize content, if nothing as
-    harmless suffices without them. If nothing suffices, it frees as much as possible.
+    Candidates are all policies at their defaults, every two of them, and the three steps of `_stepwise_edits`. Of the
+    sufficient sets it takes the one with the least risk. Of those it takes the one that breaks the prefix latest (all
+    are equal when the cache is cold). Edits that are not needed for the target are left out.
+
+    The last `keep` rounds stay, except for edits that lose nothing or externalize content, and those only if nothing as
+    harmless suffices elsewhere. If no set suffices, it frees as much as possible.
     """
     target = settings["target"] or policy_context.usable
     need = policy_context.total - target
     if not target or need <= 0:
         return
-    here = with_count_cache(policy_context)
-    yield from _smallest(policies, here, settings, target)
-    here.forget()
+    cached_context = with_count_cache(policy_context)
+    yield from _find_smallest(policies, cached_context, settings, target)
+    cached_context.forget()
 
 
-def _smallest(
+def _find_smallest(
     policies: Sequence[Policy], policy_context: PolicyContext, settings: Settings, target: int
 ) -> Iterator[Edit]:
-    limit, reach = _limit(policy_context, settings["keep"]), _Reach(policy_context)
-    ladder = [_ladder(policy_context, settings, target)]
+    limit, reach = _change_limit(policy_context, settings["keep"]), _Reach(policy_context)
+    ladder = [_stepwise_edits(policy_context, settings, target)]
     candidates = _candidates(policy_context, policies)
     older = _find_sufficient(policy_context, reach, [_EditSets(ladder), *candidates], limit, limit, target)
     if older is None or older[0] > Risk.OUTSIDE:
@@ -108,10 +117,10 @@ def _smallest(
     if older is not None:
         yield from map(_with_own_author, older[1])
         return
-    every = [edits for level in candidates for edits in level.options(max(Risk), _never)]
+    every = [edits for level in candidates for edits in level.options(max(Risk), _is_never_useless)]
     best = [_with_own_author(candidate) for candidate in _find_largest(policy_context, reach, every, limit)]
     yield from best
-    yield from _ladder(policy_context.under(best), settings, target)
+    yield from _stepwise_edits(policy_context.under(best), settings, target)
 
 
 def _with_own_author(edit_: Edit) -> Edit:
@@ -119,23 +128,26 @@ def _with_own_author(edit_: Edit) -> Edit:
     return make(edit_.kind, edit_.targets, edit_.params, author=NAME)
 
 
-def _never(edit: Edit, risk: Risk) -> bool:
+def _is_never_useless(edit: Edit, risk: Risk) -> bool:
     return False
 
 
 class _EditSets:
-    """Sets of edits to choose from, in this order."""
+    """Sets of edits to choose from, in the order of preference."""
 
-    def __init__(self, given: list[list[Edit]]) -> None:
-        self._given = given
+    def __init__(self, edit_sets: list[list[Edit]]) -> None:
+        self._edit_sets = edit_sets
 
-    def proposals(self, most: Risk, vain: _IsUseless) -> list[list[Edit]]:
-        """All sets; those in which each edit risks more than `most`, or one is `vain`, may be missing."""
-        return self._given
+    def proposals(self, most: Risk, useless: _IsUseless) -> list[list[Edit]]:
+        """All sets.
 
-    def options(self, most: Risk, vain: _IsUseless) -> list[list[Edit]]:
+        A subclass may leave out sets in which each edit risks more than `most`, or one is `useless`.
+        """
+        return self._edit_sets
+
+    def options(self, most: Risk, useless: _IsUseless) -> list[list[Edit]]:
         """The sets that free anything, the largest first."""
-        return self._given
+        return self._edit_sets
 
 
 class _Level(_EditSets):
@@ -146,26 +158,26 @@ class _Level(_EditSets):
         self._tried = tried
         self._risk = risk
 
-    def _wishes(self, most: Risk, vain: _IsUseless) -> list[ProposedStep]:
+    def _fitting_proposals(self, most: Risk, useless: _IsUseless) -> list[ProposedStep]:
         def unfit(edit: Edit, risk: Risk) -> bool:
-            return risk > self._risk or vain(edit, risk)
+            return risk > self._risk or useless(edit, risk)
 
         policies = (policy for policy in self._tried.policies if policy.least <= min(self._risk, most))
         proposals = filter(None, (self._tried.wish(policy, unfit) for policy in policies))
         return [wish for wish in proposals if wish.risk == self._risk]
 
-    def proposals(self, most: Risk, vain: _IsUseless) -> list[list[Edit]]:
+    def proposals(self, most: Risk, useless: _IsUseless) -> list[list[Edit]]:
         """The proposed sets of edits."""
-        return [[*wish.edits] for wish in self._wishes(most, vain)]
+        return [[*wish.edits] for wish in self._fitting_proposals(most, useless)]
 
-    def options(self, most: Risk, vain: _IsUseless) -> list[list[Edit]]:
+    def options(self, most: Risk, useless: _IsUseless) -> list[list[Edit]]:
         """The sets of edits that were tried, the most freeing first."""
-        remedies = filter(None, map(self._tried.remedy, self._wishes(most, vain)))
+        remedies = filter(None, map(self._tried.remedy, self._fitting_proposals(most, useless)))
         return [[*remedy.edits] for remedy in sorted(remedies, key=lambda one: -one.freed)]
 
 
 class _Tried:
-    """Cache of single policies' proposals and their effects."""
+    """Cache of single policies' proposals and their effects: each policy is run once."""
 
     def __init__(self, policy_context: PolicyContext, policies: Sequence[Policy]) -> None:
         self.policies = policies
@@ -201,9 +213,10 @@ def _candidates(policy_context: PolicyContext, policies: Sequence[Policy]) -> li
 def _find_sufficient(
     policy_context: PolicyContext, reach: _Reach, levels: Sequence[_EditSets], bound: int, limit: int, target: int
 ) -> tuple[Risk, list[Edit]] | None:
-    """The edits of one set that bring the context below `target` at the least risk; None if none does.
+    """The edits of one set that bring the context below `target` at the least risk.
 
-    Nothing is changed from the position `bound` on, and from `limit` on only with at most the risk of externalizing.
+    None without one. Nothing is changed from the position `bound` on. From `limit` on, only edits with at most the risk
+    of externalizing are allowed.
     """
     best: tuple[Risk, list[Edit]] | None = None
     tried = 0
@@ -213,18 +226,20 @@ def _find_sufficient(
             best is not None and (risk_of(policy_context.context, edits) > best[0] or tried >= _MAX_COMPARED_SETS)
         )
 
-    def vain(edit: Edit, risk: Risk) -> bool:
+    def useless(edit: Edit, risk: Risk) -> bool:
         return best is not None and risk > best[0] and reach.may(edit, bound, limit)
 
     for level in levels:
         most = best[0] if best is not None else max(Risk)
         if best is not None and tried >= _MAX_COMPARED_SETS:
             break
-        proposals = level.proposals(most, vain) if best is not None else []
-        if best is not None and all(passed_over(_allowed(reach, edit_set, bound, limit)) for edit_set in proposals):
+        proposals = level.proposals(most, useless) if best is not None else []
+        if best is not None and all(
+            passed_over(_allowed_edits(reach, edit_set, bound, limit)) for edit_set in proposals
+        ):
             continue
-        for option in level.options(most, vain):
-            edits = _allowed(reach, option, bound, limit)
+        for option in level.options(most, useless):
+            edits = _allowed_edits(reach, option, bound, limit)
             if passed_over(edits):
                 continue
             after = policy_context.under(edits)
@@ -233,17 +248,23 @@ def _find_sufficient(
             edits = _drop_unneeded(policy_context, after, edits, target)
             risk = risk_of(policy_context.context, edits)
             tried += 1
-            if best is None or (risk, *_cost(policy_context, edits)) < (best[0], *_cost(policy_context, best[1])):
+            if best is None or (risk, *_cost_key(policy_context, edits)) < (
+                best[0],
+                *_cost_key(policy_context, best[1]),
+            ):
                 best = risk, edits
     return best
 
 
-def _allowed(reach: _Reach, edits: Iterable[Edit], bound: int, limit: int) -> list[Edit]:
+def _allowed_edits(reach: _Reach, edits: Iterable[Edit], bound: int, limit: int) -> list[Edit]:
     return [edit for edit in edits if reach.may(edit, bound, limit)]
 
 
 class _Reach:
-    """Cache of how far back edits reach and what they risk: many sets hold the same edits."""
+    """Cache of the last position that an edit changes, and of its risk.
+
+    Many sets hold the same edits.
+    """
 
     def __init__(self, policy_context: PolicyContext) -> None:
         self._policy_context = policy_context
@@ -253,11 +274,11 @@ class _Reach:
         """Whether an edit avoids the newest rounds, and blocks for which the user reverted edits."""
         reach = self._known.get(edit.id)
         if reach is None:
-            reach = self._known[edit.id] = self._of(edit)
+            reach = self._known[edit.id] = self._extent_of(edit)
         last, harmless = reach
         return last < bound and (harmless or last < limit)
 
-    def _of(self, edit: Edit) -> tuple[int, bool]:
+    def _extent_of(self, edit: Edit) -> tuple[int, bool]:
         """The last position of an edit (no bound allows one that the user reverted), and whether its risk is low enough
         for the newest rounds."""
         context = self._policy_context.context
@@ -267,7 +288,7 @@ class _Reach:
         return max(positions, default=0), risk_of_one(context, edit) <= Risk.OUTSIDE
 
 
-def _cost(policy_context: PolicyContext, edits: Sequence[Edit]) -> tuple[int, int]:
+def _cost_key(policy_context: PolicyContext, edits: Sequence[Edit]) -> tuple[int, int]:
     """Key for comparing edits, less is better: minus the first changed position, and the number of changed blocks."""
     places = [p for edit in edits for target in edit.targets if (p := policy_context.context.find(target)) is not None]
     return (0 if policy_context.cold else -min(places, default=0)), len(places)
@@ -278,20 +299,20 @@ def _drop_unneeded(policy_context: PolicyContext, after: PolicyContext, edits: l
     choices = []
     for edit_ in edits:
         positions = [p for t in edit_.targets if (p := policy_context.context.find(t)) is not None]
-        alone = edit_.kind in _APART or (edit_.kind == STRIP and edit_.params.get("what") == "images")
-        if not alone or (edit_.kind != SUMMARIZE and len(positions) != 1):
+        is_independent = edit_.kind in _APART or (edit_.kind == STRIP and edit_.params.get("what") == "images")
+        if not is_independent or (edit_.kind != SUMMARIZE and len(positions) != 1):
             return edits
         saves = sum(policy_context.size(p) - after.size(p) for p in positions)
         saves -= count_text(policy_context, str(edit_.params.get("text") or "")) if edit_.kind == SUMMARIZE else 0
         risk = risk_of_one(policy_context.context, edit_)
-        choices.append(_Choice(edit_, saves, min(positions, default=0), _quoted_at(policy_context, positions), risk))
+        choices.append(_Choice(edit_, saves, min(positions, default=0), _max_quotes(policy_context, positions), risk))
     needed_ids = {edit_.edit.id for edit_ in _choose(choices, policy_context.total - target, policy_context)}
     fewer = [edit_ for edit_ in edits if edit_.id in needed_ids]
     return fewer if policy_context.under(fewer).total <= target else edits
 
 
-def _quoted_at(policy_context: PolicyContext, positions: Sequence[int]) -> int:
-    return max((_quoted(policy_context, p) for p in positions), default=0)
+def _max_quotes(policy_context: PolicyContext, positions: Sequence[int]) -> int:
+    return max((_count_quotes(policy_context, p) for p in positions), default=0)
 
 
 def _find_largest(
@@ -300,29 +321,39 @@ def _find_largest(
     """The set that frees most, outside the newest rounds; empty if nothing frees anything."""
     best, least = list[Edit](), policy_context.total
     for option in sorted(edit_sets, key=len)[-_MAX_COMPARED_SETS:] + list(edit_sets[:_MAX_COMPARED_SETS]):
-        edits = _allowed(reach, option, len(policy_context.context), limit)
+        edits = _allowed_edits(reach, option, len(policy_context.context), limit)
         after = policy_context.under(edits)
         if edits and not after.applied.refused and after.total < least:
             best, least = edits, after.total
     return best
 
 
-def _ladder(policy_context: PolicyContext, settings: Settings, target: int) -> list[Edit]:
-    """The edits of the three steps; each only if the one before is not enough."""
-    offers: tuple[Callable[[PolicyContext, Settings, int], Iterator[_Choice]], ...] = (_cuts, _clears, _summaries)
+def _stepwise_edits(policy_context: PolicyContext, settings: Settings, target: int) -> list[Edit]:
+    """Edits of three steps: cut results, clear them and strip images, summarise rounds.
+
+    A step is taken only if the steps before it do not reach `target`.
+    """
+    offers: tuple[Callable[[PolicyContext, Settings, int], Iterator[_Choice]], ...] = (
+        _cut_choices,
+        _clear_choices,
+        _summary_choices,
+    )
     edits: list[Edit] = []
     for offer in offers:
-        here = policy_context.under(edits)
-        need = here.total - target
+        context_now = policy_context.under(edits)
+        need = context_now.total - target
         if need <= 0:
             break
         edits += [
-            choice.edit for choice in _choose(list(offer(here, settings, _limit(here, settings["keep"]))), need, here)
+            choice.edit
+            for choice in _choose(
+                list(offer(context_now, settings, _change_limit(context_now, settings["keep"]))), need, context_now
+            )
         ]
     return edits
 
 
-def _limit(policy_context: PolicyContext, keep: int) -> int:
+def _change_limit(policy_context: PolicyContext, keep: int) -> int:
     """The position from which on nothing is changed."""
     rounds = policy_context.rounds
     if keep == 0:
@@ -356,30 +387,32 @@ def _choose(choices: Sequence[_Choice], need: int, policy_context: PolicyContext
     return sorted(picked, key=lambda one: one.position)
 
 
-def _quoted(policy_context: PolicyContext, position: int) -> int:
+def _count_quotes(policy_context: PolicyContext, position: int) -> int:
     literals = policy_context.literals
     if literals is None:
         return 0
-    here = literals.at(position)
-    stands = map(literals.positions, here)
+    literals_here = literals.at(position)
+    stands = map(literals.positions, literals_here)
     return sum(places[0] == position and places[-1] > position for places in stands if places)
 
 
-def _offer(policy_context: PolicyContext, edit_: Edit, position: int) -> Iterator[_Choice]:
+def _make_choice(policy_context: PolicyContext, edit_: Edit, position: int) -> Iterator[_Choice]:
     after = rewrite(policy_context.context.items[position].block, edit_)
     saves = policy_context.size(position) - (policy_context.count(after) if after is not None else 0)
     if saves > 0:
-        yield _Choice(edit_, saves, position, _quoted(policy_context, position))
+        yield _Choice(edit_, saves, position, _count_quotes(policy_context, position))
 
 
-def _cuts(policy_context: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
+def _cut_choices(policy_context: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
     given = {"head": settings["cut"] // 2, "tail": settings["cut"] // 2}
     for position in results(policy_context):
         if position < limit and policy_context.may_change(position, NAME):
-            yield from _offer(policy_context, make_edit(policy_context, NAME, TRUNCATE, [position], given), position)
+            yield from _make_choice(
+                policy_context, make_edit(policy_context, NAME, TRUNCATE, [position], given), position
+            )
 
 
-def _clears(policy_context: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
+def _clear_choices(policy_context: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
     mine = policy_context.touched.get(NAME, frozenset()) - policy_context.released(NAME)
     for position in results(policy_context):
         may = position in mine or policy_context.may_change(position, NAME)
@@ -387,15 +420,15 @@ def _clears(policy_context: PolicyContext, settings: Settings, limit: int) -> It
             edit_ = make_edit(policy_context, NAME, REPLACE, [position], {"text": CLEARED})
             saves = policy_context.size(position) - count_text(policy_context, CLEARED)
             if saves > 0:
-                yield _Choice(edit_, saves, position, _quoted(policy_context, position))
+                yield _Choice(edit_, saves, position, _count_quotes(policy_context, position))
     for position in policy_context.context.images:
         if position < limit and policy_context.may_change(position, NAME):
-            yield from _offer(
+            yield from _make_choice(
                 policy_context, make_edit(policy_context, NAME, STRIP, [position], {"what": "images"}), position
             )
 
 
-def _summaries(policy_context: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
+def _summary_choices(policy_context: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
     released = policy_context.released(NAME)
     for number, round_ in enumerate(policy_context.rounds, 1):
         if round_.stop > limit:
@@ -405,17 +438,19 @@ def _summaries(policy_context: PolicyContext, settings: Settings, limit: int) ->
         positions = [
             p for p in policy_context.blocks(*round_) if p not in policy_context.pinned and policy_context.size(p)
         ]
-        whole = all(partner in positions for p in positions for partner in policy_context.context.partners.get(p, ()))
+        has_all_partners = all(
+            partner in positions for p in positions for partner in policy_context.context.partners.get(p, ())
+        )
         covered = any(
             policy_context.applied.changes[p].edit.kind == SUMMARIZE
             for p in positions
             if not policy_context.is_unchanged(p)
         )
-        if not positions or not whole or covered:
+        if not positions or not has_all_partners or covered:
             continue
         size = sum(map(policy_context.size, positions))
         text = cached_summary(policy_context, positions, format_range("round", number, number), length_for(size))
         saves = size - count_text(policy_context, text)
         if text and saves > 0:
             edit_ = make_edit(policy_context, NAME, SUMMARIZE, positions, {"text": text})
-            yield _Choice(edit_, saves, round_.start, max(_quoted(policy_context, p) for p in positions))
+            yield _Choice(edit_, saves, round_.start, max(_count_quotes(policy_context, p) for p in positions))

@@ -18,8 +18,10 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
     """Compact every text that gets at least `least` per cent smaller."""
     rules = {key: settings[key] for key in ("drop", "rename", "flatten")}
     for position, item in enumerate(policy_context.context.items):
-        own = item.place.section == "messages" and item.place.role not in ASSISTANT and not is_call(item.block.kind)
-        if not own or b"{" not in item.block.body or not policy_context.may_change(position, NAME):
+        is_eligible = (
+            item.place.section == "messages" and item.place.role not in ASSISTANT and not is_call(item.block.kind)
+        )
+        if not is_eligible or b"{" not in item.block.body or not policy_context.may_change(position, NAME):
             continue
         edit_ = make_edit(policy_context, NAME, COMPACT_JSON, [position], rules)
         after = rewrite(item.block, edit_)

@@ -18,13 +18,15 @@ NAME = "dedupe_reads"
 
 
 class Repeat(NamedTuple):
-    """A result that may go; `text` is the line that replaces it."""
+    """A result that may be replaced by the line `text`, because another result has its content."""
 
     position: int
     text: str
 
 
 class _Read(NamedTuple):
+    """A result of a tool that read something; `path` is "" if it was no file."""
+
     position: int
     text: str
     tool: str
@@ -54,10 +56,10 @@ def repeats(policy_context: PolicyContext, minimum: int, chosen: Container[int] 
     Outdated: a later whole read of the same file differs. Of identical ones the first stays, or if only `chosen` ones
     may go, the first that is not among them.
     """
-    every = policy_context.outline("reads", partial(_reads, policy_context))
+    every = policy_context.outline("reads", partial(_collect_reads, policy_context))
     changes, tokens = policy_context.applied.changes, policy_context.tokens
     reads = [read for read in every.related if read.position not in changes and tokens(read.position) >= minimum]
-    outdated = _outdated(policy_context, reads)
+    outdated = _find_outdated(policy_context, reads)
     alike: dict[str, list[_Read]] = {}
     for read in reads:
         if read.position not in outdated:
@@ -76,10 +78,9 @@ def repeats(policy_context: PolicyContext, minimum: int, chosen: Container[int] 
 
 
 class _Reads:
-    """The results of a context.
+    """The results of a context, grouped so that only candidates are compared.
 
-    `related` are those, in order, with an identical result, or a different one of the same file: only these can be
-    repeats or outdated.
+    `related` are the results, in order, for which there is an identical one, or a different one of the same file.
     """
 
     def __init__(self) -> None:
@@ -105,20 +106,20 @@ class _Reads:
                 insort(self.related, each, key=lambda read: read.position)
 
 
-def _reads(policy_context: PolicyContext, length: int, found: _Reads | None) -> _Reads:
-    here = results(policy_context)
+def _collect_reads(policy_context: PolicyContext, length: int, found: _Reads | None) -> _Reads:
+    result_positions = results(policy_context)
     found = found or _Reads()
-    for position in here[bisect_left(here, length) :]:
-        found.add(_read(policy_context, position))
+    for position in result_positions[bisect_left(result_positions, length) :]:
+        found.add(_read_result(policy_context, position))
     return found
 
 
-def _read(policy_context: PolicyContext, position: int) -> _Read:
+def _read_result(policy_context: PolicyContext, position: int) -> _Read:
     text = policy_context.context.reading(position).text
     return _Read(position, text, tool_of(policy_context, position), path_of(policy_context, position))
 
 
-def _outdated(policy_context: PolicyContext, reads: Sequence[_Read]) -> set[int]:
+def _find_outdated(policy_context: PolicyContext, reads: Sequence[_Read]) -> set[int]:
     """The reads of a file that a later whole read contradicts."""
     outdated: set[int] = set()
     latest: dict[tuple[str, str], list[_Read]] = {}

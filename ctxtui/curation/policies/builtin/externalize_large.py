@@ -1,6 +1,7 @@
-"""Externalizes large content under a name: programs of trials, fenced code in a message, or a whole result.
+"""The policy ``externalize_large``: moves large content out of the context, under a name.
 
-One line of description stays.
+Externalized are programs of a search's trials, fenced code in a message, or a whole result. A line of description
+stays, and the agent can recall the content by its name.
 """
 
 from __future__ import annotations
@@ -26,59 +27,64 @@ NAME = "externalize_large"
 MAX_LINE_CHARS: Final = 100
 
 _FENCE: Final = re.compile(r"^(```+)[^\n]*\n(.*?)^\1[ \t]*$\n?", re.MULTILINE | re.DOTALL)
+"""Fenced code; group 2 is the code."""
 _INDENT: Final = re.compile(r"[ \t]*")
 _HEADING: Final = re.compile(r"^#{1,6}\s+(.{1,80})$|^\*\*(.{1,80})\*\*$", re.MULTILINE)
+"""A heading in Markdown, or a bold line: it describes the code after it."""
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Externalise code blocks of `code` characters or more, and results of `size` characters or more as a whole.
+    """Externalize code blocks of `code` characters or more, and results of `size` or more.
 
-    Of other lines beside such code, text beyond `rest` characters goes too (0: all of it stays). The last `keep_last`
-    candidates stay for now. If a message lists the trials of a search, each with its program, a trial keeps its id,
-    validity, score, a reference to the program as such loops spell it, and the first characters of its `reasoning` and
-    `error`.
+    Of other lines beside such code, text beyond `rest` characters is externalized, too (0: none of it). The last
+    `keep_last` candidates stay for now.
+
+    If a message lists the trials of a search, each trial keeps its id, validity and score, a reference to its program,
+    and the first characters of its `reasoning` and `error`.
     """
-    candidates = list(_candidates(policy_context, settings))
+    candidates = list(_find_candidates(policy_context, settings))
     yield from candidates[: max(0, len(candidates) - settings["keep_last"])]
 
 
-def _candidates(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
+def _find_candidates(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     settings_text = ", ".join(f"{name} {value}" for name, value in sorted(settings.items()) if name != "keep_last")
 
     def work(length: int, found: list[tuple[int, dict[str, Json]]] | None) -> list[tuple[int, dict[str, Json]]]:
-        return [*(found or ()), *_large(policy_context, settings, length)]
+        return [*(found or ()), *_find_large(policy_context, settings, length)]
 
     for position, payload in policy_context.outline(f"large content: {settings_text}", work):
         if policy_context.may_change(position, NAME):
             yield make_edit(policy_context, NAME, EXTERNALIZE, [position], payload)
 
 
-def _large(policy_context: PolicyContext, settings: Settings, start: int) -> Iterator[tuple[int, dict[str, Json]]]:
+def _find_large(policy_context: PolicyContext, settings: Settings, start: int) -> Iterator[tuple[int, dict[str, Json]]]:
     """The blocks from the position `start` on with content to externalize, each with the edit's payload."""
     context, result_positions = policy_context.context, results(policy_context)
-    whole = set(result_positions[bisect_left(result_positions, start) :])
+    large_results = set(result_positions[bisect_left(result_positions, start) :])
     for position in range(start, len(context)):
         item = context.items[position]
-        own = item.place.section == "messages" and item.place.role not in ASSISTANT and not is_call(item.block.kind)
-        if not own or len(item.block.body) < min(settings["code"], settings["size"]):
+        is_eligible = (
+            item.place.section == "messages" and item.place.role not in ASSISTANT and not is_call(item.block.kind)
+        )
+        if not is_eligible or len(item.block.body) < min(settings["code"], settings["size"]):
             continue
         text = context.reading(position).text
-        parts = _trial_parts(text, settings) or list(_parts(text, item.block.digest[:6], settings))
-        large = position in whole and len(text) >= settings["size"]
+        parts = _trial_parts(text, settings) or list(_message_parts(text, item.block.digest[:6], settings))
+        large = position in large_results and len(text) >= settings["size"]
         # Checked last: it encodes the block anew, and most blocks have nothing to externalize.
         if (parts or large) and has_editable_text(item.block):
-            yield position, {"parts": parts} if parts else _whole_payload(policy_context, position, text)
+            yield position, {"parts": parts} if parts else _make_whole_payload(policy_context, position, text)
 
 
-def _whole_payload(policy_context: PolicyContext, position: int, text: str) -> dict[str, Json]:
+def _make_whole_payload(policy_context: PolicyContext, position: int, text: str) -> dict[str, Json]:
     path, tool = path_of(policy_context, position), tool_of(policy_context, position)
     digest = policy_context.context.items[position].block.digest[:6]
-    what = " ".join(word for word in (tool, path) if word) or "result"
-    line = f"({what}, {len(text):,} characters: {_first(text)})"
+    description = " ".join(word for word in (tool, path) if word) or "result"
+    line = f"({description}, {len(text):,} characters: {_first_chars(text)})"
     return {"name": safe_name(f"{path.rpartition('/')[2] or tool or 'result'}_{digest}"), "line": line}
 
 
-def _first(text: str) -> str:
+def _first_chars(text: str) -> str:
     return " ".join(text[: MAX_LINE_CHARS * 3].split())[:MAX_LINE_CHARS]
 
 
@@ -91,16 +97,16 @@ def _trial_parts(text: str, settings: Settings) -> list[dict[str, Json]]:
             continue
         indent = _INDENT.match(text, trial.heading.start)
         margin = (indent[0] if indent else "") + ("  " if indent and text[indent.end()] in "-*+" else "")
-        above, below = _trial_text(text, trial, margin, settings)
+        text_before, text_after = _trial_text(text, trial, margin, settings)
         notes = f"NOTES_{trial.token}"
         if code is None:
-            parts.append({"name": notes, "start": trial.start, "stop": trial.stop, "instead": above + below})
+            parts.append({"name": notes, "start": trial.start, "stop": trial.stop, "instead": text_before + text_after})
             continue
-        above += f"\n{margin}Code reference: "
+        text_before += f"\n{margin}Code reference: "
         parts += [
-            {"name": "", "start": trial.start, "stop": code.start, "instead": above},
+            {"name": "", "start": trial.start, "stop": code.start, "instead": text_before},
             {"name": trial.token, "start": code.start, "stop": code.stop, "instead": f"{{{{{trial.token}}}}}"},
-            {"name": notes, "start": code.stop, "stop": trial.stop, "instead": below},
+            {"name": notes, "start": code.stop, "stop": trial.stop, "instead": text_after},
         ]
     return [part for part in parts if part["start"] != part["stop"]]
 
@@ -110,29 +116,29 @@ def _trial_text(text: str, trial: Trial, margin: str, settings: Settings) -> tup
     heading = text[trial.heading.start : trial.heading.stop].rstrip()
     bare = heading.removesuffix(trial.id + ":")
     validity = {True: " [valid]", False: " [INVALID]", None: ""}[trial.valid]
-    above = [(heading if bare == heading else f"{bare}**{trial.id}**") + validity]
+    lines_before = [(heading if bare == heading else f"{bare}**{trial.id}**") + validity]
     if trial.score is not None:
-        above.append(f"{margin}Score: {trial.score:.4f}")
-    below = []
+        lines_before.append(f"{margin}Score: {trial.score:.4f}")
+    lines_after = []
     if trial.reasoning:
-        short, whole = " ".join(trial.reasoning.split()), settings["reasoning"]
-        below.append(f"{margin}Approach: " + (short[:whole] + "..." if 0 < whole < len(short) else short))
+        short, max_chars = " ".join(trial.reasoning.split()), settings["reasoning"]
+        lines_after.append(f"{margin}Approach: " + (short[:max_chars] + "..." if 0 < max_chars < len(short) else short))
     if trial.error:
-        below.append(f"{margin}Error: {trial.error[: settings['error'] or None]}")
-    return "\n".join(above), "\n".join(["", *below, "", ""])
+        lines_after.append(f"{margin}Error: {trial.error[: settings['error'] or None]}")
+    return "\n".join(lines_before), "\n".join(["", *lines_after, "", ""])
 
 
-def _parts(text: str, digest: str, settings: Settings) -> Iterator[dict[str, Json]]:
+def _message_parts(text: str, digest: str, settings: Settings) -> Iterator[dict[str, Json]]:
     """The parts of a message to externalize: its code blocks, and the tails of long lines between them."""
     matches = _FENCE.finditer(text) if "```" in text else ()
     fences = [match for match in matches if len(match[2]) >= settings["code"]]
     if not fences:
         return
-    at = 0
+    offset = 0
     for number, match in enumerate(fences):
         if settings["rest"]:
-            yield from _tails(text, at, match.start(), f"{digest}_{number}", settings["rest"])
-        heading = list(_HEADING.finditer(text, at, match.start()))[-1:]
+            yield from _line_tails(text, offset, match.start(), f"{digest}_{number}", settings["rest"])
+        heading = list(_HEADING.finditer(text, offset, match.start()))[-1:]
         name = safe_name(f"{(heading[0][1] or heading[0][2]) if heading else 'code'}_{digest}_{number}")
         yield {
             "name": name,
@@ -140,23 +146,23 @@ def _parts(text: str, digest: str, settings: Settings) -> Iterator[dict[str, Jso
             "start": match.start(),
             "stop": match.end(),
         }
-        at = match.end()
+        offset = match.end()
     if settings["rest"]:
-        yield from _tails(text, at, len(text), f"{digest}_{len(fences)}", settings["rest"])
+        yield from _line_tails(text, offset, len(text), f"{digest}_{len(fences)}", settings["rest"])
 
 
-def _tails(text: str, start: int, stop: int, name: str, rest: int) -> Iterator[dict[str, Json]]:
-    at = start
+def _line_tails(text: str, start: int, stop: int, name: str, rest: int) -> Iterator[dict[str, Json]]:
+    offset = start
     for number, line in enumerate(text[start:stop].splitlines(keepends=True)):
         words = line.rstrip("\n")
         if len(words) > rest + 60:
-            yield {"name": f"rest_{name}_{number}", "line": "", "start": at + rest, "stop": at + len(words)}
-        at += len(line)
+            yield {"name": f"rest_{name}_{number}", "line": "", "start": offset + rest, "stop": offset + len(words)}
+        offset += len(line)
 
 
 POLICY = Policy(
     NAME,
-    "put large content outside under a name",
+    "keep large content outside, under a name",
     propose,
     {"code": 400, "size": 8_000, "rest": 0, "reasoning": 150, "error": 100, "keep_last": 0},
     {

@@ -1,4 +1,8 @@
-"""Keeps an evolutionary search's last generations; older ones become one message: trials, best score, selection."""
+"""The policy ``generation_window``: keeps the last generations of an evolutionary search.
+
+Older generations become one message with the number of trials, the best score and the selection of each. It reads the
+search's prompts, in which generations and trials are numbered.
+"""
 
 from __future__ import annotations
 
@@ -20,23 +24,33 @@ from ctxtui.curation.trials import parse_trials
 NAME = "generation_window"
 
 _TRIAL: Final = re.compile(r"\btrial[ _#:]*([0-9]+(?:[_.-][0-9]+)*)", re.IGNORECASE)
+"""A trial's number in running text."""
 _SCORE: Final = re.compile(r"[\"']?\bscore[\"']?\s*[:=]\s*(-?[0-9]+(?:\.[0-9]+)?)", re.IGNORECASE)
+"""A score in running text or JSON."""
 _SELECTED: Final = re.compile(r"\bselected\b[^\n]{0,20}?[:=]\s*([^\n]{1,200})", re.IGNORECASE)
+"""A line that names the selected trials."""
 _FENCE: Final = re.compile(r"^```selections?[ \t]*\n(.{1,20000}?)^```", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+"""A fenced block with a selection in JSON."""
 _ID: Final = re.compile(r"[\w.#:-]*\d[\w.#:-]*")
+"""A word with a digit: an id in a selection."""
 _NAMES: Final = ("trial_id", "trial", "id", "name", "candidate", "candidate_id", "program_id")
+"""Members of JSON that hold a trial's id."""
 _MAX_NAMED_TRIALS: Final = 3
 """Trials that a summary names in addition to their number."""
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Once there are `slack` more generations than `n`, replace all older ones, summarised ones too, by one summary.
+    """Once there are `slack` more generations than `n`, replace all older ones by one summary.
 
-    It has a line for each generation with its number of trials, best score, three best trials and selection. A message
-    belongs to the generation that the next user message matching `boundary` names: its first group is the number;
-    without a group each such message closes one.
+    The new summary also replaces earlier summaries. It has a line for each generation: its number of trials, best
+    score, three best trials, and selection.
+
+    A message belongs to the generation that the next user message matching `boundary` names. The first group of
+    `boundary` is the generation's number; without a group each such message closes one generation.
     """
-    every = _generations(policy_context, settings["boundary"], _begin(policy_context, settings["keep_first"]))
+    every = _find_generations(
+        policy_context, settings["boundary"], _first_position(policy_context, settings["keep_first"])
+    )
     whole = [generation for generation in every if any(free_runs(policy_context, NAME, *generation.stretch))]
     if len(whole) <= settings["n"] + settings["slack"]:
         return
@@ -54,7 +68,7 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
     yield from summarize_runs(policy_context, NAME, old[0].stretch.start, old[-1].stretch.stop, "", text, again=True)
 
 
-def _begin(policy_context: PolicyContext, keep_first: int) -> int:
+def _first_position(policy_context: PolicyContext, keep_first: int) -> int:
     messages = policy_context.context.messages
     index = policy_context.lead_count + keep_first
     return messages[index].start if index < len(messages) else len(policy_context.context)
@@ -67,23 +81,23 @@ class _Generation(NamedTuple):
     stretch: Stretch
 
 
-def _generations(policy_context: PolicyContext, boundary: str, begin: int) -> list[_Generation]:
+def _find_generations(policy_context: PolicyContext, boundary: str, begin: int) -> list[_Generation]:
     """The generations, from the position `begin` on."""
     generations: list[_Generation] = []
-    at = begin
-    for index, name in _boundaries(policy_context, boundary):
+    start = begin
+    for index, name in _find_boundaries(policy_context, boundary):
         message = policy_context.context.messages[index]
         if message.start < begin:
             continue
         if generations and generations[-1].name == name:
             generations[-1] = _Generation(name, Stretch(generations[-1].stretch.start, message.stop))
         else:
-            generations.append(_Generation(name or str(len(generations)), Stretch(at, message.stop)))
-        at = message.stop
+            generations.append(_Generation(name or str(len(generations)), Stretch(start, message.stop)))
+        start = message.stop
     return [generation for generation in generations if generation.stretch.start < generation.stretch.stop]
 
 
-def _boundaries(policy_context: PolicyContext, boundary: str) -> list[tuple[int, str]]:
+def _find_boundaries(policy_context: PolicyContext, boundary: str) -> list[tuple[int, str]]:
     """The user messages that name a generation: index and name. Only new messages of a long context are read."""
     pattern = re.compile(boundary, re.IGNORECASE)
     context = policy_context.context
@@ -94,7 +108,7 @@ def _boundaries(policy_context: PolicyContext, boundary: str) -> list[tuple[int,
         found = [one for one in known or () if one[0] < first]
         for index in range(first, len(context.messages)):
             message = context.messages[index]
-            name = _name(policy_context, message, pattern) if message.role == "user" else None
+            name = _name_of(policy_context, message, pattern) if message.role == "user" else None
             if name is not None:
                 found.append((index, name))
         return found
@@ -102,7 +116,7 @@ def _boundaries(policy_context: PolicyContext, boundary: str) -> list[tuple[int,
     return policy_context.outline(f"generations {boundary}", work)
 
 
-def _name(policy_context: PolicyContext, message: Message, pattern: re.Pattern[str]) -> str | None:
+def _name_of(policy_context: PolicyContext, message: Message, pattern: re.Pattern[str]) -> str | None:
     """The generation that a message names; "" if it names one without a number, None if it names none."""
     for position in policy_context.blocks(message.start, message.stop):
         match = pattern.search(policy_context.context.reading(position).text[:2_000])
@@ -120,47 +134,50 @@ def _describe_generation(policy_context: PolicyContext, generation: _Generation)
     }
     names: Iterable[str] = listed
     if not listed:
-        names, scores = _trials(texts)
+        names, scores = _named_trials(texts)
     best = sorted(scores, key=lambda name: -(scores[name] or 0.0))[:_MAX_NAMED_TRIALS]
     words = [f"{len(list(names))} trials"]
     if best:
         words.append(f"best={scores[best[0]]:.4f} ({best[0]})")
     if best[1:]:
         words.append(f"top: {', '.join(best)}")
-    if selected := _selected(texts):
+    if selected := _selected_ids(texts):
         words.append(f"selected: {selected}")
     return f"Gen {generation.name}: " + ", ".join(words)
 
 
-def _selected(texts: Sequence[str]) -> str:
+def _selected_ids(texts: Sequence[str]) -> str:
     """The ids of the last selection: from a selection fence, else from a line."""
     for text in reversed(texts):
         for fence in reversed(list(_FENCE.finditer(text))):
-            ids = [id_ for value in values(fence[1]) for id_ in _ids(value)]
+            ids = [id_ for value in values(fence[1]) for id_ in _ids_in(value)]
             if ids:
                 return ", ".join(dict.fromkeys(ids))
     lines = [match[1] for text in texts for match in _SELECTED.finditer(text)]
     return " ".join(lines[-1].split())[:200] if lines else ""
 
 
-def _ids(value: Json) -> Iterator[str]:
+def _ids_in(value: Json) -> Iterator[str]:
     """The ids in a selection: members named as an id or a trial, or single words in a list."""
     if isinstance(value, dict):
         for key, item in value.items():
             if isinstance(item, str) and key.lower() in _NAMES and _ID.fullmatch(item):
                 yield item
             elif not isinstance(item, str):
-                yield from _ids(item)
+                yield from _ids_in(item)
     elif isinstance(value, list):
         for item in value:
             if isinstance(item, str) and _ID.fullmatch(item):
                 yield item
             else:
-                yield from _ids(item)
+                yield from _ids_in(item)
 
 
-def _trials(texts: Sequence[str]) -> tuple[list[str], dict[str, float]]:
-    """Without a list: the named trials, and the first score after each."""
+def _named_trials(texts: Sequence[str]) -> tuple[list[str], dict[str, float]]:
+    """The trials that running text names, and the first score after each.
+
+    For messages without a list of trials.
+    """
     names: dict[str, None] = {}
     scores: dict[str, float] = {}
     for text in texts:

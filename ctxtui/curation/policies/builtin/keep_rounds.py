@@ -1,4 +1,8 @@
-"""Keeps the last n rounds whole; older ones become facts: files, tests, errors, commits."""
+"""The policy ``keep_rounds``: keeps the last n rounds whole, and replaces older ones by facts.
+
+Facts are the files read and written, test results, errors and commits, taken from the tool calls without a model.
+`record_summary` collects them; this module groups them into steps and writes them.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +31,17 @@ MAX_NAMED_TESTS: Final = 5
 """Maximum failed tests that are named."""
 
 _PASSED: Final = re.compile(r"\b(\d+) (?:passed|passing)\b")
+"""Numbers of passed and failed tests in the summary line of a test runner (pytest, jest, cargo ...)."""
 _FAILED: Final = re.compile(r"\b(\d+) (?:failed|failing|failures?|errors?)\b")
 _RAN: Final = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
+"""The summary line of Python's unittest, which names no passed tests."""
 _UNITTEST: Final = re.compile(r"\b(?:failures|errors)=(\d+)")
 _SUITES: Final = re.compile(r"^\W*(?:Test )?(?:Suites|Files)\b", re.IGNORECASE)
+"""A line that counts test files instead of tests."""
 _ONE: Final = re.compile(r"^\s*--- (PASS|FAIL): (\S+)|^test (\S+) \.\.\. (ok|FAILED)$", re.MULTILINE)
+"""The result of a single test (Go, cargo)."""
 _NAME: Final = re.compile(r"^FAILED ([^\s(]\S*)|^FAIL: (\w+)", re.MULTILINE)
+"""The name of a failed test (pytest, unittest)."""
 _PLAIN_ERROR: Final = re.compile(r"^.*?\bError: (?=\S)")
 
 
@@ -51,7 +60,7 @@ class SuiteRun(NamedTuple):
 
 
 class StepRange(Struct, kw_only=True):
-    """The steps `first` to `last`, and their results."""
+    """The steps `first` to `last` of the work: files, test runs, errors and commits."""
 
     first: int
     last: int
@@ -93,7 +102,7 @@ def step_ranges(context: Context, rounds: Iterable[tuple[int, Sequence[int]]]) -
         round_facts, current = collect_facts(context, positions), ranges[-1]
         current.last = number
         if broken and round_facts.changed and round_facts.answer:
-            _add(current.fixes, [short(round_facts.answer, ANSWER_CELLS)])
+            _add_all(current.fixes, [short(round_facts.answer, ANSWER_CELLS)])
         broken = _add_round(current, round_facts, context, positions) or (broken and not round_facts.changed)
     return ranges
 
@@ -104,14 +113,14 @@ def _add_round(current: StepRange, round_facts: Facts, context: Context, positio
     results = [p for p in positions if is_result(items[p].block.kind) or items[p].place.role == "tool"]
     runs = [run for run in (_test_run(context, position) for position in results) if run is not None]
     current.runs += runs
-    _add(current.written, round_facts.changed)
-    _add(current.read, round_facts.read)
-    _add(current.commits, round_facts.commits)
+    _add_all(current.written, round_facts.changed)
+    _add_all(current.read, round_facts.read)
+    _add_all(current.commits, round_facts.commits)
     result_lines = [outcome_lines(context, position) for position in results]
     errors = [error for _, lines in result_lines for error in lines]
-    _add(current.errors, [_PLAIN_ERROR.sub("", error) for error in errors])
+    _add_all(current.errors, [_PLAIN_ERROR.sub("", error) for error in errors])
     if not runs:
-        _add(current.told_tests, [line for lines, _ in result_lines for line in lines])
+        _add_all(current.told_tests, [line for lines, _ in result_lines for line in lines])
     return bool(errors) or any(run.failed for run in runs)
 
 
@@ -124,8 +133,8 @@ def _test_run(context: Context, position: int) -> SuiteRun | None:
     return None if run is None else SuiteRun(*run)
 
 
-def _add(items: Distinct, more: Iterable[str]) -> None:
-    for one in more:
+def _add_all(items: Distinct, texts: Iterable[str]) -> None:
+    for one in texts:
         items.add(one)
 
 
@@ -137,11 +146,11 @@ def describe_steps(ranges: Sequence[StepRange], what: str, requests: Sequence[st
     ]
     for step in ranges:
         lines.append(f"Steps {step.first}-{step.last}:" if step.last > step.first else f"Step {step.first}:")
-        lines += [f"- {name}: {words}" for name, words in _sections(step) if words]
+        lines += [f"- {name}: {words}" for name, words in _make_sections(step) if words]
     return "\n".join(lines)
 
 
-def _sections(step: StepRange) -> list[tuple[str, str]]:
+def _make_sections(step: StepRange) -> list[tuple[str, str]]:
     written = {*step.written}
     read = [path for path in step.read if path not in written]
     failed = next((run for run in reversed(step.runs[:-1]) if run.failed), None)
@@ -149,8 +158,8 @@ def _sections(step: StepRange) -> list[tuple[str, str]]:
     if failed is not None and not step.runs[-1].failed:
         tests += f"; before that {failed.describe()}"
     return [
-        ("Read", _listed(read)),
-        ("Modified", _listed(step.written)),
+        ("Read", _format_list(read)),
+        ("Modified", _format_list(step.written)),
         ("Tests", tests),
         ("Error", "; ".join(step.errors[:MAX_NAMED_TESTS])),
         ("Fixed", "; ".join(step.fixes[:MAX_NAMED_TESTS])),
@@ -158,7 +167,7 @@ def _sections(step: StepRange) -> list[tuple[str, str]]:
     ]
 
 
-def _listed(items: Sequence[str]) -> str:
+def _format_list(items: Sequence[str]) -> str:
     more = f", and {len(items) - MAX_FILES} more" if len(items) > MAX_FILES else ""
     return ", ".join(items[:MAX_FILES]) + more
 
@@ -169,19 +178,19 @@ NAME = "keep_rounds"
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Once there are `slack` more rounds than `n`, replace the older ones by facts.
 
-    If that is not enough for `limit` tokens (0: the usable window), remove the facts, then cut the remaining results,
-    then remove all but the last round.
+    If the context is then still above `limit` tokens (0: the usable window), more is removed, one step at a time: the
+    facts, then the middle of long results, then all but the last round.
     """
     edits_so_far = []
     # Lazily: a caller that rejects the risk of the first edit needs no more.
-    for edit_ in _facts(policy_context, settings["n"], settings["slack"]):
+    for edit_ in _replace_by_facts(policy_context, settings["n"], settings["slack"]):
         edits_so_far.append(edit_)
         yield edit_
     limit = settings["limit"] or policy_context.usable
     after = policy_context.under(edits_so_far)
     further: tuple[Callable[[PolicyContext], Iterator[Edit]], ...] = (
         lambda now: _drop_rounds(now, max(1, settings["n"])),
-        lambda now: _cuts(now, settings["cut"]),
+        lambda now: _cut_results(now, settings["cut"]),
         lambda now: _drop_rounds(now, 1),
     )
     for step in further:
@@ -192,12 +201,12 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
         after = after.under(edits)
 
 
-def _facts(policy_context: PolicyContext, n: int, slack: int) -> Iterator[Edit]:
+def _replace_by_facts(policy_context: PolicyContext, n: int, slack: int) -> Iterator[Edit]:
     old = policy_context.unedited_rounds
     if len(old) <= n + slack:
         return
-    gone = old[: len(old) - n] if n else old
-    for run in free_runs(policy_context, NAME, gone[0].start, gone[-1].stop):
+    replaced_rounds = old[: len(old) - n] if n else old
+    for run in free_runs(policy_context, NAME, replaced_rounds[0].start, replaced_rounds[-1].stop):
         words = _describe_run(policy_context, run)
         if sum(map(policy_context.size, run)) > count_text(policy_context, words):
             yield make_edit(policy_context, NAME, SUMMARIZE, run, {"text": words})
@@ -210,17 +219,17 @@ def _describe_run(policy_context: PolicyContext, run: Sequence[int]) -> str:
     start = bisect_right(policy_context.rounds, run[0], key=lambda one: one.stop)
     stop = bisect_left(policy_context.rounds, run[-1] + 1, key=lambda one: one.start)
     touched = enumerate(policy_context.rounds[start:stop], start + 1)
-    inside = (
+    rounds_inside = (
         (number, [p for p in policy_context.blocks(*round_) if p in positions_in_run]) for number, round_ in touched
     )
-    rounds = [(number, positions) for number, positions in inside if positions]
+    rounds = [(number, positions) for number, positions in rounds_inside if positions]
     between = positions_in_run.difference(*(positions for _, positions in rounds))
     requests = collect_facts(policy_context.context, sorted(between)).asked
     what = format_range("round", rounds[0][0], rounds[-1][0]) if rounds else ""
     return describe_steps(step_ranges(policy_context.context, rounds), what, requests)
 
 
-def _cuts(policy_context: PolicyContext, limit: int) -> Iterator[Edit]:
+def _cut_results(policy_context: PolicyContext, limit: int) -> Iterator[Edit]:
     for position in results(policy_context):
         if policy_context.may_change(position, NAME) and len(policy_context.context.reading(position).text) > limit:
             yield make_edit(policy_context, NAME, TRUNCATE, [position], {"head": limit // 2, "tail": limit // 2})

@@ -28,7 +28,7 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
 
 POLICY = Policy(
     NAME,
-    "cut descriptions of tools, leave those of properties out",
+    "cut descriptions of tools, remove those of properties",
     propose,
     {"description": 100, "properties": False},
     {"description": "characters kept of a tool's description", "properties": "whether properties keep theirs"},

@@ -15,20 +15,19 @@ NAME = "sliding_window"
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Drop messages from the front once there are `slack` more than `n`, so that the prefix changes once in `slack`
-    messages.
+    """Drop messages from the front once there are `slack` more than `n`.
 
-    A call is never separated from its answer, and the newest call with its answer always stays: a window too small for
-    them is widened.
+    Thus the prefix changes only once in `slack` messages. A call is never separated from its answer. The newest call
+    with its answer always stays: a window too small for them is widened.
     """
     messages = policy_context.context.messages
     first = policy_context.lead_count + settings["keep_first"]
-    left = policy_context.left[bisect_left(policy_context.left, first) :]
-    if len(left) <= settings["n"] + settings["slack"]:
+    remaining = policy_context.left[bisect_left(policy_context.left, first) :]
+    if len(remaining) <= settings["n"] + settings["slack"]:
         return
-    cut = policy_context.safe_cut(left[len(left) - settings["n"]]) if settings["n"] else len(messages)
+    cut = policy_context.safe_cut(remaining[len(remaining) - settings["n"]]) if settings["n"] else len(messages)
     cut = min(cut, policy_context.newest_call)
-    for index in left[: bisect_left(left, cut)]:
+    for index in remaining[: bisect_left(remaining, cut)]:
         message = messages[index]
         parts = [p for p in policy_context.blocks(message.start, message.stop) if not policy_context.is_removed(p)]
         if all(policy_context.may_remove(p, NAME) for p in parts):

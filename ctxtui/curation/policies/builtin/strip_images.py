@@ -28,7 +28,7 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
 
 POLICY = Policy(
     NAME,
-    "take images of earlier messages out",
+    "remove images of earlier messages",
     propose,
     {"keep": 1, "slack": 1},
     {"keep": "newest messages whose images stay", "slack": "images before it acts"},

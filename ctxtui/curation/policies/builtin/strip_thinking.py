@@ -34,7 +34,7 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
 
 POLICY = Policy(
     NAME,
-    "take thinking of earlier turns out",
+    "remove thinking of earlier turns",
     propose,
     {"keep": 1, "at_least": 1_000},
     {"keep": "newest turns whose thinking stays (at least 1)", "at_least": "tokens that it must free"},

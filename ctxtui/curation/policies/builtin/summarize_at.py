@@ -22,7 +22,7 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
     if not limit or policy_context.total <= limit:
         return
     turns = policy_context.turns
-    start = _begin(policy_context, settings["keep_first"])
+    start = _first_position(policy_context, settings["keep_first"])
     if len(turns) > max(1, settings["keep"]):
         stop, what = (
             turns[-max(1, settings["keep"])].start,
@@ -34,23 +34,23 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
             return
         stop = rounds[-max(1, settings["keep"])].start
         what = format_range("round", 1, len(rounds) - max(1, settings["keep"]))
-    for first, last in _between_memory(policy_context, start, stop):
+    for first, last in _stretches_between_memory(policy_context, start, stop):
         yield from summarize_runs(policy_context, NAME, first, last, what, length=settings["length"])
 
 
-def _begin(policy_context: PolicyContext, keep_first: int) -> int:
+def _first_position(policy_context: PolicyContext, keep_first: int) -> int:
     messages = policy_context.context.messages
     index = min(policy_context.lead_count + keep_first, len(messages) - 1)
     return messages[index].start if messages else 0
 
 
-def _between_memory(policy_context: PolicyContext, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    at = start
+def _stretches_between_memory(policy_context: PolicyContext, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    start_next = start
     for position in range(start, stop):
         if policy_context.context.items[position].place.mark == "memory":
-            yield at, position
-            at = position + 1
-    yield at, stop
+            yield start_next, position
+            start_next = position + 1
+    yield start_next, stop
 
 
 POLICY = Policy(

@@ -18,6 +18,7 @@ from ctxtui.curation.trials import Trial, parse_trials
 NAME = "tabulate_trials"
 _HEAD: Final = ("| Rank | Trial | Score | Status |", "|------|-------|-------|--------|")
 _SIGNS: Final = {True: "✓", False: "✗", None: "-"}
+"""Signs of the column Status by validity."""
 
 
 class _List(NamedTuple):
@@ -28,35 +29,37 @@ class _List(NamedTuple):
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Write each list of `least` trials or more as a table, best first, if it contains and references no program.
+    """Write each list of `least` trials or more as a table, best first.
 
-    Such messages ask for a choice by score.
+    Only lists that contain and reference no program: such messages ask the model for a choice by score.
     """
-    for position, listed in policy_context.outline("trials", partial(_lists, policy_context.context)):
+    for position, listed in policy_context.outline("trials", partial(_find_lists, policy_context.context)):
         if len(listed) < settings["least"] or not policy_context.may_change(position, NAME):
             continue
         text = policy_context.context.reading(position).text
         if "{{" in text[listed[0].start : listed[-1].stop]:
             continue
-        words = text[: listed[0].start] + "\n".join(_table(listed)) + _rest(text, listed)
+        words = text[: listed[0].start] + "\n".join(_make_table(listed)) + _text_after(text, listed)
         if count_text(policy_context, words) < policy_context.size(position):
             yield make_edit(policy_context, NAME, REPLACE, [position], {"text": words})
 
 
-def _lists(context: Context, length: int, lists: list[_List] | None) -> list[_List]:
+def _find_lists(context: Context, length: int, lists: list[_List] | None) -> list[_List]:
     """The lists without a program in blocks that are not the model's."""
     lists = [] if lists is None else lists
     for position in range(length, len(context)):
         item = context.items[position]
-        own = item.place.section == "messages" and item.place.role not in ASSISTANT and not is_call(item.block.kind)
-        if own and has_editable_text(item.block):
+        is_eligible = (
+            item.place.section == "messages" and item.place.role not in ASSISTANT and not is_call(item.block.kind)
+        )
+        if is_eligible and has_editable_text(item.block):
             listed = parse_trials(context.reading(position).text)
             if listed and not any(trial.code for trial in listed):
                 lists.append(_List(position, listed))
     return lists
 
 
-def _table(listed: Sequence[Trial]) -> list[str]:
+def _make_table(listed: Sequence[Trial]) -> list[str]:
     ranked = sorted(listed, key=lambda one: -(one.score or 0.0) if one.valid is not False else float("inf"))
     rows = [
         f"| {rank} | {trial.name} | {'-' if trial.score is None else f'{trial.score:.4f}'} | {_SIGNS[trial.valid]} |"
@@ -65,10 +68,14 @@ def _table(listed: Sequence[Trial]) -> list[str]:
     return [*_HEAD, *rows]
 
 
-def _rest(text: str, listed: Sequence[Trial]) -> str:
+def _text_after(text: str, listed: Sequence[Trial]) -> str:
     """The text after the list, as a separate paragraph."""
-    rest = text[listed[-1].stop :]
-    return rest if not rest.strip() or rest.startswith("\n\n") else "\n\n" + rest.lstrip("\n")
+    following_text = text[listed[-1].stop :]
+    return (
+        following_text
+        if not following_text.strip() or following_text.startswith("\n\n")
+        else "\n\n" + following_text.lstrip("\n")
+    )
 
 
 POLICY = Policy(

@@ -1,4 +1,8 @@
-"""Rewrites a user's message of an old turn as one line: a template filled from its JSON and its text."""
+"""The policy ``trim_old_turns``: rewrites a user's message of an old turn as one line.
+
+The line is a template, filled from the JSON and the text of the message. It is for agents that send a state (a page, a
+game) with every turn.
+"""
 
 from __future__ import annotations
 
@@ -27,37 +31,42 @@ MAX_VALUE_CHARS: Final = 600
 NOTHING: Final = "none"
 """Value of a placeholder that the message does not fill."""
 _FIELD: Final = re.compile(r"\{(\w+(?:[.|]\w+)*)\}")
+"""A placeholder of a template."""
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(\S[^\n]*)")
+"""An item of a list in Markdown."""
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Rewrite user messages older than the last `keep` by the `template`, once there are `slack` of them.
+    """Rewrite user messages older than the last `keep`, once there are `slack` of them.
 
-    All texts of a message become one.
+    All texts of a message become one. Placeholders:
+    - ``{turn}``: the number of the message.
+    - ``{first}``: its first words.
+    - ``{names}``: every ``name`` in its JSON.
+    - any other word: the JSON under that key, in any spelling of its parts (``{buttons.name}``: under one key inside
+      another); else the text after that word and a colon, in the line or as a list below it.
+    - words with a ``|`` between them: the first that the message has.
 
-    Placeholders: ``{turn}`` the message's number, ``{first}`` its first words, ``{names}`` every ``name`` in its JSON;
-    any other word the JSON under that key (``{buttons.name}``: under one key inside another), in any spelling of its
-    parts, else the text after that word and a colon, in the line or as a list below it. Of words with a ``|`` between
-    them the first present one counts; ``none`` if the message has nothing.
+    A placeholder that the message does not fill becomes ``none``.
     """
     user_messages = policy_context.user_messages
     old = list(enumerate(user_messages[: max(0, len(user_messages) - settings["keep"])], 1))
-    candidates = [(n, _texts(policy_context, message)) for n, message in old]
+    candidates = [(n, _user_texts(policy_context, message)) for n, message in old]
     candidates = [
         (n, texts) for n, texts in candidates if texts and all(policy_context.may_change(p, NAME) for p in texts)
     ]
     if len(candidates) < settings["slack"]:
         return
     for number, texts in candidates:
-        whole = "\n".join(policy_context.context.reading(p).text for p in texts)
-        words = fill_template(settings["template"], number, whole)
+        full_text = "\n".join(policy_context.context.reading(p).text for p in texts)
+        words = fill_template(settings["template"], number, full_text)
         if sum(map(policy_context.size, texts)) > count_text(policy_context, words) + settings["least"]:
             yield make_edit(policy_context, NAME, REPLACE, texts[:1], {"text": words})
             if texts[1:]:
                 yield make_edit(policy_context, NAME, DROP, texts[1:])
 
 
-def _texts(policy_context: PolicyContext, message: Message) -> list[int]:
+def _user_texts(policy_context: PolicyContext, message: Message) -> list[int]:
     """Positions of the user's own texts in a message."""
     items = policy_context.context.items
     return [
@@ -96,48 +105,48 @@ def _value_of(objects: Json, text: str, key: str) -> str:
     if objects:
         for part in parts:
             objects = _values_under(objects, part)
-        return ", ".join(dict.fromkeys(_plain(value) for value in objects if value is not None))
+        return ", ".join(dict.fromkeys(_format_value(value) for value in objects if value is not None))
     # Items of a text list have no members: "Buttons:" matches {buttons.name}.
     spelled = r"[ _-]?".join(map(re.escape, first.split("_")))
     line = re.search(rf"(?im)^\W*{spelled}(?: \(\d+\))?\W*[:=][*_ \t]*(\S[^\n]*?)?[ \t]*(?:\n\n?|\Z)", text)
-    return "" if line is None else line[1] or ", ".join(_items(text, line.end()))
+    return "" if line is None else line[1] or ", ".join(_list_items(text, line.end()))
 
 
-def _items(text: str, at: int) -> Iterator[str]:
-    """The items of the list that begins at `at`."""
-    while (item := _ITEM.match(text, at)) is not None:
+def _list_items(text: str, offset: int) -> Iterator[str]:
+    """The items of the list that begins at `offset`."""
+    while (item := _ITEM.match(text, offset)) is not None:
         yield item[1].rstrip()
-        at = item.end() + 1
+        offset = item.end() + 1
 
 
-def _plain(value: Json) -> str:
+def _format_value(value: Json) -> str:
     """Write a value as people do: lists in brackets without quotes, objects as ``key=value``."""
     if isinstance(value, list):
-        return f"[{', '.join(map(_plain, value))}]"
+        return f"[{', '.join(map(_format_value, value))}]"
     if isinstance(value, dict):
-        return ", ".join(f"{key}={_plain(item)}" for key, item in value.items())
+        return ", ".join(f"{key}={_format_value(item)}" for key, item in value.items())
     return value if isinstance(value, str) else canonical.dump_text(value)
 
 
 def _values_under(value: Json, key: str) -> list[Json]:
     """Every value under `key`, at any depth; ``selectedTab`` matches ``selected_tab``."""
     results: list[Json] = []
-    _gather(value, _normalized(key), results)
+    _gather_values(value, _normalized(key), results)
     return results
 
 
-def _gather(value: Json, joined: str, results: list[Json]) -> None:
+def _gather_values(value: Json, joined: str, results: list[Json]) -> None:
     # No generator, for speed: this is most of the work on a request with many old turns.
     if isinstance(value, list):
         for item in value:
             if isinstance(item, (dict, list)):
-                _gather(item, joined, results)
+                _gather_values(item, joined, results)
     elif isinstance(value, dict):
-        own = [name for name in value if _normalized(name) == joined]
-        results.extend(value[name] for name in own)
+        matching_keys = [name for name in value if _normalized(name) == joined]
+        results.extend(value[name] for name in matching_keys)
         for name, item in value.items():
-            if isinstance(item, (dict, list)) and name not in own:
-                _gather(item, joined, results)
+            if isinstance(item, (dict, list)) and name not in matching_keys:
+                _gather_values(item, joined, results)
 
 
 @lru_cache(4096)

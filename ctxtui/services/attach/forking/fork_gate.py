@@ -14,8 +14,9 @@ from ctxtui.transcripts.kit.http_exchange.pair import Exchange, classify_side_ca
 
 
 class ForkGate(Struct):
-    """Answers requests whose messages match the recording from `answers`; `live` decides on all others. A thread is
-    live once it has sent other messages or has passed the fork.
+    """Answers requests whose messages match the recording from `answers`.
+
+    `live` decides on all others. A thread becomes live when it sends other messages, or when it has passed the fork.
     """
 
     live: Gate
@@ -54,7 +55,7 @@ class ForkGate(Struct):
         self._live_threads.add(thread)
         if thread != MAIN or self.departure or self.reached:
             return await self.live.decide(waiting)
-        self.departure = f"it departs from the record of {self.answers.name} before {self._fork}: live from here"
+        self.departure = f"it differs from the recording {self.answers.name} before {self._fork}: live from here"
         verdict = await self.live.decide(waiting)
         done = verdict.report.get("done")
         return replace(
@@ -65,7 +66,7 @@ class ForkGate(Struct):
     def summary(self) -> str:
         """Summary of the fork for the user."""
         count = "1 request was" if self.played == 1 else f"{self.played:,} requests were"
-        text = f"{count} answered from the record of {self.answers.name}"
+        text = f"{count} answered from the recording {self.answers.name}"
         if self.departure:
             return f"{text}; {self.departure.partition(':')[0]}, and was live from there"
         return text if self.reached else f"{text}; {self._fork}, the fork, was not asked"

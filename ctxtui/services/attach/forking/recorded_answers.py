@@ -34,8 +34,9 @@ CONNECTION_HEADERS: Final = frozenset(
 
 
 class RecordedAnswer(Struct, frozen=True):
-    """An HTTP/1.1 answer to replay, and the `number` of its call in the forked thread. The number is 0 for another
-    thread and for requests outside of the conversation.
+    """An HTTP/1.1 answer to replay.
+
+    `number` is that of its call in the forked thread; 0 for other threads and for requests outside of the conversation.
     """
 
     raw: bytes
@@ -43,10 +44,11 @@ class RecordedAnswer(Struct, frozen=True):
 
 
 class RecordedAnswers:
-    """Recorded answers, looked up by the messages of a request. System prompt, tools and parameters may differ: they
-    are what a fix changes. Of several requests with the same messages, one with the same numbers in its tool results is
-    preferred. `name` is the session's, `thread` the forked one ("": the main thread); its first `calls` calls are
-    answered from the recording.
+    """Recorded answers, looked up by the messages of a request.
+
+    System prompt, tools and parameters may differ: they are what a fix changes. Of several requests with the same
+    messages, one with the same numbers in its tool results is preferred. `name` is the session's, `thread` the forked
+    thread ("": the main one); its first `calls` calls are answered from the recording.
     """
 
     def __init__(self, name: str, calls: int, thread: str = "") -> None:
@@ -95,14 +97,16 @@ def _mask_volatile(messages: MessageContents) -> MessageContents:
 
 
 def collect_answers(loaded: Loaded, thread: str, number: int) -> RecordedAnswers:
-    """Collect the answers of an attached session up to call `number` of `thread` (0: the last one). Raises `BadConfig`
-    for a session without recorded answers, `NotFound` for a call that does not exist.
+    """Collect the answers of an attached session up to a call of `thread`.
+
+    `number` is that of the call (0: the last one). Raises `BadConfig` for a session without recorded answers,
+    `NotFound` for a call that does not exist.
     """
     if loaded.source != NAME or loaded.path is None:
         raise BadConfig(
-            f"{loaded.name} was not recorded through ctxtui: its answers are not on record as they went",
+            f"{loaded.name} was not recorded by ctxtui exec: its exact answers are not known",
             place="--fork",
-            way_out="`ctxtui offline --play` gives the words of any recording's answers",
+            way_out="`ctxtui offline --play` replays the answers of any recording",
         )
     session = loaded.session
     calls = session.thread_calls(thread)
@@ -113,7 +117,8 @@ def collect_answers(loaded: Loaded, thread: str, number: int) -> RecordedAnswers
     numbers = {call.id: n for n, call in enumerate(calls[:number], 1) if BY_TRANSCRIPT not in call.extra}
     if not numbers:
         raise BadConfig(
-            f"the calls up to {number} of {loaded.name} went by without ctxtui: only the client's transcript has them",
+            f"the calls up to {number} of {loaded.name} were not recorded by ctxtui exec: "
+            "only the client's transcript has them",
             place="--fork",
             way_out="fork from a later call",
         )
@@ -172,8 +177,9 @@ def _read_exchanges(path: Path) -> list[AnsweredExchange]:
 
 
 class AnsweredExchange(Struct, frozen=True, kw_only=True):
-    """An exchange, its answer to replay, and the line at which it `begun`. `id` is that of its response if it went over
-    a WebSocket ("" otherwise).
+    """An exchange, its answer to replay, and the line at which it begins (`begun`).
+
+    `id` is that of its response if it went over a WebSocket; "" otherwise.
     """
 
     exchange: Exchange

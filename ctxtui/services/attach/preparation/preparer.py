@@ -1,5 +1,7 @@
-"""Prepare requests of recorded sessions in a child process. Uses the functions of the inspector's next call for the
-forecast, applies edits that waited for this request, and runs the policies.
+"""Prepares requests of recorded sessions in a child process, before a relay sends them on.
+
+It makes the forecast with the functions of the inspector's next call, applies edits that waited for this request, and
+runs the policies. `preparer_client` asks it.
 """
 
 from __future__ import annotations
@@ -74,7 +76,10 @@ class _DecodedRequest(Struct, frozen=True):
     head: int
 
     def next(self, recording: _OpenRecording, overlay: ThreadEdits, at: float | None) -> PricedRequest | None:
-        """The request as the next call of its thread under the applied edits; None if the thread has no call yet."""
+        """The request as the next call of its thread under the applied edits.
+
+        None if the thread has no call yet.
+        """
         request = self.request
         parts = recording.replay, recording.book, recording.counter, request.settings, request.thread
         return next_call_in(*parts, overlay.applied, at, head=self.head, model=self.decoded.model)
@@ -97,12 +102,12 @@ class Preparer:
         exchange = Exchange(request.body, url=request.url, started=request.at)
         decoded = decode(exchange)
         if decoded is None:
-            return PreparedRequest(why="it puts nothing before a model")
+            return PreparedRequest(why="no model reads it")
         recording = self._open_recording(request)
         if decoded.params.get("previous_response_id") or decoded.params.get("conversation"):
             previous = recording.session.calls.get(str(decoded.params.get("previous_response_id")))
             if previous is None:
-                return PreparedRequest(why="it goes on from what the provider keeps, which is not on record")
+                return PreparedRequest(why="it continues content stored by the provider, which is not recorded")
             previous_items = recording.session.tree.items(previous.response_head)
             decoded = with_server_items(decoded, [item for item in previous_items if item.place.section == "messages"])
         leaving = _DecodedRequest(request, decoded, recording.session.tree.extend(ROOT, decoded.items))
@@ -123,7 +128,10 @@ class Preparer:
     def _apply_waiting(
         self, recording: _OpenRecording, leaving: _DecodedRequest, overlay: ThreadEdits, last: Call
     ) -> tuple[tuple[str, ...], str]:
-        """Apply edits that waited for this request and run the policies; return what was done, and a problem or ""."""
+        """Apply edits that waited for this request, and run the policies.
+
+        Returns what was done, and a problem ("": none).
+        """
         request, done = leaving.request, list[str]()
         if recording.edits.has_database_changed():
             recording.edits.add_stored(recording.edits.stored())
@@ -142,7 +150,7 @@ class Preparer:
         try:
             recording.edits.save()
         except CtxtuiError as error:
-            trouble = f"edits could not be kept: {error.message}"
+            trouble = f"edits could not be stored: {error.message}"
         return tuple(filter(None, done)), trouble
 
     def _run_policies(
@@ -190,13 +198,14 @@ class Preparer:
 
 
 def miss_reason(forecast: NextCallForecast, calls: Sequence[Call]) -> str:
-    """The reason why a thread's next call will miss the cache; "" if it will hit, or nothing was cached. It misses if
-    it reads at most half of the input of the last of `calls`.
+    """Why a thread's next call will miss the cache; "" if it will hit, or nothing was cached.
+
+    It misses if it reads at most half of the input of the last of `calls`.
     """
     last = calls[-1].usage
     if last is None or not (last.cache_read or last.cache_write or forecast.cause) or forecast.read * 2 > last.input:
         return ""
-    return forecast.cause or "what the last call left is not read"
+    return forecast.cause or "the last call's cache is not read"
 
 
 def _as_call(exchange: Exchange, decoded: Decoded, head: int, thread: str) -> Call:

@@ -1,5 +1,6 @@
-"""Ask a child process (`preparer`) to prepare requests before they leave through a relay. An error or a timeout of the
-child never holds a request up.
+"""Asks a child process (`preparer`) to prepare requests before they go through a relay.
+
+An error or a timeout of the child never holds a request up.
 """
 
 from __future__ import annotations
@@ -23,8 +24,11 @@ MAX_PREPARE_SECONDS: Final = 20.0
 
 
 class ForecastSummary(Struct, frozen=True):
-    """Forecast of a request: its input in `tokens`, its cost in `usd` with a typical answer, the reason of a `miss`.
-    `usd` is None if no price is known; `miss` is "" if it will hit the cache.
+    """Forecast of a request.
+
+    - `tokens`: its input.
+    - `usd`: its cost with a typical answer; None if no price is known.
+    - `miss`: why it will miss the cache; "" if it will hit.
     """
 
     tokens: int
@@ -33,8 +37,11 @@ class ForecastSummary(Struct, frozen=True):
 
 
 class LeavingRequest(Struct, frozen=True, kw_only=True):
-    """A request to prepare: the recording of its session, its thread, and the time `at` which it would leave. `at` is
-    in Unix seconds. `policies` names policies and profile files, `policy_settings` their settings as ``key=value``.
+    """A request to prepare.
+
+    - `recording`: the recording of its session; `thread`: its thread.
+    - `at`: when it would be sent (Unix seconds).
+    - `policies`: names of policies and profile files; `policy_settings`: their settings as ``key=value``.
     """
 
     recording: Path
@@ -48,8 +55,11 @@ class LeavingRequest(Struct, frozen=True, kw_only=True):
 
 
 class PreparedRequest(Struct, frozen=True, kw_only=True):
-    """The result of a preparation: the forecast under the edits applied by now (None: unknown, for the reason `why`).
-    `done` describes waiting edits that were applied and policies that acted; `trouble` is a problem with them.
+    """The result of a preparation.
+
+    - `forecast`: under the edits applied by now; None: unknown, for the reason `why`.
+    - `done`: describes waiting edits that were applied, and policies that acted.
+    - `trouble`: a problem with them; "": none.
     """
 
     forecast: ForecastSummary | None = None
@@ -59,8 +69,10 @@ class PreparedRequest(Struct, frozen=True, kw_only=True):
 
 
 class PreparerClient:
-    """Has the child prepare requests, one after the other; the first one starts it. Sessions are recorded in `folder`;
-    `flush` writes everything recorded so far. `policies` (with their settings, `policy_settings`) act on every thread.
+    """Has the child prepare requests, one after the other; the first one starts it.
+
+    Sessions are recorded in `folder`; `flush` writes everything recorded so far. `policies` (with their settings,
+    `policy_settings`) act on every thread.
     """
 
     def __init__(
@@ -108,7 +120,7 @@ class PreparerClient:
             why = f"it took longer than {MAX_PREPARE_SECONDS:g} s"
         except (ChildGone, CtxtuiError) as error:
             why = str(error)
-        return PreparedRequest(why=why, trouble=f"a request was not foretold, nor put under policies: {why}")
+        return PreparedRequest(why=why, trouble=f"a request was sent without forecast and policies: {why}")
 
     def close(self) -> None:
         self._child.close()

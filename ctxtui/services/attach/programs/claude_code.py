@@ -48,7 +48,7 @@ def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
 
 def _unroutable_reason(env: Env) -> str:
     by = next((words for name, words in _CLOUD_VARIABLES.items() if env.get(name) not in (None, "", "0", "false")), "")
-    return f"Claude Code asks {by} here, which signs each request for its own address" if by else ""
+    return f"Claude Code uses {by} here, which signs each request for its own address" if by else ""
 
 
 OWN: Final = RoutingFunctions(configured_urls=_configured_urls, start=_start, unroutable_reason=_unroutable_reason)

@@ -47,9 +47,10 @@ async def permit_all(thread: str, chat_model: ChatModel, forecast: RequestForeca
 
 
 class ChildRun:
-    """Runs a sub-agent on `task` as the thread `thread` of `host`'s session; `shape` edits its requests. Call `begin`,
-    then `run_to_end` once; cancelling `run_to_end` ends the sub-agent and keeps its partial answer. `began` is set when
-    its first answer begins.
+    """Runs a sub-agent on `task` as the thread `thread` of `host`'s session.
+
+    `shape` edits its requests. Call `begin`, then `run_to_end` once. Cancelling `run_to_end` ends the sub-agent and
+    keeps its partial answer. `began` is set when its first answer begins.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class ChildRun:
         self._talk.shape = shape
         surroundings = Surroundings(
             tell=self._handle_moment,
-            judge=self._judge,
+            judge=self._refusal_reason,
             exchange=self._make_reader,
             clock=host.clock,
             recorded=host.wait_recorded,
@@ -96,10 +97,10 @@ class ChildRun:
     def begin(self) -> None:
         """Announce and record the thread."""
         label = self._task.label or " ".join(self._task.prompt.split())[:_LABEL]
-        seen = ThreadSeen(self._thread, label, MAIN)
+        thread_event = ThreadSeen(self._thread, label, MAIN)
         assert self._host.writer is not None
-        self._host.writer.put(seen)
-        self._host.tell(ChatNews(None, (seen, TipMoved(self._thread, self._talk.head)), thread=self._thread))
+        self._host.writer.put(thread_event)
+        self._host.tell(ChatNews(None, (thread_event, TipMoved(self._thread, self._talk.head)), thread=self._thread))
 
     async def run_to_end(self) -> ChildResult:
         """Run the task and return its result."""
@@ -124,7 +125,7 @@ class ChildRun:
         while self._unpaid:
             self._spending.add_call(self._unpaid.pop(0), self._chat_model, self._host.price)
 
-    async def _judge(self, draft: Draft) -> str:
+    async def _refusal_reason(self, draft: Draft) -> str:
         """The reason not to send a request; a held request would wait forever without a user."""
         teller, settings = self.forecaster, self._host.config.settings
         assert teller is not None
@@ -142,7 +143,7 @@ class ChildRun:
                 draft = self._runner.draft = with_answer_limit(draft, permit.answer)
         return ""
 
-    def _over_budget(self) -> str:
+    def _retry_refusal(self) -> str:
         """The reason not to send an interrupted request again."""
         if self._task.budget_usd is not None:
             self._add_costs()
@@ -167,7 +168,7 @@ class ChildRun:
                 self._unpaid.append(call)
             case progress.CallFailed(_, call) if call is not None:
                 self._unpaid.append(call)
-            case progress.RetryWaits() if why := self._over_budget():
+            case progress.RetryWaits() if why := self._retry_refusal():
                 asyncio.get_running_loop().call_soon(self._runner.feed, events.Interrupted(why))
             case progress.Notice("error" | "interrupt", text):
                 self._failure = self._failure or text

@@ -31,8 +31,10 @@ MAX_CONCURRENT: Final = 16
 
 
 class Children:
-    """Starts the sub-agents of `host`'s chat, once the chat has begun. `may_spend` decides whether a thread may send a
-    request; `may_retry` returns the reason not to send an interrupted one again.
+    """Starts the sub-agents of `host`'s chat, once the chat has begun.
+
+    `may_spend` decides whether a thread may send a request. `may_retry` returns the reason not to send an interrupted
+    one again.
     """
 
     def __init__(self, host: Host) -> None:
@@ -50,22 +52,24 @@ class Children:
         return await self._run(await self._make_run(task))
 
     async def start_all(self, tasks: Sequence[ChildTask], *, after_first: bool = False) -> list[ChildResult]:
-        """Run sub-agents on all `tasks` at once; with `after_first`, the others start when the first one's answer
-        begins. Raises `CtxtuiError` if one cannot begin; then none is run.
+        """Run sub-agents on all `tasks` at once.
+
+        With `after_first`, the others start when the first one's answer begins, so that they can read its cached
+        prefix. Raises `CtxtuiError` if one cannot begin; then none is run.
         """
         runs = [await self._make_run(task) for task in tasks]
         if not runs:
             return []
-        first, *rest = runs
+        first, *other_runs = runs
         try:
             async with asyncio.TaskGroup() as group:
                 tasks_ = [group.create_task(self._run(first))]
-                if after_first and rest:
+                if after_first and other_runs:
                     # If it ends without an answer, do not wait for one.
                     answered = asyncio.ensure_future(first.began.wait())
                     await asyncio.wait({tasks_[0], answered}, return_when=asyncio.FIRST_COMPLETED)
                     answered.cancel()
-                tasks_ += [group.create_task(self._run(run)) for run in rest]
+                tasks_ += [group.create_task(self._run(run)) for run in other_runs]
         except* CtxtuiError as group_error:
             raise group_error.exceptions[0] from None
         return [run.result() for run in tasks_]
@@ -84,7 +88,7 @@ class Children:
     async def _make_run(self, task: ChildTask) -> ChildRun:
         host = self._host
         if host.runner is None or host.chat_model is None or host.tools is None:
-            raise CtxtuiError("the chat has not begun")
+            raise CtxtuiError("the chat has not started")
         if not task.prompt.strip():
             raise CtxtuiError("the agent's task is empty", place=AGENT)
         chat_model = host.chat_model
@@ -103,8 +107,9 @@ class Children:
         return run
 
     def _tool_names(self, task: ChildTask) -> frozenset[str]:
-        """The parent's tools that match the task and need no permission. Raises `NotFound` for a name that is no tool
-        of the parent.
+        """The parent's tools that match the task and need no permission.
+
+        Raises `NotFound` for a name that is no tool of the parent.
         """
         host = self._host
         assert host.tools is not None and host.runner is not None
@@ -141,8 +146,8 @@ class NoAgents:
 
     async def start(self, task: ChildTask) -> ChildResult:
         """Raise `CtxtuiError`."""
-        raise CtxtuiError("a sub-agent starts no agents of its own", place=AGENT)
+        raise CtxtuiError("a sub-agent cannot start agents", place=AGENT)
 
     async def start_all(self, tasks: Sequence[ChildTask], *, after_first: bool = False) -> list[ChildResult]:
         """Raise `CtxtuiError`."""
-        raise CtxtuiError("a sub-agent starts no agents of its own", place=AGENT)
+        raise CtxtuiError("a sub-agent cannot start agents", place=AGENT)

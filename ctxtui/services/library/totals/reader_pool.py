@@ -38,4 +38,4 @@ def compute_figures(
 
 
 def _failed_summary(request: _Request, error: ChildGone) -> SessionSummary:
-    return replace(request[0], known=True, error="reading it ended the process that did")
+    return replace(request[0], known=True, error="its reader process ended")

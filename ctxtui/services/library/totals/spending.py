@@ -17,9 +17,13 @@ from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpen
 
 MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT = "model", "tool", "category", "thread", "day", "project"
 WAYS: Final = (MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT)
+"""What costs can be grouped by."""
 UNKNOWN: Final = "unknown"
 QUARTER: Final = 900
-"""Seconds of a period that is within one day and week in every time zone: offsets are quarters of an hour."""
+"""Seconds of a period that is within one day and week in every time zone.
+
+Offsets are quarters of an hour.
+"""
 
 
 def day_of(started: float | None) -> str:
@@ -35,11 +39,11 @@ def _day_of(quarter: int) -> str:
 def spending_rows(sessions: Iterable[SessionSummary], by: str = "") -> list[SpendingRow]:
     """Rows by one of `WAYS` ("": one row) for sessions with figures, most expensive first."""
     rows: list[SpendingRow] = []
-    for summary, own in sessions_with_owned_calls(sessions):
+    for summary, owned in sessions_with_owned_calls(sessions):
         if by in (CATEGORY, TOOL):
-            rows += _share_out(summary, own, summary.by_category if by == CATEGORY else summary.by_tool)
+            rows += _distribute(summary, owned, summary.by_category if by == CATEGORY else summary.by_tool)
         else:
-            rows += [_row(call, row_name(summary, call, by)) for call in own]
+            rows += [_call_row(call, row_name(summary, call, by)) for call in owned]
     return merge_rows(rows)
 
 
@@ -48,17 +52,21 @@ def session_totals_of(summary: SessionSummary) -> SessionTotals:
     main = SpendingRow(
         "", summary.main_usd, summary.main_tokens, summary.main_calls, summary.main_unpriced, summary.main_partial
     )
-    whole = SpendingRow("", summary.known_usd, summary.total_tokens, summary.calls, summary.unpriced, summary.partial)
-    usd = None if whole.usd is None else whole.usd - (main.usd or 0.0)
-    calls, unpriced = whole.calls - main.calls, whole.unpriced - main.unpriced
-    partial = whole.partial - main.partial
-    rest = SpendingRow("", usd, whole.tokens - main.tokens, calls, unpriced, partial) if calls else NOTHING
-    return SessionTotals(main, rest, summary.subagents)
+    session_row = SpendingRow(
+        "", summary.known_usd, summary.total_tokens, summary.calls, summary.unpriced, summary.partial
+    )
+    usd = None if session_row.usd is None else session_row.usd - (main.usd or 0.0)
+    calls, unpriced = session_row.calls - main.calls, session_row.unpriced - main.unpriced
+    partial = session_row.partial - main.partial
+    subagents_row = (
+        SpendingRow("", usd, session_row.tokens - main.tokens, calls, unpriced, partial) if calls else NOTHING
+    )
+    return SessionTotals(main, subagents_row, summary.subagents)
 
 
 def with_sums(summary: SessionSummary) -> SessionSummary:
     """A summary with the sums of its calls, without copies."""
-    sums = add_calls((call.side, _row(call, "")) for call in summary.spent if not call.copied)
+    sums = add_calls((call.side, _call_row(call, "")) for call in summary.spent if not call.copied)
     usd = 0.0 if summary.is_made else sums.total.usd
     return replace(
         summary,
@@ -80,11 +88,11 @@ def total_sessions(sessions: Iterable[SessionSummary]) -> SessionTotals:
     """The totals of all sessions, every call counted once."""
     totals = SessionTotals()
     for _, own in sessions_with_owned_calls(sessions):
-        totals = totals.plus(add_calls((call.side, _row(call, "")) for call in own))
+        totals = totals.plus(add_calls((call.side, _call_row(call, "")) for call in own))
     return totals
 
 
-def _row(call: CallSpent, name: str) -> SpendingRow:
+def _call_row(call: CallSpent, name: str) -> SpendingRow:
     return SpendingRow(name, call.cost, call.tokens, call.calls, int(call.unpriced), int(call.partial))
 
 
@@ -99,16 +107,16 @@ def row_name(summary: SessionSummary, call: CallSpent, by: str) -> str:
     return (summary.cwd or UNKNOWN) if by == PROJECT else ""
 
 
-def _share_out(
-    summary: SessionSummary, own: list[CallSpent], shares: tuple[tuple[str, float], ...]
+def _distribute(
+    summary: SessionSummary, owned: list[CallSpent], shares: tuple[tuple[str, float], ...]
 ) -> list[SpendingRow]:
     """A session's costs by category or tool, scaled by the share of the calls that it owns."""
     total_usd = sum(call.cost or 0.0 for call in summary.spent if not call.copied)
-    own_usd = sum(call.cost or 0.0 for call in own)
+    own_usd = sum(call.cost or 0.0 for call in owned)
     factor = own_usd / total_usd if total_usd else 0.0
-    partial = sum(call.partial for call in own)
+    partial = sum(call.partial for call in owned)
     rows = [SpendingRow(name, usd * factor, partial=partial if name == OUTPUT else 0) for name, usd in shares]
-    unpriced = [call for call in own if call.unpriced]
+    unpriced = [call for call in owned if call.unpriced]
     return [*rows, SpendingRow(UNKNOWN, None, 0, 0, len(unpriced))] if unpriced else rows
 
 

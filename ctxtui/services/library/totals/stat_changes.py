@@ -21,12 +21,16 @@ WORDS: Final = f"a day such as 2026-11-20, {VERSION}=2.1.300, {POLICY}=NAME, {CO
 OwnCalls = list[tuple[SessionSummary, list[CallSpent]]]
 """Sessions, each with the calls that it owns."""
 _Side = tuple[OwnCalls, OwnCalls]
+"""The sessions with their calls before the change, and those after it."""
 
 
 class Change(NamedTuple):
-    """A change: `kind` is `VERSION`, `POLICY`, `COMPRESSOR` or `TAG`, with the name `named`; other kinds are times.
-    `at` is in Unix seconds. `words` is the user's text, `source` the client of a version ("": any with versions on both
-    sides).
+    """A change that divides calls into before and after.
+
+    - `words`: the user's text.
+    - `kind`: `VERSION`, `POLICY`, `COMPRESSOR` or `TAG`, with the name `named`; any other kind is a time.
+    - `at`: the time in Unix seconds.
+    - `source`: the client of a version ("": any with versions on both sides).
     """
 
     words: str
@@ -37,55 +41,60 @@ class Change(NamedTuple):
 
 
 def parse_change(text: str) -> Change:
-    """Parse a change: a date, ``client-version=2.1.300``, ``policy=NAME``, ``compressor=NAME``, ``tag=NAME``. A version
-    may follow its client's name (``client-version=claude code 2.1.300``). Raises `CtxtuiError`.
+    """Parse a change as the user typed it.
+
+    It is a date, ``client-version=2.1.300``, ``policy=NAME``, ``compressor=NAME`` or ``tag=NAME``. A version may follow
+    its client's name (``client-version=claude code 2.1.300``). Raises `CtxtuiError`.
     """
     words = text.strip()
     kind, equals, named = (part.strip() for part in words.partition("="))
     if equals and kind in _WITHOUT_AND_WITH and named:
         return Change(words, kind, named)
-    if equals and kind == VERSION and _numbers(named):
+    if equals and kind == VERSION and _version_numbers(named):
         source, _, version = named.rpartition(" ")
         return Change(words, VERSION, version, source=source.strip())
     try:
         when = datetime.fromisoformat(words)
     except ValueError:
-        raise CtxtuiError(f"{words!r} is no change", way_out=WORDS) from None
+        raise CtxtuiError(f"{words!r} is not a change", way_out=WORDS) from None
     return Change(words, "", "", (when if when.tzinfo else when.astimezone()).timestamp())
 
 
 def compare(own: OwnCalls, change_: Change) -> Comparison:
     """Compare the calls before and after the change."""
-    sides = _sides(own, change_)
+    sides = _divide(own, change_)
     usages = [[usage_of_calls(summary, calls) for summary, calls in side] for side in sides]
     uncounted = any(summary.usage_only for side in sides for summary, _ in side)
     return Comparison(
         what=change_.words,
         before=sum_usage("before", usages[0], len(usages[0])),
         after=sum_usage("after", usages[1], len(usages[1])),
-        metrics=tuple(_metrics(usages, _METRICS[:_FIRST_COUNTED] if uncounted else _METRICS)),
+        metrics=tuple(_compare_figures(usages, _METRICS[:_FIRST_COUNTED] if uncounted else _METRICS)),
     )
 
 
 def find_changes(own: OwnCalls) -> list[SeenChange]:
-    """Find the changes in sessions, newest first: client versions, policies, compressors, tags. Each has calls on both
-    sides, and its words parse back to it.
+    """Find the changes in sessions, newest first: client versions, policies, compressors, tags.
+
+    Each has calls on both sides, and its words parse back to it.
     """
     versions: dict[str, list[_Dated]] = {}
     named: dict[tuple[str, str], float] = {}
     for summary, calls in own:
         began = min(call.started or summary.mtime for call in calls)
-        if numbers := _numbers(summary.client_version):
+        if numbers := _version_numbers(summary.client_version):
             versions.setdefault(summary.source, []).append(
                 (numbers, summary.client_version, began, sum(call.calls for call in calls))
             )
         for kind in _WITHOUT_AND_WITH:
-            for name in _names(kind, summary):
+            for name in _names_of_kind(kind, summary):
                 named[kind, name] = min(began, named.get((kind, name), began))
     changes = [change for source, dated in versions.items() for change in _newer_versions(source, dated)]
     # A version without a client's name means every client with older and newer ones; keep it only if unambiguous.
     changes = [
-        summary for summary in changes if (about := parse_change(summary.words)).source or _clients(own, about) == {""}
+        summary
+        for summary in changes
+        if (about := parse_change(summary.words)).source or _compared_clients(own, about) == {""}
     ]
     changes += [_without_and_with(own, kind, name, first) for (kind, name), first in named.items()]
     return sorted(
@@ -95,12 +104,12 @@ def find_changes(own: OwnCalls) -> list[SeenChange]:
 
 def _without_and_with(own: OwnCalls, kind: str, name: str, first: float) -> SeenChange:
     words = f"{kind}={name}"
-    without, with_ = _sides(own, parse_change(words))
+    without, with_ = _divide(own, parse_change(words))
     calls = [sum(call.calls for _, own in side for call in own) for side in (without, with_)]
     return SeenChange(words, first, len(without), calls[0], len(with_), calls[1])
 
 
-def _names(kind: str, summary: SessionSummary) -> tuple[str, ...]:
+def _names_of_kind(kind: str, summary: SessionSummary) -> tuple[str, ...]:
     """The names that a session has for a kind of change."""
     return {TAG: summary.tags, POLICY: summary.policies, COMPRESSOR: summary.compressors}[kind]
 
@@ -113,17 +122,17 @@ def _newer_versions(source: str, dated: list[_Dated]) -> Iterator[SeenChange]:
     """Each version of a client's sessions, compared with all earlier ones."""
     dated.sort()
     calls = [0, *accumulate(calls for *_, calls in dated)]
-    for at, (numbers, name, _, _) in enumerate(dated):
-        if at and dated[at - 1][0] == numbers:
+    for index, (numbers, name, _, _) in enumerate(dated):
+        if index and dated[index - 1][0] == numbers:
             continue
         first = min(began for other, _, began, _ in dated if other == numbers)
         words = f"{VERSION}={f'{source} {name}'.strip()}"
-        yield SeenChange(words, first, at, calls[at], len(dated) - at, calls[-1] - calls[at])
+        yield SeenChange(words, first, index, calls[index], len(dated) - index, calls[-1] - calls[index])
 
 
-def _sides(own: OwnCalls, changed: Change) -> _Side:
+def _divide(own: OwnCalls, changed: Change) -> _Side:
     """The calls before and after the change, of the sessions to compare."""
-    is_about = _selector(own, changed)
+    is_about = _make_selector(own, changed)
     sides: _Side = ([], [])
     for one, calls in own:
         if not is_about(one):
@@ -137,12 +146,14 @@ def _sides(own: OwnCalls, changed: Change) -> _Side:
     return sides
 
 
-def _selector(own: OwnCalls, changed: Change) -> Callable[[SessionSummary], bool]:
-    """Select the sessions to compare. For a policy: those of the clients that it was used with. For a compressor: those
-    that were made smaller at all, because others are short.
+def _make_selector(own: OwnCalls, changed: Change) -> Callable[[SessionSummary], bool]:
+    """Select the sessions to compare.
+
+    - For a policy: those of the clients that it was used with.
+    - For a compressor: those that were made smaller at all, because others are short.
     """
     if changed.kind == VERSION:
-        clients = _clients(own, changed)
+        clients = _compared_clients(own, changed)
         return lambda one: bool(one.source in clients and one.client_version)
     if changed.kind == POLICY:
         tried = {one.source for one, _ in own if changed.named in one.policies}
@@ -152,33 +163,37 @@ def _selector(own: OwnCalls, changed: Change) -> Callable[[SessionSummary], bool
     return lambda one: True
 
 
-def _clients(own: OwnCalls, changed: Change) -> set[str]:
+def _compared_clients(own: OwnCalls, changed: Change) -> set[str]:
     """The clients whose versions are compared."""
     if changed.source:
         return {changed.source}
     versions: dict[str, set[bool]] = {}
     for one, _ in own:
         if one.client_version:
-            versions.setdefault(one.source, set()).add(_newer(changed, one))
+            versions.setdefault(one.source, set()).add(_is_newer(changed, one))
     # Version numbers of different clients are unrelated: skip clients with all versions on one side.
     return {source for source, sides in versions.items() if len(sides) == 2} or set(versions)
 
 
 def _is_after(change_: Change, summary: SessionSummary) -> bool:
     """Whether a session belongs to the side after the change; versions compare by their numbers."""
-    return _newer(change_, summary) if change_.kind == VERSION else change_.named in _names(change_.kind, summary)
+    return (
+        _is_newer(change_, summary)
+        if change_.kind == VERSION
+        else change_.named in _names_of_kind(change_.kind, summary)
+    )
 
 
-def _newer(change_: Change, summary: SessionSummary) -> bool:
-    return _numbers(summary.client_version) >= _numbers(change_.named)
+def _is_newer(change_: Change, summary: SessionSummary) -> bool:
+    return _version_numbers(summary.client_version) >= _version_numbers(change_.named)
 
 
-def _numbers(version: str) -> list[int]:
+def _version_numbers(version: str) -> list[int]:
     return [int(part) for part in re.findall(r"\d+", version)]
 
 
-_Sum = Callable[[UsageSums], float]
-_METRICS: Final[tuple[tuple[str, str, _Sum, _Sum], ...]] = (
+_Sums = Callable[[UsageSums], float]
+_METRICS: Final[tuple[tuple[str, str, _Sums, _Sums], ...]] = (
     ("cost of a session", "usd", lambda own: own.usd or 0.0, lambda own: 1.0),
     ("cost of a call", "usd", lambda own: own.usd or 0.0, lambda own: own.calls - own.unpriced),
     ("input of a call", "tokens", lambda own: own.input, lambda own: own.calls),
@@ -194,7 +209,9 @@ _FIRST_COUNTED: Final = 5
 """Index from which figures require sessions that were read whole."""
 
 
-def _metrics(sides_: list[list[UsageSums]], figures: Iterable[tuple[str, str, _Sum, _Sum]]) -> Iterator[Metric]:
+def _compare_figures(
+    sides_: list[list[UsageSums]], figures: Iterable[tuple[str, str, _Sums, _Sums]]
+) -> Iterator[Metric]:
     for name, unit, above, below in figures:
         first, second = (estimate_ratio([(above(one), below(one)) for one in side]) for side in sides_)
         difference = estimate_change(first, second) if first is not None and second is not None else None

@@ -41,6 +41,7 @@ NO_VERSION: Final = "no version"
 UNCOUNTED: Final = "not counted yet"
 """The skill of calls in sessions with only cached usage."""
 _WORST: Final = 50
+"""Maximum number of misses listed."""
 
 
 def make_stats(
@@ -53,44 +54,50 @@ def make_stats(
     list_changes: bool = False,
     quota_reports: Iterable[tuple[str, QuotaReport]] = (),
 ) -> Stats:
-    """The stats at the Unix time `at` for sessions with figures, for their calls from `since` (Unix seconds) on. A call
-    without a time has that of its session. `by` is one of `WAYS` ("": no rows); with `list_changes`, the changes to
-    compare by are listed too. `quota_reports` are those that are in no recording, each with its client.
+    """Make the stats at the Unix time `at` for sessions with figures.
+
+    - `since`: only calls from this Unix time on; a call without a time has that of its session.
+    - `by`: the rows, one of `WAYS`; "": none.
+    - `changed`: divides the calls into before and after.
+    - `list_changes`: also list the changes that can be compared.
+    - `quota_reports`: those that are in no recording, each with its client.
     """
-    known = list(sessions)
-    every = list(sessions_with_owned_calls(known))
-    own = [(one, [call for call in calls if (call.started or one.mtime) >= since]) for one, calls in every]
-    own = [(one, calls) for one, calls in own if calls]
-    used = [CallUse(call.started, call.tokens, call.cost, call.partial) for _, calls in own for call in calls]
+    sessions_list = list(sessions)
+    every = list(sessions_with_owned_calls(sessions_list))
+    owned = [(one, [call for call in calls if (call.started or one.mtime) >= since]) for one, calls in every]
+    owned = [(one, calls) for one, calls in owned if calls]
+    used = [CallUse(call.started, call.tokens, call.cost, call.partial) for _, calls in owned for call in calls]
     windows = five_hour_windows(used)
     starts = [window.start for window in windows]
-    parts = [_by_name(one, calls, by, starts) for one, calls in own]
-    within = [one for one in known if max((c.started or one.mtime for c in one.spent), default=one.mtime) >= since]
-    total = sum_usage("", [usage for part in parts for usage in part.values()], len(within))
-    total.uncounted = sum(one.usage_only for one in within)
+    parts = [_group_usage(one, calls, by, starts) for one, calls in owned]
+    recent = [
+        one for one in sessions_list if max((c.started or one.mtime for c in one.spent), default=one.mtime) >= since
+    ]
+    total = sum_usage("", [usage for part in parts for usage in part.values()], len(recent))
+    total.uncounted = sum(one.usage_only for one in recent)
     return Stats(
         total=total,
-        rows=_rows(parts, by) if by and by != TOOL else [],
+        rows=_sum_rows(parts, by) if by and by != TOOL else [],
         windows=windows,
         week=last_week(used, at),
-        reported=_reported(every, since, quota_reports),
-        worst=_worst(own),
-        tools=_tools(known, since),
-        comparison=compare(own, changed) if changed is not None else None,
-        changes=find_changes(own) if list_changes else [],
+        reported=_newest_reports(every, since, quota_reports),
+        worst=_worst_misses(owned),
+        tools=_heavy_tools(sessions_list, since),
+        comparison=compare(owned, changed) if changed is not None else None,
+        changes=find_changes(owned) if list_changes else [],
     )
 
 
-def _by_name(summary: SessionSummary, calls: list[CallSpent], by: str, starts: list[int]) -> dict[str, UsageSums]:
+def _group_usage(summary: SessionSummary, calls: list[CallSpent], by: str, starts: list[int]) -> dict[str, UsageSums]:
     """The usage of a session's calls by the rows of `by`."""
     calls_by_name: dict[str, list[CallSpent]] = {}
     for call in calls:
-        name = _window(call, starts) if by == FIVE_HOURS else _name(summary, call, by)
+        name = _window_name(call, starts) if by == FIVE_HOURS else _row_name(summary, call, by)
         calls_by_name.setdefault(name, []).append(call)
     return {name: usage_of_calls(summary, own) for name, own in calls_by_name.items()}
 
 
-def _rows(parts: list[dict[str, UsageSums]], by: str) -> list[UsageSums]:
+def _sum_rows(parts: list[dict[str, UsageSums]], by: str) -> list[UsageSums]:
     usages_by_name: dict[str, list[UsageSums]] = {}
     for part in parts:
         for name, usage in part.items():
@@ -101,19 +108,19 @@ def _rows(parts: list[dict[str, UsageSums]], by: str) -> list[UsageSums]:
     return sorted(rows, key=lambda row: (-(row.usd or 0.0), -row.tokens, row.name))
 
 
-def _window(call: CallSpent, starts: list[int]) -> str:
+def _window_name(call: CallSpent, starts: list[int]) -> str:
     """The five-hour window of a call, by its start in local time: ``2026-11-22 14:00``."""
     if not call.started:
         return UNKNOWN
-    return _moment(starts[bisect_right(starts, call.started) - 1])
+    return _format_time(starts[bisect_right(starts, call.started) - 1])
 
 
 @lru_cache(maxsize=4096)
-def _moment(start: int) -> str:
+def _format_time(start: int) -> str:
     return f"{datetime.fromtimestamp(start).astimezone():%Y-%m-%d %H:%M}"
 
 
-def _name(summary: SessionSummary, call: CallSpent, by: str) -> str:
+def _row_name(summary: SessionSummary, call: CallSpent, by: str) -> str:
     if by == WEEK:
         return week_of(call.started)
     if by == SKILL:
@@ -135,12 +142,14 @@ def _week_of(quarter: int) -> str:
     return f"{year}-W{week:02}"
 
 
-def _reported(every: OwnCalls, since: float, quota_reports: Iterable[tuple[str, QuotaReport]]) -> list[ReportedWindow]:
+def _newest_reports(
+    every: OwnCalls, since: float, quota_reports: Iterable[tuple[str, QuotaReport]]
+) -> list[ReportedWindow]:
     """The newest report on each quota window, made from `since` on (Unix seconds)."""
     reports = [*((one.source, report) for one, _ in every for report in one.quotas), *quota_reports]
-    to: dict[str, set[str]] = {}
+    clients: dict[str, set[str]] = {}
     for source, report in reports:
-        to.setdefault(report.limit, set()).add(source)
+        clients.setdefault(report.limit, set()).add(source)
     known = newest_quotas(report for _, report in reports if report.at >= since)
     return [
         reported_window(
@@ -148,7 +157,7 @@ def _reported(every: OwnCalls, since: float, quota_reports: Iterable[tuple[str, 
             (
                 CallUse(call.started, call.tokens, call.cost, call.partial)
                 for one, calls in every
-                if one.source in to[report.limit]
+                if one.source in clients[report.limit]
                 for call in calls
             ),
         )
@@ -156,23 +165,23 @@ def _reported(every: OwnCalls, since: float, quota_reports: Iterable[tuple[str, 
     ]
 
 
-def _worst(own: OwnCalls) -> list[WorstMiss]:
-    found = [
+def _worst_misses(own: OwnCalls) -> list[WorstMiss]:
+    misses = [
         WorstMiss(one.key, one.title, number, call.lost, call.cause, call.started)
         for one, calls in own
-        for number, call in _numbered(one, calls)
+        for number, call in _number_calls(one, calls)
         if call.lost
     ]
-    return sorted(found, key=lambda miss: (-miss.lost, miss.key, miss.call))[:_WORST]
+    return sorted(misses, key=lambda miss: (-miss.lost, miss.key, miss.call))[:_WORST]
 
 
-def _numbered(summary: SessionSummary, calls: list[CallSpent]) -> Iterator[tuple[int, CallSpent]]:
+def _number_calls(summary: SessionSummary, calls: list[CallSpent]) -> Iterator[tuple[int, CallSpent]]:
     ids = {call.id for call in calls}
     return ((number, call) for number, call in enumerate(summary.spent, 1) if call.id in ids)
 
 
-def _tools(known: list[SessionSummary], since: float) -> list[HeavyTool]:
-    found = [
+def _heavy_tools(known: list[SessionSummary], since: float) -> list[HeavyTool]:
+    tools = [
         HeavyTool(
             server.name,
             tool.name,
@@ -183,4 +192,4 @@ def _tools(known: list[SessionSummary], since: float) -> list[HeavyTool]:
         for server in tools_ledger(known, since).servers
         for tool in server.tools
     ]
-    return sorted(found, key=lambda tool: (-(tool.usd or 0.0), -tool.results, tool.server, tool.name))
+    return sorted(tools, key=lambda tool: (-(tool.usd or 0.0), -tool.results, tool.server, tool.name))

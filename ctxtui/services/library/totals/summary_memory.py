@@ -30,8 +30,10 @@ from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
 
 VERSION: Final = 22
-"""Raised when a figure is computed differently: older summaries are then computed again. A new field only needs that
-if its default is wrong for old summaries."""
+"""Raised when a figure is computed differently: older summaries are then computed again.
+
+A new field only needs that if its default is wrong for old summaries.
+"""
 
 _FILE_FIELDS: Final = (
     "key", "path", "own", "id", "stored", "mtime", "size", "live", "group", "tags", "archived", "subscription",
@@ -59,22 +61,25 @@ def cache_key(summary: SessionSummary) -> tuple[str, int]:
 
 def to_json(summary: SessionSummary) -> dict[str, Any]:
     """The cached form of a summary."""
-    told = {name: getattr(summary, name) for name in summary.__struct_fields__ if name not in _FILE_FIELDS}
-    return {**told, "tools": [msgspec.structs.asdict(tool) for tool in summary.tools]}
+    cached_fields = {name: getattr(summary, name) for name in summary.__struct_fields__ if name not in _FILE_FIELDS}
+    return {**cached_fields, "tools": [msgspec.structs.asdict(tool) for tool in summary.tools]}
 
 
-def from_cached_json(summary: SessionSummary, kept: Json) -> SessionSummary | None:
-    """`summary` with the figures of the JSON value `kept` from `to_json`; None if it is invalid."""
+def from_cached_json(summary: SessionSummary, cached: Json) -> SessionSummary | None:
+    """`summary` with the figures of the JSON value `cached` from `to_json`; None if it is invalid."""
     try:
-        return _with_cached(summary, msgspec.convert(kept, _cached_type()))
+        return _with_cached(summary, msgspec.convert(cached, _cached_type()))
     except msgspec.ValidationError:
         return None
 
 
-def _with_cached(summary: SessionSummary, kept: Any) -> SessionSummary:
-    told = msgspec.structs.asdict(kept)
+def _with_cached(summary: SessionSummary, cached: Any) -> SessionSummary:
+    cached_fields = msgspec.structs.asdict(cached)
     # The user may have renamed it since.
-    return replace(summary, **{**told, "title": summary.own_title or told["title"], "own_title": summary.own_title})
+    return replace(
+        summary,
+        **{**cached_fields, "title": summary.own_title or cached_fields["title"], "own_title": summary.own_title},
+    )
 
 
 @cache
@@ -152,8 +157,9 @@ def store_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
 
 
 def read_usages(unread: Iterable[SessionSummary], settings: Settings) -> Generator[SessionSummary]:
-    """Yield each of `unread` that is a file, with the usage of its calls or an error. The results are cached at the
-    end, or when the caller stops.
+    """Yield each of `unread` that is a file, with the usage of its calls or an error.
+
+    The results are cached at the end, or when the caller stops.
     """
     price = make_call_pricer(prices_for(settings))
     results: list[SessionSummary] = []
@@ -171,7 +177,10 @@ def _read_usage(summary: SessionSummary, price: Price) -> SessionSummary:
 
 
 def or_error(summary: SessionSummary, make: Callable[[], SessionSummary]) -> SessionSummary:
-    """The result of `make`, or `summary` with its error: one session's fault must not hide the others."""
+    """The result of `make`, or `summary` with the error that it raised.
+
+    One session's fault must not hide the others.
+    """
     try:
         return make()
     except CtxtuiError as error:

@@ -16,6 +16,7 @@ MARK: Final = "#"
 MAGIC: Final = b"SQLite format 3\0"
 
 _UNQUOTED: Final = ":@+,=~ "
+"""Characters of a path that need no quoting in a SQLite URI."""
 
 
 def is_database(path: Path) -> bool:

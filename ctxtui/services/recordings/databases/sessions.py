@@ -75,18 +75,18 @@ def _is_at_rest(path: Path) -> bool:
 
 def tables_of(connection: sqlite3.Connection) -> list[str]:
     """The tables of a database that some reader knows."""
-    there = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    return [name for name in TABLES if name in there]
+    existing = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    return [name for name in TABLES if name in existing]
 
 
 def read_rows(path: Path, row_filter: RowFilter | None = None) -> Iterator[bytes]:
     """Yield the rows of the known tables as JSON lines, in order of writing.
 
-    The first line names the tables. `wanted` selects rows (None: all). Raises `Unreadable`.
+    The first line names the tables. `row_filter` selects rows (None: all). Raises `Unreadable`.
     """
     with open_readonly(path) as connection:
         tables = tables_of(connection)
-        head = _line({TABLES_KEY: tables})
+        head = _json_line({TABLES_KEY: tables})
         if detect(head) is None:
             # Another program's database: yield the magic bytes, so that the error names its type.
             yield MAGIC
@@ -95,14 +95,14 @@ def read_rows(path: Path, row_filter: RowFilter | None = None) -> Iterator[bytes
         for name in tables:
             where, values = row_filter(connection, name) if row_filter is not None else ("1", {})
             for row in connection.execute(f'SELECT * FROM "{name}" WHERE {where} ORDER BY rowid', values):
-                yield _line({"table": name, "row": {key: _plain(row[key]) for key in row.keys()}})  # noqa: SIM118
+                yield _json_line({"table": name, "row": {key: _json_value(row[key]) for key in row.keys()}})  # noqa: SIM118
 
 
-def _line(value: object) -> bytes:
+def _json_line(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
-def _plain(value: object) -> object:
+def _json_value(value: object) -> object:
     return {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
 
 
@@ -117,6 +117,10 @@ _CHAIN: Final = (
     "UNION SELECT m.parent_hash FROM messages m JOIN chain c ON m.hash = c.hash WHERE m.parent_hash IS NOT NULL"
     ") SELECT hash FROM chain"
 )
+"""SQL for the messages of llm's threads: from the last one of a thread to its first.
+
+`:family` is a JSON list of the ids of a session and its descendants.
+"""
 
 
 class DatabaseSession(Struct, frozen=True, kw_only=True):
@@ -149,14 +153,14 @@ def list_sessions(database: Path) -> list[DatabaseSession]:
     with open_readonly(database) as connection:
         tables = set(tables_of(connection))
         if tables >= {"session", "message", "part"} or tables >= {"session_v2", "session_message"}:
-            sessions = list(_opencode(connection))
+            sessions = list(_list_opencode(connection))
         elif tables >= {"sessions", "messages", "schema_version"}:
-            sessions = list(_goose(connection))
+            sessions = list(_list_goose(connection))
         elif "turns" in tables or {"conversations", "responses"} <= tables:
-            sessions = list(_llm(connection, tables))
+            sessions = list(_list_llm(connection, tables))
         else:
             return []
-    return sorted(_with_children(sessions), key=lambda one: (-one.updated, one.id))
+    return sorted(_update_times(sessions), key=lambda one: (-one.updated, one.id))
 
 
 def list_roots(database: Path) -> list[DatabaseSession]:
@@ -175,7 +179,7 @@ def find_session(database: Path, name: str) -> DatabaseSession:
     Raises `NotFound`, `Several`, `Unreadable`.
     """
     sessions = list_sessions(database)
-    for matches in _MATCHES:
+    for matches in _NAME_MATCHES:
         matching = [session for session in sessions if matches(session, name)]
         if len(matching) == 1:
             return matching[0]
@@ -185,12 +189,13 @@ def find_session(database: Path, name: str) -> DatabaseSession:
     raise NotFound(f"no session {name} in {database}: {listed}", way_out=f"name one as {database}{MARK}ID")
 
 
-_MATCHES: Final[tuple[Callable[[DatabaseSession, str], bool], ...]] = (
+_NAME_MATCHES: Final[tuple[Callable[[DatabaseSession, str], bool], ...]] = (
     lambda one, wanted: one.id == wanted,
     lambda one, wanted: one.title.lower() == wanted.lower(),
     lambda one, wanted: one.id.lower().startswith(wanted.lower()),
     lambda one, wanted: one.title.lower().startswith(wanted.lower()),
 )
+"""Ways in which a name may match a session, the most exact first."""
 
 
 def _list_some(sessions: Sequence[DatabaseSession]) -> str:
@@ -211,13 +216,14 @@ def session_filter(database: Path, id_: str) -> RowFilter:
     by_session = next((_ROWS[session.source] for session in sessions if session.source in _ROWS), None)
 
     def wanted(connection: sqlite3.Connection, table: str) -> tuple[str, Mapping[str, object]]:
-        known = by_session or _llm_rows(set(tables_of(connection)), _has_tips(connection))
-        return known.get(table, "1"), {"family": json.dumps(family)}
+        conditions = by_session or _llm_rows(set(tables_of(connection)), _has_tips(connection))
+        return conditions.get(table, "1"), {"family": json.dumps(family)}
 
     return wanted
 
 
 _ONE_OF: Final = "IN (SELECT value FROM json_each(:family))"
+"""SQL that compares a column with the ids of `:family`."""
 _ROWS: Final = {
     OPENCODE: {
         "session": f"id {_ONE_OF}",
@@ -228,6 +234,7 @@ _ROWS: Final = {
     },
     GOOSE: {"sessions": f"id {_ONE_OF}", "messages": f"session_id {_ONE_OF}"},
 }
+"""For each format, the condition for a session's rows in each table."""
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
@@ -238,24 +245,24 @@ def _has_tips(connection: sqlite3.Connection) -> bool:
     return "tip_message_hash" in _columns(connection, "threads")
 
 
-def _llm_rows(there: set[str], tips: bool) -> dict[str, str]:
-    """The conditions for those of llm's tables, of both generations, that are in `there`.
+def _llm_rows(existing_tables: set[str], tips: bool) -> dict[str, str]:
+    """The conditions for those of llm's tables, of both generations, that are in `existing_tables`.
 
     `tips` is True if threads name their last message.
     """
     conditions: dict[str, str] = {}
-    if "turns" in there:
+    if "turns" in existing_tables:
         turns = f"turn_id IN (SELECT id FROM turns WHERE thread_id {_ONE_OF})"
         conditions |= {"threads": f"id {_ONE_OF}", "turns": f"thread_id {_ONE_OF}", "turn_tools": turns}
-        if "messages" in there:
+        if "messages" in existing_tables:
             # A fork without any request yet still ends at a message.
-            also = f"UNION SELECT tip_message_hash FROM threads WHERE id {_ONE_OF} " if tips else ""
-            chain = _CHAIN.format(threads=also)
+            thread_tips = f"UNION SELECT tip_message_hash FROM threads WHERE id {_ONE_OF} " if tips else ""
+            chain = _CHAIN.format(threads=thread_tips)
             conditions |= {"messages": f"hash IN ({chain})", "parts": f"message_hash IN ({chain})"}
-            if "parts" in there:
-                inside = f"part_id IN (SELECT id FROM parts WHERE message_hash IN ({chain}))"
-                conditions |= {"part_attachments": inside, "part_fragments": inside}
-    if "responses" in there:
+            if "parts" in existing_tables:
+                of_message_parts = f"part_id IN (SELECT id FROM parts WHERE message_hash IN ({chain}))"
+                conditions |= {"part_attachments": of_message_parts, "part_fragments": of_message_parts}
+    if "responses" in existing_tables:
         mine = f"SELECT id FROM responses WHERE coalesce(conversation_id, id) {_ONE_OF}"
         conditions |= {"conversations": f"id {_ONE_OF}", "responses": f"id IN ({mine})"}
         beside = ("tool_calls", "tool_results", "tool_responses", "prompt_attachments", "prompt_fragments")
@@ -264,7 +271,7 @@ def _llm_rows(there: set[str], tips: bool) -> dict[str, str]:
         parts = [
             f"SELECT {column} FROM {name} WHERE {conditions[name]}"
             for name in tables
-            if name in there and name in conditions
+            if name in existing_tables and name in conditions
         ]
         if parts:
             conditions[table] = f"id IN ({' UNION '.join(parts)})"
@@ -291,7 +298,7 @@ def _read_columns(
         yield from (dict(row) for row in connection.execute(f'SELECT {columns} FROM "{table}"'))
 
 
-def _opencode(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
+def _list_opencode(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
     columns = ("id", "parent_id", "directory", "title", "version", "model", "time_created", "time_updated")
     tables = ("session_v2", "session")
     session_rows = {as_str(row.get("id")): row for table in tables for row in _read_columns(connection, table, columns)}
@@ -317,7 +324,7 @@ def _opencode(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
         )
 
 
-def _goose(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
+def _list_goose(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
     counts = Counter(as_str(row.get("session_id")) for row in _read_columns(connection, "messages", ("session_id",)))
     columns = ("id", "name", "description", "working_dir", "created_at", "updated_at", "model_config_json")
     for row in _read_columns(connection, "sessions", columns):
@@ -334,19 +341,21 @@ def _goose(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
         )
 
 
-def _llm(connection: sqlite3.Connection, there: set[str]) -> Iterator[DatabaseSession]:
+def _list_llm(connection: sqlite3.Connection, existing_tables: set[str]) -> Iterator[DatabaseSession]:
     session_rows = {}
     for table in ("conversations", "threads"):
         for row in (
-            _read_columns(connection, table, ("id", "name", "forked_from", "datetime_utc")) if table in there else ()
+            _read_columns(connection, table, ("id", "name", "forked_from", "datetime_utc"))
+            if table in existing_tables
+            else ()
         ):
             session_rows[as_str(row.get("id"))] = row
     turns_by_session: dict[str, dict[str, dict[str, Json]]] = {id_: {} for id_ in session_rows}
-    for table, of in (("responses", "conversation_id"), ("turns", "thread_id")):
-        columns = ("id", of, "model", "resolved_model", "datetime_utc")
-        for row in _read_columns(connection, table, columns) if table in there else ():
+    for table, parent_column in (("responses", "conversation_id"), ("turns", "thread_id")):
+        columns = ("id", parent_column, "model", "resolved_model", "datetime_utc")
+        for row in _read_columns(connection, table, columns) if table in existing_tables else ():
             id_ = as_str(row.get("id"))
-            turns_by_session.setdefault(as_str(row.get(of)) or id_, {})[id_] = row
+            turns_by_session.setdefault(as_str(row.get(parent_column)) or id_, {})[id_] = row
     for name, turns in turns_by_session.items():
         times = [as_time(one.get("datetime_utc")) or 0.0 for one in turns.values()]
         last = max(turns.values(), key=lambda one: (as_str(one.get("datetime_utc")), as_str(one.get("id"))), default={})
@@ -364,7 +373,7 @@ def _llm(connection: sqlite3.Connection, there: set[str]) -> Iterator[DatabaseSe
         )
 
 
-def _with_children(sessions: Sequence[DatabaseSession]) -> list[DatabaseSession]:
+def _update_times(sessions: Sequence[DatabaseSession]) -> list[DatabaseSession]:
     """Update each session's time from its descendants, and break cycles of parents."""
     by_id = {session.id: session for session in sessions}
     for id_ in list(by_id):

@@ -1,4 +1,7 @@
-"""aider's chat history as a recording, optionally with its history of sent messages."""
+"""Reads aider's recordings.
+
+Its chat history, joined with its history of sent messages if there is one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""aider's chat history in Markdown: user input, answers, notices with rounded token counts."""
+"""Reads aider's chat history in Markdown.
+
+User input, answers, notices with rounded token counts.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,9 @@ _STARTED: Final = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\
 _MODEL: Final = re.compile(r"(?:Main m|M)odels?: (\S+) with")
 _VERSION: Final = re.compile(r"Aider v(\S+)")
 _TOKENS: Final = re.compile(r"Tokens: (.+?) received\.?(.*)")
+"""The notice with token counts of an answer."""
 _FIGURE: Final = re.compile(r"([\d.,]+)([kM]?) (sent|cache write|cache hit|received)")
+"""One count in that notice."""
 _COST: Final = re.compile(r"Cost: \$([\d.,]+) (?:message|request|send)")
 COPIED: Final = "Copied by ctxtui from another session"
 """Notice before a chat that ctxtui wrote; its answers were made in another session."""
@@ -47,7 +52,7 @@ class AiderReader(Reader):
         self._lines = LineBuffer()
         self._dialogue = Dialogue(tree)
         self._about = Described(source=NAME)
-        self._kind = ""
+        self._kind_of_line = ""
         self._held: list[str] = []
         self._line = 0
         self._model = ""
@@ -61,15 +66,15 @@ class AiderReader(Reader):
         """Messages of both sides in all chats of the file, which aider restores."""
 
     def feed(self, data: bytes) -> list[Event]:
-        return [event for line in self._lines.feed(data) for event in self._take(line)]
+        return [event for line in self._lines.feed(data) for event in self._handle_line(line)]
 
     def settle(self) -> list[Event]:
         events: list[Event] = []
         rest = self._lines.rest
         if rest.data:
-            events += self._take(rest)
+            events += self._handle_line(rest)
             self._lines.drop(len(rest.data))
-        events += [*self._close(), *self._answer(None, "")]
+        events += [*self._close_text(), *self._add_answer(None, "")]
         state_events: list[Event] = [
             Described(source=NAME, title=self._dialogue.title, version=self._about.version, client=NAME),
             self._dialogue.tip(),
@@ -79,33 +84,33 @@ class AiderReader(Reader):
             events += state_events
         return events
 
-    def _take(self, line: TextLine) -> Iterator[Event]:
+    def _handle_line(self, line: TextLine) -> Iterator[Event]:
         text = line.data.decode("utf-8", "replace").rstrip("\r")
         started = _STARTED.match(text)
         if started:
-            yield from self._close()
-            yield from self._answer(None, "")
+            yield from self._close_text()
+            yield from self._add_answer(None, "")
             self._clock = parse_timestamp(started.group(1))
             self._dialogue.restart(EpochStart.RESUME, "a new chat")
             self._asked = self._copied = False
             return
-        kind, words = _kind(text)
-        if kind != self._kind and not (kind == "said" and not words.strip()):
-            yield from self._close()
-            self._kind, self._line = kind, line.number
+        kind, words = _kind_of_line(text)
+        if kind != self._kind_of_line and not (kind == "said" and not words.strip()):
+            yield from self._close_text()
+            self._kind_of_line, self._line = kind, line.number
         if kind == "notice":
-            yield from self._notice(words.rstrip())
+            yield from self._handle_notice(words.rstrip())
         else:
             self._held.append(words.rstrip() if kind == "typed" else words)
 
-    def _close(self) -> Iterator[Event]:
+    def _close_text(self) -> Iterator[Event]:
         """End the collected text: a person's message, or an answer whose token counts follow."""
         words = "\n".join(self._held).strip("\n")
-        kind, self._kind, self._held = self._kind, "", []
+        kind, self._kind_of_line, self._held = self._kind_of_line, "", []
         if not words.strip():
             return
         if kind == "typed":
-            yield from self._answer(None, "")
+            yield from self._add_answer(None, "")
             said = make_message("user", words)
             self._whole += said
             self._dialogue.add(said)
@@ -115,14 +120,14 @@ class AiderReader(Reader):
                 self._waiting, self._waiting_line = [], self._line
             self._waiting.append(words)
 
-    def _notice(self, words: str) -> Iterator[Event]:
+    def _handle_notice(self, words: str) -> Iterator[Event]:
         model, version, tokens = _MODEL.match(words), _VERSION.match(words), _TOKENS.match(words)
         if model:
             self._model = model.group(1)
         elif version:
             self._about = Described(source=NAME, version=version.group(1))
         elif tokens:
-            yield from self._answer(_usage(words), words)
+            yield from self._add_answer(_parse_usage(words), words)
         elif words == COPIED:
             self._copied = True
         elif words.startswith(_RESTORED):
@@ -130,13 +135,13 @@ class AiderReader(Reader):
         elif "KeyboardInterrupt" in words:
             yield Happened("interrupt", words)
 
-    def _answer(self, usage: Usage | None, figures: str) -> Iterator[Event]:
+    def _add_answer(self, usage: Usage | None, figures: str) -> Iterator[Event]:
         """Add the pending answer as a call; token counts without an answer (an interrupted one) are a call too."""
         if self._waiting is None and usage is None:
             return
         items = make_message("assistant", "\n\n".join(self._waiting)) if self._waiting else []
-        extra: dict[str, Json] = {"figures": figures, "rounded": True} if figures else {}
-        extra |= {COPIED_BY: MAKER} if self._copied else {}
+        call_extra: dict[str, Json] = {"figures": figures, "rounded": True} if figures else {}
+        call_extra |= {COPIED_BY: MAKER} if self._copied else {}
         line = self._waiting_line if self._waiting else 0
         words, self._waiting = "\n".join(self._waiting or ()), None
         if usage is None and not self._asked:
@@ -145,11 +150,11 @@ class AiderReader(Reader):
             return
         self._asked = False
         self._whole += items
-        known = Call("", "", model=self._model, started=self._clock, usage=usage, line=line, extra=extra)
-        yield self._dialogue.add_call(items, known)
+        call_facts = Call("", "", model=self._model, started=self._clock, usage=usage, line=line, extra=call_extra)
+        yield self._dialogue.add_call(items, call_facts)
 
 
-def _kind(text: str) -> tuple[str, str]:
+def _kind_of_line(text: str) -> tuple[str, str]:
     if text.startswith("#### "):
         return "typed", text[5:]
     if text == "####":
@@ -159,7 +164,7 @@ def _kind(text: str) -> tuple[str, str]:
     return "said", text
 
 
-def _usage(words: str) -> Usage | None:
+def _parse_usage(words: str) -> Usage | None:
     """Parse aider's own counts, rounded from a thousand on; "sent" includes cache writes."""
     figures = {}
     for number, scale, name in _FIGURE.findall(words):
@@ -171,13 +176,13 @@ def _usage(words: str) -> Usage | None:
         return None
     read, written = figures.get("cache hit", 0), figures.get("cache write", 0)
     cost = _COST.search(words)
-    rest = figures["sent"] - read - written
+    fresh = figures["sent"] - read - written
     try:
         spent = as_usd(float(cost.group(1).replace(",", "").rstrip("."))) if cost else None
     except ValueError:
         spent = None
     return Usage(
-        fresh=rest if rest >= 0 else figures["sent"],
+        fresh=fresh if fresh >= 0 else figures["sent"],
         cache_read=read,
         write_5m=written,
         output=figures.get("received", 0),

@@ -1,6 +1,7 @@
-"""aider's ``--llm-history-file``: the messages of each request as text, every line after its role, and the answer.
+"""Reads aider's ``--llm-history-file``.
 
-Times are in the machine's time zone, which is not recorded; model and usage are in the chat history.
+The messages of each request as text, and the answer. Every line begins with its role. Times are in the machine's time
+zone, which is not recorded. Model and usage are in the chat history, with which `chat` joins this.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _Section(Struct):
-    """The lines under one header. `line` is the header's number, `start` its byte."""
+    """The lines under one header.
+
+    `asks`: they are a request, else an answer. `line` is the header's line number, `start` its first byte.
+    """
 
     asks: bool
     time: str
@@ -62,7 +66,7 @@ class LlmHistoryReader(Reader):
         self._tip = ROOT
         self._section: _Section | None = None
         self._asked: _Section | None = None
-        self._given: dict[str, int] = {}
+        self._count_by_time: dict[str, int] = {}
         self._told: list[Event] = []
         self._title = ""
 
@@ -72,7 +76,7 @@ class LlmHistoryReader(Reader):
             text = line.data.decode("utf-8", "replace").rstrip("\r")
             header = _HEADER.fullmatch(text)
             if header:
-                events += self._close()
+                events += self._close_section()
                 self._section = _Section(header[1] == "TO LLM", header[2], line.number, line.start)
             elif self._section is not None:
                 self._section.lines.append(text)
@@ -84,56 +88,56 @@ class LlmHistoryReader(Reader):
 
     def settle(self) -> list[Event]:
         section, request = self._section, self._asked
-        id_counts, tip = dict(self._given), self._tip
-        rest = self._lines.rest.data.decode("utf-8", "replace")
+        id_counts, tip = dict(self._count_by_time), self._tip
+        last_line = self._lines.rest.data.decode("utf-8", "replace")
         if section is not None:
-            whole = [*section.lines, rest] if rest else section.lines
-            self._section = _Section(section.asks, section.time, section.line, section.start, whole, section.end)
-        events = [*self._close(), *self._alone()]
+            all_lines = [*section.lines, last_line] if last_line else section.lines
+            self._section = _Section(section.asks, section.time, section.line, section.start, all_lines, section.end)
+        events = [*self._close_section(), *self._add_unanswered()]
         state_events: list[Event] = [
             Described(source=NAME, title=self._title, client=NAME), ThreadSeen(MAIN),
             *events, TipMoved(MAIN, self._tip),
         ]  # fmt: skip
         # Possibly incomplete sections are read again.
-        self._section, self._asked, self._given, self._tip = section, request, id_counts, tip
+        self._section, self._asked, self._count_by_time, self._tip = section, request, id_counts, tip
         if state_events == self._told:
             return []
         news = [event for event in state_events if event not in self._told]
         self._told = state_events
         return news
 
-    def _close(self) -> Iterator[Event]:
+    def _close_section(self) -> Iterator[Event]:
         """End a section: a request is kept until its answer, an answer completes a call."""
         section, self._section = self._section, None
         if section is None:
             return
         if section.asks:
-            yield from self._alone()
+            yield from self._add_unanswered()
             self._asked = section
         else:
-            yield from self._call(self._asked, section)
+            yield from self._add_call(self._asked, section)
             self._asked = None
 
-    def _alone(self) -> Iterator[Event]:
+    def _add_unanswered(self) -> Iterator[Event]:
         """Add a request without an answer, which is pending or was never answered."""
         request, self._asked = self._asked, None
         if request is not None:
-            yield from self._call(request, None)
+            yield from self._add_call(request, None)
 
-    def _call(self, request: _Section | None, answer: _Section | None) -> Iterator[Event]:
+    def _add_call(self, request: _Section | None, answer: _Section | None) -> Iterator[Event]:
         first = request or answer
         assert first is not None
         head = ROOT
-        for number, (role, words) in enumerate(_messages(request)):
+        for number, (role, words) in enumerate(_split_messages(request)):
             if not role:
                 yield Skipped(first.line, f"message {number + 1} of the request has neither words nor a role")
                 continue
-            head = self._tree.extend(head, make_message(role, *_parts(words)))
+            head = self._tree.extend(head, make_message(role, *_message_parts(words)))
             if role == "user":
-                self._title = self._title if self._given else one_line(words)
-        words = _words(answer.lines, "ASSISTANT") if answer else ""
-        known = Call(
-            self._id(first.time),
+                self._title = self._title if self._count_by_time else one_line(words)
+        words = _strip_role(answer.lines, "ASSISTANT") if answer else ""
+        call = Call(
+            self._make_id(first.time),
             MAIN,
             started=parse_timestamp(first.time) if request else None,
             ended=parse_timestamp(answer.time) if answer else None,
@@ -142,14 +146,14 @@ class LlmHistoryReader(Reader):
         )
         answer_items = make_message("assistant", words) if words else []
         self._tip = self._tree.extend(head, answer_items)
-        yield CallSeen(replace(known, raw_head=head, sent_head=head, response_head=self._tip))
+        yield CallSeen(replace(call, raw_head=head, sent_head=head, response_head=self._tip))
 
-    def _id(self, time: str) -> str:
-        number = self._given[time] = self._given.get(time, 0) + 1
+    def _make_id(self, time: str) -> str:
+        number = self._count_by_time[time] = self._count_by_time.get(time, 0) + 1
         return f"aider-{time}" if number == 1 else f"aider-{time}-{number}"
 
 
-def _messages(section: _Section | None) -> Iterator[tuple[str, str]]:
+def _split_messages(section: _Section | None) -> Iterator[tuple[str, str]]:
     """Yield (role, text) of each message; both empty if it cannot be parsed."""
     message_lines: list[list[str]] = []
     lines = section.lines if section else []
@@ -165,10 +169,10 @@ def _messages(section: _Section | None) -> Iterator[tuple[str, str]]:
         if role is None:
             yield "", ""
         else:
-            yield role[1].lower(), _words(message, role[1])
+            yield role[1].lower(), _strip_role(message, role[1])
 
 
-def _words(lines: list[str], role: str) -> str:
+def _strip_role(lines: list[str], role: str) -> str:
     """Text after the role; a line without the role continues the one before it."""
     mark = role + " "
     bare = [line[len(mark) :] if line.startswith(mark) else "" if line == role else line for line in lines]
@@ -176,7 +180,7 @@ def _words(lines: list[str], role: str) -> str:
     return "\n".join(bare[:-1] if bare and lines[-1] == "" else bare)
 
 
-def _parts(words: str) -> list[Json]:
+def _message_parts(words: str) -> list[Json]:
     """Parts of a message: its text, or texts and pictures if aider listed them member by member."""
     if not re.search(r"^Image_url URL: ", words, re.MULTILINE):
         return [words]

@@ -45,16 +45,18 @@ def resume(order: ResumeOrder) -> ResumedFile:
     spoken = _spoken_texts(order)
     lost: list[str] = []
     messages: list[tuple[bool, str]] = []
-    for item, at in order.sent:
-        beyond = order.end is not None and at is not None and at >= order.end
+    for item, index in order.sent:
+        beyond = order.end is not None and index is not None and index >= order.end
         if beyond or item.block.kind in (HEADER, NOT_RECORDED):
             continue
         words = block_content.read(item.block).text
-        if at is not None and at not in spoken:
+        if index is not None and index not in spoken:
             lost.append(_OWN)
         elif words.strip():
-            as_it_was = at is not None and item.block.digest == order.path[at].block.digest
-            messages.append((item.place.role != "assistant", spoken[at] if as_it_was and at is not None else words))
+            as_it_was = index is not None and item.block.digest == order.path[index].block.digest
+            messages.append(
+                (item.place.role != "assistant", spoken[index] if as_it_was and index is not None else words)
+            )
         else:
             lost.append(f"{_OTHER} {item.block.kind}")
     if order.end is not None and len(order.path) > order.end:
@@ -94,29 +96,29 @@ def _spoken_texts(order: ResumeOrder) -> dict[int, str]:
     (0.86).
     """
     texts = {
-        at: block_content.read(item.block).text
-        for at, item in enumerate(order.path)
+        index: block_content.read(item.block).text
+        for index, item in enumerate(order.path)
         if item.block.kind != HEADER and item.place.section == "messages" and item.place.role != "system"
     }
     source = order.source.decode("utf-8", "replace")
     if _CHAT in source:
-        known = sorted(set(_history_texts(source)), key=len, reverse=True)
-        return {at: found for at, words in texts.items() if (found := _find_known(words, known))}
+        history_texts = sorted(set(_history_texts(source)), key=len, reverse=True)
+        return {index: match for index, words in texts.items() if (match := _find_known(words, history_texts))}
     spoken: dict[int, str] = {}
-    own = False
-    for at, words in texts.items():
-        asks = order.path[at].place.role != "assistant"
+    is_client_text = False
+    for index, words in texts.items():
+        asks = order.path[index].place.role != "assistant"
         if asks and words.startswith(_EXAMPLES_END):
             spoken = {}
-        own = words.startswith(_OWN_TEXTS) if asks else own and words.startswith("Ok")
-        if not own:
-            spoken[at] = _REMINDER.split(words, maxsplit=1)[0].rstrip() if asks else words
+        is_client_text = words.startswith(_OWN_TEXTS) if asks else is_client_text and words.startswith("Ok")
+        if not is_client_text:
+            spoken[index] = _REMINDER.split(words, maxsplit=1)[0].rstrip() if asks else words
     return spoken
 
 
 def _find_known(words: str, known_texts: list[str]) -> str:
     """Longest known text that `words` equals or begins with; aider's reminder may follow user input."""
-    plain = _plain(words)
+    plain = _plain_lines(words)
     return next((one for one in known_texts if one and (plain == one or plain.startswith(f"{one}\n"))), "")
 
 
@@ -128,11 +130,11 @@ def _history_texts(history: str) -> Iterator[str]:
         of = "typed" if line.startswith("####") else "notice" if _MARK.match(line) else "said"
         if of != kind and (of != "said" or line.strip()):
             if collected:
-                yield _plain("\n".join(collected))
+                yield _plain_lines("\n".join(collected))
             collected, kind = [], of
         if kind != "notice":
             collected.append(line[len(_TYPED) :] if of == "typed" else line)
 
 
-def _plain(words: str) -> str:
+def _plain_lines(words: str) -> str:
     return "\n".join(line.rstrip() for line in words.strip().splitlines())

@@ -1,4 +1,8 @@
-"""Find requests and answers inside arbitrary records: under common names, as objects, strings, event streams."""
+"""Finds requests and answers inside arbitrary JSON records.
+
+They may be under any of many common names, as objects, strings or event streams. `bodies.reader` uses it for logs of
+other programs.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +36,20 @@ RESPONSES: Final = (
 _ANSWERS_AT_TOP: Final = RESPONSES[: RESPONSES.index("body")]
 _STARTED: Final = ("started_at", "start_time", "startTime", "startedDateTime", "timestamp", "time", "ts", "date",
                    "created_at", "recorded_at", "created")  # fmt: skip
+"""Members that may hold the start time."""
 _ENDED: Final = ("ended_at", "end_time", "endTime", "completed_at", "finished_at")
 _DEPTH: Final = 4
+"""Maximum levels of a record that are searched."""
 
 
 class Pair(Struct, frozen=True):
     """A call found in a record.
 
-    `request` is the body (None if there is none), `sent` whether exactly its members were sent. `messages` are set
-    instead if only those are known. `answer` is a JSON value, or the text of an event stream. `headers` and `path`
-    are the request's.
+    - `request`: the body of the request; None if there is none. `sent`: exactly its members were sent.
+    - `messages`: set instead of `request` if only the messages are known.
+    - `answer`: a JSON value, or the text of an event stream.
+    - `headers`, `path`: those of the request.
+    - `started`, `ended`: Unix seconds; None: unknown.
     """
 
     request: JsonText | None = None
@@ -59,29 +67,29 @@ def find_pair(text: JsonText) -> Pair | None:
     record = text.value()
     if not isinstance(record, dict):
         return None
-    request = _request(record, text)
-    answer = _answer(record, _ANSWERS_AT_TOP, _DEPTH)
+    request = _find_request(record, text)
+    answer = _find_answer(record, _ANSWERS_AT_TOP, _DEPTH)
     if request is None and not (isinstance(answer, str) or is_answer(as_dict(answer))):
         return None
     pair = request or Pair()
-    started, ended = _time(record, _STARTED), _time(record, _ENDED)
+    started, ended = _read_time(record, _STARTED), _read_time(record, _ENDED)
     path = as_str(record.get("path")) or as_str(record.get("url"))
-    return replace(pair, answer=answer, headers=_headers(record), path=path, started=started, ended=ended)
+    return replace(pair, answer=answer, headers=_read_headers(record), path=path, started=started, ended=ended)
 
 
 def has_answer(request: Json) -> bool:
     """Whether a request's members are in one object with its answer."""
-    return isinstance(request, dict) and _answer(request, _ANSWERS_AT_TOP, _DEPTH) is not None
+    return isinstance(request, dict) and _find_answer(request, _ANSWERS_AT_TOP, _DEPTH) is not None
 
 
-def _headers(record: dict[str, Json]) -> tuple[tuple[str, str], ...]:
+def _read_headers(record: dict[str, Json]) -> tuple[tuple[str, str], ...]:
     """Headers of the request: an object, or a list of pairs."""
     headers = record.get("request_headers") or as_dict(record.get("request")).get("headers") or record.get("headers")
     pairs = as_dict(headers).items() if isinstance(headers, dict) else (as_list(one) for one in as_list(headers))
     return tuple((as_str(one[0]), as_str(one[1])) for one in pairs if len(one) == 2)
 
 
-def _time(record: dict[str, Json], names: tuple[str, ...]) -> float | None:
+def _read_time(record: dict[str, Json], names: tuple[str, ...]) -> float | None:
     for place in (
         record,
         as_dict(record.get("request")),
@@ -96,11 +104,11 @@ def _time(record: dict[str, Json], names: tuple[str, ...]) -> float | None:
     return None
 
 
-def _request(record: dict[str, Json], text: JsonText) -> Pair | None:
+def _find_request(record: dict[str, Json], text: JsonText) -> Pair | None:
     if classify(record) == BodyShape.REQUEST:
         # The request's members are mixed with the answer's, so which were sent is not known.
-        return Pair(_written({key: item for key, item in record.items() if key not in _ANSWERS_AT_TOP}))
-    path = _path(record, REQUESTS, _DEPTH)
+        return Pair(_to_json_text({key: item for key, item in record.items() if key not in _ANSWERS_AT_TOP}))
+    path = _find_path(record, REQUESTS, _DEPTH)
     if path is None:
         return None
     value, keys = path
@@ -108,16 +116,16 @@ def _request(record: dict[str, Json], text: JsonText) -> Pair | None:
         return Pair(messages=value)
     if isinstance(value, str):
         return Pair(walk_value(value.strip()), sent=True)
-    raw = _slice(text, keys)
+    raw = _slice_text(text, keys)
     # Pretty-printed text was not sent in that form; only its members were.
-    return Pair(_written(value) if raw is None or "\n" in raw else walk_value(raw), sent=True)
+    return Pair(_to_json_text(value) if raw is None or "\n" in raw else walk_value(raw), sent=True)
 
 
-def _written(value: Json) -> JsonText:
+def _to_json_text(value: Json) -> JsonText:
     return walk_value(canonical.dump_text(value))
 
 
-def _path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[Json, list[str]] | None:
+def _find_path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[Json, list[str]] | None:
     """The request (an object, its text, or messages) inside `value`, and the keys that lead to it."""
     for name in names:
         member = value.get(name)
@@ -126,25 +134,25 @@ def _path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[J
         if classify(member) in (BodyShape.REQUEST, BodyShape.MESSAGES):
             return member, [name]
         if isinstance(member, dict) and depth > 1:
-            inner = _path(member, names, depth - 1)
+            inner = _find_path(member, names, depth - 1)
             if inner is not None:
                 return inner[0], [name, *inner[1]]
     return None
 
 
-def _slice(text: JsonText, keys: list[str]) -> str | None:
+def _slice_text(text: JsonText, keys: list[str]) -> str | None:
     """Text under `keys` of a record's text; the last of duplicate keys counts."""
-    at, end = 0, len(text.text)
+    start, end = 0, len(text.text)
     try:
         for key in keys:
-            matches = [m for m in spans.members(text.text, at) if m.key == key]
-            at, end = matches[-1].start, matches[-1].end
+            matches = [m for m in spans.members(text.text, start) if m.key == key]
+            start, end = matches[-1].start, matches[-1].end
     except (Malformed, IndexError):
         return None
-    return text.text[at:end]
+    return text.text[start:end]
 
 
-def _answer(value: dict[str, Json], names: tuple[str, ...], depth: int) -> Json:
+def _find_answer(value: dict[str, Json], names: tuple[str, ...], depth: int) -> Json:
     """The answer inside `value`: an object, or an event stream's text."""
     for name in names:
         member = value.get(name)
@@ -165,7 +173,7 @@ def _answer(value: dict[str, Json], names: tuple[str, ...], depth: int) -> Json:
             or (is_message(member) and as_str(member.get("role")) == "assistant")
         ):
             return member
-        inner = _answer(member, RESPONSES, depth - 1) if depth > 1 else None
+        inner = _find_answer(member, RESPONSES, depth - 1) if depth > 1 else None
         if inner is not None:
             return inner
     return None

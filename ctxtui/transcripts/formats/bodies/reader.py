@@ -1,4 +1,7 @@
-"""Reader of plain bodies: requests, pairs of request and answer, answers, messages; one a file or many."""
+"""Reads plain bodies: requests, pairs of request and answer, answers, messages.
+
+One a file or many. A growing list of messages, one a line, is one conversation.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,10 @@ _HOMES: Final = {ANTHROPIC: "anthropic", RESPONSES: "openai", OLLAMA: "ollama", 
 
 
 class BodyDecoder:
-    """Decodes the bodies of one recording. `source` is the dialect used if a body does not determine it."""
+    """Decodes the bodies of one recording.
+
+    `source` is the dialect that is assumed if a body does not show its own.
+    """
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -69,7 +75,7 @@ class BodyDecoder:
         The context comes from a request, from messages, or only from the parts that the answer echoes.
         """
         if pair.request is not None:
-            decoded = self._request(pair.request, pair.sent, pair.path)
+            decoded = self._decode_request(pair.request, pair.sent, pair.path)
         elif pair.messages is None:
             decoded = self.start_context(echoed_items(pair.answer))
         else:
@@ -88,7 +94,7 @@ class BodyDecoder:
         section = next(s for s in GRAMMARS[self._source].sections if s.name == "messages")
         return [part.item for part in section.split(value, "$")]
 
-    def _request(self, text: JsonText, sent: bool, path: str) -> Decoded:
+    def _decode_request(self, text: JsonText, sent: bool, path: str) -> Decoded:
         value = text.value()
         if not isinstance(value, dict) or text.members is None:
             raise Malformed("a request must be an object", place="$")
@@ -137,7 +143,7 @@ def decode_answer(value: Json, dialect: str) -> Response | None:
     None if it is not an answer. An interrupted or unreadable one is kept as far as possible.
     """
     if isinstance(value, str):
-        return _streamed(value, dialect)
+        return _decode_stream(value, dialect)
     if not isinstance(value, dict):
         return None
     if is_count(value):
@@ -153,7 +159,7 @@ def decode_answer(value: Json, dialect: str) -> Response | None:
     return Response(error=error_text(value), extra=dict(value)) if value.get("error") else None
 
 
-def _streamed(text: str, dialect: str) -> Response | None:
+def _decode_stream(text: str, dialect: str) -> Response | None:
     events = sse.parse_stream(text.encode("utf-8", "surrogateescape"))
     reader = DIALECTS[_stream_dialect(events) or dialect].stream_reader()
     reader.feed(events)
@@ -200,22 +206,26 @@ class BodiesReader(Reader):
 
     @property
     def tail(self) -> Skipped | None:
-        rest = self._stream.rest
-        return Skipped(rest.number, f"cut off: {len(rest.data):,} bytes without an end") if rest else None
+        incomplete = self._stream.rest
+        return (
+            Skipped(incomplete.number, f"cut off: {len(incomplete.data):,} bytes without an end")
+            if incomplete
+            else None
+        )
 
     def feed(self, data: bytes) -> list[Event]:
         self._fed = data
         if self._values < 2:
             self._margins.feed(data)
-        return [event for piece in self._stream.feed(data) for event in self._take(piece)]
+        return [event for piece in self._stream.feed(data) for event in self._handle_piece(piece)]
 
     def settle(self) -> list[Event]:
-        events = [event for piece in self._stream.settle() for event in self._take(piece)]
-        rest = self._stream.rest
-        if not self._values and rest is not None and rest.data != self._mended:
-            self._mended = rest.data
-            events += self._cut(decode_text(rest.data))
-        if self._lone is not None and rest is None and self._lone[1].skeleton is not None:
+        events = [event for piece in self._stream.settle() for event in self._handle_piece(piece)]
+        incomplete = self._stream.rest
+        if not self._values and incomplete is not None and incomplete.data != self._mended:
+            self._mended = incomplete.data
+            events += self._add_incomplete_body(decode_text(incomplete.data))
+        if self._lone is not None and incomplete is None and self._lone[1].skeleton is not None:
             talk, call = self._lone
             events += self._threads.update(talk, replace(call, skeleton=self._margins.add_to(self._lone[1].skeleton)))
         events += self._threads.settle()
@@ -225,12 +235,12 @@ class BodiesReader(Reader):
             events.append(Described(title=title))
         return events
 
-    def _take(self, piece: JsonText | Skipped) -> Iterator[Event]:
+    def _handle_piece(self, piece: JsonText | Skipped) -> Iterator[Event]:
         if isinstance(piece, Skipped):
             yield piece
             return
         if not self._values:
-            yield self._described()
+            yield self._describe()
             self._margins.set_value(piece.start, piece.start + len(piece.raw), self._fed)
         self._values += 1
         if self._lone is not None:
@@ -238,28 +248,28 @@ class BodiesReader(Reader):
             yield from self._threads.update(*self._lone)
             self._lone = None
         try:
-            yield from self._value(piece)
+            yield from self._handle_value(piece)
         except Malformed as error:
             yield Skipped(piece.line, str(error))
         except RecursionError:
             yield Skipped(piece.line, "JSON nested too deeply")
 
-    def _described(self) -> Described:
+    def _describe(self) -> Described:
         return Described(source=self._source.replace("_", " "))
 
-    def _value(self, text: JsonText) -> Iterator[Event]:
+    def _handle_value(self, text: JsonText) -> Iterator[Event]:
         value = text.value()
         sort = classify(value)
         if sort == BodyShape.MESSAGE:
-            yield from self._message(value, text)
+            yield from self._add_message(value, text)
             return
         self._growing = None
         if sort == BodyShape.ANSWER:
-            yield from self._call(Pair(answer=value), text)
+            yield from self._add_call(Pair(answer=value), text)
         elif sort == BodyShape.MESSAGES:
-            yield from self._call(Pair(messages=list_messages(value)), text)
+            yield from self._add_call(Pair(messages=list_messages(value)), text)
         elif sort == BodyShape.REQUEST and not pairs.has_answer(value):
-            yield from self._call(Pair(request=text, sent=True), text)
+            yield from self._add_call(Pair(request=text, sent=True), text)
             self._lone = self._threads.last if self._values == 1 else None
         else:
             yield from self._find_call(text)
@@ -267,25 +277,25 @@ class BodiesReader(Reader):
     def _find_call(self, text: JsonText) -> Iterator[Event]:
         pair = pairs.find_pair(text)
         if pair is not None:
-            yield from self._call(pair, text)
+            yield from self._add_call(pair, text)
         elif text.items and any(isinstance(item.value, dict | list) for item in text.items):
             # A list of records, such as an export.
             for item in text.items:
                 before = text.text[: item.start]
                 line, start = text.line + before.count("\n"), text.start + len(encode_text(before))
-                yield from self._take(walk_value(text.text[item.start : item.end], line, start))
+                yield from self._handle_piece(walk_value(text.text[item.start : item.end], line, start))
         else:
             yield Skipped(text.line, NO_CONTEXT)
 
-    def _call(self, pair: Pair, text: JsonText) -> Iterator[Event]:
+    def _add_call(self, pair: Pair, text: JsonText) -> Iterator[Event]:
         decoded = self._decoder.decode(pair)
         place = (text.start, text.start + len(text.raw))
         sender = identify_sender({name.lower(): value for name, value in pair.headers})
         client = self._exchanges.client(decoded, sender, pair.path, pair.request.value() if pair.request else None)
-        known = replace(base_call(pair, decoded, text), bytes_=place)
-        yield from self._exchanges.add_call(decoded, known, client, sender.session)
+        call = replace(base_call(pair, decoded, text), bytes_=place)
+        yield from self._exchanges.add_call(decoded, call, client, sender.session)
 
-    def _message(self, value: Json, text: JsonText) -> Iterator[Event]:
+    def _add_message(self, value: Json, text: JsonText) -> Iterator[Event]:
         """Append a message to the growing context of messages that are one a line."""
         items = self._decoder.message(value)
         if self._growing is None:
@@ -298,7 +308,7 @@ class BodiesReader(Reader):
         self._growing = talk, replace(call, raw_head=head, sent_head=head, response_head=head)
         yield from self._threads.update(*self._growing)
 
-    def _cut(self, text: str) -> Iterator[Event]:
+    def _add_incomplete_body(self, text: str) -> Iterator[Event]:
         """Read an incomplete file of one body: the received part is a context, but not a complete call."""
         value = file_head.repair_json(text.lstrip(BLANK))
         if classify(value) not in (BodyShape.REQUEST, BodyShape.MESSAGES):
@@ -309,7 +319,7 @@ class BodiesReader(Reader):
             items = self._decoder.decode(pair).items
         except (Malformed, RecursionError):
             return
-        yield self._described()
+        yield self._describe()
         yield TipMoved(MAIN, self._tree.extend(ROOT, items))
 
 
@@ -330,6 +340,7 @@ NAMES: Final = {ANTHROPIC: "anthropic", CHAT: "openai chat", RESPONSES: "openai 
 
 
 _SURE: Final = {BodyShape.REQUEST: 0.85, BodyShape.ANSWER: 0.8, BodyShape.MESSAGES: 0.6, BodyShape.MESSAGE: 0.55}
+"""Confidence in a file whose head has this shape."""
 _PAIR: Final = 0.8
 _LOG: Final = 0.7
 _OTHERS: Final = frozenset({"kwargs", "backing_model"})
@@ -415,7 +426,7 @@ def _detect_value(value: Json, lines: list[Json]) -> tuple[str, float]:
             return detect_dialect(list_messages(value)), sure
         case BodyShape.MESSAGE:
             return detect_dialect(lines), sure
-    pair = pairs.find_pair(_text(value)) if isinstance(value, dict) else None
+    pair = pairs.find_pair(_to_json_text(value)) if isinstance(value, dict) else None
     if pair is None:
         return "", 0.0
     if pair.request is not None:
@@ -425,5 +436,5 @@ def _detect_value(value: Json, lines: list[Json]) -> tuple[str, float]:
     return (answer_dialect(pair.answer) if isinstance(pair.answer, dict) else CHAT), _PAIR
 
 
-def _text(value: Json) -> JsonText:
+def _to_json_text(value: Json) -> JsonText:
     return walk_value(canonical.dump_text(value))

@@ -26,10 +26,10 @@ INTO: Final = frozenset({"messages", "input", "contents", "tools", "functions", 
 
 
 class JsonText(Struct, frozen=True):
-    """One JSON value: its text, which begins on line `line` (1-based), at byte `start` of the file.
+    """One JSON value, with its text byte for byte.
 
-    An object has its walked `members`, a list its `items`, anything else neither. Bytes that are not UTF-8 are lone
-    surrogates in `text` (``surrogateescape``).
+    It begins on line `line` (1-based), at byte `start` of the file. An object has its walked `members`, a list its
+    `items`, anything else neither. Bytes that are not UTF-8 are lone surrogates in `text` (``surrogateescape``).
     """
 
     line: int
@@ -73,10 +73,10 @@ def walk_value(text: str, line: int = 1, start: int = 0) -> JsonText:
 
 
 class ValueStream:
-    """Extracts values from bytes: one a line, several glued on one, or spread over many lines.
+    """Extracts values from bytes: one a line, several on one line, or one over many lines.
 
-    `whole` tests whether a line's text is a record by itself: then a value still open before it was torn, and is
-    dropped.
+    `whole` tests whether a line's text is a record by itself. Then a value that is still open before it was cut off,
+    and is dropped.
     """
 
     def __init__(self, whole: Callable[[str], bool]) -> None:
@@ -86,16 +86,16 @@ class ValueStream:
         self._whole = whole
 
     def feed(self, data: bytes) -> list[JsonText | Skipped]:
-        return [found for line in self._lines.feed(data) for found in self._line(line)]
+        return [found for line in self._lines.feed(data) for found in self._add_line(line)]
 
     def settle(self) -> list[JsonText | Skipped]:
-        rest = self._lines.rest
-        values, left = _values(_joined([*self._open, rest]))
-        if left is None:
+        last_line = self._lines.rest
+        values, remainder = _parse_values(_join_lines([*self._open, last_line]))
+        if remainder is None:
             self._open, self._depth = [], 0
-            self._lines.drop(len(rest.data))
+            self._lines.drop(len(last_line.data))
         elif not self._open:
-            self._lines.drop(left.start - rest.start)
+            self._lines.drop(remainder.start - last_line.start)
         else:
             return []
         return list(values)
@@ -103,10 +103,10 @@ class ValueStream:
     @property
     def rest(self) -> TextLine | None:
         """The incomplete value, None if there is none."""
-        joined = _joined([*self._open, self._lines.rest])
+        joined = _join_lines([*self._open, self._lines.rest])
         return joined if joined.data.strip(b" \t\r\n\0") else None
 
-    def _line(self, line: TextLine) -> Iterator[JsonText | Skipped]:
+    def _add_line(self, line: TextLine) -> Iterator[JsonText | Skipped]:
         if self._open and line.data[:1] == b"{" and self._whole(decode_text(line.data)):
             yield Skipped(self._open[0].number, "a JSON value without an end")
             self._open, self._depth = [], 0
@@ -115,30 +115,30 @@ class ValueStream:
             self._depth += bracket_depth(line.data)
             if self._depth > 0:
                 return
-            line, self._open, self._depth = _joined(self._open), [], 0
-        values, left = _values(line)
+            line, self._open, self._depth = _join_lines(self._open), [], 0
+        values, remainder = _parse_values(line)
         yield from values
-        if left is not None and _opens(left.data):
-            self._open, self._depth = [left], bracket_depth(left.data)
-        elif left is not None:
-            yield _bad(left)
+        if remainder is not None and _is_open_value(remainder.data):
+            self._open, self._depth = [remainder], bracket_depth(remainder.data)
+        elif remainder is not None:
+            yield _skip_line(remainder)
 
 
-def _joined(lines: list[TextLine]) -> TextLine:
+def _join_lines(lines: list[TextLine]) -> TextLine:
     first = lines[0]
     return first if len(lines) == 1 else TextLine(first.number, first.start, b"\n".join(line.data for line in lines))
 
 
-def _values(line: TextLine) -> tuple[list[JsonText], TextLine | None]:
+def _parse_values(line: TextLine) -> tuple[list[JsonText], TextLine | None]:
     """Values at the beginning of a line's text, and the rest that is not a value."""
     number, start, data = line
     text = decode_text(data)
     values: list[JsonText] = []
-    at = 0
+    offset = 0
     while True:
-        begin = skip(text, at, BLANK)
-        number += text.count("\n", at, begin)
-        start += len(encode_text(text[at:begin]))
+        begin = skip(text, offset, BLANK)
+        number += text.count("\n", offset, begin)
+        start += len(encode_text(text[offset:begin]))
         if begin == len(text):
             return values, None
         try:
@@ -147,17 +147,17 @@ def _values(line: TextLine) -> tuple[list[JsonText], TextLine | None]:
         except Malformed:
             return values, TextLine(number, start, encode_text(text[begin:]))
         values.append(value)
-        at = begin + len(value.text)
+        offset = begin + len(value.text)
         number += value.text.count("\n")
         start += len(value.raw)
 
 
-def _opens(data: bytes) -> bool:
+def _is_open_value(data: bytes) -> bool:
     # A value continues on the next line if a bracket is open; text cut inside a string cannot.
     return data[:1] in (b"{", b"[") and bracket_depth(data) > 0 and b'"' not in BRACKET.sub(b"", data)
 
 
-def _bad(line: TextLine) -> Skipped:
+def _skip_line(line: TextLine) -> Skipped:
     text = decode_text(line.data)
     try:
         walk_value(text)
@@ -197,11 +197,17 @@ class Margins:
     def add_to(self, skeleton: Skeleton) -> Skeleton:
         """Add the surrounding text to `skeleton`, of the body that is the file's only value."""
         start, _ = self._bounds or (0, 0)
-        before, behind = decode_text(bytes(self._head[:start])), decode_text(bytes(self._behind))
-        plain = start <= MAX_HEAD_BYTES and not before.removeprefix("\ufeff").strip(_BLANK) and not behind.strip(_BLANK)
-        if not plain or not before + behind:
+        before, after_value = decode_text(bytes(self._head[:start])), decode_text(bytes(self._behind))
+        plain = (
+            start <= MAX_HEAD_BYTES
+            and not before.removeprefix("\ufeff").strip(_BLANK)
+            and not after_value.strip(_BLANK)
+        )
+        if not plain or not before + after_value:
             return skeleton
-        first, *rest = skeleton.parts["frame"]
-        frame: list[Json] = [[before + first[0], *first[1:]], *rest] if isinstance(first, list) else [before + first]
-        frame[-1] = frame[-1] + behind
+        first, *other_parts = skeleton.parts["frame"]
+        frame: list[Json] = (
+            [[before + first[0], *first[1:]], *other_parts] if isinstance(first, list) else [before + first]
+        )
+        frame[-1] = frame[-1] + after_value
         return Skeleton(skeleton.dialect, {**skeleton.parts, "frame": frame})

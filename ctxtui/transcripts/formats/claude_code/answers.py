@@ -1,6 +1,7 @@
-"""Turn records of assistant messages into calls.
+"""Turns records of assistant messages into calls (Claude Code).
 
-One API response may be many records, in one file or several (design §2).
+One API response may be many records, in one file or several (design §2). `messages` passes the records, `Answers`
+collects them per response.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ _MIN_ANSWER_SECONDS: Final = 0.5
 
 
 class SentRequest(Struct, frozen=True):
-    """Recorded parts of a request.
+    """The recorded part of a request.
 
-    `front` is the node at the end of its system prompt and tools (`ROOT`: neither is known; `front_whole`: both
-    are), and `exchange` the request itself, None if it is not recorded.
+    `front` is the node at the end of its system prompt and tools (`ROOT`: neither is known); `front_whole`: both are
+    known. `exchange` is the request itself; None if it is not recorded.
     """
 
     front: int = ROOT
@@ -82,12 +83,12 @@ class PendingCall:
         self.extra.pop(ANSWER_LEAST, None)
         self._end = call.bytes_[1]
 
-    def add_record(self, message: ClaudeMessage, record: ClaudeRecord, at: float | None, end: int) -> None:
-        """Add the data of `record`, which has the time `at` and ends at byte `end`."""
+    def add_record(self, message: ClaudeMessage, record: ClaudeRecord, time: float | None, end: int) -> None:
+        """Add the data of `record`, which has the time `time` and ends at byte `end`."""
         self.model = message.model or self.model
         self.stop_reason = message.stop or self.stop_reason
-        if at is not None and (self.ended is None or at > self.ended):
-            self.ended = at
+        if time is not None and (self.ended is None or time > self.ended):
+            self.ended = time
         self._end = max(self._end, end)
         if message.content:
             self.answer.contents += (message.content,)
@@ -123,7 +124,9 @@ class PendingCall:
             skeleton=call.skeleton,
             line=call.line,
             bytes_=(call.bytes_[0], self._end),
-            extra=self.extra if usage is None or usage.output_final else _with_least(self.extra, self.answer, tree),
+            extra=self.extra
+            if usage is None or usage.output_final
+            else _with_min_tokens(self.extra, self.answer, tree),
         )
         return built
 
@@ -135,7 +138,7 @@ def newer_report(old: Usage | None, new: Usage | None) -> Usage | None:
     return new
 
 
-def _with_least(extra: dict[str, Json], answer: ApiResponse, tree: Tree) -> dict[str, Json]:
+def _with_min_tokens(extra: dict[str, Json], answer: ApiResponse, tree: Tree) -> dict[str, Json]:
     """Add the minimum tokens of an answer whose final usage is not reported yet."""
     if answer.contents:
         blocks = {part.block.digest: part.block for raw in answer.contents for part in parse_parts(raw, None)}
@@ -157,10 +160,10 @@ def first_facts(
     """
     exchange = sent.exchange
     exact = exchange is not None and exchange.fidelity == Fidelity.WIRE
-    known: dict[str, Json] = {FRONT_RECORDED: True} if sent.front != ROOT and sent.front_whole and not exact else {}
-    if exchange is None and not known:
-        known = _prompt_time(last_prompt_time(point), *times)
-    return _client(record) | known | _compaction_facts(point.anchor, input_before)
+    facts: dict[str, Json] = {FRONT_RECORDED: True} if sent.front != ROOT and sent.front_whole and not exact else {}
+    if exchange is None and not facts:
+        facts = _prompt_time(last_prompt_time(point), *times)
+    return _client_facts(record) | facts | _compaction_facts(point.anchor, input_before)
 
 
 def _compaction_facts(anchor: Anchor, input_before: int) -> dict[str, Json]:
@@ -170,19 +173,19 @@ def _compaction_facts(anchor: Anchor, input_before: int) -> dict[str, Json]:
     return {COMPACTED: {"trigger": anchor.trigger, "tokens": anchor.tokens_before or input_before}}
 
 
-def _client(record: ClaudeRecord) -> dict[str, Json]:
+def _client_facts(record: ClaudeRecord) -> dict[str, Json]:
     """Client version, and whether a program runs the client: ``sdk-cli`` (``-p``) and the SDKs."""
     facts: dict[str, Json] = {CLIENT_VERSION: record.version} if record.version else {}
     return facts | {UNATTENDED: True} if (record.entrypoint or "").startswith("sdk") else facts
 
 
-def _prompt_time(prompted: float | None, before: float | None, at: float | None) -> dict[str, Json]:
+def _prompt_time(prompted: float | None, before: float | None, answer_time: float | None) -> dict[str, Json]:
     """Time of a person's message, if other records have a copy's time: no answer is that fast."""
     if (
         prompted is None
         or before is None
-        or at is None
-        or at - before >= _MIN_ANSWER_SECONDS
+        or answer_time is None
+        or answer_time - before >= _MIN_ANSWER_SECONDS
         or before - prompted < _MIN_ANSWER_SECONDS
     ):
         return {}
@@ -258,8 +261,8 @@ class Answers:
             head = with_front(self._tree, sent.front, build_context(self._tree, sent_after), sent_after.anchor.front)
         process = (record.session_id or "", record.version or "")
         usage = message.report.usage
-        at, before = parse_timestamp(record.timestamp), newest_time(sent_after)
-        extra = first_facts(record, sent, sent_after, thread.input, (before, at))
+        time, before = parse_timestamp(record.timestamp), newest_time(sent_after)
+        extra = first_facts(record, sent, sent_after, thread.input, (before, time))
         thread.epoch = thread.next_epoch(sent_after.anchor, message.model, process, usage.input if usage else 0)
         sent_after.anchor.used = True
         answer = ApiResponse(head, id=id_, asked=sent_after, context=head, front=sent.front)
@@ -272,7 +275,7 @@ class Answers:
             head,
             provider=PROVIDER,
             model=message.model,
-            started=estimate_start(before, at),
+            started=estimate_start(before, time),
             epoch=thread.epoch,
             line=source.line,
             bytes_=(source.start, source.end),
@@ -292,10 +295,12 @@ class Answers:
         answer: ApiResponse,
         message: ClaudeMessage,
         record: ClaudeRecord,
-        at: float | None,
+        time: float | None,
         end: int,
     ) -> tuple[str, Usage | None]:
-        """Add a record of the time `at`, which ends at byte `end`, to `answer`: new blocks in order, the latest usage.
+        """Add a record of the time `time`, which ends at byte `end`, to `answer`.
+
+        New blocks are added in order; the latest usage counts.
 
         Returns the call's model and usage; the call itself is built by `build_call`.
         """
@@ -304,7 +309,7 @@ class Answers:
             blocks = {one.digest for one in answer.blocks(self._tree)}
             so_far = self._so_far = PendingCall(self.calls[answer.id], answer, blocks)
         self._add_blocks(so_far, message)
-        so_far.add_record(message, record, at, end)
+        so_far.add_record(message, record, time, end)
         return so_far.model, so_far.usage
 
     def build_call(self, answer: ApiResponse, thread: ClaudeThread) -> Call:
@@ -359,7 +364,7 @@ class Answers:
             self._owners.setdefault(call_id, answer)
             answer.waiting += 1
 
-    def add_result(self, part: ContentPart, at: float | None, role: str) -> tuple[Anchor | None, bool]:
+    def add_result(self, part: ContentPart, time: float | None, role: str) -> tuple[Anchor | None, bool]:
         """Add a result to the answer that made its call.
 
         Returns that answer, and whether the result belongs there: a second, different result of one call does not.
@@ -374,7 +379,7 @@ class Answers:
             self._results[part.answers] = part.block.digest
             owner.waiting -= 1
             owner.results += (Item(part.block, message_place(role)),)
-            owner.latest = later_time(owner.latest, at)
+            owner.latest = later_time(owner.latest, time)
             owner.version += 1
         return owner, digest is None or digest == part.block.digest
 
@@ -388,9 +393,9 @@ class Answers:
                 owner.version += 1
 
 
-def estimate_start(before: float | None, at: float | None) -> float | None:
-    """Estimate when the request answered at `at` was sent: at `before`, the newest record in its context.
+def estimate_start(before: float | None, answer_time: float | None) -> float | None:
+    """Estimate when the request answered at `answer_time` was sent: at `before`, the newest record in its context.
 
     None if `before` is later, as in a copied file, whose records may have the copy's time.
     """
-    return before if before is None or at is None or before <= at else None
+    return before if before is None or answer_time is None or before <= answer_time else None

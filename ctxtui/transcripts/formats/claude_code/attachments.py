@@ -1,7 +1,8 @@
-"""Content that Claude Code adds to messages: attachments, and marks of the client's own texts.
+"""Converts what Claude Code adds to messages.
 
-An attachment record holds the facts (a file's text, a reminder's list), not the sentences that the client builds from
-them; the texts in it are shown. Kinds without any text are understood and ignored.
+Attachments, and marks of the client's own texts. An attachment record holds the facts (a file's text, a reminder's
+list), not the sentences that the client builds from them. The texts in it are shown. Kinds without any text are known
+and ignored.
 """
 
 from __future__ import annotations
@@ -26,18 +27,23 @@ _NOT_SENT: Final = frozenset(
 )
 """Kinds with text that the client does not send. A hook's success is sent at two events (below)."""
 _SENT_HOOKS: Final = frozenset({"SessionStart", "UserPromptSubmit"})
+"""Events at which the output of a successful hook is sent."""
 _HEADING_KEYS: Final = ("path", "filePath", "filename", "displayPath", "planFilePath", "server", "uri")
+"""Members that name an attachment's subject."""
 _TEXT_KEYS: Final = (
     "content text prompt snippet message additionalContext planContent lines addedLines addedBlocks removedNames "
     "blockingError response systemMessage reason newDate style items memories skills files file cells source todos "
     "subject contents messages diagnostics hookSpecificOutput"
 ).split()
+"""Members that hold an attachment's text."""
 _FILES: Final = {"image": "image", "pdf": "document"}
 _META_TEXT: Final = re.compile(
     r"\s*(?:<(?:local-command-|bash-std|system-reminder|task-notification|teammate-message)"
     r"|\[Request interrupted by user|Caveat: The messages below were generated)"
 )
+"""The start of a text that the client wrote."""
 _MEMORY_TEXT: Final = re.compile(r"\s*<system-reminder>.{0,400}?# claudeMd", re.DOTALL)
+"""The start of a text with memory files."""
 
 
 _SYSTEM_KINDS: Final = frozenset(
@@ -86,8 +92,8 @@ def attachment_items(attachment: Json) -> list[Item]:
     person = kind == "queued_command" and typed
     mark = "" if person else MEMORY if any(word in kind.lower() for word in _MEMORIES) else META
     place = Place("messages", "user", mark)
-    items = [Item(image, place) for image in _images(attachment)]
-    words = _lines(attachment)
+    items = [Item(image, place) for image in _iter_images(attachment)]
+    words = _collect_texts(attachment)
     head = "" if person or not words else next((str(attachment[k]) for k in _HEADING_KEYS if attachment.get(k)), "")
     if kind in _NAMED and not words:
         words = [str(attachment[key]) for key in (*_HEADING_KEYS, "agentType") if attachment.get(key)][:1]
@@ -97,29 +103,29 @@ def attachment_items(attachment: Json) -> list[Item]:
     return items
 
 
-def _lines(value: Json) -> list[str]:
+def _collect_texts(value: Json) -> list[str]:
     """Texts in the known text fields, in the order of the record, without repeats."""
-    return list(dict.fromkeys(text for text in _walk(value) if text.strip()))
+    return list(dict.fromkeys(text for text in _iter_texts(value) if text.strip()))
 
 
-def _walk(value: Json, deep: int = 0) -> Iterator[str]:
+def _iter_texts(value: Json, deep: int = 0) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif deep > 6:
         return
     elif isinstance(value, list):
         for item in value:
-            yield from _walk(item, deep + 1)
+            yield from _iter_texts(item, deep + 1)
     elif isinstance(value, dict) and value.get("type") not in ("image", "base64"):
         for key, item in value.items():
             if key in _TEXT_KEYS or (deep and key in _HEADING_KEYS):
-                yield from _walk(item, deep + 1)
+                yield from _iter_texts(item, deep + 1)
 
 
-def _images(value: Json, deep: int = 0) -> Iterator[Block]:
+def _iter_images(value: Json, deep: int = 0) -> Iterator[Block]:
     if isinstance(value, list) and deep < 6:
         for item in value:
-            yield from _images(item, deep + 1)
+            yield from _iter_images(item, deep + 1)
     if not isinstance(value, dict) or deep > 6:
         return
     if value.get("type") in ("image", "document") and isinstance(value.get("source"), dict):
@@ -133,4 +139,4 @@ def _images(value: Json, deep: int = 0) -> Iterator[Block]:
         yield block.make(part, {"type": part, "source": source})
         return
     for key in ("content", "prompt", "file", "images"):
-        yield from _images(value.get(key), deep + 1)
+        yield from _iter_images(value.get(key), deep + 1)

@@ -1,4 +1,4 @@
-"""Parse the message in a Claude Code record, and the blocks that it adds to a context."""
+"""Parses the message in a Claude Code record, and the blocks that it adds to a context."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ _EXTRA_KEYS: Final = ("service_tier", "speed", "inference_geo", "server_tool_use
 class Report(Struct, frozen=True):
     """A message's usage report.
 
-    `usage`: None if it is empty or an estimate. `estimated`: the input in tokens if it is an estimate, else 0. `extra`:
-    the members that a call keeps unchanged.
+    - `usage`: None if it is empty or an estimate.
+    - `estimated`: the input in tokens if it is an estimate, else 0.
+    - `extra`: members that a call keeps unchanged.
     """
 
     usage: Usage | None = None
@@ -67,9 +68,10 @@ _COMMON_DECODER: Final = msgspec.json.Decoder(_CommonReport)
 
 @lru_cache(maxsize=256)
 def parse_report(raw: bytes, final: bool) -> Report:
-    """Parse the usage in JSON text `raw`; not `final` means that the record has no stop reason and output is partial.
+    """Parse the usage in the JSON text `raw`.
 
-    The records of one message mostly repeat one report. Raises `msgspec.DecodeError`.
+    Not `final`: the record has no stop reason, and its output count is partial. The result is cached, because the
+    records of one message mostly repeat one report. Raises `msgspec.DecodeError`.
     """
     if not raw:
         return NO_REPORT
@@ -146,7 +148,8 @@ class ContentPart(Struct, frozen=True):
 class ClaudeMessage(Struct):
     """The message of a record.
 
-    `string`: its content is one string. `content`: its JSON text if `parts` are only an outline, else empty.
+    `string`: its content is one string. `content`: its JSON text if `parts` are only an outline (blocks without
+    bodies), else empty.
     """
 
     role: str
@@ -322,9 +325,10 @@ INTERRUPTED = "[Request interrupted by user"
 class UserContent(Struct):
     """Content of a user record.
 
-    `results`: results of calls. `items`: the other blocks. `typed_text`: the first text that a person typed.
-    `interrupted`: the client's text about an interruption by the user. `exits`: it contains a command that leaves the
-    client.
+    - `results`: results of calls; `items`: the other blocks.
+    - `typed_text`: the first text that a person typed.
+    - `interrupted`: the client's text about an interruption by the user.
+    - `exits`: it contains a command that leaves the client.
     """
 
     results: list[ContentPart] = field(default_factory=list)

@@ -1,7 +1,8 @@
-"""Rebuild the contexts of a Claude Code session along the chain of messages (design §2).
+"""Rebuilds the contexts of a Claude Code session along the chain of records (design §2).
 
 The context of an answer is the context of the previous answer, that answer, the results of its calls and later user
-messages, as far as they are in the record's ancestry. Parallel calls fork the graph of records, but not the context.
+messages, as far as the record descends from them. Parallel calls fork the chain of records, but not the context. Each
+record becomes a `Point`; points with the same basis share an `Anchor`.
 """
 
 from __future__ import annotations
@@ -30,14 +31,18 @@ RESULT: Final = "result"
 
 @standard.dataclass(slots=True, eq=False)
 class Anchor:
-    """A position that contexts continue from. `head` is the context there; `results` answer the calls made in it.
+    """A position from which contexts continue: an answer, or the start of a context.
 
-    `sides` are client texts that follow the results of parallel calls, outside the ancestry of later records. For
-    an anchor that is not an answer, `began` is the reason that a context starts here, `tokens_before` the recorded
-    size of the previous one (0: not recorded), `trigger` who requested that (``auto``, ``manual``, "": not
-    recorded), `used` whether a call has continued from it. `version` grows with every change. `front` is the node
-    of the system prompt and tools under `head` (`ROOT`: not recorded), `rendered` whether it has attachments whose
-    position in a request differs from their position in the file.
+    - `head`: the context there.
+    - `results`: results of the calls made in it.
+    - `sides`: client texts after the results of parallel calls, which later records do not descend from.
+    - `front`: the node of the system prompt and tools under `head`; `ROOT`: not recorded.
+    - `rendered`: whether it has attachments whose position in a request differs from that in the file.
+    - `version`: grows with every change.
+
+    For an anchor that is no answer: `began` is why a context starts here, `tokens_before` the recorded size of the
+    previous context (0: not recorded), `trigger` who requested the start (``auto``, ``manual``; "": not recorded),
+    `used` whether a call has continued from it.
     """
 
     head: int = ROOT
@@ -56,11 +61,12 @@ class Anchor:
 
 @standard.dataclass(slots=True, eq=False)
 class ApiResponse(Anchor):
-    """One API response. `asked` is the point where its request ended, `context` the context that it answers, `waiting`
-    the number of its tool calls without a result.
+    """One API response.
 
-    `least` is the minimum of tokens in its first `weighed` blocks; the others are weighed when needed. `contents`
-    are the JSON texts of its records while its blocks are not built and its end is not reported.
+    - `asked`: the point where its request ended; `context`: the context that it answers.
+    - `waiting`: number of its tool calls without a result.
+    - `least`: minimum of tokens in its first `weighed` blocks; the others are weighed when needed.
+    - `contents`: JSON texts of its records, while its blocks are not built and its end is not reported.
     """
 
     id: str = ""
@@ -78,11 +84,13 @@ class ApiResponse(Anchor):
 
 
 class Point(Struct, eq=False):
-    """A record's position in the chain: `anchor`, and the point `up` that it follows under the same anchor.
+    """A record's position in the chain.
 
-    `items` are what the record adds to the context (`rendered`: an attachment as it was sent), `root` the result
-    that it follows (a `RESULT` point is its own), `at` its time. `order` is the number of a record that may add
-    something. `head` and `version` cache the last built context.
+    - `anchor`: what it continues from; `up`: the point that it follows under the same anchor.
+    - `items`: what the record adds to the context; `rendered`: an attachment as it was sent.
+    - `root`: the result that it follows (a `RESULT` point is its own root).
+    - `order`: number of the record, if it may add something; `at`: its time.
+    - `head`, `version`: cache of the last built context.
     """
 
     anchor: Anchor
@@ -122,29 +130,29 @@ def build_context(tree: Tree, point: Point) -> int:
     """Build the context that a request sent at `point` would have, from the records so far."""
     anchor, version = point.anchor, point.anchor.version
     if anchor.sides or anchor.rendered:
-        return _with_sides(tree, point)
+        return _build_with_sides(tree, point)
     if point.version == version:
         return point.head
     added = [point.items] if point.items else []
-    above = point.up
-    while above is not None and above.version != version:
-        if above.items:
-            added.append(above.items)
-        above = above.up
-    head = above.head if above is not None else _results_head(tree, anchor)
+    ancestor = point.up
+    while ancestor is not None and ancestor.version != version:
+        if ancestor.items:
+            added.append(ancestor.items)
+        ancestor = ancestor.up
+    head = ancestor.head if ancestor is not None else _results_head(tree, anchor)
     for items in reversed(added):
         head = append_items(tree, head, items)
     point.head, point.version = head, version
     return head
 
 
-def _with_sides(tree: Tree, point: Point) -> int:
+def _build_with_sides(tree: Tree, point: Point) -> int:
     """Build the context at `point` if it has texts outside its ancestry, or in another order."""
     anchor, chain = point.anchor, [point]
     while chain[-1].up is not None:
         chain.append(chain[-1].up)
     arranged = _with_side_points(anchor, chain[::-1])
-    items = _arrange(arranged) if anchor.rendered else [item for one in arranged for item in one.items]
+    items = _order_items(arranged) if anchor.rendered else [item for one in arranged for item in one.items]
     return append_items(tree, _results_head(tree, anchor), items)
 
 
@@ -153,15 +161,15 @@ def adds_nothing(point: Point) -> bool:
     anchor = point.anchor
     if anchor.results or anchor.sides or anchor.rendered:
         return False
-    above: Point | None = point
-    while above is not None:
-        if above.items:
+    ancestor: Point | None = point
+    while ancestor is not None:
+        if ancestor.items:
             return False
-        above = above.up
+        ancestor = ancestor.up
     return True
 
 
-def _arrange(chain: Iterable[Point]) -> list[Item]:
+def _order_items(chain: Iterable[Point]) -> list[Item]:
     """Order the points' items as in a request: a message's results, the client's texts, the user's, one system turn."""
     ordered: list[Item] = []
     results: list[Item] = []
@@ -170,7 +178,7 @@ def _arrange(chain: Iterable[Point]) -> list[Item]:
     turn: list[Item] = []
 
     def close() -> None:
-        ordered.extend((*results, *_end_line(texts, words), *words, *_one_text(turn)))
+        ordered.extend((*results, *_end_with_newline(texts, words), *words, *_join_texts(turn)))
         for some in (results, texts, words, turn):
             some.clear()
 
@@ -189,22 +197,22 @@ def _arrange(chain: Iterable[Point]) -> list[Item]:
     return ordered
 
 
-def _end_line(texts: list[Item], words: list[Item]) -> list[Item]:
+def _end_with_newline(texts: list[Item], words: list[Item]) -> list[Item]:
     """End the client's texts with a line end before user text, as the client joins them."""
-    text = _words(texts[-1]) if texts and words and words[0].block.kind == "text" else ""
+    text = _plain_text(texts[-1]) if texts and words and words[0].block.kind == "text" else ""
     if not text or text.endswith("\n"):
         return texts
     return [*texts[:-1], Item(block.text(text + "\n"), texts[-1].place)]
 
 
-def _one_text(turn: list[Item]) -> list[Item]:
-    words = [_words(item) for item in turn]
+def _join_texts(turn: list[Item]) -> list[Item]:
+    words = [_plain_text(item) for item in turn]
     if len(words) < 2 or not all(words):
         return turn
     return [Item(block.text("\n\n".join(words)), turn[0].place)]
 
 
-def _words(item: Item) -> str:
+def _plain_text(item: Item) -> str:
     """Text of a block that is nothing but its text; "" for any other block."""
     value = item.block.value()
     plain = item.block.kind == "text" and isinstance(value, dict) and value.keys() == {"type", "text"}
@@ -212,16 +220,16 @@ def _words(item: Item) -> str:
 
 
 def _with_side_points(anchor: Anchor, chain: list[Point]) -> list[Point]:
-    own = {id(point) for point in chain}
+    chain_ids = {id(point) for point in chain}
     said = {item.block.digest for point in chain for item in point.items}
-    extra = [
+    missing_sides = [
         side
         for side in anchor.sides
-        if id(side) not in own
-        and (side.root is None or id(side.root) not in own)
+        if id(side) not in chain_ids
+        and (side.root is None or id(side.root) not in chain_ids)
         and not (side.root is None and all(item.block.digest in said for item in side.items))
     ]
-    return sorted([*chain, *extra], key=lambda point: point.order) if extra else chain
+    return sorted([*chain, *missing_sides], key=lambda point: point.order) if missing_sides else chain
 
 
 def _results_head(tree: Tree, anchor: Anchor) -> int:
@@ -259,10 +267,10 @@ def newest_time(point: Point) -> float | None:
     newest = point.anchor.latest
     for side in point.anchor.sides:
         newest = later_time(newest, side.at)
-    above: Point | None = point
-    while above is not None:
-        newest = later_time(newest, above.at)
-        above = above.up
+    ancestor: Point | None = point
+    while ancestor is not None:
+        newest = later_time(newest, ancestor.at)
+        ancestor = ancestor.up
     return newest
 
 
@@ -273,17 +281,17 @@ def later_time(first: float | None, second: float | None) -> float | None:
 
 def last_prompt_time(point: Point) -> float | None:
     """Return the time of the latest user text in the context at `point`, since its anchor; None if there is none."""
-    above: Point | None = point
-    while above is not None and above.kind != SAID:
-        above = above.up
-    return above.at if above is not None else None
+    ancestor: Point | None = point
+    while ancestor is not None and ancestor.kind != SAID:
+        ancestor = ancestor.up
+    return ancestor.at if ancestor is not None else None
 
 
 def find_sendable(point: Point) -> Point:
-    """Return the point that an answer after `point` continues from: no request has an unanswered call.
+    """The point that an answer after `point` continues from, as no request has an unanswered call.
 
-    If the answer above still waits for results and no user text followed, the chain holds another conversation or the
-    answer was abandoned: the context continues from that answer's request.
+    If the answer above still waits for results and no user text followed, there are two cases: the chain holds another
+    conversation, or the answer was abandoned. The context then continues from that answer's request.
     """
     while isinstance(point.anchor, ApiResponse) and point.anchor.waiting and point.anchor.asked is not None:
         if has_prompt(point):
@@ -294,11 +302,11 @@ def find_sendable(point: Point) -> Point:
 
 def has_prompt(point: Point) -> bool:
     """Whether there is user text at `point` or before it, since its anchor."""
-    above: Point | None = point
-    while above is not None:
-        if above.kind == SAID:
+    ancestor: Point | None = point
+    while ancestor is not None:
+        if ancestor.kind == SAID:
             return True
-        above = above.up
+        ancestor = ancestor.up
     return False
 
 
@@ -320,12 +328,12 @@ def after_microcompaction(tree: Tree, point: Point, metadata: Json) -> Anchor:
     """Start a context from `point`, with the results cleared that the boundary's `metadata` names."""
     listed = metadata.get("compactedToolIds") if isinstance(metadata, Mapping) else None
     ids = {one for one in listed if isinstance(one, str)} if isinstance(listed, list) else set()
-    items = [_cleared(item, ids) for item in tree.items(build_context(tree, point))]
+    items = [_clear_result(item, ids) for item in tree.items(build_context(tree, point))]
     # The boundary's own figure counts only tool results; the last call's input is the size of the context.
     return Anchor(append_items(tree, ROOT, items), EpochStart.MICROCOMPACTION, front=point.anchor.front)
 
 
-def _cleared(item: Item, ids: set[str]) -> Item:
+def _clear_result(item: Item, ids: set[str]) -> Item:
     if item.block.kind != "tool_result" or not ids:
         return item
     value = item.block.value()

@@ -1,4 +1,7 @@
-"""Handle Claude Code records with a message, and records of requests."""
+"""Handles Claude Code records that have a message, and records of requests.
+
+`reader` dispatches to these functions; each returns the events of its record.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ def handle_message(
         return events + _handle_answer(state, record, message, source, thread, agent)
     events = state.emit_pending() + events
     if message.role == "assistant":
-        return events + _synthetic(state, record, message, thread)
+        return events + _handle_synthetic(state, record, message, thread)
     return events + _handle_user(state, record, message, thread, agent)
 
 
@@ -71,24 +74,24 @@ def _handle_answer(
     id_, answer = answers.find(message, record)
     if state.answering is not None and (state.answering[0] is not answer or state.answering[1] is not thread):
         events = state.emit_pending()
-    above = state.threads.points.get(str(record.parent_uuid))
+    parent_point = state.threads.points.get(str(record.parent_uuid))
     if answer is None:
         parent = state.threads.parent(record, thread, starts=False)
-        sent, notes = find_request(state, record, thread, agent)
+        request, notes = find_request(state, record, thread, agent)
         events += notes
-        answer = answers.begin(id_, thread, parent, message, record, source, sent)
-    above = above if above is not None and above.anchor is answer else None
-    at = parse_timestamp(record.timestamp)
-    point = Point(answer, above, at=at, root=above.root if above else None)
+        answer = answers.begin(id_, thread, parent, message, record, source, request)
+    parent_point = parent_point if parent_point is not None and parent_point.anchor is answer else None
+    time = parse_timestamp(record.timestamp)
+    point = Point(answer, parent_point, at=time, root=parent_point.root if parent_point else None)
     thread.tip = state.register(record, point)
     if answers.calls[id_].thread != thread.id:
         # An answer of another thread, copied into this one's history.
         return events + state.tip_events(thread)
-    model, usage = answers.extend(answer, message, record, at, source.end)
+    model, usage = answers.extend(answer, message, record, time, source.end)
     if state.contexts:
-        state.side.add_call(id_, model, usage, own=not agent)
+        state.side.add_call(id_, model, usage, is_own_file=not agent)
         for number, further in enumerate(other_passes(message.report.extra), 1):
-            state.side.add_call(pass_id(id_, number), further.model or model, further.usage, own=not agent)
+            state.side.add_call(pass_id(id_, number), further.model or model, further.usage, is_own_file=not agent)
     for part in message.parts:
         if part.makes:
             state.threads.tasks.call(thread.id, part.block)
@@ -97,7 +100,9 @@ def _handle_answer(
     return events if adds_nothing(point) else events + state.emit_pending()
 
 
-def _synthetic(state: ClaudeState, record: ClaudeRecord, message: ClaudeMessage, thread: ClaudeThread) -> list[Event]:
+def _handle_synthetic(
+    state: ClaudeState, record: ClaudeRecord, message: ClaudeMessage, thread: ClaudeThread
+) -> list[Event]:
     parent = state.threads.parent(record, thread, starts=False)
     if not record.is_api_error_message:
         items = [Item(part.block, ASSISTANT) for part in message.parts]
@@ -113,13 +118,13 @@ def _handle_user(
 ) -> list[Event]:
     content = sort_content(record, message)
     events: list[Event] = []
-    owner, loose = _results(state, record, content, message.role, events)
+    owner, loose = _add_results(state, record, content, message.role, events)
     items = [*loose, *content.items]
     if owner is not None and state.threads.points.get(str(record.parent_uuid)) is None:
         parent = Point(owner)
     else:
         parent = state.threads.parent(record, thread, starts=bool(content.items))
-    if record.is_compact_summary and not _compacted(parent.anchor):
+    if record.is_compact_summary and not _is_after_compaction(parent.anchor):
         parent = Point(after_compaction(None))
     marks = {item.place.mark for item in items}
     kind = SAID if marks & {"", SUMMARY} else RESULT if content.results else CLIENT
@@ -127,23 +132,23 @@ def _handle_user(
     return [*events, *state.move(thread, point), *_note_input(state, record, content, thread, agent)]
 
 
-def _compacted(anchor: Anchor) -> bool:
+def _is_after_compaction(anchor: Anchor) -> bool:
     return anchor.began == "compaction" and not anchor.used
 
 
 def add_kept(state: ClaudeState, record: ClaudeRecord, point: Point) -> Point:
     """Return the point after `record`, followed by the messages that a compaction kept, if any."""
-    kept = state.kept.pop(record.uuid or "", None)
-    if not kept:
+    kept_items = state.kept.pop(record.uuid or "", None)
+    if not kept_items:
         return point
     old = point.anchor
-    head = append_items(state.tree, build_context(state.tree, point), kept)
+    head = append_items(state.tree, build_context(state.tree, point), kept_items)
     anchor = Anchor(head, old.began, old.tokens_before, trigger=old.trigger, front=old.front)
     return state.register(record, Point(anchor, kind=point.kind, order=point.order, at=point.at))
 
 
-def _results(
-    state: ClaudeState, record: ClaudeRecord, what: UserContent, role: str, events: list[Event]
+def _add_results(
+    state: ClaudeState, record: ClaudeRecord, content: UserContent, role: str, events: list[Event]
 ) -> tuple[Anchor | None, list[Item]]:
     """Add the results in a record to the answers that made their calls.
 
@@ -151,7 +156,7 @@ def _results(
     calls, and second ones of a call.
     """
     owner, loose = None, []
-    for part in what.results:
+    for part in content.results:
         made_by, settled = state.answers.add_result(part, parse_timestamp(record.timestamp), role)
         owner = owner or made_by
         if not settled:
@@ -173,8 +178,10 @@ def _note_input(
     if what.exits:
         thread.resumed = True
     if what.interrupted:
-        at = parse_timestamp(record.timestamp)
-        events.append(Happened("interrupt", strip_surrogates(what.interrupted.strip("[]")), thread.id, at, thread.call))
+        time = parse_timestamp(record.timestamp)
+        events.append(
+            Happened("interrupt", strip_surrogates(what.interrupted.strip("[]")), thread.id, time, thread.call)
+        )
     if thread.id == MAIN:
         state.about.use_prompt_as_title(what.typed_text)
     elif what.typed_text and not thread.label:
@@ -191,22 +198,24 @@ def handle_request(state: ClaudeState, record: ClaudeRecord, source: RawRecord, 
     request, notes = requests.add_record(source)
     events: list[Event] = [*notes]
     if request is not None and before is not None and not before.answered:
-        events += _unanswered(state, before, request, agent)
+        events += _emit_unanswered(state, before, request, agent)
     return events
 
 
-def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest, agent: str) -> list[Event]:
-    """Emit the request `before`, which `after` follows without an answer.
+def _emit_unanswered(
+    state: ClaudeState, first_request: ClaudeRequest, next_request: ClaudeRequest, agent: str
+) -> list[Event]:
+    """Emit the request `first_request`, which `next_request` follows without an answer.
 
     It gets a thread of its own, so that no figure of the conversation counts it as an answered call.
     """
     owner = state.threads.find_existing(agent)
     thread = owner.id if owner else agent or MAIN
     words = "no answer to a request is on record"
-    if after.last is before.last and after.last is not None:
+    if next_request.last is first_request.last and next_request.last is not None:
         words += "; it was sent again"
-    events: list[Event] = [Happened(UNANSWERED, words, thread, before.at, owner.call if owner else "")]
-    rebuilt, notes = state.requests(agent).rebuild(before)
+    events: list[Event] = [Happened(UNANSWERED, words, thread, first_request.at, owner.call if owner else "")]
+    rebuilt, notes = state.requests(agent).rebuild(first_request)
     events += notes
     if rebuilt is None:
         return events
@@ -222,8 +231,8 @@ def handle_meter(state: ClaudeState, record: ClaudeRecord, source: RawRecord) ->
     report = value.get("modelUsage") if isinstance(value, dict) else None
     place = (source.start, source.end)
     state.about.window(max(map(window_from_name, report), default=0) if isinstance(report, dict) else 0)
-    known = state.side.read_meter(report, parse_timestamp(state.clock), source.line, place, state.answers.calls)
-    (state.silent if known else state.other)[record.type or ""] += 1
+    is_known = state.side.read_meter(report, parse_timestamp(state.clock), source.line, place, state.answers.calls)
+    (state.silent if is_known else state.other)[record.type or ""] += 1
     return []
 
 

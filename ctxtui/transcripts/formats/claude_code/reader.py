@@ -1,4 +1,7 @@
-"""Reader of Claude Code's session files (facts §11): bytes in, events out."""
+"""Reader of Claude Code's session files (facts §11): bytes in, events out.
+
+`ClaudeCodeReader` splits the bytes into records; `handle_record` passes each to the function for its type.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,7 @@ _SILENT: Final = frozenset(
     "api-request-resumed fork-context-ref continued-in derived-from session-owner relocated isolation-latch "
     "history-suppression bridge-session observer-ref frame-link data-flow-records resume-head-vouch".split()
 )
+"""Types of records that the model does not read."""
 _BEGINNING: Final = 120
 """Bytes of a block that are searched for its beginning."""
 _TITLES: Final = frozenset({"summary", "custom-title", "ai-title"})
@@ -49,6 +53,7 @@ _MARKS: Final = (
     {"operation", "sessionId"},
     {"sessionId", "isSidechain"},
 )
+"""Members by which a record of the client is recognized."""
 
 
 def sniff(head: bytes, name: str) -> float:
@@ -96,7 +101,7 @@ class ClaudeCodeReader:
     @property
     def tail(self) -> Skipped | None:
         if self._stream.tail is not None:
-            return None if self._foreign else self._named(self._stream.tail)
+            return None if self._foreign else self._with_name(self._stream.tail)
         return None if self._agent else self._state.threads.missing_files()
 
     @property
@@ -112,10 +117,10 @@ class ClaudeCodeReader:
     def feed(self, data: bytes) -> list[Event]:
         if self._foreign:
             return []
-        return self._take(self._stream.feed(data))
+        return self._handle_pieces(self._stream.feed(data))
 
     def settle(self) -> list[Event]:
-        events = [*self._take(self._stream.settle()), *self._state.emit_pending()]
+        events = [*self._handle_pieces(self._stream.settle()), *self._state.emit_pending()]
         # Unrecorded usage is emitted once all files are read; the session's own file settles last.
         return events if self._agent else [*events, *self._state.side_calls()]
 
@@ -124,40 +129,40 @@ class ClaudeCodeReader:
             raise NeedsContexts("bodies of requests")
         return ClaudeCodeReader(self._state, agent_id(name), name)
 
-    def _take(self, pieces: list[Piece]) -> list[Event]:
+    def _handle_pieces(self, pieces: list[Piece]) -> list[Event]:
         events: list[Event] = []
         contexts = self._state.contexts
         for piece in pieces:
             # Without contexts, invalid UTF-8 is found when texts are read.
             if isinstance(piece, RawRecord) and (piece.record is None or not contexts or is_utf8(piece.raw)):
-                events += self._record(piece)
+                events += self._handle_record(piece)
                 continue
             for one in decode_legible(piece) if isinstance(piece, RawRecord) else (piece,):
-                events += self._record(one) if isinstance(one, RawRecord) else self._lost(one)
+                events += self._handle_record(one) if isinstance(one, RawRecord) else self._handle_unreadable(one)
         return events
 
-    def _record(self, piece: RawRecord) -> list[Event]:
+    def _handle_record(self, piece: RawRecord) -> list[Event]:
         record = piece.record or decode(piece.raw)
-        if not self._belongs(record):
+        if not self._is_of_session(record):
             return []
         events = handle_record(self._state, record, piece, self._agent)
-        return [self._named(Skipped(piece.line, piece.note)), *events] if piece.note else events
+        return [self._with_name(Skipped(piece.line, piece.note)), *events] if piece.note else events
 
-    def _lost(self, piece: BrokenRecord | Skipped) -> list[Event]:
+    def _handle_unreadable(self, piece: BrokenRecord | Skipped) -> list[Event]:
         if self._foreign:
             return []
-        events: list[Event] = [self._named(Skipped(piece.line, piece.reason))]
+        events: list[Event] = [self._with_name(Skipped(piece.line, piece.reason))]
         if isinstance(piece, BrokenRecord):
             events += self._state.emit_pending() + system_records.handle_broken(self._state, piece, self._agent)
         return events
 
-    def _belongs(self, record: ClaudeRecord) -> bool:
+    def _is_of_session(self, record: ClaudeRecord) -> bool:
         if self._foreign is None and record.session_id:
             sessions = self._state.about.sessions
             self._foreign = bool(sessions) and record.session_id not in sessions
         return not self._foreign
 
-    def _named(self, skipped: Skipped) -> Skipped:
+    def _with_name(self, skipped: Skipped) -> Skipped:
         return Skipped(skipped.line, f"{self._name}: {skipped.reason}") if self._name else skipped
 
 
@@ -207,7 +212,7 @@ def handle_record(state: ClaudeState, record: ClaudeRecord, source: RawRecord, a
         state.about.record(record)
         state.clock = record.timestamp if record.timestamp is not None else state.clock
     owner = record.agent_id or agent if agent else ""
-    read = _message if record.type in _SPEAKERS else _dispatch
+    read = _handle_message_record if record.type in _SPEAKERS else _dispatch
     events = read(state, record, source, owner)
     about = state.about
     return [*events, about.news()] if about.now is not about.emitted else events
@@ -232,10 +237,10 @@ def _dispatch(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent
         case kind if kind in _TITLES:
             state.about.add_title_record(record, is_known=record.leaf_uuid in state.threads.points)
             return []
-    return _message(state, record, source, agent)
+    return _handle_message_record(state, record, source, agent)
 
 
-def _message(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
+def _handle_message_record(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
     """Handle a record with a message; one without is at most a link in the chain."""
     message = parse_message(record, source.clean, contexts=state.contexts)
     if message is not None and message.role in _SAYING:

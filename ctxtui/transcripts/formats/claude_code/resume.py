@@ -1,9 +1,11 @@
-"""Write sessions that Claude Code resumes: its own with an edited context, and contexts of other tools (facts §11).
+"""Writes sessions that Claude Code resumes (facts §11).
 
-The client rebuilds the context from the chain of records (`parentUuid`), which must stay unbroken: removed records are
-unlinked, and their followers point to what was before them. The new session's id is the file's name. The client's meter
-and its compaction use only the usage of the last answer (facts §13.1); both ignore a report of all zeros, use the one
-before and count what follows themselves.
+They are its own sessions with an edited context, or contexts of other tools. The client rebuilds the context from the
+chain of records (`parentUuid`), which must stay unbroken: removed records are unlinked, and their followers point to
+what was before them. The new session's id is the file's name.
+
+The client's meter and its compaction use only the usage of the last answer (facts §13.1). They ignore a report of all
+zeros, use the one before it, and count what follows themselves.
 """
 
 from __future__ import annotations
@@ -87,7 +89,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
 class SourceRecord(ResumeEntry):
     """One record of the source: its bytes and its value.
 
-    `usage` is its new report (None: unchanged), `new_members` holds new values of other members (None: removed).
+    `usage` is its new report (None: unchanged). `new_members` has the new values of other members (None: removed).
     """
 
     raw: bytes
@@ -110,10 +112,10 @@ class SourceRecord(ResumeEntry):
         changed: dict[str, Any] = {} if self.usage is None else {"usage": self.usage}
         if self.changes:
             parts = self.changed_parts(self.value["message"].get("content"), Block.value)
-            changed["content"] = _content(parts)
+            changed["content"] = _spell_content(parts)
             if "toolUseResult" in self.value:
                 # The client's own copy of the result.
-                members["toolUseResult"] = canonical.dumps("\n".join(_text_of(one) for one in parts))
+                members["toolUseResult"] = canonical.dumps("\n".join(_part_text(one) for one in parts))
         if changed:
             members["message"] = canonical.dumps({**self.value["message"], **changed})
         return members
@@ -125,7 +127,7 @@ def read_records(order: ResumeOrder) -> tuple[list[SourceRecord], list[str]]:
     records: list[SourceRecord] = []
     uuids: set[str] = set()
     for raw, piece in pieces:
-        record = _record(raw, piece.raw)
+        record = _make_source_record(raw, piece.raw)
         uuid = str(record.value.get("uuid") or "")
         if uuid in uuids:
             lost.append("a record that stands in the file twice is written once")
@@ -135,7 +137,7 @@ def read_records(order: ResumeOrder) -> tuple[list[SourceRecord], list[str]]:
     return records, lost
 
 
-def _record(raw: bytes, tidy: bytes) -> SourceRecord:
+def _make_source_record(raw: bytes, tidy: bytes) -> SourceRecord:
     value, typed = canonical.loads(tidy), decode(tidy)
     kind = value.get("type")
     record = SourceRecord(
@@ -163,20 +165,20 @@ def _make_item_record(records: Sequence[SourceRecord], near: int, items: Sequenc
     return make_record(records[near].value, role, [item.block.value() for item in items], uuid)
 
 
-def make_record(like: dict[str, Any], role: str, parts: list[Any], uuid: str) -> dict[str, Any]:
-    """Make a record with a message of `role`, in the same session and client as the record `like`."""
-    about: dict[str, Any] = {key: like[key] for key in _COPIED_KEYS if key in like}
-    message: dict[str, Any] = {"role": role, "content": _content(parts)}
+def make_record(template: dict[str, Any], role: str, parts: list[Any], uuid: str) -> dict[str, Any]:
+    """Make a record with a message of `role`, in the same session and client as the record `template`."""
+    about: dict[str, Any] = {key: template[key] for key in _COPIED_KEYS if key in template}
+    message: dict[str, Any] = {"role": role, "content": _spell_content(parts)}
     if role == "assistant":
         about |= {_COPIED_BY: MAKER}
-        own = {"id": f"msg_{uuid.replace('-', '')[:_NEW_ID_DIGITS]}", "type": "message", "model": SYNTHETIC}
+        message_members = {"id": f"msg_{uuid.replace('-', '')[:_NEW_ID_DIGITS]}", "type": "message", "model": SYNTHETIC}
         end = {"stop_reason": "end_turn", "stop_sequence": None, "usage": _NONE}
-        message = {**own, "role": role, "content": parts, **end}
-    time = like.get("timestamp")
+        message = {**message_members, "role": role, "content": parts, **end}
+    time = template.get("timestamp")
     return {"parentUuid": None, **about, "type": role, "message": message, "uuid": uuid, "timestamp": time}
 
 
-def _content(parts: list[Any]) -> Any:
+def _spell_content(parts: list[Any]) -> Any:
     """Spell a message's content: plain text becomes a string."""
     match parts:
         case [str() as words]:
@@ -186,7 +188,7 @@ def _content(parts: list[Any]) -> Any:
     return [{"type": "text", "text": one} if isinstance(one, str) else one for one in parts]
 
 
-def _text_of(part: Any) -> str:
+def _part_text(part: Any) -> str:
     return part if isinstance(part, str) else block_content.read(from_part(part)).text
 
 
@@ -199,50 +201,50 @@ def find_positions(
 ) -> tuple[dict[int, tuple[int, int]], dict[int, list[int]]]:
     """Map each index of `path` to its record and part, and to further records that it was made of.
 
-    A context from the records of requests holds the client's reminders as sent: wrapped, joined to a person's text,
-    several in one turn. In the file each is an attachment of its own (facts §13.1), which is found by its text.
+    A context from the records of requests has the client's reminders as they were sent: wrapped, joined to a person's
+    text, several in one turn. In the file each is an attachment of its own (facts §13.1); it is found by its text.
     """
     positions, beside = find_blocks(path, records), {}
-    taken = set(positions.values())
+    used_positions = set(positions.values())
     words: dict[str, list[tuple[int, int]]] = {}
     for number, record in enumerate(records):
-        for part, text in enumerate(_texts(record.value)):
+        for part, text in enumerate(_unwrapped_texts(record.value)):
             if text:
                 words.setdefault(text, []).append((number, part))
-    for at, item in recorded_items(enumerate(path)):
-        if at in positions or item.place.section != "messages" or item.block.kind != "text":
+    for index, item in recorded_items(enumerate(path)):
+        if index in positions or item.place.section != "messages" or item.block.kind != "text":
             continue
-        text = _unwrap(item.block.member("text"))
-        same = [place for place in words.get(text, ()) if place not in taken]
+        text = _strip_wrapper(item.block.member("text"))
+        same = [place for place in words.get(text, ()) if place not in used_positions]
         matches = same[-1:] or [
             place
-            for part, there in words.items()
+            for part, text_position in words.items()
             if part in text
-            for place in there
-            if place not in taken and records[place[0]].value.get("type") == "attachment"
+            for place in text_position
+            if place not in used_positions and records[place[0]].value.get("type") == "attachment"
         ]
         if matches:
-            taken |= set(matches)
-            positions[at] = min(matches)
-            beside[at] = sorted({number for number, _ in matches} - {positions[at][0]})
+            used_positions |= set(matches)
+            positions[index] = min(matches)
+            beside[index] = sorted({number for number, _ in matches} - {positions[index][0]})
     return positions, beside
 
 
-def _texts(value: dict[str, Any]) -> list[str]:
+def _unwrapped_texts(value: dict[str, Any]) -> list[str]:
     """Texts of a record, without the client's wrapping."""
     rendered, message = value.get("rendered"), value.get("message")
     if value.get("isSidechain"):
         return []
     if value.get("type") == "attachment" and isinstance(rendered, list):
-        return [_unwrap(one.get("content")) for one in rendered if isinstance(one, dict)]
+        return [_strip_wrapper(one.get("content")) for one in rendered if isinstance(one, dict)]
     if value.get("type") == "user" and isinstance(message, dict):
         content = message.get("content")
         parts = content if isinstance(content, list) else [content]
-        return [_unwrap(one.get("text") if isinstance(one, dict) else one) for one in parts]
+        return [_strip_wrapper(one.get("text") if isinstance(one, dict) else one) for one in parts]
     return []
 
 
-def _unwrap(words: Any) -> str:
+def _strip_wrapper(words: Any) -> str:
     bare: str = words.strip() if isinstance(words, str) else ""
     if bare.startswith(_OPEN) and bare.endswith(_CLOSE):
         return bare[len(_OPEN) : -len(_CLOSE)].strip()
@@ -263,7 +265,7 @@ def _update_usage(records: list[SourceRecord], order: ResumeOrder) -> None:
         if kind == _SPENT or (number > first and str(kind) in _REQUESTS):
             record.removed = True
         elif kind == "content-replacement":
-            _replacements(record, records)
+            _drop_replacements(record, records)
         elif answer and not record.removed:
             stale = begins[answer] > first
             if stale and "requestRef" in record.value:
@@ -277,15 +279,15 @@ def _update_usage(records: list[SourceRecord], order: ResumeOrder) -> None:
                 record.usage = _NONE
 
 
-def _replacements(record: SourceRecord, records: list[SourceRecord]) -> None:
+def _drop_replacements(record: SourceRecord, records: list[SourceRecord]) -> None:
     """Drop the client's replacement text of a large result if the result was edited."""
     listed = record.value.get("replacements")
     if not isinstance(listed, list):
         return
     changed = {call for one in records if one.is_changed for call in one.answers.values()}
-    left = [one for one in listed if not (isinstance(one, dict) and one.get("toolUseId") in changed)]
-    if len(left) < len(listed):
-        record.new_members["replacements"] = canonical.dumps(left)
+    remaining = [one for one in listed if not (isinstance(one, dict) and one.get("toolUseId") in changed)]
+    if len(remaining) < len(listed):
+        record.new_members["replacements"] = canonical.dumps(remaining)
 
 
 _REFERENCES: Final = ("parentUuid", "logicalParentUuid", "leafUuid", "sourceToolAssistantUUID")
@@ -306,38 +308,38 @@ class ResumeChain:
     def insert(self, record: dict[str, Any], follower: int) -> None:
         """Insert `record` just before the record number `follower` (0-based)."""
         waiting = self._before.setdefault(follower, [])
-        above = waiting[-1]["uuid"] if waiting else self._nearest_kept(self._records[follower].value.get("parentUuid"))
-        waiting.append({**record, "parentUuid": above})
+        parent = waiting[-1]["uuid"] if waiting else self._nearest_kept(self._records[follower].value.get("parentUuid"))
+        waiting.append({**record, "parentUuid": parent})
 
-    def append(self, record: dict[str, Any], above: int | None) -> None:
-        """Append `record` at the end, as a child of the record number `above` (0-based)."""
-        own = None if above is None else self._nearest_kept(self._records[above].value.get("uuid"))
-        self._last.append({**record, "parentUuid": self._last[-1]["uuid"] if self._last else own})
+    def append(self, record: dict[str, Any], parent_number: int | None) -> None:
+        """Append `record` at the end, as a child of the record number `parent_number` (0-based)."""
+        parent = None if parent_number is None else self._nearest_kept(self._records[parent_number].value.get("uuid"))
+        self._last.append({**record, "parentUuid": self._last[-1]["uuid"] if self._last else parent})
 
     def lines(self, session_id: str) -> Iterator[bytes]:
         """Yield the lines of the session under its new id `session_id`, each with its line end."""
-        own = canonical.dumps(session_id)
+        session_id_json = canonical.dumps(session_id)
         for number, record in enumerate(self._records):
             before = self._before.get(number, [])
-            yield from (_line({**one, "sessionId": session_id}) for one in before)
+            yield from (_encode_line({**one, "sessionId": session_id}) for one in before)
             if not record.removed and not self._belongs_to_removed(record):
-                changes = record.members | self._references(record, before)
+                changes = record.members | self._update_references(record, before)
                 if isinstance(record.value.get("sessionId"), str):
-                    changes["sessionId"] = own
+                    changes["sessionId"] = session_id_json
                 line = replace_members(record.raw, changes)
                 if record.value.get("type") == "assistant" and _COPIED_BY not in record.value:
                     line = add_member(line, _COPIED_BY, canonical.dumps(MAKER))
                 yield line + b"\n"
-        yield from (_line({**one, "sessionId": session_id}) for one in self._last)
+        yield from (_encode_line({**one, "sessionId": session_id}) for one in self._last)
 
     def _nearest_kept(self, uuid: Any) -> Any:
         """Find the nearest record from `uuid` upwards that is not removed; None if there is none."""
         while isinstance(uuid, str) and uuid in self._by_id and self._by_id[uuid].removed:
-            above = self._by_id[uuid].value
-            uuid = above.get("parentUuid") or above.get("logicalParentUuid")
+            record = self._by_id[uuid].value
+            uuid = record.get("parentUuid") or record.get("logicalParentUuid")
         return uuid
 
-    def _references(self, record: SourceRecord, before: list[dict[str, Any]]) -> dict[str, bytes | None]:
+    def _update_references(self, record: SourceRecord, before: list[dict[str, Any]]) -> dict[str, bytes | None]:
         changes: dict[str, bytes | None] = {}
         for key in _REFERENCES:
             named = record.value.get(key)
@@ -357,42 +359,42 @@ class ResumeChain:
         updated = dict(metadata)
         segment, listed = updated.get("preservedSegment"), updated.get("preservedMessages")
         if isinstance(segment, dict):
-            left = self._current_uuids(self._stretch(segment.get("headUuid"), segment.get("tailUuid")))
-            if left:
-                ends = {"headUuid": left[0], "tailUuid": left[-1]}
-                updated["preservedSegment"] = {**segment, **self._anchored(segment), **ends}
+            remaining_uuids = self._current_uuids(self._uuids_between(segment.get("headUuid"), segment.get("tailUuid")))
+            if remaining_uuids:
+                ends = {"headUuid": remaining_uuids[0], "tailUuid": remaining_uuids[-1]}
+                updated["preservedSegment"] = {**segment, **self._update_anchor(segment), **ends}
             elif self._by_id.keys() >= {segment.get("headUuid"), segment.get("tailUuid")}:
                 del updated["preservedSegment"]
         if isinstance(listed, dict):
             names = {key: self._current_uuids(value) for key, value in listed.items() if isinstance(value, list)}
-            updated["preservedMessages"] = {**listed, **self._anchored(listed), **names}
+            updated["preservedMessages"] = {**listed, **self._update_anchor(listed), **names}
             if names and not any(names.values()):
                 del updated["preservedMessages"]
         return updated
 
-    def _anchored(self, named: dict[str, Any]) -> dict[str, Any]:
+    def _update_anchor(self, named: dict[str, Any]) -> dict[str, Any]:
         return {"anchorUuid": self._nearest_kept(named["anchorUuid"])} if "anchorUuid" in named else {}
 
-    def _stretch(self, head: Any, tail: Any) -> list[Any]:
+    def _uuids_between(self, head: Any, tail: Any) -> list[Any]:
         """List the uuids from `head` to `tail` along the chain; empty if `tail` is not under `head`."""
         uuids: list[Any] = []
-        at = tail
-        while isinstance(at, str) and at in self._by_id and at not in uuids:
-            uuids.append(at)
-            if at == head:
+        uuid = tail
+        while isinstance(uuid, str) and uuid in self._by_id and uuid not in uuids:
+            uuids.append(uuid)
+            if uuid == head:
                 return uuids[::-1]
-            at = self._by_id[at].value.get("parentUuid")
+            uuid = self._by_id[uuid].value.get("parentUuid")
         return []
 
     def _current_uuids(self, uuids: list[Any]) -> list[Any]:
         """Add the records inserted before `uuids`, and remove the removed ones."""
-        left: list[Any] = []
+        current: list[Any] = []
         for uuid in uuids:
             record = self._by_id.get(uuid) if isinstance(uuid, str) else None
             if record is not None:
-                left += [one["uuid"] for one in self._before.get(self._numbers[id(record)], [])]
-            left += [] if record is not None and record.removed else [uuid]
-        return left
+                current += [one["uuid"] for one in self._before.get(self._numbers[id(record)], [])]
+            current += [] if record is not None and record.removed else [uuid]
+        return current
 
     def _belongs_to_removed(self, record: SourceRecord) -> bool:
         """Whether `record` belongs to a removed one: a snapshot of the files at its time."""
@@ -400,7 +402,7 @@ class ResumeChain:
         return record.value.get("type") == "file-history-snapshot" and owner is not None and owner.removed
 
 
-def _line(record: Mapping[str, Any]) -> bytes:
+def _encode_line(record: Mapping[str, Any]) -> bytes:
     return canonical.dumps(record) + b"\n"
 
 
@@ -412,17 +414,17 @@ _BESIDE: Final = frozenset({"cache_control", "citations"})
 """Members of a block that are only valid at its old position."""
 
 
-def _translatable(body: Body, losses: Losses) -> Body:
+def _to_translatable(body: Body, losses: Losses) -> Body:
     messages: list[Body] = []
     for message in body.get("messages", []):
         content = message["content"]
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) else _readable(content, losses)
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else _typed_parts(content, losses)
         role = message["role"]
         if role == "system":
             losses.note("system messages became reminders of the user")
             parts = [{**part, "text": f"{_OPEN}\n{part.get('text', '')}\n{_CLOSE}"} for part in parts]
             role = "user"
-        blocks = [made for part in parts if (made := _block(part, _SAID, losses)) is not None]
+        blocks = [block_ for part in parts if (block_ := _convert_block(part, _SAID, losses)) is not None]
         if blocks and messages and messages[-1]["role"] == role:
             messages[-1]["content"] += blocks
         elif blocks:
@@ -432,7 +434,7 @@ def _translatable(body: Body, losses: Losses) -> Body:
     return {"model": body["model"], "max_tokens": body.get("max_tokens", 1), "messages": messages}
 
 
-def _readable(content: Any, losses: Losses) -> list[Body]:
+def _typed_parts(content: Any, losses: Losses) -> list[Body]:
     """Parts of `content` with a type; a damaged recording may have others."""
     parts = content if isinstance(content, list) else [content]
     readable = [part for part in parts if isinstance(part, dict) and isinstance(part.get("type"), str)]
@@ -441,27 +443,27 @@ def _readable(content: Any, losses: Losses) -> list[Body]:
     return readable
 
 
-def _block(part: Body, kinds: frozenset[str], losses: Losses) -> Body | None:
+def _convert_block(part: Body, kinds: frozenset[str], losses: Losses) -> Body | None:
     if part["type"] not in kinds:
         losses.note(f"{part['type']}{ONLY_THERE}")
         return None
     copied = {key: value for key, value in part.items() if key not in _BESIDE}
     if isinstance(copied.get("content"), list) and part["type"] == "tool_result":
-        inner = _readable(copied["content"], losses)
-        copied["content"] = [one for each in inner if (one := _block(each, _IN_RESULT, losses)) is not None]
+        inner = _typed_parts(copied["content"], losses)
+        copied["content"] = [one for each in inner if (one := _convert_block(each, _IN_RESULT, losses)) is not None]
     return copied
 
 
-def _translated(order: TranslatedOrder) -> ResumedFile:
-    session_id, above, lines = next(order.ids), None, []
+def _write_translated(order: TranslatedOrder) -> ResumedFile:
+    session_id, parent, lines = next(order.ids), None, []
     like = {"isSidechain": False, "userType": "external", **({"cwd": order.cwd} if order.cwd else {})}
     like |= {"sessionId": session_id, "version": _VERSION, "timestamp": format_time(order.now)}
     for message in order.body["messages"]:
         record = make_record(like, message["role"], message["content"], next(order.ids))
-        lines.append(_line({**record, "parentUuid": above}))
-        above = record["uuid"]
+        lines.append(_encode_line({**record, "parentUuid": parent}))
+        parent = record["uuid"]
     return ResumedFile(b"".join(lines), (), session_id, f"{session_id}.jsonl")
 
 
-TRANSLATION: Final = Translation(ANTHROPIC, _translatable, _translated)
+TRANSLATION: Final = Translation(ANTHROPIC, _to_translatable, _write_translated)
 """Translation of any recording's context."""

@@ -1,4 +1,7 @@
-"""Description of a Claude Code session (id, title, folder, version), and its subagents."""
+"""Collects the description of a Claude Code session, and its subagents.
+
+The description has id, title, folder and version; the events are emitted by `state`.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,16 @@ LONG_CONTEXT: Final = 1_000_000
 """Tokens that ``[1m]`` after a model's name requests."""
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _OF_WINDOW: Final = re.compile(r"[\d.]+[kKmM]?\s*/\s*(\d+(?:\.\d+)?)([kKmM])\s+tokens")
+"""The context window in the output of ``/context``."""
 _PICTURE: Final = 20_000
 _HUMAN, _SUMMARY, _GENERATED, _GIVEN = 1, 2, 3, 4
 
 
 class About(Struct):
-    """Collects the session's description; `news` returns it when it has changed."""
+    """Collects the session's description; `news` returns it when it has changed.
+
+    A title from a better source replaces another one (`_rank`).
+    """
 
     now: Described = field(default_factory=lambda: Described(source=SOURCE))
     sessions: set[str] = field(default_factory=set)

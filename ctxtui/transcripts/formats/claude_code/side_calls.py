@@ -1,7 +1,8 @@
-"""Compare the usage that Claude Code reports with the recorded calls (facts §13.1).
+"""Finds usage that Claude Code reports and does not record as calls (facts §13.1).
 
-At its end each process writes the session's usage so far, by model. The excess over the recorded calls was used by
-requests that no record names: compactions, titles, classifiers, interrupted attempts.
+At its end each process writes the session's usage so far, by model (its *meter*). What exceeds the recorded calls was
+used by requests that no record names: compactions, titles, classifiers, interrupted attempts. These become one *side
+call* per model.
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ _MODEL: Final = re.compile(r"\[[^\]]*\]$|(?:[-@]20\d{6})?(?:-v\d+(?::\d+)?)?$")
 
 
 class TokenCounts(NamedTuple):
-    """Tokens of one model: fresh, read from the cache, written to it (`hour`: of these for an hour), output
-    (`reasoning`: of these thinking).
+    """Tokens of one model.
+
+    - `fresh`, `read`, `write`: input neither read nor written, read from the cache, written to it; `hour`: those of
+      `write` that live an hour.
+    - `output`; `reasoning`: those of it that are thinking.
     """
 
     fresh: int = 0
@@ -46,8 +50,10 @@ class TokenCounts(NamedTuple):
 
     def less(self, other: TokenCounts) -> TokenCounts:
         """Subtract per kind, not below 0."""
-        rest = TokenCounts(*(max(0, a - b) for a, b in zip(self, other, strict=True)))
-        return rest if rest.fresh + rest.read + rest.write + rest.output else TokenCounts()
+        difference = TokenCounts(*(max(0, a - b) for a, b in zip(self, other, strict=True)))
+        return (
+            difference if difference.fresh + difference.read + difference.write + difference.output else TokenCounts()
+        )
 
     def covers(self, other: TokenCounts) -> bool:
         """Whether no count of `other` is larger; `hour` and `reasoning` are ignored, since old records lack them."""
@@ -81,63 +87,63 @@ class SideCalls:
         self._place: tuple[int, tuple[int, int]] = (0, (0, 0))
         self._told: dict[str, TokenCounts] = {}
 
-    def add_call(self, id_: str, model: str, usage: Usage | None, own: bool) -> None:
-        """Add or update a recorded call; `own`: in the session's own file, where the next meter record counts it."""
+    def add_call(self, id_: str, model: str, usage: Usage | None, is_own_file: bool) -> None:
+        """Add or update a recorded call; `is_own_file`: the next meter record of the session's own file counts it."""
         if usage is None:
             if self._metered:
                 self._late.add(id_)
             return
         if not self._metered:
             # Most sessions have no meter; until one is read, only the file of each call is tracked.
-            (self._others.discard if own else self._others.add)(id_)
+            (self._others.discard if is_own_file else self._others.add)(id_)
             return
-        model, spent = plain_model(model), _from_usage(usage)
+        model, spent = plain_model(model), _counts_of(usage)
         before = self._calls.get(id_)
-        if before is not None and before[2] and own and before[0] == model and before[1] == spent:
+        if before is not None and before[2] and is_own_file and before[0] == model and before[1] == spent:
             self._late.add(id_)
             return
-        self._calls[id_] = (model, spent, own)
-        if own:
+        self._calls[id_] = (model, spent, is_own_file)
+        if is_own_file:
             added = spent.less(before[1]) if before is not None else spent
             self._since[model] = self._since.get(model, _NONE).plus(added)
             self._late.add(id_)
 
     def read_meter(
-        self, report: Json, at: float | None, line: int, bytes_: tuple[int, int], calls: Mapping[str, Call]
+        self, report: Json, time: float | None, line: int, bytes_: tuple[int, int], calls: Mapping[str, Call]
     ) -> bool:
         """Read a meter record; False if it is empty.
 
-        `at` is the time of the last record before it; `calls` are the recorded ones.
+        `time` is the time of the last record before it; `calls` are the recorded ones.
         """
         models = report if isinstance(report, dict) else {}
         now: dict[str, TokenCounts] = {}
         for name, model_report in models.items():
             if isinstance(model_report, dict):
                 self._names.setdefault(plain_model(name), name)
-                now[plain_model(name)] = now.get(plain_model(name), _NONE).plus(_reported(model_report))
+                now[plain_model(name)] = now.get(plain_model(name), _NONE).plus(_parse_counts(model_report))
         if not now:
             return False
         if not self._metered:
             self._metered = True
             for call in calls.values():
-                own = call.id not in self._others
+                is_own_file = call.id not in self._others
                 if call.usage is not None:
-                    self._calls[call.id] = (plain_model(call.model), _from_usage(call.usage), own)
+                    self._calls[call.id] = (plain_model(call.model), _counts_of(call.usage), is_own_file)
                 for number, model_report in enumerate(other_passes(call.extra), 1):
                     self._calls[pass_id(call.id, number)] = (
                         plain_model(model_report.model or call.model),
-                        _from_usage(model_report.usage),
-                        own,
+                        _counts_of(model_report.usage),
+                        is_own_file,
                     )
-        if not self._continued(now):
+        if not self._is_continued(now):
             for model, spent in self._now.items():
                 self._earlier[model] = self._earlier.get(model, _NONE).plus(spent)
         self._now, self._since = now, {}
         self._late.clear()
-        self._at, self._place = at, (line, bytes_)
+        self._at, self._place = time, (line, bytes_)
         return True
 
-    def _continued(self, now: dict[str, TokenCounts]) -> bool:
+    def _is_continued(self, now: dict[str, TokenCounts]) -> bool:
         """True if the cumulative counter continues; it resets when the client restarts."""
         if any(not now.get(model, _NONE).covers(spent) for model, spent in self._now.items()):
             return False
@@ -154,10 +160,10 @@ class SideCalls:
         for model, spent in self._now.items():
             total[model] = total.get(model, _NONE).plus(spent)
         counted: dict[str, TokenCounts] = {}
-        for id_, (model, spent, own) in self._calls.items():
+        for id_, (model, spent, is_own_file) in self._calls.items():
             ended = calls[id_].ended if id_ in calls else None
             before = ended is None or self._at is None or ended <= self._at
-            if id_ not in self._late and (own or before):
+            if id_ not in self._late and (is_own_file or before):
                 counted[model] = counted.get(model, _NONE).plus(spent)
         covered = {model for model, spent in counted.items() if total.get(model, _NONE).covers(spent)}
         strange = [model for model in counted if model not in total]
@@ -165,18 +171,18 @@ class SideCalls:
         for model in strange if free else ():
             # The meter and the answers name a model differently.
             counted[free[0]] = counted.get(free[0], _NONE).plus(counted[model])
-        rest = {model: spent.less(counted.get(model, _NONE)) for model, spent in total.items()}
-        return [*self._in_all(calls, covered), *self._events(rest)]
+        remaining = {model: spent.less(counted.get(model, _NONE)) for model, spent in total.items()}
+        return [*self._mark_included(calls, covered), *self._emit_side_calls(remaining)]
 
-    def _in_all(self, calls: dict[str, Call], covered: set[str]) -> Iterable[Event]:
+    def _mark_included(self, calls: dict[str, Call], covered: set[str]) -> Iterable[Event]:
         """Mark partially reported calls of models whose remaining usage is in the meter."""
         for id_, call in calls.items():
             if call.is_partial and id_ not in self._late and plain_model(call.model) in covered:
-                calls[id_] = made = replace(call, extra={**call.extra, IN_ALL: True})
-                yield CallSeen(made)
+                calls[id_] = marked = replace(call, extra={**call.extra, IN_ALL: True})
+                yield CallSeen(marked)
 
-    def _events(self, rest: dict[str, TokenCounts]) -> Iterable[Event]:
-        for model, spent in rest.items():
+    def _emit_side_calls(self, remaining: dict[str, TokenCounts]) -> Iterable[Event]:
+        for model, spent in remaining.items():
             if spent == self._told.get(model, _NONE):
                 continue
             if not self._told:
@@ -190,7 +196,7 @@ class SideCalls:
                     model=model,
                     ended=self._at,
                     fidelity=Fidelity.TOTALS,
-                    usage=_usage(spent),
+                    usage=_to_usage(spent),
                     line=self._place[0],
                     bytes_=self._place[1],
                     extra={SUM: True},
@@ -205,11 +211,11 @@ def plain_model(model: str) -> str:
     return _MODEL.sub("", re.sub(r"\[[^\]]*\]$", "", name))
 
 
-def _from_usage(usage: Usage) -> TokenCounts:
+def _counts_of(usage: Usage) -> TokenCounts:
     return TokenCounts(usage.fresh, usage.cache_read, usage.cache_write, usage.write_1h, usage.output, usage.reasoning)
 
 
-def _usage(spent: TokenCounts) -> Usage:
+def _to_usage(spent: TokenCounts) -> Usage:
     hour = min(spent.hour, spent.write)
     return Usage(
         fresh=spent.fresh,
@@ -221,6 +227,6 @@ def _usage(spent: TokenCounts) -> Usage:
     )
 
 
-def _reported(report: dict[str, Json]) -> TokenCounts:
+def _parse_counts(report: dict[str, Json]) -> TokenCounts:
     fresh, read, write, output = (as_count(report.get(key)) for key in _KEYS)
     return TokenCounts(fresh, read, write, as_count(report.get(_HOUR)), output, as_count(report.get("thinkingTokens")))

@@ -1,4 +1,4 @@
-"""State shared by the readers of one Claude Code session's files, and the tip of each thread."""
+"""State that the readers of one Claude Code session's files share, and the tip of each thread."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ClaudeState:
-    """The session as shared by its readers.
+    """The state of one session.
 
-    `kept` are messages that a compaction keeps, by the record (uuid) that they follow. `queued` are texts that a
-    person typed while the agent worked. `silent` and `other` count records that the model does not read: known and
-    unknown types. `clock` is the time of the last record of the main file.
+    - `kept`: messages that a compaction keeps, by the record (uuid) that they follow.
+    - `queued`: texts that a person typed while the agent worked.
+    - `silent`, `other`: counts of records that the model does not read, of known and unknown types.
+    - `clock`: time of the last record of the main file.
     """
 
     tree: Tree
@@ -116,7 +117,7 @@ class ClaudeState:
 
     def move(self, thread: ClaudeThread, point: Point) -> list[Event]:
         """Move the tip of `thread` to `point` if that continues it; returns the event if the tip changed."""
-        if _leads_on(thread.tip, point):
+        if _descends_from(thread.tip, point):
             thread.tip = point
         return self.tip_events(thread)
 
@@ -131,7 +132,7 @@ class ClaudeState:
         return [TipMoved(thread.id, head)]
 
 
-def _leads_on(tip: Point | None, point: Point) -> bool:
+def _descends_from(tip: Point | None, point: Point) -> bool:
     if tip is None or point.kind == SAID:
         return True
     if point.kind == PASSING:
@@ -139,7 +140,7 @@ def _leads_on(tip: Point | None, point: Point) -> bool:
     if point.anchor is not tip.anchor:
         return point.kind == CLIENT and point.anchor.began is not None and not point.anchor.used
     # The results of parallel calls are on parallel branches; a person's later text is not.
-    above: Point | None = point
-    while above is not None and above is not tip:
-        above = above.up
-    return above is tip or tip.kind != SAID
+    ancestor: Point | None = point
+    while ancestor is not None and ancestor is not tip:
+        ancestor = ancestor.up
+    return ancestor is tip or tip.kind != SAID

@@ -1,4 +1,7 @@
-"""Handle Claude Code's other records: boundaries, attachments, progress, queued texts, unreadable lines."""
+"""Handles Claude Code's records without a message.
+
+Boundaries, attachments, progress, queued texts, broken lines. `reader` dispatches to these functions.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ def handle_snapshot(state: ClaudeState, thread: ClaudeThread, snapshot: dict[str
     prefix, tools = snapshot.get("cliPrefix"), snapshot.get("tools")
     if not words:
         return []
-    listed = [_tool(tool) for tool in tools] if isinstance(tools, list) else []
+    listed = [_tool_block(tool) for tool in tools] if isinstance(tools, list) else []
     prompt = "\n\n".join(words)
     system = [*([prefix] if isinstance(prefix, str) and prefix else []), prompt]
     items = [Item(tool, Place("tools")) for tool in listed]
@@ -67,7 +70,7 @@ def handle_snapshot(state: ClaudeState, thread: ClaudeThread, snapshot: dict[str
     return events + state.tip_events(thread) if events else []
 
 
-def _tool(tool: Json) -> block.Block:
+def _tool_block(tool: Json) -> block.Block:
     """Convert a tool's definition: the snapshot's "schema" is the whole definition as sent."""
     schema = tool.get("schema") if isinstance(tool, dict) else None
     if isinstance(schema, dict) and "input_schema" in schema:
@@ -102,9 +105,9 @@ def handle_system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[
             metadata = record.json("compactMetadata")
             if not state.contexts and isinstance(metadata, dict) and "preservedSegment" in metadata:
                 raise NeedsContexts("messages that a compaction keeps")
-            after, kept = kept_items(state.tree, state.threads.points, metadata)
-            if kept:
-                state.kept[after] = kept
+            after, kept_messages = kept_items(state.tree, state.threads.points, metadata)
+            if kept_messages:
+                state.kept[after] = kept_messages
             thread.tip = state.register(record, Point(after_compaction(metadata), at=parse_timestamp(record.timestamp)))
             thread.tip = messages.add_kept(state, record, thread.tip)
             return events
@@ -119,7 +122,7 @@ def handle_system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[
         case "local_command":
             words = record.json("content")
             thread.resumed = thread.resumed or (isinstance(words, str) and is_exit_command(words))
-            shown = _only_shown(record, words)
+            shown = _is_only_shown(record, words)
             state.about.window(parse_shown_window(words) if not agent else 0)
             items = [] if shown else client_text(words)
             return events + state.move(thread, state.add(record, parent, PASSING if shown else CLIENT, items))
@@ -129,7 +132,7 @@ def handle_system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[
     return events + state.move(thread, state.add(record, parent, PASSING))
 
 
-def _only_shown(record: ClaudeRecord, words: Json) -> bool:
+def _is_only_shown(record: ClaudeRecord, words: Json) -> bool:
     """Whether a local command's record is only terminal output (the picture of ``/context``).
 
     Newer clients send what is meant for the model as a message (facts §13.1).
@@ -274,10 +277,10 @@ def parse_progress(record: ClaudeRecord) -> Progress:
         except msgspec.MsgspecError:
             pass
     value = record.json("data")
-    return _of_value(value, tool_use) if isinstance(value, dict) else Progress()
+    return _parse_value(value, tool_use) if isinstance(value, dict) else Progress()
 
 
-def _of_value(value: dict[str, Json], tool_use: str) -> Progress:
+def _parse_value(value: dict[str, Json], tool_use: str) -> Progress:
     words = [found if isinstance(found := value.get(key), str) else "" for key in ("type", "hookName", "agentId")]
     inner = value.get("message")
     return Progress(

@@ -1,4 +1,4 @@
-"""The threads of a Claude Code session: a record's thread, its parent record, the next epoch."""
+"""Finds the thread and the parent of each Claude Code record, and counts epochs."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class ClaudeThreads:
     def is_repeat(self, record: ClaudeRecord, agent: str) -> bool:
         """Whether `record` was read before; makes its ids unique to its file."""
         if self._others or record.uuid in self.points:
-            self._own_ids(record, agent)
+            self._make_ids_unique(record, agent)
             return record.uuid in self.points
         return False
 
-    def _own_ids(self, record: ClaudeRecord, agent: str) -> None:
+    def _make_ids_unique(self, record: ClaudeRecord, agent: str) -> None:
         """Make ids of `record` unique if another thread uses its uuid; `agent` is the subagent of the file ("": main
         file).
 
@@ -50,8 +50,8 @@ class ClaudeThreads:
             record.parent_uuid = self._others.get((agent, parent), parent)
         if record.uuid is None or (record.is_sidechain and not agent):
             return
-        known = record.uuid in self.points and self._side.get(record.uuid, MAIN) != (agent or MAIN)
-        if known or (agent, record.uuid) in self._others:
+        is_used_elsewhere = record.uuid in self.points and self._side.get(record.uuid, MAIN) != (agent or MAIN)
+        if is_used_elsewhere or (agent, record.uuid) in self._others:
             record.uuid = self._others.setdefault((agent, record.uuid), f"{record.uuid} in {agent or MAIN}")
 
     def find(self, record: ClaudeRecord, agent: str) -> ClaudeThread:
@@ -77,24 +77,25 @@ class ClaudeThreads:
     @property
     def complete(self) -> bool:
         """Whether every subagent with a recorded result has recorded calls too."""
-        return not self._absent()
+        return not self._agents_without_calls()
 
     def missing_files(self) -> Skipped | None:
         """Report subagents whose files are missing; None if there are none."""
-        absent = self._absent()
+        absent = self._agents_without_calls()
         if not absent:
             return None
         named = [
             f"{task.description} (agent-{agent})" if task.description else f"agent-{agent}"
             for agent, task in absent.items()
         ]
-        few = ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
-        what = "a subagent's calls are" if len(named) == 1 else f"the calls of {len(named)} subagents are"
+        names_text = ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
+        subject = "a subagent's calls are" if len(named) == 1 else f"the calls of {len(named)} subagents are"
         return Skipped(
-            1, f"{what} in files that are not here: {few}; they belong into SESSION/subagents beside this file"
+            1,
+            f"{subject} in files that are not here: {names_text}; they belong into SESSION/subagents beside this file",
         )
 
-    def _absent(self) -> dict[str, Task]:
+    def _agents_without_calls(self) -> dict[str, Task]:
         threads = self._threads
         return {a: task for a, task in self.tasks.agents.items() if a not in threads or not threads[a].call}
 
@@ -138,12 +139,15 @@ _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 
 
 class ClaudeThread(Struct):
-    """A line of context. `tip` is its last point in the file's order, `last` the answer to its last call.
+    """A line of context: the main agent's or a subagent's.
 
-    `process` identifies the client that wrote the records (session id, version); `input` and `call` are the
-    reported input and the id of the last call. `resumed`: a client has started since then; `told`: the thread was
-    announced. `front` is the node of its system prompt and tools (`ROOT`: not recorded), `front_whole` whether both
-    are known; `partial` are calls whose tools are not known yet, `prompt` is the system prompt of a snapshot.
+    - `tip`: its last point, in the file's order; `last`: the answer to its last call.
+    - `process`: the client that wrote the records (session id, version).
+    - `input`, `call`: reported input and id of the last call.
+    - `resumed`: a client has started since then.
+    - `told`: the thread was announced by an event.
+    - `front`: the node of its system prompt and tools (`ROOT`: not recorded); `front_whole`: both are known.
+    - `partial`: calls whose tools are not known yet; `prompt`: the system prompt of a snapshot.
     """
 
     id: str = MAIN
@@ -165,7 +169,7 @@ class ClaudeThread(Struct):
 
     def next_epoch(self, anchor: Anchor, model: str, process: tuple[str, str], tokens: int) -> Epoch:
         """Return the epoch of a call that continues from `anchor`, with `tokens` of reported input (0: not known)."""
-        start = self._start(anchor, model, process)
+        start = self._epoch_start(anchor, model, process)
         if start is None:
             return self.epoch
         detail = ""
@@ -175,7 +179,7 @@ class ClaudeThread(Struct):
             detail = f"{short_model(self.model)} → {short_model(model)}"
         return Epoch(self.epoch.number + 1 if self.call else 1, start, detail)
 
-    def _start(self, anchor: Anchor, model: str, process: tuple[str, str]) -> EpochStart | None:
+    def _epoch_start(self, anchor: Anchor, model: str, process: tuple[str, str]) -> EpochStart | None:
         if not self.call:
             return anchor.began or EpochStart.START
         if anchor.began is not None and not anchor.used:

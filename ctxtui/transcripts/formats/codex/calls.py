@@ -1,4 +1,8 @@
-"""Calls of a rollout: the items that the model wrote between a request and the token count that closes it."""
+"""Calls of a Codex rollout.
+
+The items that the model wrote between a request and its token count. `session` passes items and counts; `Calls` decides
+where a call begins and ends.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +24,12 @@ ESTIMATED_BY: Final = "estimated_by"
 
 
 class TokenCounts(NamedTuple):
-    """A token_count event: the usage of the `last` call and the session's `total` (None if zero), and the `window`.
+    """A token_count event.
 
-    A usage record (`record`) has the same figures for exactly one response, whose id is `response`. An `estimated`
-    input (0: none) is ctxtui's own, in a session that it wrote to be resumed.
+    - `last`, `total`: usage of the last call and of the session; None if zero.
+    - `window`: the context window.
+    - `record`: it is a usage record, which has the figures of exactly one response, whose id is `response`.
+    - `estimated`: an input that ctxtui estimated, in a session that it wrote to be resumed; 0: none.
     """
 
     last: Usage | None = None
@@ -42,14 +48,14 @@ def parse_counts(info: Json) -> TokenCounts:
         last_usage = info.get("last_token_usage")
         size = as_count(last_usage.get("input_tokens")) if isinstance(last_usage, dict) else 0
         return TokenCounts(window=as_count(info.get("model_context_window")), estimated=size)
-    last, total = _usage(info.get("last_token_usage")), _usage(info.get("total_token_usage"))
+    last, total = _parse_usage(info.get("last_token_usage")), _parse_usage(info.get("total_token_usage"))
     return TokenCounts(last, total, as_count(info.get("model_context_window")))
 
 
 def parse_usage_record(payload: dict[str, Json]) -> TokenCounts:
     """Parse a ``token_usage_record`` (facts §13)."""
     response = payload.get("response_id")
-    last, total = _usage(payload.get("usage")), _usage(payload.get("thread_token_usage"))
+    last, total = _parse_usage(payload.get("usage")), _parse_usage(payload.get("thread_token_usage"))
     return TokenCounts(last, total, record=True, response=response if isinstance(response, str) else "")
 
 
@@ -62,7 +68,7 @@ def uncounted_usage(before: Usage, total: Usage, last: Usage) -> Usage | None:
     return Usage(**rest, has_cache=total.has_cache)
 
 
-def _usage(last: Json) -> Usage | None:
+def _parse_usage(last: Json) -> Usage | None:
     if not isinstance(last, dict):
         return None
     input_tokens, read = as_count(last.get("input_tokens")), as_count(last.get("cached_input_tokens"))
@@ -80,12 +86,12 @@ def _usage(last: Json) -> Usage | None:
 
 
 class Calls(Struct, kw_only=True):
-    """The current call and the state for the next one.
+    """The current call, and what decides about the next one.
 
-    `answered` and `spoken`: a tool result or a person's message followed, so that the model's next item is another
-    call, even if a count is missing (the client writes results after the answer has ended). `start` is the reason
-    that the next call begins an epoch, None if it does not; `input` the last reported input, `window` the last
-    reported one.
+    - `answered`, `spoken`: a tool result or a person's message followed, so that the model's next item belongs to
+      another call, even if a count is missing (the client writes results after the answer has ended).
+    - `start`: why the next call begins an epoch; None if it does not.
+    - `input`, `window`: the last reported input and window.
     """
 
     thread: str = MAIN
@@ -108,7 +114,7 @@ class Calls(Struct, kw_only=True):
     start: EpochStart | None = EpochStart.START
     newest: float | None = None
     _total: Usage | None = None
-    _usage: Usage | None = None
+    _parse_usage: Usage | None = None
     _cut: list[Call] = field(default_factory=list)
     _model: str = ""
     _ids: dict[str, str] = field(default_factory=dict)
@@ -124,22 +130,22 @@ class Calls(Struct, kw_only=True):
         """
         if self.open is not None and (self.spoken or self.answered):
             self.close()
-        at = parse_timestamp(stamp)
+        time = parse_timestamp(stamp)
         if self.open is None:
-            self._next_epoch()
-            id_ = self._id(name, stamp)
-            self.open = self._known.get(id_) or self._call(id_, head, line, span, self.newest)
+            self._begin_epoch()
+            id_ = self._derive_id(name, stamp)
+            self.open = self._known.get(id_) or self._make_call(id_, head, line, span, self.newest)
         self.answered = self.spoken = False
         if self.open.id not in self._known:
-            self.open = replace(self.open, response_head=after, ended=at, bytes_=(self.open.bytes_[0], span[1]))
+            self.open = replace(self.open, response_head=after, ended=time, bytes_=(self.open.bytes_[0], span[1]))
         return self.open
 
     def add_count(self, counts: TokenCounts, head: int, stamp: str, line: int, span: tuple[int, int]) -> list[Call]:
-        """Handle a token count; returns the calls whose usage it gives, none if it repeats an earlier count or counts
-        nothing.
+        """Handle a token count; returns the calls whose usage it gives.
 
-        Totals that grew by more than the last call include the usage of an interrupted call before it. If the
-        client writes a usage record for each response (facts §13), a count that ends no call is a repetition.
+        It returns none if the count repeats an earlier one or counts nothing. Totals that grew by more than the last
+        call include the usage of an interrupted call before it. If the client writes a usage record for each response
+        (facts §13), a count that ends no call is a repetition.
         """
         total, usage = counts.total, counts.last
         if counts.estimated and self.open is not None:
@@ -153,16 +159,18 @@ class Calls(Struct, kw_only=True):
             self._total = total or self._total
             return []
         before, self._total = self._total, total or self._total
-        repeated = total == before if total is not None else usage == self._usage and self.open is None
+        repeated = total == before if total is not None else usage == self._parse_usage and self.open is None
         if usage is None or repeated:
             return []
-        self._usage, self.input = usage, usage.input
+        self._parse_usage, self.input = usage, usage.input
         self.window = counts.window or self.window
         call = self.open
         if call is None:
             # Usage without an item: the client's own request, such as a compaction.
-            self._next_epoch()
-            call = self._call(self._id(f"{stamp} {self.model} {usage}", stamp), head, line, span, self.newest)
+            self._begin_epoch()
+            call = self._make_call(
+                self._derive_id(f"{stamp} {self.model} {usage}", stamp), head, line, span, self.newest
+            )
             call = replace(call, response_head=head, ended=parse_timestamp(stamp))
         if self.window and call.extra.get(WINDOW) != self.window:
             call = replace(call, extra={**call.extra, WINDOW: self.window})
@@ -182,7 +190,8 @@ class Calls(Struct, kw_only=True):
         self.close()
         calls = [(call, usage)] if rest is None else [(cut[0], rest), (call, usage)]
         ended = [
-            self._remember(replace(one, usage=its, epoch=complete_epoch(one.epoch, its.input))) for one, its in calls
+            self._complete_call(replace(one, usage=its, epoch=complete_epoch(one.epoch, its.input)))
+            for one, its in calls
         ]
         self._ended = ended[-1]
         return ended
@@ -200,20 +209,20 @@ class Calls(Struct, kw_only=True):
         if response_id != response if response and response_id else not says(last):
             return None
         self._compactions += 1
-        extra = {**last.extra, "purpose": "compaction"}
+        summary_extra = {**last.extra, "purpose": "compaction"}
         name = (
             f"compaction {self._compactions}"
             if self.thread == MAIN
             else f"{self.thread} compaction {self._compactions}"
         )
-        call = replace(last, thread=name, epoch=Epoch(), extra=extra)
+        call = replace(last, thread=name, epoch=Epoch(), extra=summary_extra)
         self._ended = self._known[last.id] = call
         return call
 
     def close(self) -> None:
         """End the current call, with or without a count."""
         if self.open is not None:
-            self._cut.append(self._remember(self.open))
+            self._cut.append(self._complete_call(self.open))
             self._ended = self._cut[-1]
         self.open, self.answered, self.spoken = None, False, False
 
@@ -226,7 +235,7 @@ class Calls(Struct, kw_only=True):
         """Whether `call` is this thread's, and not copied from another one."""
         return self.owners.get(call.id, self.thread) == self.thread
 
-    def _remember(self, call: Call) -> Call:
+    def _complete_call(self, call: Call) -> Call:
         previous = self._known.get(call.id)
         if previous is not None and previous.usage is not None:
             return previous
@@ -239,7 +248,7 @@ class Calls(Struct, kw_only=True):
         if self.start not in (EpochStart.START, EpochStart.COMPACTION):
             self.start = start
 
-    def _next_epoch(self) -> None:
+    def _begin_epoch(self) -> None:
         start = self.start
         if start is None and self._model and self.model != self._model:
             start = EpochStart.MODEL
@@ -249,7 +258,7 @@ class Calls(Struct, kw_only=True):
             self.epoch = Epoch(self.epoch.number + 1 if self.last else 1, start, detail)
         self.start, self._model = None, self.model
 
-    def _id(self, seed: str, stamp: str) -> str:
+    def _derive_id(self, seed: str, stamp: str) -> str:
         """Derive an id that the same call has in every file (facts §11: forks repeat their history)."""
         id_ = "codex-" + canonical.digest(seed.encode("utf-8", "replace"))[:24]
         if self._ids.get(id_, stamp) != stamp:
@@ -259,12 +268,12 @@ class Calls(Struct, kw_only=True):
         self.last = id_
         return id_
 
-    def _call(self, id_: str, head: int, line: int, span: tuple[int, int], started: float | None) -> Call:
-        extra: dict[str, Json] = {"effort": self.effort} if self.effort else {}
+    def _make_call(self, id_: str, head: int, line: int, span: tuple[int, int], started: float | None) -> Call:
+        call_extra: dict[str, Json] = {"effort": self.effort} if self.effort else {}
         if self.window:
-            extra[WINDOW] = self.window
+            call_extra[WINDOW] = self.window
         if line <= self.copied_lines:
-            extra[COPIED_BY] = MAKER
+            call_extra[COPIED_BY] = MAKER
         return Call(
             id_,
             self.thread,
@@ -277,5 +286,5 @@ class Calls(Struct, kw_only=True):
             epoch=self.epoch,
             line=line,
             bytes_=span,
-            extra=extra,
+            extra=call_extra,
         )

@@ -1,6 +1,7 @@
-"""Parse the lines of a Codex rollout, and convert their Responses API items to blocks as `wire` does (facts §11).
+"""Parses the lines of a Codex rollout, and converts their Responses API items to blocks.
 
-A line is ``{timestamp, type, payload}``, or a bare item in the files of 2025.
+Blocks are made as `wire` makes them. A line is ``{timestamp, type, payload}``, or a bare item in the files of 2025.
+Source: facts §11.
 """
 
 from __future__ import annotations
@@ -63,20 +64,20 @@ def decode(raw: bytes, clean: bool) -> list[CodexRecord]:
     try:
         line = _line.decode(raw)
     except (msgspec.MsgspecError, RecursionError):
-        return _leniently(canonical.loads(raw))
+        return _decode_leniently(canonical.loads(raw))
     payload = bytes(line.payload)
     if payload[:1] == b"{" and (line.type or "") != "":
         return [CodexRecord(line.type or "", payload, line.timestamp or "", clean)]
     if bytes(line.items)[:1] == b"[" and bytes(line.session)[:1] == b"{":
-        return _leniently(canonical.loads(raw))
+        return _decode_leniently(canonical.loads(raw))
     return [CodexRecord(_bare_type(line.type, line.role, line.record_type), raw, line.timestamp or "", clean)]
 
 
-def _leniently(value: dict[str, Json]) -> list[CodexRecord]:
+def _decode_leniently(value: dict[str, Json]) -> list[CodexRecord]:
     session, items = value.get("session"), value.get("items")
     if isinstance(session, dict) and isinstance(items, list):
         first = CodexRecord(SESSION_META, canonical.dumps(session), as_str(session.get("timestamp")), True)
-        return [first, *(record for item in items if isinstance(item, dict) for record in _leniently(item))]
+        return [first, *(record for item in items if isinstance(item, dict) for record in _decode_leniently(item))]
     type_, stamp, payload = as_str(value.get("type")), as_str(value.get("timestamp")), value.get("payload")
     if isinstance(payload, dict) and type_:
         return [CodexRecord(type_, canonical.dumps(payload), stamp, False)]
@@ -128,7 +129,9 @@ _head: Final = msgspec.json.Decoder(_Head)
 class CodexMessage(Struct, kw_only=True):
     """One item: its blocks, whether the model wrote it, and its provider's id ("" for none).
 
-    `words` are a person's text in it; `asks`: it is to be answered; `base`: it holds the base instructions.
+    - `words`: a person's text in it.
+    - `asks`: it is to be answered.
+    - `base`: it has the base instructions.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -146,7 +149,9 @@ def parse_item(raw: bytes, clean: bool) -> CodexMessage:
         head = _head.decode(raw)
         if clean and head.role is None and head.type not in _SPLIT and head.type not in _UNSENT:
             place = Place("messages", item_role(head.type or "", {}))
-            return _outside(Item(raw_block.from_part(raw, head.type or "", True), place), head.id, head.call_id)
+            return _single_block_message(
+                Item(raw_block.from_part(raw, head.type or "", True), place), head.id, head.call_id
+            )
     except msgspec.MsgspecError:
         pass
     return item_from_value(canonical.loads(raw))
@@ -160,13 +165,15 @@ def item_from_value(value: Json) -> CodexMessage:
     items = [part.item for part in split_item(value, "$")]
     if not items or items[0].block.kind != HEADER:
         fields = value if isinstance(value, dict) else {}
-        return _outside(items[0], fields.get("id"), fields.get("call_id"))
+        return _single_block_message(items[0], fields.get("id"), fields.get("call_id"))
     role = items[0].place.role
-    kinds = _kinds(value, len(items) - 1)
-    message = CodexMessage(items=[items[0]], by_model=role == "assistant", id=_id(value.get("id")), base=BASE in kinds)
+    kinds = _part_kinds(value, len(items) - 1)
+    message = CodexMessage(
+        items=[items[0]], by_model=role == "assistant", id=_provider_id(value.get("id")), base=BASE in kinds
+    )
     for item, part_kind in zip(items[1:], kinds, strict=True):
         words = block_content.read(item.block).text if role == "user" else ""
-        mark = _mark(part_kind, words) if role == "user" else ""
+        mark = _mark_of_kind(part_kind, words) if role == "user" else ""
         message.items.append(Item(item.block, item.place._replace(mark=mark)) if mark else item)
         if words and not mark:
             message.words = message.words or words
@@ -177,7 +184,7 @@ def item_from_value(value: Json) -> CodexMessage:
     return message
 
 
-def _kinds(value: dict[str, Json], count: int) -> list[str]:
+def _part_kinds(value: dict[str, Json], count: int) -> list[str]:
     """The client's kind of each of the `count` parts; "" if not recorded."""
     notes = value.get(PASSTHROUGH)
     kinds = notes.get("content_item_kinds") if isinstance(notes, dict) else None
@@ -186,7 +193,7 @@ def _kinds(value: dict[str, Json], count: int) -> list[str]:
     return [kind if isinstance(kind, str) and kind != _UNKNOWN_KIND else "" for kind in kinds]
 
 
-def _mark(kind: str, words: str) -> str:
+def _mark_of_kind(kind: str, words: str) -> str:
     if not kind:
         return text_mark(words)
     if kind.startswith(_PERSON_KIND):
@@ -194,12 +201,17 @@ def _mark(kind: str, words: str) -> str:
     return SUMMARY if kind == _SUMMARY_KIND else MEMORY if kind.startswith(_MEMORY_KIND) else META
 
 
-def _outside(item: Item, id_: Json, call_id: Json) -> CodexMessage:
+def _single_block_message(item: Item, id_: Json, call_id: Json) -> CodexMessage:
     role = item.place.role
-    return CodexMessage(items=[item], by_model=role == "assistant", answers=role == "tool", id=_id(call_id) or _id(id_))
+    return CodexMessage(
+        items=[item],
+        by_model=role == "assistant",
+        answers=role == "tool",
+        id=_provider_id(call_id) or _provider_id(id_),
+    )
 
 
-def _id(value: Json) -> str:
+def _provider_id(value: Json) -> str:
     # A masked recording may have the same word for every id.
     return value if isinstance(value, str) and len(value) >= 16 else ""
 

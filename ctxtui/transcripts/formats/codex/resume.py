@@ -1,9 +1,11 @@
-"""Write rollouts that Codex resumes: its own with an edited context, and contexts of other tools (facts §11, §13).
+"""Writes rollouts that Codex resumes (facts §11, §13).
 
-The client reads the items in the file's order, so a dropped item's line is removed, and an inserted item is a new line.
-The new session's id is in the first record and ends the file's name. The client's meter, and its decision to compact
-before the first prompt, use the last count in the file. Counts describe the old context, so they are removed where the
-context changed, and an estimate of the new size follows the last item.
+They are its own sessions with an edited context, or contexts of other tools. The client reads the items in the file's
+order, so that a dropped item's line is removed and an inserted item is a new line. The new session's id is in the first
+record and ends the file's name.
+
+The client's meter, and its decision to compact before the first prompt, use the last count in the file. Counts describe
+the old context. They are removed where the context changed, and an estimate of the new size follows the last item.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ def write_session(order: ResumeOrder, session_id: str) -> ResumedFile:
     pieces, lost = read_source(order)
     lines: list[RolloutLine] = []
     for raw, piece in pieces:
-        line = _line_of(raw, piece)
+        line = _parse_line(raw, piece)
         if line.type == SESSION_META and any(one.type == SESSION_META for one in lines):
             # Forks repeat their parent's record; the first one counts.
             line.slots.clear()
@@ -72,7 +74,7 @@ def write_session(order: ResumeOrder, session_id: str) -> ResumedFile:
     first = next((n for n, line in enumerate(lines) if line.is_changed), None)
     if edits.appended:
         first = len(lines) if first is None else first
-        lines += [_item_line(lines[-1], value) for value in _to_items(chain(*edits.appended))]
+        lines += [_make_item_line(lines[-1], value) for value in _to_items(chain(*edits.appended))]
     if first is not None:
         lines = _update_counts(lines, first, order)
     return ResumedFile(b"".join(_write_lines(lines, session_id)), count_losses([*lost, *edits.lost]))
@@ -121,15 +123,15 @@ class Slot(ResumeEntry):
         new_parts = {
             n: (one.kind, _to_responses_part(one.value(), role)) if one else None for n, one in self.changes.items()
         }
-        left = [one for n, part in enumerate(parts) if (one := new_parts.get(n, part)) is not None]
-        value = join_item([head, *left])
+        remaining = [one for n, part in enumerate(parts) if (one := new_parts.get(n, part)) is not None]
+        value = join_item([head, *remaining])
         notes = value.get(items.PASSTHROUGH)
         if not isinstance(notes, dict):
             return value
         # The client's notes on each part are removed with it (facts §13).
         stays = [new_parts.get(n, part) is not None for n, part in enumerate(parts)]
         of_parts = {
-            key: [one for one, kept in zip(note, stays, strict=True) if kept]
+            key: [one for one, stays_in in zip(note, stays, strict=True) if stays_in]
             for key, note in notes.items()
             if key.startswith("content_item_") and isinstance(note, list) and len(note) == len(stays)
         }
@@ -164,7 +166,7 @@ class RolloutLine(Struct, kw_only=True):
         return new if self.bare else replace_members(self.raw, {"payload": new})
 
 
-def _line_of(raw: bytes, piece: RawRecord) -> RolloutLine:
+def _parse_line(raw: bytes, piece: RawRecord) -> RolloutLine:
     """Parse the line `raw`. Raises `CtxtuiError` if it holds a whole session, as in the first rollouts."""
     records = decode(piece.raw, False)
     if len(records) != 1:
@@ -180,19 +182,19 @@ def _line_of(raw: bytes, piece: RawRecord) -> RolloutLine:
         raw=raw,
         type=record.type,
         timestamp=record.timestamp,
-        slots=list(_slots(record.type, payload)),
+        slots=list(_iter_slots(record.type, payload)),
         bare=record.payload == piece.raw,
         kind=kind if isinstance(kind, str) else "",
     )
 
 
-def _slots(type_: str, payload: dict[str, Any]) -> Iterator[Slot]:
+def _iter_slots(type_: str, payload: dict[str, Any]) -> Iterator[Slot]:
     if type_ == ITEM:
-        yield _slot(payload)
+        yield _make_slot(payload)
     elif type_ == "compacted":
         replacement = payload.get("replacement_history")
         if isinstance(replacement, list):
-            yield from map(_slot, replacement)
+            yield from map(_make_slot, replacement)
         elif isinstance(payload.get("message"), str):
             yield _text_slot(payload["message"])
     elif type_ == SESSION_META:
@@ -202,7 +204,7 @@ def _slots(type_: str, payload: dict[str, Any]) -> Iterator[Slot]:
             yield _text_slot(words)
 
 
-def _slot(value: Any) -> Slot:
+def _make_slot(value: Any) -> Slot:
     blocks = [item.block for item in items.item_from_value(value).items]
     digests = [one.digest for one in blocks if one.kind != HEADER]
     pieces = [(one.kind, one.value()) for one in blocks] if blocks and blocks[0].kind == HEADER else []
@@ -236,13 +238,13 @@ def _write_lines(lines: Sequence[RolloutLine], session_id: str) -> Iterator[byte
 
     If the client numbers its lines (facts §13), they are renumbered: it refuses a file with a gap.
     """
-    raw_lines = list(_lines(lines, session_id))
+    raw_lines = list(_iter_new_lines(lines, session_id))
     about = next((n for n, line in enumerate(raw_lines) if decode(line, False)[0].type == SESSION_META), None)
     if about is not None:
         raw_lines[about] = _set_copied_lines(raw_lines[about], len(raw_lines))
-    first = _number(raw_lines[0]) if raw_lines else None
+    first = _line_number(raw_lines[0]) if raw_lines else None
     for n, line in enumerate(raw_lines):
-        yield line if first is None else _numbered(line, first + n)
+        yield line if first is None else _set_line_number(line, first + n)
 
 
 def _set_copied_lines(line: bytes, lines: int) -> bytes:
@@ -264,7 +266,7 @@ class _Ordinal(msgspec.Struct):
 _ordinal: Final = msgspec.json.Decoder(_Ordinal)
 
 
-def _number(line: bytes) -> int | None:
+def _line_number(line: bytes) -> int | None:
     """The client's number of a line; None if it has none."""
     try:
         return _ordinal.decode(line).ordinal
@@ -272,61 +274,61 @@ def _number(line: bytes) -> int | None:
         return None
 
 
-def _numbered(line: bytes, number: int) -> bytes:
-    own = _number(line)
-    if own == number:
+def _set_line_number(line: bytes, number: int) -> bytes:
+    line_number = _line_number(line)
+    if line_number == number:
         return line
-    if own is not None:
+    if line_number is not None:
         return replace_members(line, {"ordinal": str(number).encode()})
     value = canonical.loads(line)
     return canonical.dumps({"timestamp": value.pop("timestamp", ""), "ordinal": number, **value}) + b"\n"
 
 
-def _lines(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
+def _iter_new_lines(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
     old = next((line.payload.get("id") for line in lines if line.type == SESSION_META), None)
     is_named = False
     for line in lines:
         if line.type == ITEM:
             for slot in line.slots:
-                yield from (_item_line(line, value).raw + b"\n" for value in _to_items(chain(*slot.before)))
+                yield from (_make_item_line(line, value).raw + b"\n" for value in _to_items(chain(*slot.before)))
                 if not slot.removed:
                     yield (line.with_payload(slot.new_value) if slot.changes else line.raw) + b"\n"
         elif line.type == SESSION_META and (not is_named or line.payload.get("id") == old):
             # Since 0.137 the client repeats its own record with every turn.
             is_named = True
-            yield _meta_line(line, session_id) + b"\n"
+            yield _rewrite_meta(line, session_id) + b"\n"
         else:
-            yield (_compacted(line) if line.is_changed else line.raw) + b"\n"
+            yield (_rewrite_compaction(line) if line.is_changed else line.raw) + b"\n"
 
 
-def _item_line(near: RolloutLine, value: Any) -> RolloutLine:
+def _make_item_line(near: RolloutLine, value: Any) -> RolloutLine:
     item = {"timestamp": near.timestamp, "type": ITEM, "payload": value}
     raw = canonical.dumps(value if near.bare else item)
     return RolloutLine(raw=raw, type=ITEM, timestamp=near.timestamp, slots=[Slot(value=value)], bare=near.bare)
 
 
-def _meta_line(line: RolloutLine, session_id: str) -> bytes:
+def _rewrite_meta(line: RolloutLine, session_id: str) -> bytes:
     payload = line.payload
     new: dict[str, Any] = {key: session_id for key in ("id", "session_id") if isinstance(payload.get(key), str)}
     for slot in line.slots:
         if slot.is_changed:
-            base, text = payload.get("base_instructions"), _text(slot.new_value)
+            base, text = payload.get("base_instructions"), _text_of(slot.new_value)
             new["base_instructions"] = {**base, "text": text} if isinstance(base, dict) else text
     return line.with_payload({**payload, **new})
 
 
-def _compacted(line: RolloutLine) -> bytes:
+def _rewrite_compaction(line: RolloutLine) -> bytes:
     # The client's notes on the history describe the old one (facts §13).
     payload = {key: value for key, value in line.payload.items() if key not in _BESIDE}
     if not isinstance(payload.get("replacement_history"), list):
-        return line.with_payload({**payload, "message": _text(line.slots[0].new_value)})
+        return line.with_payload({**payload, "message": _text_of(line.slots[0].new_value)})
     history: list[Any] = []
     for slot in line.slots:
         history += [*_to_items(chain(*slot.before)), *([] if slot.removed else [slot.new_value])]
     return line.with_payload({**payload, "replacement_history": history})
 
 
-def _text(value: Any) -> str:
+def _text_of(value: Any) -> str:
     return str(value.get("text") or "") if isinstance(value, dict) else str(value or "")
 
 
@@ -338,7 +340,7 @@ def _update_counts(lines: Sequence[RolloutLine], first: int, order: ResumeOrder)
     remaining = [*lines[:first], *(line for line in lines[first:] if line.type != USAGE and line.kind != _COUNT)]
     if order.input_tokens is None:
         return remaining
-    at = max((n for n, one in enumerate(remaining, 1) if one.slots), default=len(remaining))
+    position = max((n for n, one in enumerate(remaining, 1) if one.slots), default=len(remaining))
     last = {
         "input_tokens": order.input_tokens,
         "cached_input_tokens": 0,
@@ -348,14 +350,18 @@ def _update_counts(lines: Sequence[RolloutLine], first: int, order: ResumeOrder)
     }
     # The new session has used nothing yet.
     usage = {"total_token_usage": dict.fromkeys(last, 0), "last_token_usage": last}
-    info = {**usage, "model_context_window": _window(lines), ESTIMATED_BY: "ctxtui"}
-    when = remaining[at - 1].timestamp
+    info = {**usage, "model_context_window": _last_window(lines), ESTIMATED_BY: "ctxtui"}
+    timestamp = remaining[position - 1].timestamp
     payload = {"type": _COUNT, "info": info, "rate_limits": None}
-    raw = canonical.dumps({"timestamp": when, "type": EVENT, "payload": payload})
-    return [*remaining[:at], RolloutLine(raw=raw, type=EVENT, timestamp=when, kind=_COUNT), *remaining[at:]]
+    raw = canonical.dumps({"timestamp": timestamp, "type": EVENT, "payload": payload})
+    return [
+        *remaining[:position],
+        RolloutLine(raw=raw, type=EVENT, timestamp=timestamp, kind=_COUNT),
+        *remaining[position:],
+    ]
 
 
-def _window(lines: Sequence[RolloutLine]) -> int | None:
+def _last_window(lines: Sequence[RolloutLine]) -> int | None:
     """Window in the last count or turn."""
     for line in reversed(lines):
         if line.type == EVENT:
@@ -379,7 +385,7 @@ _ITEMS: Final[Mapping[str, tuple[str, ...]]] = {
 _EVENTS: Final = {"user": "user_message", "assistant": "agent_message"}
 
 
-def _translatable(body: Body, losses: Losses) -> Body:
+def _to_translatable(body: Body, losses: Losses) -> Body:
     remaining: list[Body] = []
     for item in body.get("input", []):
         members = _ITEMS.get(str(item.get("type", "message")))
@@ -395,9 +401,9 @@ def _translatable(body: Body, losses: Losses) -> Body:
     return {"model": body["model"], "input": remaining}
 
 
-def _translated(order: TranslatedOrder) -> ResumedFile:
-    session_id, when = make_session_id(next(order.ids), order.now), format_time(order.now)
-    meta: Body = {"id": session_id, "timestamp": when, "cwd": order.cwd or "/", "originator": "ctxtui"}
+def _write_translated(order: TranslatedOrder) -> ResumedFile:
+    session_id, time_text = make_session_id(next(order.ids), order.now), format_time(order.now)
+    meta: Body = {"id": session_id, "timestamp": time_text, "cwd": order.cwd or "/", "originator": "ctxtui"}
     meta |= {"cli_version": _VERSION, "source": "cli", "model_provider": "openai"}
     lines: list[tuple[str, Body]] = [(SESSION_META, meta)]
     for item in order.body["input"]:
@@ -408,10 +414,10 @@ def _translated(order: TranslatedOrder) -> ResumedFile:
             lines.append((EVENT, {"type": _EVENTS[item["role"]], "message": words}))
     meta[COPIED_LINES] = len(lines)
     data = b"".join(
-        canonical.dumps({"timestamp": when, "type": type_, "payload": payload}) + b"\n" for type_, payload in lines
+        canonical.dumps({"timestamp": time_text, "type": type_, "payload": payload}) + b"\n" for type_, payload in lines
     )
     return ResumedFile(data, (), session_id, file_name(session_id, order.now), _folder(order.now))
 
 
-TRANSLATION: Final = Translation(RESPONSES, _translatable, _translated)
+TRANSLATION: Final = Translation(RESPONSES, _to_translatable, _write_translated)
 """Translation of any recording's context."""

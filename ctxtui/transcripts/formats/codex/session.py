@@ -1,4 +1,4 @@
-"""Turn the records of one Codex rollout into events."""
+"""Turns the records of one Codex rollout into events."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class History(Struct):
         """
         self._expects_item = True
 
-    def _instructed_by_item(self) -> None:
+    def _remove_instructions(self) -> None:
         """Remove the base instructions of `session_meta`: an item holds them, or the sent ones are unknown."""
         self._as_item = True
         if not self._instructions:
@@ -65,15 +65,15 @@ class History(Struct):
             return
         moved = {first: ROOT}
         for node in self.tree.path(self.head, first):
-            here = self.tree[node]
-            moved[node] = self.tree.child(moved[here.parent], here.block, here.place)
+            node_row = self.tree[node]
+            moved[node] = self.tree.child(moved[node_row.parent], node_row.block, node_row.place)
         self.head = moved[self.head]
         self.turns = [moved.get(turn, turn) for turn in self.turns]
 
     def add(self, message: items.CodexMessage) -> int:
         """Append an item; returns the context before it."""
         if not self._as_item and (message.base or (message.by_model and self._expects_item)):
-            self._instructed_by_item()
+            self._remove_instructions()
         before = self.head
         if message.asks:
             self.turns.append(before)
@@ -87,7 +87,7 @@ class History(Struct):
         if isinstance(replacement, list):
             messages = [items.item_from_value(value) for value in replacement]
             if any(one.base for one in messages):
-                self._instructed_by_item()
+                self._remove_instructions()
             new = [item for one in messages for item in one.items]
         else:
             new = self._user_items()
@@ -124,7 +124,7 @@ class _Event(msgspec.Struct):
     type: str | None = None
 
 
-_event: Final = msgspec.json.Decoder(_Event)
+_handle_event: Final = msgspec.json.Decoder(_Event)
 
 
 class CodexSession:
@@ -147,16 +147,16 @@ class CodexSession:
         """Return the events of one record."""
         match record.type:
             case "response_item":
-                return self._item(record, source)
+                return self._handle_item(record, source)
             case "event_msg":
-                return self._event(record, source)
+                return self._handle_event(record, source)
             case "turn_context":
-                self._turn_context(record.value())
+                self._handle_turn_context(record.value())
                 return []
             case "compacted":
-                return self._compacted(record.value())
+                return self._handle_compaction(record.value())
             case "session_meta":
-                return self._meta(record.value())
+                return self._handle_meta(record.value())
             case "token_usage_record":
                 return self._handle_count(parse_usage_record(record.value()), record, source)
         if record.type in UNSENT:
@@ -175,9 +175,9 @@ class CodexSession:
         place = Place("messages", "user")
         unreadable = block.unreadable(f"line {piece.line}", piece.reason)
         self._history.add(items.CodexMessage(items=[Item(block.header("user"), place), Item(unreadable, place)]))
-        return self._moved()
+        return self._emit_tip()
 
-    def _moved(self) -> list[Event]:
+    def _emit_tip(self) -> list[Event]:
         if self._history.head == self._tip:
             return []
         self._tip = self._history.head
@@ -207,7 +207,7 @@ class CodexSession:
         parent = as_str(spawn_info.get("parent_thread_id"))
         return [ThreadSeen(self.thread, label, parent if parent and parent != self._main.id else MAIN)]
 
-    def _meta(self, meta: dict[str, Json]) -> list[Event]:
+    def _handle_meta(self, meta: dict[str, Json]) -> list[Event]:
         id_ = as_str(meta.get("id")) or as_str(meta.get("session_id"))
         if self._about.id:
             # Forks repeat their parent's record; the first one describes the file.
@@ -231,18 +231,18 @@ class CodexSession:
             client=as_str(meta.get("originator")),
             version=as_str(meta.get("cli_version")),
         )
-        return [*self._announce(meta), *described, *self._moved()]
+        return [*self._announce(meta), *described, *self._emit_tip()]
 
     @property
     def id(self) -> str:
         """The id of the rollout's own thread."""
         return self._about.id
 
-    def _turn_context(self, context: dict[str, Json]) -> None:
+    def _handle_turn_context(self, context: dict[str, Json]) -> None:
         self._calls.model = as_str(context.get("model")) or self._calls.model
         self._calls.effort = as_str(context.get("effort"))
 
-    def _item(self, record: CodexRecord, source: RawRecord) -> list[Event]:
+    def _handle_item(self, record: CodexRecord, source: RawRecord) -> list[Event]:
         message, calls = items.parse_item(record.payload, record.clean), self._calls
         if not message.items:
             return []
@@ -251,19 +251,21 @@ class CodexSession:
         if message.by_model:
             name = message.id or f"{record.timestamp} {calls.model} {message.items[-1].block.digest}"
             span = (source.start, source.end)
-            events += self._emit(calls.add_item(before, self._history.head, name, record.timestamp, source.line, span))
+            events += self._emit_calls(
+                calls.add_item(before, self._history.head, name, record.timestamp, source.line, span)
+            )
         elif message.answers:
             calls.answered = True
         elif message.asks:
             calls.spoken = True
             events += [] if self._about.title else self._describe(title=one_line(message.words))
-        at = parse_timestamp(record.timestamp)
-        calls.newest = at if calls.newest is None or (at is not None and at > calls.newest) else calls.newest
-        return [*events, *self._moved()]
+        time = parse_timestamp(record.timestamp)
+        calls.newest = time if calls.newest is None or (time is not None and time > calls.newest) else calls.newest
+        return [*events, *self._emit_tip()]
 
-    def _event(self, record: CodexRecord, source: RawRecord) -> list[Event]:
+    def _handle_event(self, record: CodexRecord, source: RawRecord) -> list[Event]:
         try:
-            kind = _event.decode(record.payload).type or ""
+            kind = _handle_event.decode(record.payload).type or ""
         except msgspec.MsgspecError:
             kind = as_str(record.value().get("type"))
         if kind == "token_count":
@@ -278,21 +280,21 @@ class CodexSession:
             return self._describe(window=tokens)
         if kind == "turn_aborted":
             self._calls.close()
-            return [self._happened("interrupt", record, "reason")]
+            return [self._make_happening("interrupt", record, "reason")]
         if kind in _ERRORS:
-            return [self._happened("api error", record, "message")]
+            return [self._make_happening("api error", record, "message")]
         if kind == "thread_rolled_back":
             turns = record.value().get("num_turns")
             self._history.roll_back(turns if isinstance(turns, int) else 0)
             self._calls.begin(EpochStart.REWIND)
-            return self._moved()
+            return self._emit_tip()
         return []
 
-    def _happened(self, kind: str, record: CodexRecord, key: str) -> Happened:
+    def _make_happening(self, kind: str, record: CodexRecord, key: str) -> Happened:
         words = strip_surrogates(as_str(record.value().get(key))) or kind
         return Happened(kind, words, self.thread, parse_timestamp(record.timestamp), self._calls.last)
 
-    def _compacted(self, payload: dict[str, Json]) -> list[Event]:
+    def _handle_compaction(self, payload: dict[str, Json]) -> list[Event]:
         summary = as_str(payload.get("message"))
         response = as_str(payload.get("compaction_response_id"))
 
@@ -308,15 +310,15 @@ class CodexSession:
         events: list[Event] = []
         if call is not None and self._calls.is_own(call):
             events = [ThreadSeen(call.thread, "compaction", self.thread), CallSeen(call)]
-        return [*events, *self._moved()]
+        return [*events, *self._emit_tip()]
 
-    def _emit(self, *calls: Call) -> list[Event]:
+    def _emit_calls(self, *calls: Call) -> list[Event]:
         return [CallSeen(call) for call in calls if self._calls.is_own(call)]
 
     def _handle_count(self, counts: TokenCounts, record: CodexRecord, source: RawRecord) -> list[Event]:
         span = (source.start, source.end)
         calls = self._calls.add_count(counts, self._history.head, record.timestamp, source.line, span)
-        return [*self._describe(window=counts.window), *self._emit(*calls)]
+        return [*self._describe(window=counts.window), *self._emit_calls(*calls)]
 
 
 # Subagents have separate rollouts in the folder of the day, among those of other sessions: see `kin`.
@@ -329,13 +331,13 @@ _IDS: Final = {
 
 def kin(head: bytes, other: bytes) -> bool:
     """Whether a rollout that begins with `other` is a subagent's of the session that begins with `head` (facts §13)."""
-    own, its = _ids(head), _ids(other)
-    if not own["id"] or its["id"] == own["id"]:
+    own_ids, other_ids = _find_ids(head), _find_ids(other)
+    if not own_ids["id"] or other_ids["id"] == own_ids["id"]:
         return False
-    return own["id"] in (its["session_id"], its["parent_thread_id"])
+    return own_ids["id"] in (other_ids["session_id"], other_ids["parent_thread_id"])
 
 
-def _ids(head: bytes) -> dict[str, bytes]:
+def _find_ids(head: bytes) -> dict[str, bytes]:
     line = head.partition(b"\n")[0]
     matches = {name: pattern.search(line) for name, pattern in _IDS.items()} if b"session_meta" in line else {}
     return {name: match.group(1) if (match := matches.get(name)) else b"" for name in _IDS}
@@ -366,7 +368,7 @@ class CodexReader:
     @property
     def tail(self) -> Skipped | None:
         tail = self._stream.tail
-        return None if tail is None else self._named(tail)
+        return None if tail is None else self._with_name(tail)
 
     @property
     def other(self) -> Counter[str]:
@@ -374,27 +376,27 @@ class CodexReader:
         return self._session.other
 
     def feed(self, data: bytes) -> list[Event]:
-        return self._take(self._stream.feed(data))
+        return self._handle_pieces(self._stream.feed(data))
 
     def settle(self) -> list[Event]:
-        return self._take(self._stream.settle())
+        return self._handle_pieces(self._stream.settle())
 
     def part(self, name: str) -> CodexReader:
         return CodexReader(self._session.tree, self._session, name)
 
-    def _named(self, skipped: Skipped) -> Skipped:
+    def _with_name(self, skipped: Skipped) -> Skipped:
         return Skipped(skipped.line, f"{self._name}: {skipped.reason}") if self._name else skipped
 
-    def _take(self, pieces: list[Piece]) -> list[Event]:
+    def _handle_pieces(self, pieces: list[Piece]) -> list[Event]:
         events: list[Event] = []
         for piece in pieces:
             if isinstance(piece, RawRecord):
                 if piece.note:
-                    events.append(self._named(Skipped(piece.line, piece.note)))
+                    events.append(self._with_name(Skipped(piece.line, piece.note)))
                 for record in decode(piece.raw, piece.clean is True):
                     events += self._session.handle_record(record, piece)
             else:
-                events.append(self._named(Skipped(piece.line, piece.reason)))
+                events.append(self._with_name(Skipped(piece.line, piece.reason)))
                 if isinstance(piece, BrokenRecord):
                     events += self._session.handle_broken(piece)
         return events

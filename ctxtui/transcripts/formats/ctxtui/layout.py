@@ -1,4 +1,7 @@
-"""Members of the format's lines, and preservation of members from newer minor versions."""
+"""Members of the lines of ctxtui's interchange format.
+
+Members that a newer minor version adds are kept, so that they are written again.
+"""
 
 from __future__ import annotations
 
@@ -60,11 +63,11 @@ def call_json(call: Call) -> dict[str, Json]:
         line["skeleton"] = {"dialect": call.skeleton.dialect, "parts": call.skeleton.parts}
     if call.line or call.bytes_ != (0, 0):
         line |= {"line": call.line, "bytes": list(call.bytes_)}
-    extra, beyond = dict(call.extra), call.extra.get(BEYOND)
+    call_extra, beyond = dict(call.extra), call.extra.get(BEYOND)
     if not isinstance(beyond, dict) or not beyond or beyond.keys() & KNOWN["call"]:
-        return {**line, "extra": extra} if extra else line
-    del extra[BEYOND]
-    return {**line, **({"extra": extra} if extra else {}), **beyond}
+        return {**line, "extra": call_extra} if call_extra else line
+    del call_extra[BEYOND]
+    return {**line, **({"extra": call_extra} if call_extra else {}), **beyond}
 
 
 def parse_call(line: dict[str, Json], heads: tuple[int, int, int], blocks: int) -> Call:
@@ -75,10 +78,10 @@ def parse_call(line: dict[str, Json], heads: tuple[int, int, int], blocks: int) 
     """
     number, start, detail = line.get("epoch", (1, "start", ""))
     skeleton, usage = line.get("skeleton"), line.get("usage")
-    extra = dict(line.get("extra", {}))
+    call_extra = dict(line.get("extra", {}))
     beyond = {key: value for key, value in line.items() if key not in KNOWN["call"]}
     if beyond:
-        extra[BEYOND] = beyond
+        call_extra[BEYOND] = beyond
     first, last = line.get("bytes", (0, 0))
     return Call(
         str(line["call"]),
@@ -93,22 +96,22 @@ def parse_call(line: dict[str, Json], heads: tuple[int, int, int], blocks: int) 
         error=str(line.get("error", "")),
         fidelity=Fidelity(line.get("fidelity", Fidelity.TRANSCRIPT)),
         epoch=Epoch(int(number), EpochStart(start), str(detail)),
-        usage=None if usage is None else _usage(usage),
-        skeleton=None if skeleton is None else _skeleton(skeleton, blocks),
+        usage=None if usage is None else _parse_usage(usage),
+        skeleton=None if skeleton is None else _parse_skeleton(skeleton, blocks),
         line=int(line.get("line", 0)),
         bytes_=(int(first), int(last)),
-        extra=extra,
+        extra=call_extra,
     )
 
 
-def _skeleton(skeleton: dict[str, Json], blocks: int) -> Skeleton:
+def _parse_skeleton(skeleton: dict[str, Json], blocks: int) -> Skeleton:
     dialect = str(skeleton["dialect"])
     if dialect in GRAMMARS:  # an unknown one is preserved unchanged
         check(skeleton["parts"], GRAMMARS[dialect], blocks)
     return Skeleton(dialect, skeleton["parts"])
 
 
-def _usage(figures: dict[str, Json]) -> Usage:
+def _parse_usage(figures: dict[str, Json]) -> Usage:
     known = {key: value for key, value in figures.items() if key in _USAGE}
     if "cost" in known:
         cost = known["cost"]
@@ -126,8 +129,8 @@ def parse_quota(line: dict[str, Json]) -> QuotaReport:
     used, minutes = as_float(line["used"]), int(line["minutes"])
     if used is None or not (used >= 0 and 0 < minutes < _COUNTED):
         raise ValueError("a quota needs a share and minutes")
-    resets, at = (int(parse_time(line.get(name)) or 0) for name in ("resets", "at"))
-    return QuotaReport(str(line["quota"]), minutes, used, resets, at, str(line.get("raw", "")))
+    resets, reported_at = (int(parse_time(line.get(name)) or 0) for name in ("resets", "at"))
+    return QuotaReport(str(line["quota"]), minutes, used, resets, reported_at, str(line.get("raw", "")))
 
 
 def parse_time(value: Json) -> float | None:

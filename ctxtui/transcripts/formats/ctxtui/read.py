@@ -44,8 +44,8 @@ _decode_block: Final = msgspec.json.Decoder(_BlockLine).decode
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a ctxtui session, of any version."""
     first = next(iter(file_head.parse_values(head)), None)
-    ours = isinstance(first, dict) and next(iter(first), "") == NAME and isinstance(first[NAME], int)
-    return 1.0 if ours else 0.0
+    is_ctxtui = isinstance(first, dict) and next(iter(first), "") == NAME and isinstance(first[NAME], int)
+    return 1.0 if is_ctxtui else 0.0
 
 
 class CtxtuiReader(Reader):
@@ -59,15 +59,15 @@ class CtxtuiReader(Reader):
         self._places: dict[int, Place] = {}
         self._seen: Counter[str] = Counter()
         self._takers: dict[str, Callable[[dict[str, Json]], Iterator[Event]]] = {
-            "ctxtui": self._head,
-            "place": self._place,
-            "block": self._block,
-            "run": self._run,
-            "thread": self._thread,
-            "call": self._call,
-            "tip": self._tip,
+            "ctxtui": self._handle_head,
+            "place": self._handle_place,
+            "block": self._handle_block,
+            "run": self._handle_run,
+            "thread": self._handle_thread,
+            "call": self._handle_call,
+            "tip": self._handle_tip,
             "skipped": lambda line: iter([Skipped(line["skipped"], str(line["reason"]))]),
-            "happened": self._happened,
+            "happened": self._handle_happened,
             "outcome": lambda line: iter([Outcome(str(line["outcome"]), str(line["value"]))]),
             "quota": lambda line: iter([parse_quota(line)]),
         }
@@ -79,7 +79,7 @@ class CtxtuiReader(Reader):
 
     def feed(self, data: bytes) -> list[Event]:
         """Return the events of the lines that `data` completes. Raises `Unreadable` for a newer major version."""
-        return [event for line in self._lines.feed(data) for event in self._line(line)]
+        return [event for line in self._lines.feed(data) for event in self._handle_line(line)]
 
     def settle(self) -> list[Event]:
         rest = self._lines.rest
@@ -88,26 +88,26 @@ class CtxtuiReader(Reader):
         except (ValueError, RecursionError):
             return []
         self._lines.drop(len(rest.data))
-        return list(self._line(rest))
+        return list(self._handle_line(rest))
 
-    def _line(self, line: TextLine) -> Iterator[Event]:
+    def _handle_line(self, line: TextLine) -> Iterator[Event]:
         data = line.data.removeprefix(_BOM).strip()
         if not data:
             return
-        if data.startswith(b'{"block":') and self._quick(data):
+        if data.startswith(b'{"block":') and self._add_block_quickly(data):
             return
         try:
             value = canonical.loads(data)
             if not isinstance(value, dict):
                 raise ValueError("a line must be an object")
-            yield from list(self._value(value))
+            yield from list(self._handle_value(value))
         except _Altered as error:
             yield Skipped(line.number, str(error))
         except (AttributeError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
             words = f"no {error}" if isinstance(error, LookupError) else str(error)
             yield Skipped(line.number, f"not a line of ctxtui's format: {words}")
 
-    def _value(self, line: dict[str, Json]) -> Iterator[Event]:
+    def _handle_value(self, line: dict[str, Json]) -> Iterator[Event]:
         kind = next(iter(line), "")
         take = self._takers.get(kind)
         if take is None:
@@ -118,20 +118,20 @@ class CtxtuiReader(Reader):
         self._seen[name] += 1
         news = {key: value for key, value in line.items() if key not in KNOWN[kind]}
         if news and kind != "call":
-            yield _beyond(name, self._seen[name], news)
+            yield _keep_unknown(name, self._seen[name], news)
 
-    def _head(self, line: dict[str, Json]) -> Iterator[Event]:
+    def _handle_head(self, line: dict[str, Json]) -> Iterator[Event]:
         if line[NAME] > MAJOR:
             raise Unreadable(
                 f"this session is written in format {line[NAME]}, newer than this ctxtui reads ({MAJOR})",
                 place="line 1",
                 way_out="open it with a newer ctxtui",
             )
-        known = {key: value for key, value in line["session"].items() if key in DESCRIBED}
-        for key, value in known.items():
+        described = {key: value for key, value in line["session"].items() if key in DESCRIBED}
+        for key, value in described.items():
             if not isinstance(value, int if key == "window" else str):
                 raise ValueError(f"session.{key} must be a {'number' if key == 'window' else 'text'}")
-        yield Described(**known)
+        yield Described(**described)
         news = {key: value for key, value in line["session"].items() if key not in DESCRIBED}
         if news:
             beyond = {
@@ -141,13 +141,13 @@ class CtxtuiReader(Reader):
             }
             yield Happened(BEYOND, canonical.dump_text(beyond))
 
-    def _place(self, line: dict[str, Json]) -> Iterator[Event]:
+    def _handle_place(self, line: dict[str, Json]) -> Iterator[Event]:
         if line["section"] not in _SECTIONS:
             raise ValueError(f"no section {line['section']!r}")
         self._places[line["place"]] = Place(str(line["section"]), str(line["role"]), str(line["mark"]))
         yield from ()
 
-    def _quick(self, data: bytes) -> bool:
+    def _add_block_quickly(self, data: bytes) -> bool:
         """Add a block's line without decoding it, if its body matches its digest."""
         try:
             line = _decode_block(data)
@@ -162,7 +162,7 @@ class CtxtuiReader(Reader):
         self._blocks[line.block] = Block(line.digest, line.kind, body)
         return True
 
-    def _block(self, line: dict[str, Json]) -> Iterator[Event]:
+    def _handle_block(self, line: dict[str, Json]) -> Iterator[Event]:
         if line["kind"] in _OBJECTS and not isinstance(line["body"], dict):
             raise ValueError(f"a {line['kind']} must be an object")
         block = blocks.make(str(line["kind"]), line["body"])
@@ -171,7 +171,7 @@ class CtxtuiReader(Reader):
             raise _Altered(f"block {line['block']} is not what its digest says; it is taken as it stands")
         yield from ()
 
-    def _run(self, line: dict[str, Json]) -> Iterator[Event]:
+    def _handle_run(self, line: dict[str, Json]) -> Iterator[Event]:
         head, number = self._nodes[line["parent"]], line["run"]
         for place, *names in line["items"]:
             for name in names:
@@ -179,22 +179,22 @@ class CtxtuiReader(Reader):
                 number += 1
         yield from ()
 
-    def _thread(self, line: dict[str, Json]) -> Iterator[Event]:
+    def _handle_thread(self, line: dict[str, Json]) -> Iterator[Event]:
         yield ThreadSeen(str(line["thread"]), str(line.get("label", "")), str(line.get("parent", "")))
 
-    def _call(self, line: dict[str, Json]) -> Iterator[Event]:
+    def _handle_call(self, line: dict[str, Json]) -> Iterator[Event]:
         raw, sent, response = (self._nodes[line[key]] for key in ("raw", "sent", "response"))
         yield CallSeen(parse_call(line, (raw, sent, response), self._tree[raw].depth))
 
-    def _tip(self, line: dict[str, Json]) -> Iterator[Event]:
+    def _handle_tip(self, line: dict[str, Json]) -> Iterator[Event]:
         yield TipMoved(str(line["tip"]), self._nodes[line["head"]])
 
-    def _happened(self, line: dict[str, Json]) -> Iterator[Event]:
+    def _handle_happened(self, line: dict[str, Json]) -> Iterator[Event]:
         words = {key: str(line[key]) for key in ("thread", "after") if key in line}
         yield Happened(str(line["happened"]), str(line.get("text", "")), at=parse_time(line.get("at")), **words)
 
 
-def _beyond(of: str, number: int, members: dict[str, Json]) -> Happened:
+def _keep_unknown(of: str, number: int, members: dict[str, Json]) -> Happened:
     """Preserve members of a line that this version does not know; `of` and `number` identify the line."""
     return Happened(BEYOND, canonical.dump_text({"of": of, "number": number, "members": members}))
 

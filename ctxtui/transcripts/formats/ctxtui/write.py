@@ -24,8 +24,8 @@ def write(session: Session) -> bytes:
 
 def lines(session: Session) -> Iterator[bytes]:
     """Yield the lines of `session`, in order, each with its line end."""
-    beyond = _Beyond(session)
-    for line in _records(session):
+    beyond = _NewerData(session)
+    for line in _iter_records(session):
         if isinstance(line, bytes) and not beyond.has_members:
             yield line + b"\n"
         else:
@@ -35,7 +35,7 @@ def lines(session: Session) -> Iterator[bytes]:
         yield canonical.dumps(record) + b"\n"
 
 
-class _Beyond:
+class _NewerData:
     """Data of a newer version, read by this older one: whole lines, and members of known lines."""
 
     def __init__(self, session: Session) -> None:
@@ -73,10 +73,10 @@ def line_key(line: dict[str, Json]) -> str:
     return f"{key} {canonical.dump_text(line.get(key))}"
 
 
-def _records(session: Session) -> Iterator[bytes | dict[str, Json]]:
+def _iter_records(session: Session) -> Iterator[bytes | dict[str, Json]]:
     about = {name: value for name in DESCRIBED if (value := getattr(session.about, name))}
     yield {"ctxtui": MAJOR, "minor": MINOR, "session": about}
-    yield from _nodes(session)
+    yield from _iter_nodes(session)
     for thread in session.threads.values():
         members = {"label": thread.label, "parent": thread.parent}
         yield {"thread": thread.id, **{key: words for key, words in members.items() if words}}
@@ -89,8 +89,8 @@ def _records(session: Session) -> Iterator[bytes | dict[str, Json]]:
         yield {"skipped": skipped.line, "reason": skipped.reason}
     for one in session.happenings:
         if one.kind != BEYOND:
-            at = {} if one.at is None else {"at": one.at}
-            yield {"happened": one.kind, "text": one.text, "thread": one.thread, **at, "after": one.after}
+            time_member = {} if one.at is None else {"at": one.at}
+            yield {"happened": one.kind, "text": one.text, "thread": one.thread, **time_member, "after": one.after}
     for outcome in session.outcomes:
         yield {"outcome": outcome.name, "value": outcome.value}
     for report in session.quotas:
@@ -107,7 +107,7 @@ def _call_order(session: Session) -> list[str]:
     return [id_ for ids in session.order.values() for id_ in ids]
 
 
-def _nodes(session: Session) -> Iterator[bytes | dict[str, Json]]:
+def _iter_nodes(session: Session) -> Iterator[bytes | dict[str, Json]]:
     """Yield runs of nodes, each the child of the one before, with the blocks and places that they name first."""
     blocks: dict[str, int] = {}
     places: dict[Place, int] = {}
@@ -118,22 +118,22 @@ def _nodes(session: Session) -> Iterator[bytes | dict[str, Json]]:
             yield {"place": places[node.place], **node.place._asdict()}
         if node.block.digest not in blocks:
             blocks[node.block.digest] = len(blocks)
-            yield _block_line(blocks[node.block.digest], node.block)
+            yield _encode_block(blocks[node.block.digest], node.block)
         if run and (node.parent != run[-1].id or len(run) >= LONGEST_RUN):
-            yield _run(run, blocks, places)
+            yield _make_run(run, blocks, places)
             run = []
         run.append(node)
     if run:
-        yield _run(run, blocks, places)
+        yield _make_run(run, blocks, places)
 
 
-def _block_line(number: int, block: Block) -> bytes | dict[str, Json]:
+def _encode_block(number: int, block: Block) -> bytes | dict[str, Json]:
     head = canonical.dumps({"block": number, "digest": block.digest, "kind": block.kind})
     # The body is already canonical.
     return head[:-1] + b',"body":' + block.body + b"}"
 
 
-def _run(run: list[Node], blocks: dict[str, int], places: dict[Place, int]) -> dict[str, Json]:
+def _make_run(run: list[Node], blocks: dict[str, int], places: dict[Place, int]) -> dict[str, Json]:
     items: list[list[Json]] = []
     for node in run:
         place = places[node.place]

@@ -45,11 +45,11 @@ def convert_part(part: dict[str, Json]) -> Json:
         tool_input = call.get("arguments") if call else get_path(part, "toolCall", "error")
         return messages.tool_use(part.get("id"), call.get("name") or "", tool_input)
     if kind == "toolResponse":
-        return _result(part)
+        return _convert_result(part)
     return part
 
 
-def _result(part: dict[str, Json]) -> Json:
+def _convert_result(part: dict[str, Json]) -> Json:
     result = as_dict(part.get("toolResult"))
     value = result.get("value")
     # Until 1.20 the value was the content itself.
@@ -81,54 +81,54 @@ def read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
         session_rows = talks.get(as_str(row.get("id")), [])
         thread = Dialogue(tree, ids=ids) if number == 0 else Dialogue(tree, as_str(row.get("id")), ids)
         if number:
-            yield ThreadSeen(thread.thread, _title(row))
-        yield from _session(thread, ids, row, session_rows)
+            yield ThreadSeen(thread.thread, _session_title(row))
+        yield from _read_session(thread, ids, row, session_rows)
         if number == 0:
             cwd = as_str(row.get("working_dir"))
-            yield Described(as_str(row.get("id")), _title(row) or thread.title, NAME, cwd=cwd, client=NAME)
+            yield Described(as_str(row.get("id")), _session_title(row) or thread.title, NAME, cwd=cwd, client=NAME)
 
 
-def _title(row: Row) -> str:
+def _session_title(row: Row) -> str:
     return as_str(row.get("name")) or as_str(row.get("description"))
 
 
-def _session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> Iterator[Event]:
+def _read_session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> Iterator[Event]:
     model = as_str(get_path(decode_column(row.get("model_config_json")), "model_name"))
-    known = Call("", "", model=model, provider=as_str(row.get("provider_name")))
-    spans = _spans(rows)
+    base_call = Call("", "", model=model, provider=as_str(row.get("provider_name")))
+    spans = _group_messages(rows)
     last = max((number for number, (role, _) in enumerate(spans) if role == "assistant"), default=-1)
-    reported, whole = _usage(row, ""), _usage(row, "accumulated_")
-    left, read = False, list[Item]()
-    for number, (role, of) in enumerate(spans):
-        items = make_message(role, *(part for one in of for part in _parts(one)))
-        stays = _is_visible(of[0])
-        if left and stays:
+    reported, total = _read_usage(row, ""), _read_usage(row, "accumulated_")
+    was_removed, read = False, list[Item]()
+    for number, (role, rows_) in enumerate(spans):
+        items = make_message(role, *(part for one in rows_ for part in _message_parts(one)))
+        stays = _is_visible(rows_[0])
+        if was_removed and stays:
             # Hidden messages are still shown to the user; the model continues without them.
             dialogue.restart(EpochStart.COMPACTION, head=dialogue.tree.extend(ROOT, read))
-        left = not stays
+        was_removed = not stays
         read += items if stays else []
         if role == "assistant":
             usage = reported if number == last else None
-            ended, id_ = as_time(of[-1].get("created_timestamp")), as_str(of[0].get("message_id"))
-            yield dialogue.add_call(items, replace(known, id=id_, ended=ended, usage=usage))
+            ended, id_ = as_time(rows_[-1].get("created_timestamp")), as_str(rows_[0].get("message_id"))
+            yield dialogue.add_call(items, replace(base_call, id=id_, ended=ended, usage=usage))
         else:
             dialogue.add(items)
     yield dialogue.tip()
-    if whole is not None and dialogue.unreported:
+    if total is not None and dialogue.unreported:
         used = reported or Usage()
-        rest = replace(whole, fresh=max(0, whole.fresh - used.fresh), output=max(0, whole.output - used.output))
+        unreported = replace(total, fresh=max(0, total.fresh - used.fresh), output=max(0, total.output - used.output))
         thread = f"totals {as_str(row.get('id'))}"
         yield from emit_sum(
-            dialogue.tree, ids, replace(known, usage=rest), dialogue.unreported, thread, dialogue.thread
+            dialogue.tree, ids, replace(base_call, usage=unreported), dialogue.unreported, thread, dialogue.thread
         )
 
 
-def _spans(rows: list[Row]) -> list[tuple[str, list[Row]]]:
+def _group_messages(rows: list[Row]) -> list[tuple[str, list[Row]]]:
     """Group the rows of each message, with its role: an answer of several parts has several rows."""
     spans: list[tuple[str, list[Row]]] = []
     for row in rows:
         role = as_str(row.get("role")) or "user"
-        if not _parts(row):
+        if not _message_parts(row):
             continue
         if role == "assistant" and spans and spans[-1][0] == role and _is_visible(spans[-1][1][0]) == _is_visible(row):
             spans[-1][1].append(row)
@@ -142,7 +142,7 @@ def _is_visible(row: Row) -> bool:
     return as_dict(decode_column(row.get("metadata_json"))).get("agentVisible") is not False
 
 
-def _usage(row: Row, sums: str) -> Usage | None:
+def _read_usage(row: Row, sums: str) -> Usage | None:
     """Usage from the columns with the prefix `sums`; cache figures are not recorded."""
     fresh, output = (row.get(f"{sums}{side}_tokens") for side in ("input", "output"))
     return (
@@ -150,7 +150,7 @@ def _usage(row: Row, sums: str) -> Usage | None:
     )
 
 
-def _parts(row: Row) -> list[Json]:
+def _message_parts(row: Row) -> list[Json]:
     return [
         made for part in as_dicts(decode_column(row.get("content_json"))) if (made := convert_part(part)) is not None
     ]

@@ -30,7 +30,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.96 if begins or {"model_config", "input"} <= first.keys() else 0.0
 
 
-class _Log:
+class _LogHandler:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._body: dict[str, Json] = {}
@@ -48,12 +48,12 @@ class _Log:
             return
         exchanges = Exchanges(self._tree)
         yield Described(source=NAME, client="goose")
-        answer = canonical.dumps(self._answer()) if self._messages else b""
+        answer = canonical.dumps(self._assemble_answer()) if self._messages else b""
         ended = as_time(self._messages[-1].get("created")) if self._messages else None
         yield from exchanges.add_exchange(Exchange(canonical.dumps(self._body), answer, ended=ended))
         yield Described(title=exchanges.threads.title)
 
-    def _answer(self) -> dict[str, Json]:
+    def _assemble_answer(self) -> dict[str, Json]:
         parts = _join_chunks(
             [as_dict(convert_part(part)) for one in self._messages for part in as_dicts(one.get("content"))]
         )
@@ -103,4 +103,4 @@ def _join_chunks(parts: list[dict[str, Json]]) -> list[dict[str, Json]]:
 
 def reader(tree: Tree) -> LinesReader:
     """Make a reader of one log."""
-    return LinesReader(_Log(tree))
+    return LinesReader(_LogHandler(tree))

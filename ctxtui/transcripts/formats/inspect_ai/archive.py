@@ -42,15 +42,15 @@ def members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
         archive = zipfile.ZipFile(BytesIO(data))
     except _BAD as error:
         yield "", Skipped(1, f"a ZIP archive without its directory ({error}): read from its beginning")
-        yield from _walk(data)
+        yield from _walk_members(data)
         return
-    left = MAX_TOTAL_BYTES
+    remaining_bytes = MAX_TOTAL_BYTES
     for info in archive.infolist():
         if not info.filename.endswith(".json"):
             continue
         try:
-            body = _unpack_listed(data, info, min(left, MAX_MEMBER_BYTES))
-            left -= len(body)
+            body = _unpack_listed(data, info, min(remaining_bytes, MAX_MEMBER_BYTES))
+            remaining_bytes -= len(body)
             yield info.filename, body
         except _Damaged as error:
             yield info.filename, Skipped(1, f"{info.filename} cannot be unpacked: {error}")
@@ -62,11 +62,11 @@ def _unpack_listed(data: bytes, info: zipfile.ZipInfo, limit: int) -> bytes:
         raise _Damaged("it is encrypted")
     if info.file_size > limit:
         raise _Damaged(f"it would take {info.file_size:,} bytes, and {limit:,} are allowed")
-    at = info.header_offset
-    if not 0 <= at <= len(data) - _HEADER.size or data[at : at + len(_LOCAL)] != _LOCAL:
-        raise _Damaged(f"there is no member at byte {at:,}")
-    _, _, _, _, _, _, _, _, _, name_length, extra = _HEADER.unpack_from(data, at)
-    start = at + _HEADER.size + name_length + extra
+    offset = info.header_offset
+    if not 0 <= offset <= len(data) - _HEADER.size or data[offset : offset + len(_LOCAL)] != _LOCAL:
+        raise _Damaged(f"there is no member at byte {offset:,}")
+    _, _, _, _, _, _, _, _, _, name_length, extra = _HEADER.unpack_from(data, offset)
+    start = offset + _HEADER.size + name_length + extra
     packed = data[start : start + info.compress_size]
     if len(packed) < info.compress_size:
         raise _Damaged("it breaks off")
@@ -76,22 +76,22 @@ def _unpack_listed(data: bytes, info: zipfile.ZipInfo, limit: int) -> bytes:
     return body
 
 
-def _walk(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
-    at, left = data.find(_LOCAL), MAX_TOTAL_BYTES
-    while 0 <= at <= len(data) - _HEADER.size:
-        _, _, flags, method, _, _, _, size, _, name_length, extra = _HEADER.unpack_from(data, at)
-        start = at + _HEADER.size + name_length + extra
-        name = data[at + _HEADER.size : start - extra].decode("utf-8", "replace")
-        known = size not in (0, _UNKNOWN) and not flags & _SIZE_BEHIND
-        packed = data[start : start + size] if known else data[start:]
+def _walk_members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
+    offset, remaining_bytes = data.find(_LOCAL), MAX_TOTAL_BYTES
+    while 0 <= offset <= len(data) - _HEADER.size:
+        _, _, flags, method, _, _, _, size, _, name_length, extra = _HEADER.unpack_from(data, offset)
+        start = offset + _HEADER.size + name_length + extra
+        name = data[offset + _HEADER.size : start - extra].decode("utf-8", "replace")
+        has_size = size not in (0, _UNKNOWN) and not flags & _SIZE_BEHIND
+        packed = data[start : start + size] if has_size else data[start:]
         try:
-            body, used = _unpack(packed, method, min(left, MAX_MEMBER_BYTES))
-            left -= len(body)
+            body, used = _unpack(packed, method, min(remaining_bytes, MAX_MEMBER_BYTES))
+            remaining_bytes -= len(body)
             yield name, body
         except _Damaged as error:
             yield name, Skipped(1, f"{name} cannot be unpacked: {error}")
             used = 0
-        at = data.find(_LOCAL, start + used)
+        offset = data.find(_LOCAL, start + used)
 
 
 def _unpack(packed: bytes, method: int, limit: int) -> tuple[bytes, int]:
@@ -110,7 +110,7 @@ def _unpack(packed: bytes, method: int, limit: int) -> tuple[bytes, int]:
 
 
 class _Stream(Protocol):
-    """Unpacks one stream."""
+    """A decompressor of one stream: zlib's, or zstandard's."""
 
     @property
     def eof(self) -> bool: ...
@@ -123,19 +123,19 @@ class _Stream(Protocol):
 
 def _decompress(stream: _Stream, packed: bytes, limit: int, bad: type[Exception]) -> tuple[bytes, int]:
     chunks: list[bytes] = []
-    size = at = 0
-    while not stream.eof and at < len(packed):
+    size = offset = 0
+    while not stream.eof and offset < len(packed):
         try:
-            chunks.append(stream.decompress(packed[at : at + _SLICE]))
+            chunks.append(stream.decompress(packed[offset : offset + _SLICE]))
         except bad as error:
             raise _Damaged(f"its data is damaged ({error})") from error
-        at = min(len(packed), at + _SLICE)
+        offset = min(len(packed), offset + _SLICE)
         size += len(chunks[-1])
         if size > limit:
             raise _Damaged(f"it unpacks to more than the {limit:,} bytes that are allowed")
     if not stream.eof:
         raise _Damaged("it breaks off")
-    return b"".join(chunks), at - len(stream.unused_data)
+    return b"".join(chunks), offset - len(stream.unused_data)
 
 
 def read_log(data: bytes) -> tuple[dict[str, Json], list[Skipped]]:

@@ -74,24 +74,26 @@ def message_items(message: Json, path: str = "$") -> list[Item]:
     """Convert one message to items."""
     fields = as_dict(message)
     content = fields.get("content")
-    sent: dict[str, Json] = {"role": fields.get("role")}
-    sent["content"] = content if isinstance(content, str) else [_part(part) for part in as_list(content)]
+    message_members: dict[str, Json] = {"role": fields.get("role")}
+    message_members["content"] = (
+        content if isinstance(content, str) else [_convert_part(part) for part in as_list(content)]
+    )
     if fields.get("role") == "tool":
         error = as_str(as_dict(fields.get("error")).get("message"))
-        sent |= {"tool_call_id": fields.get("tool_call_id"), "name": fields.get("function")}
-        sent["content"] = sent["content"] or error
-    calls = [_drawn_call(call) for call in as_dicts(fields.get("tool_calls"))]
-    return messages.message_items({**sent, "tool_calls": calls} if calls else sent, path)
+        message_members |= {"tool_call_id": fields.get("tool_call_id"), "name": fields.get("function")}
+        message_members["content"] = message_members["content"] or error
+    calls = [_spell_call(call) for call in as_dicts(fields.get("tool_calls"))]
+    return messages.message_items({**message_members, "tool_calls": calls} if calls else message_members, path)
 
 
-def _drawn_call(call: dict[str, Json]) -> Json:
+def _spell_call(call: dict[str, Json]) -> Json:
     arguments = call.get("arguments")
     text = arguments if isinstance(arguments, str) else canonical.dump_text(arguments if arguments is not None else {})
     function = {"name": call.get("function"), "arguments": text}
     return {"id": call.get("id"), "type": "function", "function": function}
 
 
-def _part(part: Json) -> Json:
+def _convert_part(part: Json) -> Json:
     fields = as_dict(part)
     match fields.get("type"):
         case "reasoning":
@@ -120,9 +122,11 @@ def usage(report: Json) -> Usage | None:
     input_tokens, output = as_count(figures.get("input_tokens")), as_count(figures.get("output_tokens"))
     read, written = as_count(figures.get("input_tokens_cache_read")), as_count(figures.get("input_tokens_cache_write"))
     total = as_count(figures.get("total_tokens"))
-    apart = total >= input_tokens + output + read + written > input_tokens + output or read + written > input_tokens
+    excludes_cache = (
+        total >= input_tokens + output + read + written > input_tokens + output or read + written > input_tokens
+    )
     return Usage(
-        fresh=input_tokens if apart else input_tokens - read - written,
+        fresh=input_tokens if excludes_cache else input_tokens - read - written,
         cache_read=read,
         write_5m=written,
         output=output,
@@ -159,15 +163,15 @@ class SampleReader:
         events = as_dicts(sample.get("events")) or as_dicts(old.get("events"))
         if any(event.get("event") == "model" for event in events):
             for event in events:
-                yield from self._event(event, shared)
+                yield from self._handle_event(event, shared)
         else:
-            yield from self._from_messages(sample, shared)
-        yield from self._results(sample)
+            yield from self._read_messages(sample, shared)
+        yield from self._sample_outcomes(sample)
 
-    def _event(self, event: dict[str, Json], shared: SharedParts) -> Iterator[Event]:
+    def _handle_event(self, event: dict[str, Json], shared: SharedParts) -> Iterator[Event]:
         kind = event.get("event")
         if kind == "model":
-            yield from self._model(resolve_attachments(event, shared.attachments), shared)
+            yield from self._handle_model_event(resolve_attachments(event, shared.attachments), shared)
         elif kind == "compaction" and self._first is not None:
             detail = compaction_detail(
                 as_count(event.get("tokens_before")), as_count(event.get("tokens_after")), "inspect"
@@ -178,8 +182,8 @@ class SampleReader:
                 "error", as_str(get_path(event, "error", "message")), self._name, as_time(event.get("timestamp"))
             )
 
-    def _model(self, event: dict[str, Json], shared: SharedParts) -> Iterator[Event]:
-        decoded = self._decoded(event, shared)
+    def _handle_model_event(self, event: dict[str, Json], shared: SharedParts) -> Iterator[Event]:
+        decoded = self._decode_request(event, shared)
         output = as_dict(event.get("output"))
         if decoded is None:
             recorded = as_list(event.get("input")) or resolve_attachments(
@@ -196,9 +200,9 @@ class SampleReader:
             if output.get("choices")
             else answer
         )
-        yield from self._threads.add_request(request_items, answer, _call(event, output, decoded), thread)
+        yield from self._threads.add_request(request_items, answer, _make_call(event, output, decoded), thread)
 
-    def _decoded(self, event: dict[str, Json], shared: SharedParts) -> Decoded | None:
+    def _decode_request(self, event: dict[str, Json], shared: SharedParts) -> Decoded | None:
         """Decode the request as it was sent, if the log has it."""
         call = as_dict(event.get("call"))
         request = dict(as_dict(call.get("request")))
@@ -211,11 +215,11 @@ class SampleReader:
         body = {key: item for key, item in request.items() if item is not None}
         answer = canonical.dumps(call["response"]) if isinstance(call.get("response"), dict) else b""
         try:
-            return decode(Exchange(canonical.dumps(body), answer, _address(as_str(event.get("model")))))
+            return decode(Exchange(canonical.dumps(body), answer, _api_url(as_str(event.get("model")))))
         except Malformed:
             return None
 
-    def _from_messages(self, sample: dict[str, Json], shared: SharedParts) -> Iterator[Event]:
+    def _read_messages(self, sample: dict[str, Json], shared: SharedParts) -> Iterator[Event]:
         """Yield calls from the messages alone: only the last one's usage and the sum are known."""
         dialogue = Dialogue(self._tree, self._name, self._ids)
         recorded = as_dicts(resolve_attachments(sample.get("messages"), shared.attachments))
@@ -226,27 +230,31 @@ class SampleReader:
                 dialogue.add(message_items(message))
                 continue
             known = (
-                _call({}, output, None) if message is answers[-1] else Call("", "", model=as_str(message.get("model")))
+                _make_call({}, output, None)
+                if message is answers[-1]
+                else Call("", "", model=as_str(message.get("model")))
             )
             yield dialogue.add_call(message_items(message), known)
         yield dialogue.tip()
         spent = [used for r in as_dict(sample.get("model_usage")).values() if (used := usage(r)) is not None]
         if len(answers) > 1 and spent:
-            yield from self._rest(spent, usage(output.get("usage")), dialogue.unreported)
+            yield from self._emit_rest(spent, usage(output.get("usage")), dialogue.unreported)
 
-    def _rest(self, spent: list[Usage], last: Usage | None, of: list[Call]) -> Iterator[Event]:
-        whole = spent[0]
+    def _emit_rest(self, spent: list[Usage], last: Usage | None, calls: list[Call]) -> Iterator[Event]:
+        total = spent[0]
         for more in spent[1:]:
-            whole += more
-        rest = replace(
-            whole,
-            fresh=max(0, whole.fresh - (last.fresh if last else 0)),
-            cache_read=max(0, whole.cache_read - (last.cache_read if last else 0)),
-            output=max(0, whole.output - (last.output if last else 0)),
+            total += more
+        unreported = replace(
+            total,
+            fresh=max(0, total.fresh - (last.fresh if last else 0)),
+            cache_read=max(0, total.cache_read - (last.cache_read if last else 0)),
+            output=max(0, total.output - (last.output if last else 0)),
         )
-        yield from emit_sum(self._tree, self._ids, Call("", "", usage=rest), of, f"{self._name} · totals", self._name)
+        yield from emit_sum(
+            self._tree, self._ids, Call("", "", usage=unreported), calls, f"{self._name} · totals", self._name
+        )
 
-    def _results(self, sample: dict[str, Json]) -> Iterator[Event]:
+    def _sample_outcomes(self, sample: dict[str, Json]) -> Iterator[Event]:
         label = "" if self._name == MAIN else f"{self._label}: "
         for name, score in as_dict(sample.get("scores")).items():
             yield Outcome(f"{label}{name}", value_text(as_dict(score).get("value", score)))
@@ -260,7 +268,7 @@ def event_messages(event: dict[str, Json], shared: SharedParts) -> list[Json]:
     return messages_by_ref(event.get("input_refs"), shared.pool)
 
 
-def _address(model: str) -> str:
+def _api_url(model: str) -> str:
     """URL that determines the dialect of a logged request without one, by its model's name."""
     provider = model.partition("/")[0]
     return {"anthropic": "https://host/v1/messages", "google": "https://host/v1/models/m:generateContent"}.get(
@@ -268,7 +276,7 @@ def _address(model: str) -> str:
     )
 
 
-def _call(event: dict[str, Json], output: dict[str, Json], decoded: Decoded | None) -> Call:
+def _make_call(event: dict[str, Json], output: dict[str, Json], decoded: Decoded | None) -> Call:
     response = decoded.response if decoded else None
     provider = as_str(event.get("model")).partition("/")[0]
     return Call(
@@ -314,12 +322,12 @@ def reader(tree: Tree) -> WholeReader:
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     if data.startswith(_ZIP):
         log, skipped = archive.read_log(data)
-        return [*_log(log, tree), *skipped], None
+        return [*_read_log_events(log, tree), *skipped], None
     value, tail = parse_json(data)
-    return list(_log(as_dict(value), tree)), tail
+    return list(_read_log_events(as_dict(value), tree)), tail
 
 
-def _log(log: dict[str, Json], tree: Tree) -> Iterator[Event]:
+def _read_log_events(log: dict[str, Json], tree: Tree) -> Iterator[Event]:
     eval_info = as_dict(log.get("eval"))
     title = as_str(eval_info.get("task"))
     packages = as_dict(eval_info.get("packages"))
@@ -338,10 +346,10 @@ def _log(log: dict[str, Json], tree: Tree) -> Iterator[Event]:
         name = label if used[label] == 1 else f"{label} ({used[label]})"
         yield from SampleReader(tree, threads, ids, name if n else MAIN, name).read(sample)
     yield from threads.settle()
-    yield from _results(log)
+    yield from _sample_outcomes(log)
 
 
-def _results(log: dict[str, Json]) -> Iterator[Event]:
+def _sample_outcomes(log: dict[str, Json]) -> Iterator[Event]:
     if as_str(log.get("status")):
         yield Outcome("status", as_str(log["status"]))
     for score in as_dicts(get_path(log, "results", "scores")):

@@ -1,7 +1,7 @@
-"""Split a job's prompt into its task, its files, the rounds of its history, and its final request.
+"""Splits a job's prompt into its task, its files, the rounds of its history, and its request.
 
 Such a prompt is one text, structured by headings (``=== ... ===``) and lines that open a round. A round becomes an
-answer with its calls and their results, so that it can be inspected and curated like any other round.
+answer with its calls and their results, so that it can be inspected and edited like a round of any other recording.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ def split_prompt(text: str, answers: Sequence[str] = ()) -> list[list[Item]]:
     """
     messages: list[list[Item]] = []
     parts: list[Json] = []
-    for number, (is_round, piece) in enumerate(_pieces(text, answers)):
+    for number, (is_round, piece) in enumerate(_split_pieces(text, answers)):
         if not is_round:
             parts.append(piece)
             continue
         if parts:
             messages.append(make_message("user", *parts))
             parts = []
-        messages += _round(piece, number)
+        messages += _convert_round(piece, number)
     return [*messages, *([make_message("user", *parts)] if parts or not messages else [])]
 
 
-def _pieces(text: str, answers: Sequence[str]) -> Iterator[tuple[bool, str]]:
+def _split_pieces(text: str, answers: Sequence[str]) -> Iterator[tuple[bool, str]]:
     """Yield (whether it is a round, its text) of each piece; joined they are the prompt."""
     heads = list(_HEADING.finditer(text))
     starts = sorted({0, *(head.start() for head in heads)})
@@ -60,15 +60,15 @@ def _pieces(text: str, answers: Sequence[str]) -> Iterator[tuple[bool, str]]:
         if saved:
             yield saved[1] == "response", section
         elif _HISTORY.search(title) and not _SUMMARY.search(title):
-            yield from _rounds(section, answers, is_last=stop == len(text))
+            yield from _split_rounds(section, answers, is_last=stop == len(text))
         elif section:
             yield False, section
 
 
-def _rounds(section: str, answers: Sequence[str], *, is_last: bool) -> Iterator[tuple[bool, str]]:
+def _split_rounds(section: str, answers: Sequence[str], *, is_last: bool) -> Iterator[tuple[bool, str]]:
     """Split a section with history into rounds; the prompt's final request is not part of the last round."""
     if not _ROUND.search(section):
-        yield from _answers(section, answers)
+        yield from _split_by_answers(section, answers)
         return
     starts = [match.start() for match in _ROUND.finditer(section)]
     closing = len(section)
@@ -83,31 +83,31 @@ def _rounds(section: str, answers: Sequence[str], *, is_last: bool) -> Iterator[
         yield False, section[closing:]
 
 
-def _answers(section: str, answers: Sequence[str]) -> Iterator[tuple[bool, str]]:
+def _split_by_answers(section: str, answers: Sequence[str]) -> Iterator[tuple[bool, str]]:
     """Split a section without round headings by the answers that it repeats."""
-    at = 0
+    offset = 0
     for answer in answers:
-        start = section.find(answer, at) if len(answer) >= _MIN_ANSWER_CHARS else -1
+        start = section.find(answer, offset) if len(answer) >= _MIN_ANSWER_CHARS else -1
         if start >= 0:
-            if start > at:
-                yield False, section[at:start]
-            at = start + len(answer)
+            if start > offset:
+                yield False, section[offset:start]
+            offset = start + len(answer)
             yield True, answer
-    if at < len(section):
-        yield False, section[at:]
+    if offset < len(section):
+        yield False, section[offset:]
 
 
-def _round(text: str, number: int) -> list[list[Item]]:
+def _convert_round(text: str, number: int) -> list[list[Item]]:
     """Convert a round to an answer and the results of its calls."""
     lines = text.splitlines(keepends=True)
     calls: list[dict[str, Json]] = []
     end = 1
     for n, line in enumerate(lines):
-        call = _call(line)
+        call = _parse_call(line)
         if call is not None:
             calls.append(call)
             end = n + 1
-    text_lines = [line for n, line in enumerate(lines[:end]) if n == 0 or _call(line) is None]
+    text_lines = [line for n, line in enumerate(lines[:end]) if n == 0 or _parse_call(line) is None]
     head = _ROUND.match(text)
     if not calls and head is None:
         return [make_message("assistant", text)]
@@ -122,7 +122,7 @@ def _round(text: str, number: int) -> list[list[Item]]:
     return [make_message("assistant", "".join(text_lines), *parts), make_message("user", *results)]
 
 
-def _call(line: str) -> dict[str, Json] | None:
+def _parse_call(line: str) -> dict[str, Json] | None:
     """Parse the call in a line of JSON; None for any other line."""
     if not line.lstrip().startswith("{"):
         return None

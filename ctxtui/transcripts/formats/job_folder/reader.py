@@ -42,12 +42,12 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
         [as_dict(one) for one in as_list(value)[1:]] if isinstance(value, list) else [{"name": "turn", "value": value}]
     )
     job = _Job(tree, [as_dict(one.get("value")) for one in files if not _FILE.match(as_str(one.get("name")))])
-    for file in sorted(files, key=_place):
+    for file in sorted(files, key=_sort_key):
         yield from job.file(file)
     yield from job.end()
 
 
-def _place(file: dict[str, Json]) -> tuple[int, int]:
+def _sort_key(file: dict[str, Json]) -> tuple[int, int]:
     """Sort key of a file: its number, then prompt before response."""
     named = _FILE.match(as_str(file.get("name")))
     return (int(named[1]), _ORDER.index(named[2])) if named else (1 << 62, 0)
@@ -80,20 +80,20 @@ class _Job:
         elif named[2] == "response":
             if not self._prompted:
                 yield Skipped(1, f"{as_str(entry.get('name'))}: its prompt is missing")
-            yield self._talk.add_call(make_message("assistant", as_str(value)), self._known())
+            yield self._talk.add_call(make_message("assistant", as_str(value)), self._make_call())
             self._answers.append(as_str(value))
             self._prompted, self._asked = False, []
         elif named[2] == "tool-calls":
-            parts = [_call(one, n) for n, one in enumerate(_objects(value))]
+            parts = [_spell_call(one, n) for n, one in enumerate(_list_entries(value))]
             self._asked = [as_str(part["id"]) for part in parts]
-            seen = self._talk.extend_answer(make_parts("assistant", *parts)) if parts else None
-            if seen is not None:
-                yield seen
+            event = self._talk.extend_answer(make_parts("assistant", *parts)) if parts else None
+            if event is not None:
+                yield event
         else:
-            results = [_result(one, n, self._asked) for n, one in enumerate(_objects(value))]
+            results = [_spell_result(one, n, self._asked) for n, one in enumerate(_list_entries(value))]
             self._talk.add(make_message("user", *results) if results else [])
 
-    def _known(self) -> Call:
+    def _make_call(self) -> Call:
         """Build the next call from the log of its turn."""
         return (
             turn_logs.turn_call(self._turns[self._talk.calls]) if self._talk.calls < len(self._turns) else Call("", "")
@@ -108,14 +108,14 @@ class _Job:
         yield Described(title=self._talk.title)
 
 
-def _objects(value: Json) -> list[dict[str, Json]]:
+def _list_entries(value: Json) -> list[dict[str, Json]]:
     """Entries of a file of calls or results: a list, or the list inside an object."""
     inner = next((found for found in as_dict(value).values() if isinstance(found, list)), None)
     rows = value if isinstance(value, list) else inner if inner is not None else [value]
     return [as_dict(one) for one in rows if isinstance(one, dict)]
 
 
-def _call(fields: dict[str, Json], number: int) -> dict[str, Json]:
+def _spell_call(fields: dict[str, Json], number: int) -> dict[str, Json]:
     function = as_dict(fields.get("function"))
     name = (
         as_str(fields.get("name"))
@@ -134,7 +134,7 @@ def _call(fields: dict[str, Json], number: int) -> dict[str, Json]:
     }
 
 
-def _result(fields: dict[str, Json], number: int, call_ids: list[str]) -> dict[str, Json]:
+def _spell_result(fields: dict[str, Json], number: int, call_ids: list[str]) -> dict[str, Json]:
     id_ = next((as_str(fields[key]) for key in ("id", "call_id", "tool_call_id", "tool_use_id") if key in fields), "")
     id_ = id_ or (call_ids[number] if number < len(call_ids) else f"call_{number}")
     keys = ("text", "output", "content", "result", "stdout", "error")

@@ -29,7 +29,7 @@ _CONTEXT_TURNS: Final = 9
 
 def find_figures(turn: dict[str, Json]) -> dict[str, Json]:
     """Find the token counts of a turn: in its members, in ``usage``, or in its agent; empty if there are none."""
-    for holder in (turn, _agent(turn)):
+    for holder in (turn, _find_agent(turn)):
         for candidate in (as_dict(holder.get("usage")), as_dict(holder.get("token_usage")), holder):
             if candidate.keys() & set(_INPUT) and candidate.keys() & set(_OUTPUT):
                 return candidate
@@ -39,18 +39,18 @@ def find_figures(turn: dict[str, Json]) -> dict[str, Json]:
 def is_turn(turn: dict[str, Json], name: str = "") -> bool:
     """Whether `turn` is such a log: it is numbered, and has tokens or actions."""
     numbered = bool(turn.keys() & {"turn", "turn_id"}) or name.startswith("turn")
-    return numbered and bool(find_figures(turn) or (_agent(turn) and _parts(_agent(turn))))
+    return numbered and bool(find_figures(turn) or (_find_agent(turn) and _answer_parts(_find_agent(turn))))
 
 
 def turn_call(turn: dict[str, Json]) -> Call:
     """Build the call of a turn's log."""
-    figures, agent = find_figures(turn), _agent(turn)
+    figures, agent = find_figures(turn), _find_agent(turn)
     usage = None
     if figures:
-        whole = next((as_count(figures[key]) for key in _INPUT if key in figures), 0)
+        input_tokens = next((as_count(figures[key]) for key in _INPUT if key in figures), 0)
         read, written = (as_count(figures.get(key)) for key in _CACHED)
         # The total, by their documentation; if the cache alone is larger, it is the provider's separate count.
-        fresh = whole - read - written if whole >= read + written else whole
+        fresh = input_tokens - read - written if input_tokens >= read + written else input_tokens
         output = next((as_count(figures[key]) for key in _OUTPUT if key in figures), 0)
         usage = Usage(
             fresh=fresh,
@@ -60,9 +60,9 @@ def turn_call(turn: dict[str, Json]) -> Call:
             has_cache=bool(figures.keys() & set(_CACHED)),
             cost=as_usd(turn.get("cost_usd")),
         )
-    when = next((as_time(turn[key]) for key in ("timestamp", "time") if key in turn), None)
+    time = next((as_time(turn[key]) for key in ("timestamp", "time") if key in turn), None)
     model = as_str(turn.get("model")) or as_str(agent.get("model"))
-    return Call("", "", provider=as_str(turn.get("provider")), model=model, ended=when, usage=usage)
+    return Call("", "", provider=as_str(turn.get("provider")), model=model, ended=time, usage=usage)
 
 
 class Turns:
@@ -79,31 +79,31 @@ class Turns:
 
     def add(self, turn: dict[str, Json]) -> Iterator[Event]:
         """Add the next turn."""
-        agent, known = _agent(turn), turn_call(turn)
-        parts = _parts(agent)
-        if not parts and known.usage is not None:
-            yield self._talk.add_call([], replace(known, fidelity=Fidelity.TOTALS))
+        agent, call = _find_agent(turn), turn_call(turn)
+        parts = _answer_parts(agent)
+        if not parts and call.usage is not None:
+            yield self._talk.add_call([], replace(call, fidelity=Fidelity.TOTALS))
         elif not parts:
-            yield _without_call(turn)
+            yield _make_event(turn)
         else:
-            observation, answer = make_message("user", _screen(turn)), make_message("assistant", *parts)
+            observation, answer = make_message("user", _observation_text(turn)), make_message("assistant", *parts)
             self._talk.head = 0
-            for messages in self._before[-_CONTEXT_TURNS:] if known.usage is not None else ():
+            for messages in self._before[-_CONTEXT_TURNS:] if call.usage is not None else ():
                 for message in messages:
                     self._talk.add(message)
             self._talk.add(observation)
-            results = list(_results(turn, parts))
+            results = list(_call_results(turn, parts))
             self._before.append([observation, answer, *([make_message("user", *results)] if results else [])])
-            yield self._talk.add_call(answer, known)
+            yield self._talk.add_call(answer, call)
 
 
-def _agent(turn: dict[str, Json]) -> dict[str, Json]:
+def _find_agent(turn: dict[str, Json]) -> dict[str, Json]:
     """The member of a turn's log that holds the model's usage or action."""
     named = [as_dict(turn.get(name)) for name in ("agent", "llm", "model", "response", "decision")]
     return next((one for one in named if one.keys() & {"usage", "token_usage", *_THOUGHT, *_SAID, *_DID}), {})
 
 
-def _screen(turn: dict[str, Json]) -> str:
+def _observation_text(turn: dict[str, Json]) -> str:
     """Text of the turn's own message: its name and time, and the observation, as JSON."""
     head = [dump_text(turn[key]) if not isinstance(turn[key], str) else as_str(turn[key]) for key in
             ("turn_id", "turn", "timestamp", "time") if key in turn]  # fmt: skip
@@ -111,7 +111,7 @@ def _screen(turn: dict[str, Json]) -> str:
     return " ".join(head) + (f"\n{dump_text(observation)}\n" if observation is not None else "")
 
 
-def _parts(agent: dict[str, Json]) -> list[Json]:
+def _answer_parts(agent: dict[str, Json]) -> list[Json]:
     """Parts of the answer: thinking, text, calls."""
     parts: list[Json] = []
     parts += [{"type": "thinking", "thinking": said} for key in _THOUGHT if (said := as_str(agent.get(key)))]
@@ -125,10 +125,10 @@ def _parts(agent: dict[str, Json]) -> list[Json]:
     return parts
 
 
-def _results(turn: dict[str, Json], parts: list[Json]) -> Iterator[dict[str, Json]]:
+def _call_results(turn: dict[str, Json], parts: list[Json]) -> Iterator[dict[str, Json]]:
     """Results of a turn's calls, which are in the next turn's message."""
     calls = [as_str(as_dict(part)["id"]) for part in parts if as_dict(part).get("type") == "tool_use"]
-    outputs = as_list(_agent(turn).get("execution_results"))
+    outputs = as_list(_find_agent(turn).get("execution_results"))
     for number, id_ in enumerate(calls):
         output = (
             outputs[number] if number < len(outputs) else turn.get("input_execution", "") if id_ == calls[-1] else ""
@@ -137,7 +137,7 @@ def _results(turn: dict[str, Json], parts: list[Json]) -> Iterator[dict[str, Jso
         yield {"type": "tool_result", "tool_use_id": id_, "content": text}
 
 
-def _without_call(turn: dict[str, Json]) -> Event:
+def _make_event(turn: dict[str, Json]) -> Event:
     name = as_str(turn.get("turn_id")) or "a turn"
     error = as_dict(turn.get("error"))
     if error:

@@ -38,12 +38,12 @@ def convert_message(row: Row) -> OpenCodeMessage | None:
                 }
                 for one in as_dicts(data.get("files"))
             ]
-            return OpenCodeMessage(info, [_text(data.get("text")), *files])
+            return OpenCodeMessage(info, [_text_part(data.get("text")), *files])
         case "shell":
-            return OpenCodeMessage(info, [_text(f"$ {as_str(data.get('command'))}\n{as_str(data.get('output'))}")])
+            return OpenCodeMessage(info, [_text_part(f"$ {as_str(data.get('command'))}\n{as_str(data.get('output'))}")])
         case "compaction":
             ended: dict[str, Json] = {"role": "assistant", "summary": True, "finish": "stop"}
-            return OpenCodeMessage(info | ended, [_text(data.get("summary"))])
+            return OpenCodeMessage(info | ended, [_text_part(data.get("summary"))])
         case "assistant":
             fields = {key: data[key] for key in ("agent", "finish", "cost", "tokens") if key in data}
             model: dict[str, Json] = {
@@ -52,20 +52,22 @@ def convert_message(row: Row) -> OpenCodeMessage | None:
                 "providerID": get_path(data, "model", "providerID"),
                 "variant": get_path(data, "model", "variant"),
             }
-            error: dict[str, Json] = {"error": _error(as_dict(data["error"]))} if data.get("error") else {}
-            return OpenCodeMessage(info | model | fields | error, [_part(one) for one in as_dicts(data.get("content"))])
+            error: dict[str, Json] = {"error": _convert_error(as_dict(data["error"]))} if data.get("error") else {}
+            return OpenCodeMessage(
+                info | model | fields | error, [_convert_part(one) for one in as_dicts(data.get("content"))]
+            )
     return None
 
 
-def _text(words: Json) -> Part:
+def _text_part(words: Json) -> Part:
     return {"type": "text", "text": words}
 
 
-def _error(error: dict[str, Json]) -> dict[str, Json]:
+def _convert_error(error: dict[str, Json]) -> dict[str, Json]:
     return {"name": error.get("type") or error.get("name"), "data": {"message": error.get("message")}}
 
 
-def _part(part: dict[str, Json]) -> Part:
+def _convert_part(part: dict[str, Json]) -> Part:
     if part.get("type") != "tool":
         return part
     state = as_dict(part.get("state"))
@@ -90,8 +92,10 @@ def sniff(head: bytes, name: str) -> float:
     if any(tables_in(head) >= tables for tables in _TABLES):
         return 0.95
     first = as_dict(next(iter(file_head.parse_values(head)), None))
-    ours = as_str(first.get("id")).startswith("ses_") and "time" in first and {"directory", "projectID"} & first.keys()
-    return 0.9 if ours else 0.0
+    is_opencode = (
+        as_str(first.get("id")).startswith("ses_") and "time" in first and {"directory", "projectID"} & first.keys()
+    )
+    return 0.9 if is_opencode else 0.0
 
 
 def _read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
@@ -102,7 +106,7 @@ def _read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
 
 def messages_of(tables: Tables) -> dict[str, list[OpenCodeMessage]]:
     """Collect the messages of each session in order, by the session's id."""
-    parts = _by(tables.get("part", []), "message_id", timed=False)
+    parts = _group_rows(tables.get("part", []), "message_id", timed=False)
     rows = sorted(tables.get(MESSAGES, []), key=lambda row: as_count(row.get("seq")))
     newer: dict[str, list[OpenCodeMessage]] = {}
     for row in rows:
@@ -115,7 +119,7 @@ def messages_of(tables: Tables) -> dict[str, list[OpenCodeMessage]]:
                  [as_dict(decode_column(part.get("data"))) for part in parts.get(as_str(row.get("id")), [])])
             for row in rows
         ]
-        for id_, rows in _by(tables.get("message", []), "session_id").items()
+        for id_, rows in _group_rows(tables.get("message", []), "session_id").items()
     }  # fmt: skip
 
 
@@ -126,7 +130,7 @@ def session_events(
     roots = [id_ for id_ in messages if as_str(sessions.get(id_, {}).get("parent_id")) not in sessions] or list(
         messages
     )
-    newest = max(roots, key=lambda id_: _time(sessions.get(id_, {}), "time_updated"), default="")
+    newest = max(roots, key=lambda id_: _read_time(sessions.get(id_, {}), "time_updated"), default="")
     ids = Ids()
     names = {id_: MAIN if id_ == newest else id_ for id_ in {**sessions, **messages}}
     row = sessions.get(newest, {})
@@ -136,20 +140,20 @@ def session_events(
         session = sessions.get(id_, {})
         parent = names.get(as_str(session.get("parent_id")), "")
         yield ThreadSeen(names[id_], as_str(session.get("title")), parent if parent != names[id_] else "")
-        ours = as_dict(get_path(decode_column(session.get("metadata")), MAKER))
-        guessed, copied = (frozenset(map(as_str, as_list(ours.get(name)))) for name in ("estimated", "copied"))
+        own_notes = as_dict(get_path(decode_column(session.get("metadata")), MAKER))
+        guessed, copied = (frozenset(map(as_str, as_list(own_notes.get(name)))) for name in ("estimated", "copied"))
         yield from SessionBuilder(Dialogue(tree, names[id_], ids), guessed, copied).write(messages[id_])
 
 
-def _by(rows: list[Row], key: str, timed: bool = True) -> dict[str, list[Row]]:
+def _group_rows(rows: list[Row], key: str, timed: bool = True) -> dict[str, list[Row]]:
     """Group the rows by a column, in OpenCode's order: messages by time and id, parts by id alone."""
     groups: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: (_time(row, "time_created") if timed else 0.0, as_str(row.get("id")))):
+    for row in sorted(rows, key=lambda row: (_read_time(row, "time_created") if timed else 0.0, as_str(row.get("id")))):
         groups.setdefault(as_str(row.get(key)), []).append(row)
     return groups
 
 
-def _time(row: Row, key: str) -> float:
+def _read_time(row: Row, key: str) -> float:
     return as_time(row.get(key)) or 0.0
 
 

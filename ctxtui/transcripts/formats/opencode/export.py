@@ -25,25 +25,27 @@ def sniff(head: bytes, name: str) -> float:
     first = next(iter(file_head.parse_values(head)), None)
     if isinstance(first, list):
         kinds = {as_str(one.get("type")) for one in as_dicts(first) if isinstance(one.get("data"), dict)}
-        ours = any(as_str(get_path(one, "data", "id")).startswith("ses_") for one in as_dicts(first))
-        return 0.95 if ours and kinds & _SHARED else 0.0
-    whole = as_dict(first)
-    if "info" not in whole or "trajectory_format" in whole:
+        is_opencode = any(as_str(get_path(one, "data", "id")).startswith("ses_") for one in as_dicts(first))
+        return 0.95 if is_opencode and kinds & _SHARED else 0.0
+    export = as_dict(first)
+    if "info" not in export or "trajectory_format" in export:
         return 0.0
-    info, messages = as_dict(whole["info"]), as_dicts(whole.get("messages"))
+    info, messages = as_dict(export["info"]), as_dicts(export.get("messages"))
     if any(isinstance(one.get("parts"), list) and as_str(get_path(one, "info", "role")) for one in messages[:20]):
         return 0.97
-    ours = as_str(info.get("id")).startswith("ses_") or as_str(get_path(messages, 0, "info", "id")).startswith("msg_")
-    return 0.96 if ours else 0.0
+    is_opencode = as_str(info.get("id")).startswith("ses_") or as_str(get_path(messages, 0, "info", "id")).startswith(
+        "msg_"
+    )
+    return 0.96 if is_opencode else 0.0
 
 
 def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     """Yield the events of an export."""
     yield Described(source=NAME)
-    whole = assemble(value) if isinstance(value, list) else as_dict(value)
-    info = as_dict(whole.get("info"))
+    export = assemble(value) if isinstance(value, list) else as_dict(value)
+    info = as_dict(export.get("info"))
     messages = []
-    for n, message in enumerate(as_list(whole.get("messages"))):
+    for n, message in enumerate(as_list(export.get("messages"))):
         if not isinstance(message, dict):
             yield Skipped(1, f"a message that is no object @ $.messages[{n}]")
             continue
@@ -59,10 +61,11 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     yield from session_events({id_: row}, {id_: messages}, tree)
 
 
-def messages_in(whole: dict[str, Json]) -> list[OpenCodeMessage]:
+def messages_in(export: dict[str, Json]) -> list[OpenCodeMessage]:
     """List the messages of an export, in its order."""
     return [
-        OpenCodeMessage(as_dict(one.get("info")), as_dicts(one.get("parts"))) for one in as_dicts(whole.get("messages"))
+        OpenCodeMessage(as_dict(one.get("info")), as_dicts(one.get("parts")))
+        for one in as_dicts(export.get("messages"))
     ]
 
 

@@ -43,7 +43,7 @@ def convert_user_part(part: Part) -> Json:
         case "subtask":
             return messages.text(_SUBTASK)
         case "file":
-            return _file(part) if as_str(part.get("mime")) not in _READ else None
+            return _convert_file(part) if as_str(part.get("mime")) not in _READ else None
     return None
 
 
@@ -53,11 +53,11 @@ def convert_answer_part(part: Part) -> Json:
         case "text":
             return messages.text(as_str(part.get("text")))
         case "reasoning":
-            return messages.thinking(as_str(part.get("text")), **_kept(part, "metadata"))
+            return messages.thinking(as_str(part.get("text")), **_keep_members(part, "metadata"))
         case "tool":
             return messages.tool_use(part.get("callID"), part.get("tool"), get_path(part, "state", "input"))
         case "file":
-            return _file(part)
+            return _convert_file(part)
     return None
 
 
@@ -70,12 +70,12 @@ def convert_result(part: Part, when: float = 0.0) -> Json:
     if part.get("type") != "tool" or state.get("status") not in _ENDED:
         return None
     if state["status"] == "error":
-        return _failed(part, state)
+        return _failed_result(part, state)
     cleared = pruned_at(part)
     if cleared is not None and cleared <= when:
         return messages.tool_result(part.get("callID"), CLEARED)
     output = state.get("output") if state.get("output") is not None else ""
-    files = [_file(one) for one in as_dicts(state.get("attachments"))]
+    files = [_convert_file(one) for one in as_dicts(state.get("attachments"))]
     if not files:
         return messages.tool_result(part.get("callID"), output)
     text_parts = [messages.text(output)] if output != "" else []
@@ -105,7 +105,7 @@ def usage(figures: dict[str, Json]) -> Usage | None:
     return Usage(fresh, read, write_5m=written, output=output, reasoning=thought, cost=as_usd(figures.get("cost")))
 
 
-def _failed(part: Part, state: dict[str, Json]) -> Json:
+def _failed_result(part: Part, state: dict[str, Json]) -> Json:
     output = get_path(state, "metadata", "output") if get_path(state, "metadata", "interrupted") is True else None
     if isinstance(output, str):
         return messages.tool_result(part.get("callID"), output)
@@ -113,18 +113,18 @@ def _failed(part: Part, state: dict[str, Json]) -> Json:
     return messages.tool_result(part.get("callID"), error if error is not None else "", error=True)
 
 
-def _file(part: Part) -> Json:
+def _convert_file(part: Part) -> Json:
     match = _DATA.fullmatch(as_str(part.get("url")))
     mime = as_str(part.get("mime"))
-    kept = _kept(part, "filename")
+    kept_members = _keep_members(part, "filename")
     if match and mime.startswith("image/"):
-        return messages.image(mime, match.group(2), **kept)
+        return messages.image(mime, match.group(2), **kept_members)
     kind = "image" if mime.startswith("image/") else "document"
     source: dict[str, Json] = {"type": "url", "url": part.get("url"), "media_type": part.get("mime")}
     if match:
         source = {"type": "base64", "media_type": mime, "data": match.group(2)}
-    return {"type": kind, "source": source, **kept}
+    return {"type": kind, "source": source, **kept_members}
 
 
-def _kept(part: Part, *names: str) -> dict[str, Json]:
+def _keep_members(part: Part, *names: str) -> dict[str, Json]:
     return {name: part[name] for name in names if part.get(name) is not None}

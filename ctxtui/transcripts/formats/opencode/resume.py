@@ -48,11 +48,11 @@ _DECODED: Final = ("model", "permission", "metadata")
 
 def resume(order: ResumeOrder) -> ResumedFile:
     """Write a file for ``opencode import``, so that its session has the requested context."""
-    info, recorded = _source_of(order.source, order.session)
+    info, recorded = _read_source(order.source, order.session)
     messages = [ImportMessage.from_message(one) for one in recorded]
     edits = apply_edits(order, messages, cut=True)
-    inside = [edits.positions[at] for at in edits.positions if order.end is None or at < order.end]
-    ends, last = max(inside, default=(-1, 0))
+    positions_inside = [edits.positions[index] for index in edits.positions if order.end is None or index < order.end]
+    ends, last = max(positions_inside, default=(-1, 0))
     lost = [*edits.lost, *(loss for n, one in enumerate(messages) for loss in one.write(last if n == ends else None))]
     _update_usage(messages, order)
     written: list[ImportMessage] = []
@@ -62,9 +62,9 @@ def resume(order: ResumeOrder) -> ResumedFile:
     written += _make_messages(edits.appended, messages, len(messages), lost)
     _relink_answers(written)
     id_ = _session_id(order.now, next(order.ids))
-    whole = {"info": _info(info, written, id_, order.now), "messages": [one.value for one in written]}
+    export = {"info": _describe_session(info, written, id_, order.now), "messages": [one.value for one in written]}
     return ResumedFile(
-        canonical.dumps(_with_new_ids(whole, id_, order.ids)) + b"\n", count_losses(lost), id_, f"{id_}.json"
+        canonical.dumps(_with_new_ids(export, id_, order.ids)) + b"\n", count_losses(lost), id_, f"{id_}.json"
     )
 
 
@@ -79,9 +79,9 @@ def _block_digests(message: OpenCodeMessage, part: Part) -> list[tuple[str, str]
 
 
 class ImportMessage(ResumeEntry):
-    """A message of the new session: as recorded, as it will be, and the part and role of each of its blocks.
+    """A message of the new session: as recorded (`said`), and as it will be (`value`).
 
-    `estimated`: its token counts are an estimate.
+    `positions` has the part and the role of each of its blocks. `estimated`: its token counts are an estimate.
     """
 
     said: OpenCodeMessage
@@ -128,10 +128,10 @@ class ImportMessage(ResumeEntry):
                 yield from self._rewrite(parts, place, kind, block)
             elif block is None and place not in dropped:
                 yield UNHELD
-        behind = {place for place, _ in self.positions if last is not None and place > self.positions[last][0]}
-        gone = dropped | behind
-        self.value["parts"] = [part for n, part in enumerate(parts) if n not in gone]
-        self.removed = self.removed or (bool(gone) and {place for place, _ in self.positions} <= gone)
+        later_parts = {place for place, _ in self.positions if last is not None and place > self.positions[last][0]}
+        removed_parts = dropped | later_parts
+        self.value["parts"] = [part for n, part in enumerate(parts) if n not in removed_parts]
+        self.removed = self.removed or (bool(removed_parts) and {place for place, _ in self.positions} <= removed_parts)
 
     def _rewrite(self, parts: list[Part | None], place: int, kind: str, block: Block) -> Iterator[str]:
         part, value = as_dict(parts[place]), block.value()
@@ -142,19 +142,19 @@ class ImportMessage(ResumeEntry):
                 yield _IMAGES
             state.pop("attachments", None)
             as_dict(state.get("time")).pop("compacted", None)
-            state["error" if state.get("status") == "error" else "output"] = _words(block)
+            state["error" if state.get("status") == "error" else "output"] = _text_of(block)
         elif part.get("type") == "tool":
             as_dict(part.get("state"))["input"] = value.get("input")
         elif part.get("type") in ("text", "reasoning"):
-            part["text"] = _words(block)
+            part["text"] = _text_of(block)
         else:
             kept: Part = {key: part[key] for key in ("id", "sessionID", "messageID") if key in part}
-            parts[place] = {**kept, "type": "text", "text": _words(block)}
+            parts[place] = {**kept, "type": "text", "text": _text_of(block)}
 
     def report(self, input_tokens: int | None, answer_tokens: int) -> None:
         """Set estimated tokens; without `input_tokens` it has no report."""
         info = self.value["info"]
-        tokens = _tokens(0, 0) if input_tokens is None else _tokens(input_tokens, max(1, answer_tokens))
+        tokens = _make_tokens(0, 0) if input_tokens is None else _make_tokens(input_tokens, max(1, answer_tokens))
         self.estimated = input_tokens is not None
         for one in (info, *(part for part in self.value["parts"] if part.get("type") == "step-finish")):
             if "tokens" in one:
@@ -176,12 +176,12 @@ def _make_messages(
         created = as_count(as_dict(beside.info.get("time")).get("created")) + at_end
         info: dict[str, Any] = {key: like.info[key] for key in ("role", "agent", "model") if key in like.info}
         if like.answers:
-            info = {**like.info, "tokens": _tokens(0, 0), "cost": 0, "finish": "stop"}
+            info = {**like.info, "tokens": _make_tokens(0, 0), "cost": 0, "finish": "stop"}
         info |= {"id": _neighbor_id(beside.id, 1 + n if at_end else n - len(groups)), "time": {"created": created}}
         if like.answers:
             info["time"]["completed"] = created
         yield ImportMessage.from_message(
-            OpenCodeMessage(info, [{"type": "text", "text": _words(one.block)} for one in group])
+            OpenCodeMessage(info, [{"type": "text", "text": _text_of(one.block)} for one in group])
         )
 
 
@@ -200,15 +200,15 @@ def _update_usage(messages: Sequence[ImportMessage], order: ResumeOrder) -> None
 def _relink_answers(messages: Sequence[ImportMessage]) -> None:
     """Link an answer whose question was removed to the question before it."""
     question = next((message.said.id for message in messages if not message.said.answers), "")
-    there = {message.said.id for message in messages}
+    remaining_ids = {message.said.id for message in messages}
     for message in messages:
         if not message.said.answers:
             question = message.said.id
-        elif question and message.value["info"].get("parentID") not in there:
+        elif question and message.value["info"].get("parentID") not in remaining_ids:
             message.value["info"]["parentID"] = question
 
 
-def _info(info: dict[str, Any], messages: Sequence[ImportMessage], id_: str, now: float) -> dict[str, Any]:
+def _describe_session(info: dict[str, Any], messages: Sequence[ImportMessage], id_: str, now: float) -> dict[str, Any]:
     """Describe the new session; its cost is that of its own messages."""
     tokens = [one.value["info"].get("tokens") or {} for one in messages if one.said.answers]
     flat = {key: sum(int(one.get(key) or 0) for one in tokens) for key in ("input", "output", "reasoning")}
@@ -233,19 +233,19 @@ def _copy_notes(messages: Sequence[ImportMessage]) -> dict[str, Any]:
     return {"copied": [one.said.id for one in answers], **({"estimated": estimated} if estimated else {})}
 
 
-def _source_of(source: bytes, session: str) -> tuple[dict[str, Any], list[OpenCodeMessage]]:
+def _read_source(source: bytes, session: str) -> tuple[dict[str, Any], list[OpenCodeMessage]]:
     """Read the description and the messages of the `session` (its id) in `source`.
 
     Raises `CtxtuiError` if it is not there.
     """
     try:
-        whole = canonical.loads(source)
+        export = canonical.loads(source)
     except ValueError:
-        whole = None
-    if isinstance(whole, list):
-        whole = assemble(whole)
-    if isinstance(whole, dict) and "messages" in whole:
-        return as_dict(whole.get("info")), messages_in(whole)
+        export = None
+    if isinstance(export, list):
+        export = assemble(export)
+    if isinstance(export, dict) and "messages" in export:
+        return as_dict(export.get("info")), messages_in(export)
     tables: Tables = {}
     for line in source.splitlines():
         record = as_dict(canonical.loads(line))
@@ -268,12 +268,12 @@ def _row_info(row: dict[str, Any]) -> dict[str, Any]:
     return members | {"time": {"created": row.get("time_created"), "updated": row.get("time_updated")}}
 
 
-def _tokens(input_: int, output: int) -> dict[str, Any]:
+def _make_tokens(input_: int, output: int) -> dict[str, Any]:
     zeros = {"reasoning": 0, "cache": {"read": 0, "write": 0}}
     return {"total": input_ + output, "input": input_, "output": output, **zeros}
 
 
-def _words(block: Block) -> str:
+def _text_of(block: Block) -> str:
     return block_content.read(block).text
 
 

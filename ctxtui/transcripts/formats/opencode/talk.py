@@ -1,6 +1,6 @@
-"""Rebuild the requests of one OpenCode session as OpenCode does (its ``MessageV2``, 1.18).
+"""Rebuilds the requests of one OpenCode session as OpenCode does (its ``MessageV2``, 1.18).
 
-Handles the messages that a compaction keeps, pruned results, and answers that are not resent.
+This covers messages that a compaction keeps, pruned results, and answers that are not sent again.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class OpenCodeMessage(Struct, frozen=True):
         """Whether later requests omit it: a failed answer, unless it was aborted after its first content."""
         if not self.answers or not self.info.get("error"):
             return False
-        rest = any(part.get("type") not in ("step-start", "reasoning") for part in self.parts)
-        return not (as_str(get_path(self.info, "error", "name")) == _ABORTED and rest)
+        has_content = any(part.get("type") not in ("step-start", "reasoning") for part in self.parts)
+        return not (as_str(get_path(self.info, "error", "name")) == _ABORTED and has_content)
 
 
 class SessionBuilder:
@@ -87,24 +87,26 @@ class SessionBuilder:
 
     def write(self, messages: Sequence[OpenCodeMessage]) -> Iterator[Event]:
         """Yield the events of all messages, in recorded order."""
-        moments = [found for one in messages for part in one.parts if (found := spelled.pruned_at(part)) is not None]
+        moments = [
+            prune_time for one in messages for part in one.parts if (prune_time := spelled.pruned_at(part)) is not None
+        ]
         self._last = messages[-1] if messages else None
         for message in messages:
             for part in message.parts:
-                yield from self._odd(part, message)
+                yield from self._report_unknown(part, message)
             if message.answers:
-                self._prune([m for m in moments if m <= (message.created or 0.0)])
+                self._apply_pruning([m for m in moments if m <= (message.created or 0.0)])
                 yield from self._add_answer(message)
             else:
-                self._add(message, 0.0)
+                self._add_message(message, 0.0)
             self._said.append(message)
             if message.is_summary:
                 self._dialogue.restart(EpochStart.COMPACTION, compaction_detail(0, 0, CLIENT))
                 self._rebuild(message.created or 0.0)
-        self._prune(moments)
+        self._apply_pruning(moments)
         yield self._dialogue.tip()
 
-    def _odd(self, part: Part, message: OpenCodeMessage) -> Iterator[Event]:
+    def _report_unknown(self, part: Part, message: OpenCodeMessage) -> Iterator[Event]:
         if part.get("type") == "retry":
             text = one_line(
                 as_str(get_path(part, "error", "data", "message")) or as_str(get_path(part, "error", "name"))
@@ -113,37 +115,37 @@ class SessionBuilder:
         elif not spelled.is_known(part):
             yield Skipped(1, f"a part of an unknown kind, {as_str(part.get('type')) or 'none'}, in {message.id}")
 
-    def _prune(self, moments: list[float]) -> None:
+    def _apply_pruning(self, prune_times: list[float]) -> None:
         """Restart the context without results that were pruned by then."""
-        newest = max(moments, default=0.0)
+        newest = max(prune_times, default=0.0)
         if newest > self._pruned:
             self._pruned = newest
             self._dialogue.restart(EpochStart.MICROCOMPACTION, compaction_detail(0, 0, CLIENT))
             self._rebuild(newest)
 
-    def _rebuild(self, when: float) -> None:
-        """Rebuild the context that a request at `when` has, from the messages so far."""
-        self._pruned = max(self._pruned, when)
+    def _rebuild(self, time: float) -> None:
+        """Rebuild the context that a request at `time` has, from the messages so far."""
+        self._pruned = max(self._pruned, time)
         self._dialogue.head = ROOT
         for message in kept_messages(self._said):
-            self._add(message, self._pruned)
+            self._add_message(message, self._pruned)
 
-    def _add(self, message: OpenCodeMessage, when: float) -> None:
+    def _add_message(self, message: OpenCodeMessage, time: float) -> None:
         if message.is_omitted:
             return
         if not message.answers:
-            parts = [made for part in message.parts if (made := spelled.convert_user_part(part)) is not None]
+            parts = [converted for part in message.parts if (converted := spelled.convert_user_part(part)) is not None]
             self._dialogue.add(make_message("user", *parts) if parts else [])
             return
-        parts = [made for part in message.parts if (made := spelled.convert_answer_part(part)) is not None]
+        parts = [converted for part in message.parts if (converted := spelled.convert_answer_part(part)) is not None]
         if parts:
             self._dialogue.add(make_message("assistant", *parts, mark="summary" if message.is_summary else ""))
-        self._dialogue.add(self._results(message, message.parts, when))
+        self._dialogue.add(self._result_items(message, message.parts, time))
 
     def _add_answer(self, message: OpenCodeMessage) -> Iterator[Event]:
         """Add the requests of an answer: one, or in older versions one for each of its steps."""
         if not message.info.get("error") and _is_user_run(message):
-            self._add(message, self._pruned)
+            self._add_message(message, self._pruned)
             return
         before = self._dialogue.head
         step: list[Part] = []
@@ -151,34 +153,34 @@ class SessionBuilder:
         for part in message.parts:
             if part.get("type") == "step-finish":
                 steps += 1
-                yield from self._step(message, step, part, steps)
+                yield from self._add_step(message, step, part, steps)
                 step = []
             else:
                 step.append(part)
         if not steps or any(spelled.convert_answer_part(part) is not None for part in step):
-            yield from self._step(message, step, {} if steps else message.info, steps + 1)
+            yield from self._add_step(message, step, {} if steps else message.info, steps + 1)
         if message.is_omitted:
             self._dialogue.head = before
 
-    def _step(
+    def _add_step(
         self, message: OpenCodeMessage, step: list[Part], figures: dict[str, Json], number: int
     ) -> Iterator[Event]:
         """Add request `number` of a message: its answer, then its tool results."""
         info = message.info
         usage = spelled.usage(figures)
-        extra = {key: info[key] for key in ("agent", "mode", "variant") if info.get(key)}
+        call_extra = {key: info[key] for key in ("agent", "mode", "variant") if info.get(key)}
         if usage is not None and message.id in self._estimated:
-            extra[ESTIMATED_INPUT], usage = usage.input, None
-        parts = [made for part in step if (made := spelled.convert_answer_part(part)) is not None]
+            call_extra[ESTIMATED_INPUT], usage = usage.input, None
+        parts = [converted for part in step if (converted := spelled.convert_answer_part(part)) is not None]
         items = make_message("assistant", *parts) if parts else []
         if message.created is not None:
             # A fork is a copy with new ids and the same times.
-            what = [item.block.digest for item in items]
-            evidence = [message.created, number, info.get("modelID"), figures.get("tokens"), *what]
-            extra[PAID_ID] = "opencode-" + canonical.digest(canonical.dumps(evidence))[:24]
+            digests = [item.block.digest for item in items]
+            evidence = [message.created, number, info.get("modelID"), figures.get("tokens"), *digests]
+            call_extra[PAID_ID] = "opencode-" + canonical.digest(canonical.dumps(evidence))[:24]
         if message.id in self._copied:
-            extra[COPIED_BY] = MAKER
-        known = Call(
+            call_extra[COPIED_BY] = MAKER
+        call = Call(
             message.id,
             "",
             provider=as_str(info.get("providerID")),
@@ -188,17 +190,17 @@ class SessionBuilder:
             usage=usage,
             stop_reason=as_str(figures.get("reason")) or as_str(info.get("finish")),
             error=as_str(get_path(info, "error", "data", "message")) or as_str(get_path(info, "error", "name")),
-            extra=extra,
+            extra=call_extra,
         )
-        yield self._dialogue.add_call(items, known)
-        self._dialogue.add(self._results(message, step, self._pruned))
+        yield self._dialogue.add_call(items, call)
+        self._dialogue.add(self._result_items(message, step, self._pruned))
 
-    def _results(self, message: OpenCodeMessage, parts: list[Part], when: float) -> list[Item]:
-        results = [result for part in parts if (result := self._result(message, part, when)) is not None]
+    def _result_items(self, message: OpenCodeMessage, parts: list[Part], time: float) -> list[Item]:
+        results = [result for part in parts if (result := self._convert_result(message, part, time)) is not None]
         return make_message("user", *results) if results else []
 
-    def _result(self, message: OpenCodeMessage, part: Part, when: float) -> Json:
-        result = spelled.convert_result(part, when)
+    def _convert_result(self, message: OpenCodeMessage, part: Part, time: float) -> Json:
+        result = spelled.convert_result(part, time)
         # An unfinished call followed by something was interrupted; the last one may still run.
         return spelled.interrupted_result(part) if result is None and message is not self._last else result
 
@@ -217,14 +219,16 @@ def kept_messages(messages: Sequence[OpenCodeMessage]) -> list[OpenCodeMessage]:
     summary = next((n for n in reversed(range(len(messages))) if messages[n].is_summary), None)
     if summary is None:
         return list(messages)
-    since = list(messages[summary + 1 :])
+    later_messages = list(messages[summary + 1 :])
     asked_by = as_str(messages[summary].info.get("parentID"))
     question = next((n for n in range(summary) if messages[n].id == asked_by and messages[n].marker), None)
     if question is None:
-        return [messages[summary], *since]
+        return [messages[summary], *later_messages]
     spared = as_str((messages[question].marker or {}).get("tail_start_id"))
     first = next((n for n in range(question) if spared and messages[n].id == spared), None)
     if first is None:
         # If the tail does not exist, OpenCode finds no end and sends everything.
-        return list(messages) if spared else [messages[question], *messages[question + 1 : summary + 1], *since]
-    return [*messages[question : summary + 1], *messages[first:question], *since]
+        return (
+            list(messages) if spared else [messages[question], *messages[question + 1 : summary + 1], *later_messages]
+        )
+    return [*messages[question : summary + 1], *messages[first:question], *later_messages]

@@ -1,4 +1,7 @@
-"""Convert messages and tools from all conventions: GenAI's parts and older events, OpenLLMetry's, OpenInference's."""
+"""Converts messages and tools of OpenTelemetry's conventions to items.
+
+These are GenAI's parts and older events, OpenLLMetry's attributes, and OpenInference's.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,13 @@ def genai_messages(value: Json) -> list[Item]:
     if isinstance(content, str) and content:
         return make_message("user", content)
     messages = [content] if isinstance(content, dict) else as_dicts(content)
-    return [item for message in messages for item in _conventional(message)]
+    return [item for message in messages for item in _convert_genai_message(message)]
 
 
 def system_items(value: Json) -> list[Item]:
     """Convert ``gen_ai.system_instructions``."""
     content = decode_column(value)
-    parts = [content] if isinstance(content, str) and content else [_part(part) for part in as_list(content)]
+    parts = [content] if isinstance(content, str) and content else [_convert_part(part) for part in as_list(content)]
     system_blocks = [blocks.text(part) if isinstance(part, str) else blocks.from_part(part) for part in parts]
     return [Item(block, Place("system")) for block in system_blocks]
 
@@ -45,22 +48,22 @@ def tool_items(value: Json) -> list[Item]:
     return [Item(blocks.make(TOOL, tool), Place("tools")) for tool in definitions if isinstance(tool, dict)]
 
 
-def _conventional(message: dict[str, Json]) -> list[Item]:
+def _convert_genai_message(message: dict[str, Json]) -> list[Item]:
     role = as_str(message.get("role")) or "user"
     if isinstance(message.get("parts"), list):
-        return make_message(role, *(_part(part) for part in as_list(message["parts"])))
+        return make_message(role, *(_convert_part(part) for part in as_list(message["parts"])))
     return messages.message_items({"role": role, **message})
 
 
-def _part(part: Json) -> Json:
+def _convert_part(part: Json) -> Json:
     fields = as_dict(part)
     content = fields.get("content", fields.get("text"))
-    rest = {key: item for key, item in fields.items() if key not in ("type", "content", "text")}
+    other_members = {key: item for key, item in fields.items() if key not in ("type", "content", "text")}
     match fields.get("type"):
         case "text":
-            return {**rest, **messages.text(as_str(content))}
+            return {**other_members, **messages.text(as_str(content))}
         case "reasoning" | "thinking":
-            return {**rest, **messages.thinking(as_str(content), fields.get("signature"))}
+            return {**other_members, **messages.thinking(as_str(content), fields.get("signature"))}
         case "tool_call":
             arguments = decode_column(fields.get("arguments"))
             return messages.tool_use(fields.get("id"), fields.get("name"), arguments if arguments is not None else {})
@@ -69,9 +72,9 @@ def _part(part: Json) -> Json:
             return messages.tool_result(fields.get("id"), answer if answer is not None else "")
         case "blob":
             mime = as_str(fields.get("mime_type")) or "application/octet-stream"
-            return _media(mime, {"type": "base64", "media_type": mime, "data": content})
+            return _make_media(mime, {"type": "base64", "media_type": mime, "data": content})
         case "uri":
-            return _media(
+            return _make_media(
                 as_str(fields.get("mime_type")),
                 {"type": "url", "url": fields.get("uri")},
                 as_str(fields.get("modality")),
@@ -79,7 +82,7 @@ def _part(part: Json) -> Json:
     return part if isinstance(part, dict | str) else {"type": "part", "value": part}
 
 
-def _media(mime: str, source: dict[str, Json], modality: str = "") -> dict[str, Json]:
+def _make_media(mime: str, source: dict[str, Json], modality: str = "") -> dict[str, Json]:
     picture = mime.startswith("image/") or modality == "image"
     return {"type": "image" if picture else "document", "source": source}
 
@@ -92,10 +95,12 @@ def event_items(events: Iterable[SpanEvent]) -> tuple[list[Item], list[Item]]:
         fields = {**event.attributes, **event.body}
         if event.name == CHOICE:
             message = decode_column(fields.get("message"))
-            event_message = message if isinstance(message, dict) else _under(event.attributes, "message.") or fields
-            answer_items += _chat({"role": "assistant", **event_message})
+            event_message = (
+                message if isinstance(message, dict) else _attributes_under(event.attributes, "message.") or fields
+            )
+            answer_items += _convert_chat_message({"role": "assistant", **event_message})
         elif event.name in _ROLES:
-            request_items += _chat({"role": _ROLES[event.name], **fields})
+            request_items += _convert_chat_message({"role": _ROLES[event.name], **fields})
         elif event.name == "gen_ai.content.prompt":
             request_items += genai_messages(fields.get("gen_ai.prompt"))
         elif event.name == "gen_ai.content.completion":
@@ -103,11 +108,11 @@ def event_items(events: Iterable[SpanEvent]) -> tuple[list[Item], list[Item]]:
     return request_items, answer_items
 
 
-def _under(attributes: Attributes, start: str) -> Attributes:
+def _attributes_under(attributes: Attributes, start: str) -> Attributes:
     return {name[len(start) :]: value for name, value in attributes.items() if name.startswith(start)}
 
 
-def _chat(message: dict[str, Json]) -> list[Item]:
+def _convert_chat_message(message: dict[str, Json]) -> list[Item]:
     """Convert a message in OpenAI Chat's shape; empty if its content was not captured."""
     calls = decode_column(message.get("tool_calls"))
     fields = {key: message[key] for key in ("role", "content", "name") if message.get(key) is not None}
@@ -131,7 +136,7 @@ def openllmetry_messages(attributes: Attributes, name: str) -> list[Item]:
         content = fields.get("content")
         inner = decode_column(content) if isinstance(content, str) and content.startswith("[{") else content
         if isinstance(inner, list) and all(as_str(part.get("type")) for part in as_dicts(inner)):
-            parts += [_part(part) if part.get("type") == "tool_call" else part for part in as_dicts(inner)]
+            parts += [_convert_part(part) if part.get("type") == "tool_call" else part for part in as_dicts(inner)]
         elif isinstance(content, str) and content and role != "tool":
             parts.append(content)
         if role == "tool":
@@ -164,13 +169,13 @@ def openinference_messages(attributes: Attributes, name: str) -> list[Item]:
     items: list[Item] = []
     for fields in numbered_entries(attributes, name):
         role = as_str(fields.get("message.role")) or ("assistant" if "output" in name else "user")
-        contents = [_content(part) for part in numbered_entries(fields, "message.contents")]
+        contents = [_convert_content(part) for part in numbered_entries(fields, "message.contents")]
         parts: list[Json] = [part for part in contents if part is not None]
         content = fields.get("message.content")
         if isinstance(content, str) and content and not parts:
             parts.append(content)
         called = {as_str(get_path(part, "id")) for part in parts if get_path(part, "type") == "tool_use"}
-        calls = [_call(call) for call in numbered_entries(fields, "message.tool_calls")]
+        calls = [_convert_call(call) for call in numbered_entries(fields, "message.tool_calls")]
         parts += [call for call in calls if as_str(call.get("id")) not in called or not called]
         if role == "tool":
             answer: Json = content if content is not None else parts
@@ -181,29 +186,29 @@ def openinference_messages(attributes: Attributes, name: str) -> list[Item]:
 
 def openinference_tools(attributes: Attributes) -> list[Item]:
     """Convert OpenInference's ``llm.tools.N.tool.json_schema``."""
-    return tool_items([told.get("tool.json_schema") for told in numbered_entries(attributes, "llm.tools")])
+    return tool_items([entry.get("tool.json_schema") for entry in numbered_entries(attributes, "llm.tools")])
 
 
-def _content(part: Attributes) -> Json:
+def _convert_content(part: Attributes) -> Json:
     kind, content = as_str(part.get("message_content.type")), as_str(part.get("message_content.text"))
     match kind:
         case "text" | "input_text" | "output_text":
             return messages.text(content)
         case "reasoning" | "thinking":
-            kept = {"encrypted_content": part["message_content.encrypted_content"]} if (
+            cipher_member = {"encrypted_content": part["message_content.encrypted_content"]} if (
                 part.get("message_content.encrypted_content")) else {}  # fmt: skip
-            return messages.thinking(content, part.get("message_content.signature"), **kept)
+            return messages.thinking(content, part.get("message_content.signature"), **cipher_member)
         case "tool_use":
-            return _call(part)
+            return _convert_call(part)
         case "tool_result":
             return messages.tool_result(part.get("message_content.tool_use_id"), content)
         case "image":
             link = part.get("message_content.image.image.url", part.get("message_content.image.url"))
-            return _media("image/", {"type": "url", "url": link})
+            return _make_media("image/", {"type": "url", "url": link})
     return {"type": kind or "part", **part} if part else None
 
 
-def _call(part: Attributes) -> dict[str, Json]:
+def _convert_call(part: Attributes) -> dict[str, Json]:
     arguments = decode_column(part.get("tool_call.function.arguments"))
     name = part.get("tool_call.function.name")
     return messages.tool_use(part.get("tool_call.id"), name, arguments if arguments is not None else {})

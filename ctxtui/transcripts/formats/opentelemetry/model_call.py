@@ -113,7 +113,7 @@ def merge_details(span: OtelSpan) -> None:
 
 def read_content(span: OtelSpan) -> SpanContent:
     """Read the content of a span, from the convention that holds most of it."""
-    raw = _as_sent(span.attributes)
+    raw = _decode_raw_bodies(span.attributes)
     if raw is not None:
         return raw
     attributes = span.attributes
@@ -139,14 +139,14 @@ def read_content(span: OtelSpan) -> SpanContent:
         tools
         or messages.openllmetry_tools(attributes)
         or messages.openinference_tools(attributes)
-        or messages.tool_items(_parameters(attributes))
+        or messages.tool_items(_parameter_tools(attributes))
     )
     system = messages.system_items(attributes.get("gen_ai.system_instructions"))
     # Their order is not recorded; this is the providers' order.
     return SpanContent((*tools, *system, *request_items), tuple(answer_items))
 
 
-def _as_sent(attributes: Attributes) -> SpanContent | None:
+def _decode_raw_bodies(attributes: Attributes) -> SpanContent | None:
     """Decode request and answer from the provider's own JSON in OpenInference; None if it is absent or cut."""
     body, answer = decode_column(attributes.get("input.value")), decode_column(attributes.get("output.value"))
     if not isinstance(body, dict) or not _is_request(body):
@@ -187,13 +187,13 @@ def _listed_events(attributes: Attributes) -> list[SpanEvent]:
     return [SpanEvent(as_str(one.get("event.name")), {}, one) for one in events if as_str(one.get("event.name"))]
 
 
-def _parameters(attributes: Attributes) -> Json:
+def _parameter_tools(attributes: Attributes) -> Json:
     """Tools in Pydantic AI's request parameters."""
     parameters = as_dict(decode_column(attributes.get("model_request_parameters")))
     definitions: list[Json] = []
     for tool in map(as_dict, as_list(parameters.get("function_tools"))):
-        known = {"name": tool.get("name"), "description": tool.get("description")}
-        definitions.append({**known, "input_schema": tool.get("parameters_json_schema")})
+        definition = {"name": tool.get("name"), "description": tool.get("description")}
+        definitions.append({**definition, "input_schema": tool.get("parameters_json_schema")})
     return definitions
 
 
@@ -218,14 +218,14 @@ def base_call(call: ModelCall) -> Call:
     provider = first_text(attributes, "gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system").lower()
     began = min((one.started for one in call.spans if one.started is not None), default=None)
     waited = as_usd(first_value(attributes, "gen_ai.response.time_to_first_chunk", "gen_ai.server.time_to_first_token"))
-    extra: dict[str, Json] = {
+    call_extra: dict[str, Json] = {
         key: attributes[name]
         for key in _BESIDE
         if (name := f"gen_ai.request.{key}") in attributes and attributes[name] is not None
     }
-    extra |= {"span": span.name} if span.name else {}
-    if attributes.get("llm.invocation_parameters") and not extra.keys() - {"span"}:
-        extra["parameters"] = decode_column(attributes["llm.invocation_parameters"])
+    call_extra |= {"span": span.name} if span.name else {}
+    if attributes.get("llm.invocation_parameters") and not call_extra.keys() - {"span"}:
+        call_extra["parameters"] = decode_column(attributes["llm.invocation_parameters"])
     fidelity = Fidelity.WIRE if call.told.skeleton is not None else Fidelity.TRANSCRIPT
     return Call(
         "",
@@ -236,7 +236,7 @@ def base_call(call: ModelCall) -> Call:
         ended=max((one.ended for one in call.spans if one.ended is not None), default=None),
         fidelity=fidelity if is_call(span) else Fidelity.TOTALS,
         line=span.line,
-        extra=extra,
+        extra=call_extra,
     )
 
 
@@ -281,10 +281,10 @@ def usage(attributes: Attributes) -> Usage | None:
                      "gen_ai.usage.details.reasoning_tokens", "gen_ai.usage.details.thinking_tokens",
                      "llm.token_count.completion_details.reasoning")  # fmt: skip
     long = min(first_count(attributes, "anthropic.usage.cache_creation.ephemeral_1h_input_tokens") or 0, written or 0)
-    inside = (read or 0) + (written or 0)
-    whole = input_tokens or 0
+    cached = (read or 0) + (written or 0)
+    input_total = input_tokens or 0
     return Usage(
-        fresh=whole - inside if whole >= inside else whole,
+        fresh=input_total - cached if input_total >= cached else input_total,
         cache_read=read or 0,
         write_5m=(written or 0) - long,
         write_1h=long,
@@ -308,11 +308,11 @@ def group_spans(spans: Sequence[OtelSpan]) -> list[ModelCall]:
         content = read_content(span)
         response = first_text(span.attributes, "gen_ai.response.id", "llm.response.id") or content.response
         call = by_response.get((span.trace, response)) if response else None
-        call = call or by_span.get(span.parent) or _around(calls, span, response)
+        call = call or by_span.get(span.parent) or _find_containing_call(calls, span, response)
         if call is None:
             call = ModelCall([span], content)
             calls.append(call)
-        elif _weight(content) > _weight(call.told):
+        elif _content_size(content) > _content_size(call.told):
             call.spans.insert(0, span)
             call.told = content
         else:
@@ -323,17 +323,17 @@ def group_spans(spans: Sequence[OtelSpan]) -> list[ModelCall]:
     return calls
 
 
-def _around(calls: Sequence[ModelCall], span: OtelSpan, response: str) -> ModelCall | None:
+def _find_containing_call(calls: Sequence[ModelCall], span: OtelSpan, response: str) -> ModelCall | None:
     """Find the call of another library that contains a failed call's span, which has no answer to match."""
     for call in reversed(calls[-4:]):
         one = call.span
-        apart = one.trace != span.trace or one.parent != span.parent or one.scope == span.scope
-        if apart or response or response_id(call) or None in (one.started, one.ended, span.started, span.ended):
+        is_unrelated = one.trace != span.trace or one.parent != span.parent or one.scope == span.scope
+        if is_unrelated or response or response_id(call) or None in (one.started, one.ended, span.started, span.ended):
             continue
         if (one.started or 0) <= (span.started or 0) and (span.ended or 0) <= (one.ended or 0):
             return call
     return None
 
 
-def _weight(content: SpanContent) -> int:
+def _content_size(content: SpanContent) -> int:
     return 2 * len(content.asked) + len(content.answered)

@@ -1,7 +1,7 @@
-"""Convert OTLP's protobuf messages to OTLP's JSON, and back.
+"""Converts OTLP's protobuf messages to OTLP's JSON, and back.
 
-Reads one message, several concatenated, or each after its length, as the collector's file exporter writes them. A cut
-message is read as far as possible, and so is text that is not UTF-8; protobuf's own library refuses both.
+Input is one message, several concatenated, or each after its length, as the collector's file exporter writes them. A
+cut message is read as far as possible, and so is text that is not UTF-8; protobuf's own library refuses both.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _DEEPEST: Final = 60
 _TRACE_ID: Final = 32
 
 
-class _Cut(Exception):
+class _CutMessage(Exception):
     """The bytes end inside a message, or are not a message."""
 
 
@@ -77,15 +77,20 @@ def sniff(head: bytes, name: str) -> float:
     if head[:1] != _FIRST and not (head[:1] == b"\0" and head[4:5] == _FIRST):
         return 0.0
     requests, _ = decode_requests(head)
-    return 0.9 if any(_is_told(whole) for one in requests for held in one.values() for whole in as_dicts(held)) else 0.0
+    return (
+        0.9
+        if any(_has_otlp_features(whole) for one in requests for held in one.values() for whole in as_dicts(held))
+        else 0.0
+    )
 
 
-def _is_told(whole: dict[str, Json]) -> bool:
+def _has_otlp_features(resource_part: dict[str, Json]) -> bool:
     """Whether a resource's part has features unique to OTLP: attributes with names, or a span with a trace id."""
     named = any(
-        pair.get("key") and pair.get("value") for pair in as_dicts(as_dict(whole.get("resource")).get("attributes"))
+        pair.get("key") and pair.get("value")
+        for pair in as_dicts(as_dict(resource_part.get("resource")).get("attributes"))
     )
-    spans = [span for scoped in as_dicts(whole.get("scopeSpans")) for span in as_dicts(scoped.get("spans"))]
+    spans = [span for scoped in as_dicts(resource_part.get("scopeSpans")) for span in as_dicts(scoped.get("spans"))]
     return named or any(len(str(span.get("traceId"))) == _TRACE_ID for span in spans)
 
 
@@ -94,38 +99,41 @@ def decode_requests(data: bytes) -> tuple[list[dict[str, Json]], Skipped | None]
     request: dict[str, Json] = {}
     tail = None
     try:
-        for message in [data] if data[:1] == _FIRST else _messages(data):
-            _read(message, "Request", request)
-    except _Cut:
+        for message in [data] if data[:1] == _FIRST else _split_messages(data):
+            _read_message(message, "Request", request)
+    except _CutMessage:
         tail = Skipped(1, "cut off: the messages of OTLP break off or are damaged")
-    return [_request(whole) for whole in as_dicts(request.get("resourceSpans"))], tail
+    return [_wrap_request(resource_part) for resource_part in as_dicts(request.get("resourceSpans"))], tail
 
 
-def _messages(data: bytes) -> Iterator[bytes]:
+def _split_messages(data: bytes) -> Iterator[bytes]:
     """Yield the messages, each after its length; the last one as far as it goes."""
-    at = 0
-    while at < len(data):
-        if at + _LENGTH.size > len(data):
-            raise _Cut
-        end = at + _LENGTH.size + _LENGTH.unpack_from(data, at)[0]
-        yield data[at + _LENGTH.size : end]
+    offset = 0
+    while offset < len(data):
+        if offset + _LENGTH.size > len(data):
+            raise _CutMessage
+        end = offset + _LENGTH.size + _LENGTH.unpack_from(data, offset)[0]
+        yield data[offset + _LENGTH.size : end]
         if end > len(data):
-            raise _Cut
-        at = end
+            raise _CutMessage
+        offset = end
 
 
-def _request(whole: dict[str, Json]) -> dict[str, Json]:
+def _wrap_request(resource_part: dict[str, Json]) -> dict[str, Json]:
     """Wrap a resource with its spans or its log records."""
-    scoped = as_dicts(whole.get("scopeSpans"))
+    scoped = as_dicts(resource_part.get("scopeSpans"))
     if any("logRecords" in one for one in scoped):
-        return {"resourceLogs": [{"resource": whole.get("resource"), "scopeLogs": scoped}]}
-    return {"resourceSpans": [whole]}
+        return {"resourceLogs": [{"resource": resource_part.get("resource"), "scopeLogs": scoped}]}
+    return {"resourceSpans": [resource_part]}
 
 
-def _read(data: bytes, message: str, decoded: dict[str, Json], depth: int = _DEEPEST) -> None:
-    """Read a message into `decoded`. Raises `_Cut`, after reading the rest, if other messages' parts would be lost."""
+def _read_message(data: bytes, message: str, decoded: dict[str, Json], depth: int = _DEEPEST) -> None:
+    """Read a message into `decoded`.
+
+    Raises `_CutMessage`, after reading the rest, if parts of other messages would be lost.
+    """
     try:
-        for number, wire, value in _fields(data):
+        for number, wire, value in _iter_fields(data):
             name, kind = _FIELDS[message].get(number, ("", ""))
             if kind in _SCALARS:
                 if wire == _SCALARS[kind][0]:
@@ -138,73 +146,78 @@ def _read(data: bytes, message: str, decoded: dict[str, Json], depth: int = _DEE
                     decoded.setdefault(name, []).append(inner)
                 else:
                     decoded[name] = inner
-                _read(value, kind.rstrip("*"), inner, depth - (message == "AnyValue"))
+                _read_message(value, kind.rstrip("*"), inner, depth - (message == "AnyValue"))
                 if kind == "AnyValue" and not inner:
                     decoded[name] = None
-    except _Cut:
+    except _CutMessage:
         if message in _STRICT:
             raise
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, int, bytes | int]]:
-    """Yield the fields of a message: (number, wire type, value). Raises `_Cut` after the last one if it may be cut."""
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
+def _iter_fields(data: bytes) -> Iterator[tuple[int, int, bytes | int]]:
+    """Yield the fields of a message: (number, wire type, value).
+
+    Raises `_CutMessage` after the last one if it may be cut.
+    """
+    offset = 0
+    while offset < len(data):
+        key, offset = _read_varint(data, offset)
         number, wire = key >> 3, key & 7
         if wire == _VARINT:
-            value, at = _varint(data, at)
+            value, offset = _read_varint(data, offset)
             yield number, wire, value
             continue
         if wire != _BYTES and wire not in _SIZES:
-            raise _Cut
-        size, at = _varint(data, at) if wire == _BYTES else (_SIZES[wire], at)
-        payload = data[at : at + size]
-        at += size
+            raise _CutMessage
+        size, offset = _read_varint(data, offset) if wire == _BYTES else (_SIZES[wire], offset)
+        payload = data[offset : offset + size]
+        offset += size
         if wire == _BYTES:
             yield number, wire, payload
-        elif at <= len(data):
+        elif offset <= len(data):
             yield number, wire, int.from_bytes(payload, "little")
-        if at > len(data):
-            raise _Cut
+        if offset > len(data):
+            raise _CutMessage
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _read_varint(data: bytes, offset: int) -> tuple[int, int]:
     value = shift = 0
-    while at < len(data) and shift < 70:
-        byte = data[at]
+    while offset < len(data) and shift < 70:
+        byte = data[offset]
         value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
+        offset, shift = offset + 1, shift + 7
         if byte < 0x80:
-            return value & _WHOLE, at
-    raise _Cut
+            return value & _WHOLE, offset
+    raise _CutMessage
 
 
 def encode(request: dict[str, Json]) -> bytes:
     """Encode a request with spans, in OTLP's JSON, for any collector."""
-    return _written("Request", request)
+    return _encode_value("Request", request)
 
 
-def _written(kind: str, value: Json) -> bytes:
+def _encode_value(kind: str, value: Json) -> bytes:
     """Encode a value of `kind`, without its field's key."""
     if kind in _SCALARS:
         wire, _, onto = _SCALARS[kind]
         wire_value: bytes | int = onto(value)
         if isinstance(wire_value, bytes):
             return wire_value
-        return _number(wire_value & _WHOLE) if wire == _VARINT else (wire_value & _WHOLE).to_bytes(8, "little")
+        return _encode_varint(wire_value & _WHOLE) if wire == _VARINT else (wire_value & _WHOLE).to_bytes(8, "little")
     encoded = b""
     for number, (name, inner) in _FIELDS[kind].items():
         member = as_dict(value).get(name)
         for one in as_list(member) if inner.endswith("*") else [member]:
             if one is not None:
                 wire = _SCALARS.get(inner, (_BYTES,))[0]
-                data = _written(inner.rstrip("*"), one)
-                encoded += _number(number << 3 | wire) + (_number(len(data)) if wire == _BYTES else b"") + data
+                data = _encode_value(inner.rstrip("*"), one)
+                encoded += (
+                    _encode_varint(number << 3 | wire) + (_encode_varint(len(data)) if wire == _BYTES else b"") + data
+                )
     return encoded
 
 
-def _number(value: int) -> bytes:
+def _encode_varint(value: int) -> bytes:
     encoded = bytearray()
     while value > 0x7F:
         encoded.append(value & 0x7F | 0x80)
@@ -215,7 +228,7 @@ def _number(value: int) -> bytes:
 def parse_rejection(answer: bytes) -> tuple[int, str]:
     """Parse a collector's answer: the number of rejected spans, and the reason."""
     answer_fields: dict[str, Json] = {}
-    _read(answer, "Answer", answer_fields)
+    _read_message(answer, "Answer", answer_fields)
     refused = as_dict(answer_fields.get("partialSuccess"))
     return refused.get("rejectedSpans", 0), refused.get("errorMessage", "")
 

@@ -57,10 +57,10 @@ class Traces:
     def events(self, tree: Tree) -> Iterator[Event]:
         """Yield the events of the recorded session."""
         calls = model_call.group_spans([span for span in self._ordered if model_call.is_call(span)])
-        calls += self._in_sum(calls)
+        calls += self._agents_in_sum(calls)
         calls.sort(key=lambda call: (call_start(call), call.span.line))
-        keys = [self._key(call) for call in calls]
-        names = _names(keys)
+        keys = [self._thread_key(call) for call in calls]
+        names = _thread_names(keys)
         exchanges = Exchanges(tree)
         threads, calls_by_id = exchanges.threads, dict[str, tuple[ModelCall, ThreadKey]]()
         for call, key in zip(calls, keys, strict=True):
@@ -73,32 +73,32 @@ class Traces:
         events = list(threads.events())
         main = next((id_ for id_, one in threads.calls.items() if one.thread == MAIN), "")
         if main:
-            yield _about(*calls_by_id[main], threads.title)
+            yield _describe(*calls_by_id[main], threads.title)
         yield from events
-        yield from self._others()
+        yield from self._other_events()
 
-    def _in_sum(self, calls: Sequence[ModelCall]) -> list[ModelCall]:
+    def _agents_in_sum(self, calls: Sequence[ModelCall]) -> list[ModelCall]:
         """Calls for agents with recorded total usage, but without recorded calls."""
-        inside = {span.id for call in calls for span in call.spans for span in self._up(span)}
-        agents = [s for s in self._ordered if model_call.operation(s) == _AGENT and s.id not in inside]
-        lowest = [s for s in agents if not any(o.id != s.id and s in self._up(o) for o in agents)]
+        inner_ids = {span.id for call in calls for span in call.spans for span in self._spans_around(span)}
+        agents = [s for s in self._ordered if model_call.operation(s) == _AGENT and s.id not in inner_ids]
+        lowest = [s for s in agents if not any(o.id != s.id and s in self._spans_around(o) for o in agents)]
         return [
             ModelCall([s], model_call.read_content(s)) for s in lowest if model_call.usage(s.attributes) is not None
         ]
 
-    def _up(self, span: OtelSpan) -> list[OtelSpan]:
+    def _spans_around(self, span: OtelSpan) -> list[OtelSpan]:
         """Spans around `span`, the nearest first."""
         around: list[OtelSpan] = []
-        at = self._spans.get(span.parent)
-        while at is not None and at not in around and at is not span:
-            around.append(at)
-            at = self._spans.get(at.parent)
+        span_around = self._spans.get(span.parent)
+        while span_around is not None and span_around not in around and span_around is not span:
+            around.append(span_around)
+            span_around = self._spans.get(span_around.parent)
         return around
 
-    def _key(self, call: ModelCall) -> ThreadKey:
+    def _thread_key(self, call: ModelCall) -> ThreadKey:
         """Thread key of a call from its spans; empty if they name nothing."""
         span = call.span
-        around = self._up(span)
+        around = self._spans_around(span)
         conversation = next(
             filter(None, (first_text(one.attributes, *_CONVERSATION) for one in (*call.spans, *around))), ""
         )
@@ -112,7 +112,7 @@ class Traces:
             self._homes[agents[0].id] = key
         return key
 
-    def _others(self) -> Iterator[Event]:
+    def _other_events(self) -> Iterator[Event]:
         for span in self._ordered:
             kind = model_call.operation(span)
             if kind in ("embeddings", "retrieval", "rerank"):
@@ -127,7 +127,7 @@ def call_start(call: ModelCall) -> float:
     return min((span.started for span in call.spans if span.started is not None), default=0.0)
 
 
-def _names(keys: Sequence[ThreadKey]) -> dict[ThreadKey, str]:
+def _thread_names(keys: Sequence[ThreadKey]) -> dict[ThreadKey, str]:
     """A name for each thread."""
     named: dict[ThreadKey, str] = {}
     for number, key in enumerate(dict.fromkeys(keys), 1):
@@ -136,7 +136,7 @@ def _names(keys: Sequence[ThreadKey]) -> dict[ThreadKey, str]:
     return named
 
 
-def _about(call: ModelCall, key: ThreadKey, title: str) -> Described:
+def _describe(call: ModelCall, key: ThreadKey, title: str) -> Described:
     resource = call.span.resource
     client = first_text(resource, "service.name")
     return Described(
@@ -185,9 +185,9 @@ class SpanTaker:
     def state_events(self) -> Iterator[Event]:
         """Yield the session of all spans so far."""
         yield Described(source=NAME)
-        yield from Traces(self._whole()).events(self._tree)
+        yield from Traces(self._complete_spans()).events(self._tree)
 
-    def _whole(self) -> list[OtelSpan]:
+    def _complete_spans(self) -> list[OtelSpan]:
         """Spans with their log records; records without a span are combined to one."""
         spans = {
             key: replace(span, attributes=dict(span.attributes), events=list(span.events))
@@ -196,9 +196,15 @@ class SpanTaker:
         for log in self._logs:
             key = (log.trace, log.span)
             if key not in spans:
-                known = {name: value for name, value in log.event.attributes.items() if name.startswith("gen_ai.")}
-                known.setdefault("gen_ai.operation.name", "chat" if log.event.name.startswith("gen_ai.") else "")
-                spans[key] = OtelSpan(log.span, log.trace, name=log.event.name, started=log.event.at, attributes=known)
+                genai_attributes = {
+                    name: value for name, value in log.event.attributes.items() if name.startswith("gen_ai.")
+                }
+                genai_attributes.setdefault(
+                    "gen_ai.operation.name", "chat" if log.event.name.startswith("gen_ai.") else ""
+                )
+                spans[key] = OtelSpan(
+                    log.span, log.trace, name=log.event.name, started=log.event.at, attributes=genai_attributes
+                )
             span = spans[key]
             if log.event.at is not None and span.name.startswith("gen_ai."):
                 span.ended = max(span.ended or 0.0, log.event.at)

@@ -1,6 +1,6 @@
-"""Read spans and log records from exporters' output: OTLP's JSON, one or many a file, and flat console dumps.
+"""Reads spans and log records from exporters' output: OTLP's JSON, and flat console dumps.
 
-Attributes are read in any form: typed, plain members, nested, with numbers in names.
+Attributes are read in any form: typed, plain members, nested, or with numbers in names.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ def read_attributes(value: Json) -> Attributes:
         pairs = list(as_dict(value).items())
     attributes: Attributes = {}
     for name, pair_value in pairs:
-        _open(attributes, name, pair_value, _DEEPEST)
+        _flatten(attributes, name, pair_value, _DEEPEST)
     return attributes
 
 
-def _open(attributes: Attributes, name: str, value: Json, depth: int) -> None:
+def _flatten(attributes: Attributes, name: str, value: Json, depth: int) -> None:
     if isinstance(value, dict) and value and depth:
         for key, inner in value.items():
-            _open(attributes, f"{name}.{key}" if name else key, inner, depth - 1)
+            _flatten(attributes, f"{name}.{key}" if name else key, inner, depth - 1)
     else:
         attributes[name] = value
 
@@ -72,9 +72,9 @@ def numbered_entries(attributes: Attributes, name: str) -> list[Attributes]:
     entries: dict[int, Attributes] = {}
     for key, value in attributes.items():
         if key.startswith(start):
-            number, _, rest = key[len(start) :].partition(".")
-            if rest and number.isdigit() and len(number) <= _LONGEST:
-                entries.setdefault(int(number), {})[rest] = value
+            number, _, subkey = key[len(start) :].partition(".")
+            if subkey and number.isdigit() and len(number) <= _LONGEST:
+                entries.setdefault(int(number), {})[subkey] = value
     return [entries[number] for number in sorted(entries)]
 
 
@@ -153,42 +153,46 @@ def spans_in(record: dict[str, Json], line: int) -> Iterator[OtelSpan | LogEvent
     """Yield the spans and log records of a JSON object on `line`."""
     if not is_otlp(record):
         if is_flat(record):
-            yield _log(record) if _is_log(record) else _span(record, "", {}, line)
+            yield _make_log(record) if _is_log(record) else _make_span(record, "", {}, line)
         return
-    for whole in as_dicts(record.get("resourceSpans", record.get("resource_spans"))):
-        resource = read_attributes(get_path(whole, "resource", "attributes"))
-        scoped = whole.get("scopeSpans", whole.get("scope_spans", whole.get("instrumentationLibrarySpans")))
+    for resource_part in as_dicts(record.get("resourceSpans", record.get("resource_spans"))):
+        resource = read_attributes(get_path(resource_part, "resource", "attributes"))
+        scoped = resource_part.get(
+            "scopeSpans", resource_part.get("scope_spans", resource_part.get("instrumentationLibrarySpans"))
+        )
         for part in as_dicts(scoped):
             scope = as_str(get_path(part, "scope", "name")) or as_str(get_path(part, "instrumentationLibrary", "name"))
             for span in as_dicts(part.get("spans")):
-                yield _span(span, scope, resource, line)
-    for whole in as_dicts(record.get("resourceLogs")):
-        for part in as_dicts(whole.get("scopeLogs")):
+                yield _make_span(span, scope, resource, line)
+    for resource_part in as_dicts(record.get("resourceLogs")):
+        for part in as_dicts(resource_part.get("scopeLogs")):
             for log in as_dicts(part.get("logRecords")):
-                yield _log(log)
+                yield _make_log(log)
 
 
-def _span(record: dict[str, Json], scope: str, resource: Attributes, line: int) -> OtelSpan:
+def _make_span(record: dict[str, Json], scope: str, resource: Attributes, line: int) -> OtelSpan:
     context = as_dict(record.get("context"))
     status = record.get("status")
-    code = status if isinstance(status, str) else _either(as_dict(status), "code", "status_code")
+    code = status if isinstance(status, str) else _first_member(as_dict(status), "code", "status_code")
     code = code if code is not None else record.get("status_code")
-    message = as_str(_either(as_dict(status), "message", "description")) or as_str(record.get("status_message"))
+    message = as_str(_first_member(as_dict(status), "message", "description")) or as_str(record.get("status_message"))
     return OtelSpan(
-        _id(_either(record, "spanId", "span_id") or _either(context, "span_id", "spanId")),
-        _id(_either(record, "traceId", "trace_id") or _either(context, "trace_id", "traceId")),
-        _id(_either(record, "parentSpanId", "parent_id", "parent_span_id", "parentId")),
+        _read_id(_first_member(record, "spanId", "span_id") or _first_member(context, "span_id", "spanId")),
+        _read_id(_first_member(record, "traceId", "trace_id") or _first_member(context, "trace_id", "traceId")),
+        _read_id(_first_member(record, "parentSpanId", "parent_id", "parent_span_id", "parentId")),
         name=as_str(record.get("name")),
         scope=scope
         or as_str(get_path(record, "scope", "name"))
         or as_str(get_path(record, "instrumentationScope", "name")),
-        started=_when(_either(record, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime")),
-        ended=_when(_either(record, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")),
+        started=_parse_time(
+            _first_member(record, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime")
+        ),
+        ended=_parse_time(_first_member(record, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")),
         failed=code in _ERROR,
         told=message,
         attributes=read_attributes(record.get("attributes")),
         resource=resource or read_attributes(get_path(record, "resource", "attributes")),
-        events=[_event(event) for event in as_dicts(record.get("events"))],
+        events=[_make_event(event) for event in as_dicts(record.get("events"))],
         line=line,
     )
 
@@ -197,30 +201,30 @@ def _is_log(record: Mapping[str, Json]) -> bool:
     return "name" not in record or "body" in record or "severity_number" in record
 
 
-def _log(record: dict[str, Json]) -> LogEvent:
+def _make_log(record: dict[str, Json]) -> LogEvent:
     attributes = read_attributes(record.get("attributes"))
-    name = as_str(_either(record, "eventName", "event_name")) or as_str(attributes.get("event.name"))
-    when = _when(_either(record, "timeUnixNano", "observedTimeUnixNano", "timestamp", "observed_timestamp"))
-    event = SpanEvent(name, attributes, as_dict(to_json(record.get("body"))), when)
-    span, trace = _either(record, "spanId", "span_id"), _either(record, "traceId", "trace_id")
-    return LogEvent(_id(span), _id(trace), event)
+    name = as_str(_first_member(record, "eventName", "event_name")) or as_str(attributes.get("event.name"))
+    time = _parse_time(_first_member(record, "timeUnixNano", "observedTimeUnixNano", "timestamp", "observed_timestamp"))
+    event = SpanEvent(name, attributes, as_dict(to_json(record.get("body"))), time)
+    span, trace = _first_member(record, "spanId", "span_id"), _first_member(record, "traceId", "trace_id")
+    return LogEvent(_read_id(span), _read_id(trace), event)
 
 
-def _event(record: dict[str, Json]) -> SpanEvent:
+def _make_event(record: dict[str, Json]) -> SpanEvent:
     attributes = read_attributes(record.get("attributes"))
-    when = _when(_either(record, "timeUnixNano", "timestamp", "time"))
-    return SpanEvent(as_str(record.get("name")), attributes, {}, when)
+    time = _parse_time(_first_member(record, "timeUnixNano", "timestamp", "time"))
+    return SpanEvent(as_str(record.get("name")), attributes, {}, time)
 
 
-def _either(record: Mapping[str, Json], *names: str) -> Json:
+def _first_member(record: Mapping[str, Json], *names: str) -> Json:
     return next((record[name] for name in names if record.get(name) not in (None, "")), None)
 
 
-def _id(value: Json) -> str:
+def _read_id(value: Json) -> str:
     return as_str(value).removeprefix("0x")
 
 
-def _when(value: Json) -> float | None:
+def _parse_time(value: Json) -> float | None:
     """Parse a time to Unix seconds: from nanoseconds, microseconds, milliseconds, seconds, or ISO text."""
     if isinstance(value, str) and value.isdigit() and len(value) <= 20:
         value = int(value)

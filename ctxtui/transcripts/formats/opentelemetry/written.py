@@ -33,19 +33,27 @@ def call_span(session: Session, call: Call, *, name: str, usd: float | None = No
     started = call.started or 0.0
     ended = max(call.ended or call.first_byte or started, started)
     span: Span = {
-        "traceId": _id(name, 16),
-        "spanId": _id(f"{name}\0{call.thread}\0{call.id}", 8),
+        "traceId": _make_id(name, 16),
+        "spanId": _make_id(f"{name}\0{call.thread}\0{call.id}", 8),
         "name": f"chat {call.model}".strip(),
         "kind": _CLIENT,
         "startTimeUnixNano": str(round(started * _NANO)),
         "endTimeUnixNano": str(round(ended * _NANO)),
-        "attributes": [_pair(key, value) for key, value in _attributes(session, call, name, usd) if value is not None],
+        "attributes": [
+            _make_attribute(key, value)
+            for key, value in _span_attributes(session, call, name, usd)
+            if value is not None
+        ],
     }
     attributes = span["attributes"]
     assert isinstance(attributes, list)
     if content is not None:
-        said = ((key, canonical.dump_text(content(value))) for key, value in _said(session.tree, call) if value)
-        attributes += [_pair(key, value) for key, value in said]
+        said = (
+            (key, canonical.dump_text(content(value)))
+            for key, value in _content_attributes(session.tree, call)
+            if value
+        )
+        attributes += [_make_attribute(key, value) for key, value in said]
     if call.error:
         # A provider's error may repeat the request.
         span["status"] = {"code": _FAILED, **({"message": str(content(call.error))} if content is not None else {})}
@@ -55,11 +63,11 @@ def call_span(session: Session, call: Call, *, name: str, usd: float | None = No
 def wrap_spans(spans: Sequence[Span], client: str = "", version: str = "") -> dict[str, Json]:
     """Wrap spans in one request of OTLP; `client` is the program that called the model."""
     about = [("service.name", client or SCOPE), ("service.version", version or None)]
-    resource = {"attributes": [_pair(key, value) for key, value in about if value is not None]}
+    resource = {"attributes": [_make_attribute(key, value) for key, value in about if value is not None]}
     return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": {"name": SCOPE}, "spans": list(spans)}]}]}
 
 
-def _attributes(session: Session, call: Call, name: str, usd: float | None) -> Iterable[tuple[str, Json]]:
+def _span_attributes(session: Session, call: Call, name: str, usd: float | None) -> Iterable[tuple[str, Json]]:
     yield "gen_ai.operation.name", "chat"
     yield "gen_ai.provider.name", call.provider or None
     yield "gen_ai.request.model", call.model or None
@@ -88,24 +96,26 @@ def _attributes(session: Session, call: Call, name: str, usd: float | None) -> I
     yield "error.type", ("failed" if call.error else None)
 
 
-def _said(tree: Tree, call: Call) -> Iterable[tuple[str, list[Json]]]:
+def _content_attributes(tree: Tree, call: Call) -> Iterable[tuple[str, list[Json]]]:
     request_items = tree.items(call.sent_head)
-    answer_items = tree.items(call.response_head, call.raw_head) if _behind(tree, call) else []
+    answer_items = tree.items(call.response_head, call.raw_head) if _has_answer(tree, call) else []
     tools = [
         item.block.value() for item in request_items if item.place.section == "tools" and item.block.kind != HEADER
     ]
-    system = [_part(item) for item in request_items if item.place.section == "system" and item.block.kind != HEADER]
+    system = [
+        _convert_part(item) for item in request_items if item.place.section == "system" and item.block.kind != HEADER
+    ]
     yield "gen_ai.tool.definitions", tools
     yield "gen_ai.system_instructions", system
-    yield "gen_ai.input.messages", _messages(request_items)
-    yield "gen_ai.output.messages", _messages(answer_items, call.stop_reason)
+    yield "gen_ai.input.messages", _convert_messages(request_items)
+    yield "gen_ai.output.messages", _convert_messages(answer_items, call.stop_reason)
 
 
-def _behind(tree: Tree, call: Call) -> bool:
+def _has_answer(tree: Tree, call: Call) -> bool:
     return call.response_head != call.raw_head and tree.common(call.response_head, call.raw_head) == call.raw_head
 
 
-def _messages(items: Sequence[Item], finished: str = "") -> list[Json]:
+def _convert_messages(items: Sequence[Item], finished: str = "") -> list[Json]:
     messages: list[Json] = []
     parts: list[Json] = []
     for item in items:
@@ -116,14 +126,14 @@ def _messages(items: Sequence[Item], finished: str = "") -> list[Json]:
             ending: dict[str, Json] = {"finish_reason": finished} if finished else {}
             messages.append({"role": item.place.role or "user", "parts": parts, **ending})
         if item.block.kind != HEADER:
-            parts.append(_part(item))
+            parts.append(_convert_part(item))
     return messages
 
 
-def _part(item: Item) -> Json:
+def _convert_part(item: Item) -> Json:
     said, category = read(item.block), category_of(item.block, item.place)
     if category == "tool_call":
-        return {"type": "tool_call", "id": said.call_id, "name": said.name, "arguments": _json(said.arguments)}
+        return {"type": "tool_call", "id": said.call_id, "name": said.name, "arguments": _parse_json(said.arguments)}
     if category == "tool_result":
         return {"type": "tool_call_response", "id": said.call_id, "response": said.text}
     if category == "thinking":
@@ -136,18 +146,18 @@ def _part(item: Item) -> Json:
     return {"type": "text", "content": said.text}
 
 
-def _json(text: str) -> Json:
+def _parse_json(text: str) -> Json:
     try:
         return canonical.loads(text.encode("utf-8", "surrogatepass"))
     except ValueError:
         return text
 
 
-def _pair(key: str, value: Json) -> dict[str, Json]:
-    return {"key": key, "value": _typed(value)}
+def _make_attribute(key: str, value: Json) -> dict[str, Json]:
+    return {"key": key, "value": _type_value(value)}
 
 
-def _typed(value: Json) -> Json:
+def _type_value(value: Json) -> Json:
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int):
@@ -155,9 +165,9 @@ def _typed(value: Json) -> Json:
     if isinstance(value, float):
         return {"doubleValue": value}
     if isinstance(value, list):
-        return {"arrayValue": {"values": [_typed(one) for one in value]}}
+        return {"arrayValue": {"values": [_type_value(one) for one in value]}}
     return {"stringValue": str(value)}
 
 
-def _id(text: str, size: int) -> str:
+def _make_id(text: str, size: int) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[: 2 * size]

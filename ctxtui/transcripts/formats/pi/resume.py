@@ -1,7 +1,7 @@
-"""Write a pi session file that the client resumes, with an edited context.
+"""Writes a pi session file that the client resumes, with an edited context.
 
-The client walks from the last entry up (`parentId`), so dropped entries are removed from that chain, and inserted ones
-are linked into it. Its meter and its compaction use the usage of the last answer, zeros included.
+The client walks from the last entry up (`parentId`). Dropped entries are therefore removed from that chain, and
+inserted ones are linked into it. Its meter and its compaction use the usage of the last answer, zeros included.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _EMPTY: Final = "a compaction's summary that was dropped stands empty: without i
 def resume(order: ResumeOrder) -> ResumedFile:
     """Write a session file, so that the client that resumes it has the requested context."""
     pieces, lost = read_source(order)
-    entries = [_entry(raw, canonical.loads(piece.raw)) for raw, piece in pieces]
+    entries = [_make_source_entry(raw, canonical.loads(piece.raw)) for raw, piece in pieces]
     edits = apply_edits(order, entries, cut=order.end is not None or bool(order.until))
     lost += edits.lost + [_EMPTY for entry in entries if entry.is_compaction and None in entry.changes.values()]
     _update_usage(entries, order)
@@ -48,10 +48,10 @@ def resume(order: ResumeOrder) -> ResumedFile:
     before = {
         n: [_make_entry(entries, one, group, new, order) for group in one.before] for n, one in enumerate(entries)
     }
-    behind = [_make_entry(entries, entries[-1], group, new, order) for group in edits.appended]
-    id_, when = next(order.ids), format_time(order.now)
-    name = f"{when.replace(':', '-').replace('.', '-')}_{id_}.jsonl"
-    return ResumedFile(b"".join(_lines(entries, before, behind, id_)), count_losses(lost), id_, name)
+    appended = [_make_entry(entries, entries[-1], group, new, order) for group in edits.appended]
+    id_, time_text = next(order.ids), format_time(order.now)
+    name = f"{time_text.replace(':', '-').replace('.', '-')}_{id_}.jsonl"
+    return ResumedFile(b"".join(_iter_lines(entries, before, appended, id_)), count_losses(lost), id_, name)
 
 
 class PiEntry(ResumeEntry):
@@ -87,25 +87,25 @@ class PiEntry(ResumeEntry):
     def line(self, **members: Any) -> bytes:
         """Write its line, with `members` and its changes."""
         if self.changes:
-            members |= self._changed(next(iter(self.changes.values())))
+            members |= self._changed_members(next(iter(self.changes.values())))
         if self.usage is not None:
             members["message"] = {**self.message, **members.get("message", {}), "usage": self.usage}
         line = replace_members(self.raw, {key: canonical.dumps(value) for key, value in members.items()})
         copied = self.is_model_answer and COPIED not in self.value
         return (add_member(line, COPIED, canonical.dumps(MAKER)) if copied else line) + b"\n"
 
-    def _changed(self, only: Block | None) -> dict[str, Any]:
+    def _changed_members(self, only: Block | None) -> dict[str, Any]:
         """Changed members; `only` is the new content of an entry of one block."""
         role, message = self.message.get("role"), self.message
-        words = _words(only) if only is not None else ""
+        words = _text_of(only) if only is not None else ""
         if _is_summary(self.value):
             return {"message": {**message, "summary": words}} if message else {"summary": words}
         if role == "toolResult" and only is not None:
-            return {"message": {**message, "content": _content(only)}}
+            return {"message": {**message, "content": _convert_content(only)}}
         if role == "bashExecution":
-            return {"message": {"role": "user", "content": [_text(words)], "timestamp": message.get("timestamp")}}
+            return {"message": {"role": "user", "content": [_make_text(words)], "timestamp": message.get("timestamp")}}
         parts = self.changed_parts((message or self.value).get("content"), _to_pi_part)
-        content = [one if isinstance(one, dict) else _text(str(one)) for one in parts]
+        content = [one if isinstance(one, dict) else _make_text(str(one)) for one in parts]
         return {"message": {**message, "content": content}} if message else {"content": content}
 
 
@@ -113,7 +113,7 @@ def _is_summary(value: dict[str, Any]) -> bool:
     return value.get("type") in _SUMMARIES or as_dict(value.get("message")).get("role") in _SUMMARIES
 
 
-def _entry(raw: bytes, value: dict[str, Any]) -> PiEntry:
+def _make_source_entry(raw: bytes, value: dict[str, Any]) -> PiEntry:
     entry = PiEntry(raw=raw, value=value, ends_with_session=value.get("type") != "session_info")
     message = entry.message or value
     role = message.get("role")
@@ -142,9 +142,9 @@ def _make_entry(
     message: dict[str, Any] = {"role": role, "content": [_to_pi_part(item.block) for item in items]}
     more = {}
     if role == "assistant":
-        like = next((one.message for one in reversed(entries) if one.is_model_answer), {})
-        known: dict[str, Any] = {key: like[key] for key in ("api", "provider", "model") if key in like}
-        message |= {**known, "usage": _usage(0, 0), "stopReason": "stop"}
+        template = next((one.message for one in reversed(entries) if one.is_model_answer), {})
+        api_members: dict[str, Any] = {key: template[key] for key in ("api", "provider", "model") if key in template}
+        message |= {**api_members, "usage": _make_usage(0, 0), "stopReason": "stop"}
         more = {COPIED: MAKER}
     message["timestamp"] = near.message.get("timestamp") or round(order.now * 1000)
     time = near.value.get("timestamp")
@@ -156,40 +156,40 @@ def _update_usage(entries: Sequence[PiEntry], order: ResumeOrder) -> None:
     first = first_change(entries)
     answers = [n for n, one in enumerate(entries) if one.is_model_answer and not one.removed]
     for n in answers:
-        entry, known = entries[n], as_dict(entries[n].message.get("usage"))
+        entry, reported = entries[n], as_dict(entries[n].message.get("usage"))
         size = order.input_tokens if n == answers[-1] else None
-        if known and (n > first or (n == first and size is not None)):
-            output = order.answer_tokens if entry.changes else as_count(known.get("output"))
-            entry.usage = _usage(0, 0) if size is None else {**_usage(size, output), ESTIMATED_BY: "ctxtui"}
+        if reported and (n > first or (n == first and size is not None)):
+            output = order.answer_tokens if entry.changes else as_count(reported.get("output"))
+            entry.usage = _make_usage(0, 0) if size is None else {**_make_usage(size, output), ESTIMATED_BY: "ctxtui"}
 
 
-def _lines(
-    entries: Sequence[PiEntry], before: dict[int, list[dict[str, Any]]], behind: list[dict[str, Any]], id_: str
+def _iter_lines(
+    entries: Sequence[PiEntry], before: dict[int, list[dict[str, Any]]], appended: list[dict[str, Any]], id_: str
 ) -> Iterator[bytes]:
     """Yield the lines of the session under its new id `id_`, with inserted ones."""
-    above: dict[str, Any] = {}
+    previous: dict[str, Any] = {}
     tip: Any = None
     for number, entry in enumerate(entries):
-        own = entry.value.get("id")
+        entry_id = entry.value.get("id")
         if not number and entry.value.get("type") == "session":
             yield entry.line(id=id_)
             continue
-        parent = above.get(as_str(entry.value.get("parentId")), entry.value.get("parentId"))
-        for made in before[number]:
-            yield canonical.dumps({**made, "parentId": parent} if own else _bare(made)) + b"\n"
-            parent = made["id"]
+        parent = previous.get(as_str(entry.value.get("parentId")), entry.value.get("parentId"))
+        for inserted in before[number]:
+            yield canonical.dumps({**inserted, "parentId": parent} if entry_id else _without_id(inserted)) + b"\n"
+            parent = inserted["id"]
         if entry.removed:
-            above[as_str(own)] = parent
+            previous[as_str(entry_id)] = parent
             continue
-        tip = own or tip
+        tip = entry_id or tip
         more = {"parentId": parent} if "parentId" in entry.value and parent != entry.value["parentId"] else {}
-        yield entry.line(**more, **_kept_start(entries, before, entry))
-    for made in behind:
-        yield canonical.dumps({**made, "parentId": tip} if tip else _bare(made)) + b"\n"
-        tip = made["id"] if tip else None
+        yield entry.line(**more, **_update_kept_start(entries, before, entry))
+    for inserted in appended:
+        yield canonical.dumps({**inserted, "parentId": tip} if tip else _without_id(inserted)) + b"\n"
+        tip = inserted["id"] if tip else None
 
 
-def _kept_start(
+def _update_kept_start(
     entries: Sequence[PiEntry], before: dict[int, list[dict[str, Any]]], compaction: PiEntry
 ) -> dict[str, Any]:
     """Update where the entries that a compaction kept begin."""
@@ -207,20 +207,20 @@ def _kept_start(
     return {"firstKeptEntryId": name} if name != named else {}
 
 
-def _bare(entry: dict[str, Any]) -> dict[str, Any]:
+def _without_id(entry: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key != "id"}
 
 
-def _usage(input_: int, output: int) -> dict[str, Any]:
+def _make_usage(input_: int, output: int) -> dict[str, Any]:
     flat = {"input": input_, "output": output, "cacheRead": 0, "cacheWrite": 0, "totalTokens": input_ + output}
     return {**flat, "cost": dict.fromkeys(_COSTS, 0)}
 
 
-def _text(words: str) -> dict[str, Any]:
+def _make_text(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
 
-def _words(block: Block) -> str:
+def _text_of(block: Block) -> str:
     return block_content.read(block).text
 
 
@@ -230,17 +230,17 @@ def _to_pi_part(block: Block) -> dict[str, Any]:
     source = as_dict(value.get("source"))
     match value.get("type"):
         case "tool_use":
-            rest = {key: one for key, one in value.items() if key not in ("type", "id", "name", "input")}
+            other_members = {key: one for key, one in value.items() if key not in ("type", "id", "name", "input")}
             call = {"id": value.get("id"), "name": value.get("name"), "arguments": value.get("input")}
-            return {"type": "toolCall", **call, **rest}
+            return {"type": "toolCall", **call, **other_members}
         case "image" if "data" in source:
             return {"type": "image", "data": source["data"], "mimeType": source.get("media_type")}
-    return _text(_words(block))
+    return _make_text(_text_of(block))
 
 
-def _content(block: Block) -> list[Any]:
+def _convert_content(block: Block) -> list[Any]:
     """Convert a result's content to pi's spelling."""
     content = as_dict(block.value()).get("content")
     if not isinstance(content, list):
-        return [_text(_words(block))]
-    return [_to_pi_part(blocks.from_part(one)) if isinstance(one, dict) else _text(str(one)) for one in content]
+        return [_make_text(_text_of(block))]
+    return [_to_pi_part(blocks.from_part(one)) if isinstance(one, dict) else _make_text(str(one)) for one in content]

@@ -1,4 +1,7 @@
-"""pi's session files: JSON lines, in older versions a list of entries, in newer ones a tree of them."""
+"""Reads pi's session files.
+
+JSON lines, in older versions a list of entries, in newer ones a tree of them.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +49,11 @@ def sniff(head: bytes, name: str) -> float:
     first = records[0] if records else {}
     if first.get("type") == "session" and "cwd" in first and "payload" not in first:
         return 0.95
-    ours = [r for r in records if r.get("type") == "message" and "stopReason" in as_dict(r.get("message"))]
+    pi_messages = [r for r in records if r.get("type") == "message" and "stopReason" in as_dict(r.get("message"))]
     return (
-        0.8 if any("api" in r["message"] or "totalTokens" in as_dict(r["message"].get("usage")) for r in ours) else 0.0
+        0.8
+        if any("api" in r["message"] or "totalTokens" in as_dict(r["message"].get("usage")) for r in pi_messages)
+        else 0.0
     )
 
 
@@ -61,7 +66,7 @@ class _Entry(NamedTuple):
     head: int
 
 
-class _Pi:
+class _PiHandler:
     def __init__(self, tree: Tree) -> None:
         self._dialogue = Dialogue(tree)
         self._entries: list[_Entry] = []
@@ -83,14 +88,14 @@ class _Pi:
         elif kind == "thinking_level_change":
             self._level = as_str(value.get("thinkingLevel"))
         if id_ and self._entries and self._entries[-1].id != parent:
-            known = self._by_id.get(parent)
-            self._dialogue.restart(EpochStart.REWIND, head=known.head if known else ROOT)
+            parent_entry = self._by_id.get(parent)
+            self._dialogue.restart(EpochStart.REWIND, head=parent_entry.head if parent_entry else ROOT)
         items: list[Item] = []
         if kind == "compaction":
-            self._compact(value, parent)
+            self._apply_compaction(value, parent)
         elif kind == "message" and get_path(value, "message", "role") == "assistant":
-            self._without_broken_calls()
-            event, items = self._answer(as_dict(value["message"]), value, source)
+            self._drop_unexecuted_calls()
+            event, items = self._add_answer(as_dict(value["message"]), value, source)
             yield event
         elif kind in ("message", "custom_message", "branch_summary"):
             items = self._message_items(kind, as_dict(value.get("message")) or value)
@@ -106,7 +111,7 @@ class _Pi:
         yield replace(self._about, title=self._about.title or self._dialogue.title)
         yield self._dialogue.tip()
 
-    def _without_broken_calls(self) -> None:
+    def _drop_unexecuted_calls(self) -> None:
         """Remove the unexecuted calls of an interrupted answer: pi resends its text, but not the calls."""
         if self._broken is not None and self._dialogue.head == self._broken_head:
             asked, items = self._broken
@@ -118,7 +123,7 @@ class _Pi:
         if role == "toolResult":
             self._broken = None
         else:
-            self._without_broken_calls()
+            self._drop_unexecuted_calls()
         if kind == "branch_summary" or role in ("branchSummary", "compactionSummary"):
             return make_message("user", as_str(message.get("summary")), mark="summary")
         if role == "toolResult":
@@ -134,20 +139,22 @@ class _Pi:
         parts = [content] if isinstance(content, str) else [convert_part(part) for part in as_list(content)]
         return make_message("user" if role in ("", "custom", "hookMessage") else role, *parts)
 
-    def _answer(self, message: dict[str, Json], value: dict[str, Json], source: RawRecord) -> tuple[Event, list[Item]]:
+    def _add_answer(
+        self, message: dict[str, Json], value: dict[str, Json], source: RawRecord
+    ) -> tuple[Event, list[Item]]:
         items = make_message("assistant", *(convert_part(part) for part in as_list(message.get("content"))))
         # An answer interrupted before its first content adds nothing.
         items = items if len(items) > 1 else []
-        extra: dict[str, Json] = {key: message[key] for key in ("api", "responseId") if key in message}
-        usage = _usage(as_dict(message.get("usage")))
+        call_extra: dict[str, Json] = {key: message[key] for key in ("api", "responseId") if key in message}
+        usage = _parse_usage(as_dict(message.get("usage")))
         if usage is not None and ESTIMATED_BY in as_dict(message.get("usage")):
-            extra[ESTIMATED_INPUT], usage = usage.input, None
+            call_extra[ESTIMATED_INPUT], usage = usage.input, None
         if copied_by := as_str(value.get(COPIED)):
-            extra[COPIED_BY] = copied_by
+            call_extra[COPIED_BY] = copied_by
         if as_str(message.get("stopReason")) in _BROKEN:
             # pi then has only the output reported at the beginning of the message.
-            usage, extra = mark_partial(usage, extra, (item.block for item in items))
-        known = Call(
+            usage, call_extra = mark_partial(usage, call_extra, (item.block for item in items))
+        call = Call(
             as_str(message.get("responseId")),
             "",
             provider=as_str(message.get("provider")),
@@ -159,58 +166,65 @@ class _Pi:
             error=as_str(message.get("errorMessage")),
             line=source.line,
             bytes_=(source.start, source.end),
-            extra={**extra, **({"thinking_level": self._level} if self._level else {})},
+            extra={**call_extra, **({"thinking_level": self._level} if self._level else {})},
         )
         head = self._dialogue.head
-        event = self._dialogue.add_call(items, known)
-        if known.stop_reason in _BROKEN and any(item.block.kind == "tool_use" for item in items):
+        event = self._dialogue.add_call(items, call)
+        if call.stop_reason in _BROKEN and any(item.block.kind == "tool_use" for item in items):
             self._broken, self._broken_head = (head, items), self._dialogue.head
         return event, items
 
-    def _compact(self, value: dict[str, Json], parent: str) -> None:
-        kept = self._kept(value, parent)
+    def _apply_compaction(self, value: dict[str, Json], parent: str) -> None:
+        kept_entries = self._entries_kept(value, parent)
         self._dialogue.restart(EpochStart.COMPACTION, compaction_detail(as_count(value.get("tokensBefore")), 0, NAME))
         self._dialogue.add(make_message("user", as_str(value.get("summary")), mark="summary"))
-        self._dialogue.add(item for entry in kept for item in entry.items)
+        self._dialogue.add(item for entry in kept_entries for item in entry.items)
 
-    def _kept(self, value: dict[str, Json], parent: str) -> list[_Entry]:
+    def _entries_kept(self, value: dict[str, Json], parent: str) -> list[_Entry]:
         """Entries that a compaction keeps after its summary."""
         first = value.get("firstKeptEntryIndex")
         if isinstance(first, int):
             return self._entries[max(0, first) :]
         first_id = as_str(value.get("firstKeptEntryId"))
-        kept: list[_Entry] = []
+        kept_entries: list[_Entry] = []
         entry = self._by_id.get(parent)
-        while entry is not None and len(kept) < len(self._entries):
-            kept.append(entry)
+        while entry is not None and len(kept_entries) < len(self._entries):
+            kept_entries.append(entry)
             if entry.id == first_id:
-                return kept[::-1]
+                return kept_entries[::-1]
             entry = self._by_id.get(entry.parent)
         return []
 
 
 def _without_calls(items: list[Item]) -> list[Item]:
     """Items of an answer without its calls; empty if only its header is left."""
-    kept = [item for item in items if item.block.kind != "tool_use"]
-    return kept if len(kept) > 1 else []
+    remaining = [item for item in items if item.block.kind != "tool_use"]
+    return remaining if len(remaining) > 1 else []
 
 
 def convert_part(part: Json) -> Json:
     """Convert pi's content part to Anthropic's spelling."""
     if not isinstance(part, dict):
         return part
-    rest = {key: item for key, item in part.items() if key != "type"}
+    other_members = {key: item for key, item in part.items() if key != "type"}
     match part.get("type"):
         case "toolCall":
-            return messages.tool_use(rest.pop("id", None), rest.pop("name", None), rest.pop("arguments", None), **rest)
+            return messages.tool_use(
+                other_members.pop("id", None),
+                other_members.pop("name", None),
+                other_members.pop("arguments", None),
+                **other_members,
+            )
         case "thinking":
-            return messages.thinking(as_str(rest.pop("thinking", "")), rest.pop("thinkingSignature", None), **rest)
-        case "image" if "data" in rest:
-            return messages.image(as_str(rest.pop("mimeType", "")), rest.pop("data"), **rest)
+            return messages.thinking(
+                as_str(other_members.pop("thinking", "")), other_members.pop("thinkingSignature", None), **other_members
+            )
+        case "image" if "data" in other_members:
+            return messages.image(as_str(other_members.pop("mimeType", "")), other_members.pop("data"), **other_members)
     return part
 
 
-def _usage(report: dict[str, Json]) -> Usage | None:
+def _parse_usage(report: dict[str, Json]) -> Usage | None:
     """Convert pi's usage, whose input excludes the cache; None for the zeros of a call that never ran."""
     fresh, read, written = (as_count(report.get(key)) for key in ("input", "cacheRead", "cacheWrite"))
     if fresh + read + written + as_count(report.get("output")) == 0:
@@ -220,4 +234,4 @@ def _usage(report: dict[str, Json]) -> Usage | None:
     return Usage(fresh, read, write_5m=written, output=output, reasoning=min(reasoning, output), cost=cost)
 
 
-reader = lines_reader(_Pi)
+reader = lines_reader(_PiHandler)

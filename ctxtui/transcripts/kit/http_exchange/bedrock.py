@@ -23,24 +23,24 @@ MARKER: Final = "cachePoint"
 def request_items(body: dict[str, Json]) -> list[Item]:
     """Convert a request to items: tools, system, messages. Cache points are breakpoints, not content."""
     tools = as_dicts(get_path(body, "toolConfig", "tools"))
-    items = [Item(blocks.make(TOOL, _tool(tool)), Place("tools")) for tool in tools if MARKER not in tool]
-    items += [Item(blocks.from_part(part), Place("system")) for part in _parts(body.get("system"))]
+    items = [Item(blocks.make(TOOL, _convert_tool(tool)), Place("tools")) for tool in tools if MARKER not in tool]
+    items += [Item(blocks.from_part(part), Place("system")) for part in _convert_parts(body.get("system"))]
     for message in as_dicts(body.get("messages")):
-        items += make_message(as_str(message.get("role")), *_parts(message.get("content")))
+        items += make_message(as_str(message.get("role")), *_convert_parts(message.get("content")))
     return items
 
 
-def _tool(tool: dict[str, Json]) -> dict[str, Json]:
+def _convert_tool(tool: dict[str, Json]) -> dict[str, Json]:
     spec = as_dict(tool.get("toolSpec"))
     return {**spec, "inputSchema": get_path(spec, "inputSchema", "json")} if "inputSchema" in spec else spec or tool
 
 
-def _parts(content: Json) -> list[Json]:
+def _convert_parts(content: Json) -> list[Json]:
     parts = [content] if isinstance(content, str) else as_list(content)
-    return [_typed(part) for part in parts if not (isinstance(part, dict) and MARKER in part)]
+    return [_convert_part(part) for part in parts if not (isinstance(part, dict) and MARKER in part)]
 
 
-def _typed(part: Json) -> Json:
+def _convert_part(part: Json) -> Json:
     """Convert a part, which its only member names, to Anthropic's spelling."""
     if not isinstance(part, dict):
         return part
@@ -52,10 +52,10 @@ def _typed(part: Json) -> Json:
         case "json":
             return messages.text(canonical.dump_text(value))
         case "toolUse":
-            rest = {k: v for k, v in inner.items() if k not in ("toolUseId", "name", "input")}
-            return messages.tool_use(inner.get("toolUseId"), inner.get("name"), inner.get("input"), **rest)
+            other_members = {k: v for k, v in inner.items() if k not in ("toolUseId", "name", "input")}
+            return messages.tool_use(inner.get("toolUseId"), inner.get("name"), inner.get("input"), **other_members)
         case "toolResult":
-            content = _parts(inner.get("content"))
+            content = _convert_parts(inner.get("content"))
             return messages.tool_result(inner.get("toolUseId"), content, inner.get("status") == "error")
         case "reasoningContent" if "reasoningText" in inner:
             reasoning = as_dict(inner["reasoningText"])
@@ -91,7 +91,7 @@ def decode_answer(body: dict[str, Json]) -> Response:
         return Response(error=as_str(body.get("message")) or as_str(body.get("Message")), extra=body)
     message = as_dict(get_path(body, "output", "message"))
     return Response(
-        items=tuple(make_message(as_str(message.get("role")) or "assistant", *_parts(message.get("content")))),
+        items=tuple(make_message(as_str(message.get("role")) or "assistant", *_convert_parts(message.get("content")))),
         usage=parse_usage(body.get("usage")),
         stop_reason=as_str(body.get("stopReason")),
         extra={key: item for key, item in body.items() if key not in ("output", "usage", "stopReason")},
@@ -113,20 +113,20 @@ def decode_stream(events: Iterable[ServerEvent]) -> Response:
             case "contentBlockStart":
                 blocks_[index] = {kind: {**as_dict(inner)} for kind, inner in as_dict(value.get("start")).items()}
             case "contentBlockDelta":
-                _grow(blocks_.setdefault(index, {}), as_dict(value.get("delta")))
+                _add_delta(blocks_.setdefault(index, {}), as_dict(value.get("delta")))
             case "messageStop":
                 body |= value
             case "metadata":
                 body |= value
             case name if name.endswith(("Exception", "Error")):
                 error = f"{name}: {as_str(value.get('message'))}"
-    content = [_finished(blocks_[index]) for index in sorted(blocks_)]
+    content = [_finish_block(blocks_[index]) for index in sorted(blocks_)]
     message = {"role": message["role"], "content": content}
     answer = decode_answer({**{key: item for key, item in body.items() if key != "p"}, "output": {"message": message}})
     return answer if "stopReason" in body and not error else answer.as_interrupted(error)
 
 
-def _grow(block: dict[str, Json], delta: dict[str, Json]) -> None:
+def _add_delta(block: dict[str, Json], delta: dict[str, Json]) -> None:
     """Add a delta to a content block."""
     for kind, news in delta.items():
         if isinstance(news, str):
@@ -135,10 +135,10 @@ def _grow(block: dict[str, Json], delta: dict[str, Json]) -> None:
             call = {**as_dict(block.get(kind))}
             block[kind] = {**call, "input": as_str(call.get("input")) + as_str(as_dict(news).get("input"))}
         elif kind == "reasoningContent":
-            _grow_reasoning(block, as_dict(news))
+            _add_reasoning(block, as_dict(news))
 
 
-def _grow_reasoning(block: dict[str, Json], news: dict[str, Json]) -> None:
+def _add_reasoning(block: dict[str, Json], news: dict[str, Json]) -> None:
     content = {**as_dict(block.get("reasoningContent"))}
     if "redactedContent" in news:
         content["redactedContent"] = as_str(content.get("redactedContent")) + as_str(news["redactedContent"])
@@ -151,7 +151,7 @@ def _grow_reasoning(block: dict[str, Json], news: dict[str, Json]) -> None:
     block["reasoningContent"] = content
 
 
-def _finished(block: dict[str, Json]) -> Json:
+def _finish_block(block: dict[str, Json]) -> Json:
     """A content block with its call's input as JSON, unless it broke off."""
     call = as_dict(block.get("toolUse"))
     if not isinstance(call.get("input", ""), str):

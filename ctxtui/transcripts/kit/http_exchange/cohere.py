@@ -43,12 +43,12 @@ def decode_answer(body: dict[str, Json]) -> Response:
         response = openai_chat.decode_response({"id": body.get("id"), "message": answer})
     except Malformed as error:
         return Response(error=str(error), extra=body)
-    extra = {key: item for key, item in body.items() if key not in ("id", "message", "finish_reason")}
+    other_members = {key: item for key, item in body.items() if key not in ("id", "message", "finish_reason")}
     return replace(
         response,
         usage=parse_usage(body.get("usage")),
         stop_reason=as_str(body.get("finish_reason")),
-        extra={**response.extra, **extra},
+        extra={**response.extra, **other_members},
     )
 
 

@@ -1,4 +1,7 @@
-"""Decode exchanges to context and answer; the API is detected from the address and the shape of the bodies."""
+"""Decodes exchanges to context and answer.
+
+The API is detected from the address and the shape of the bodies. Relays, HAR files and logs use it.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ def decode(exchange: Exchange) -> Decoded | None:
     """
     body = parse_body(exchange.request)
     if isinstance(body, dict) and _is_wrapped(exchange.path, body):
-        inner = decode(_unwrapped(exchange, body))
+        inner = decode(_unwrap(exchange, body))
         # The body that was sent is another one.
         return inner and inner._replace(model=as_str(body.get("model")) or inner.model, skeleton=None)
     dialect = detect_dialect(exchange, body) if isinstance(body, dict) else ""
@@ -68,12 +71,12 @@ def decode(exchange: Exchange) -> Decoded | None:
         return None
     model = asked_model(exchange.path, body)
     if exchange.path.endswith(_COUNT):
-        return _request(dialect, exchange, body, model, _count(exchange))
+        return _decode_request(dialect, exchange, body, model, _decode_count(exchange))
     response = decode_response(dialect, exchange)
     if response.model and "/invoke" in exchange.path:
         # Bedrock prices its own ids, of which the answer has the maker's form.
         response = replace(response, model=model)
-    return _request(dialect, exchange, body, model, response)
+    return _decode_request(dialect, exchange, body, model, response)
 
 
 def _is_wrapped(path: str, body: dict[str, Json]) -> bool:
@@ -81,14 +84,14 @@ def _is_wrapped(path: str, body: dict[str, Json]) -> bool:
     return path.endswith(_CODE_ASSIST) and "contents" in as_dict(body.get("request"))
 
 
-def _unwrapped(exchange: Exchange, body: dict[str, Json]) -> Exchange:
+def _unwrap(exchange: Exchange, body: dict[str, Json]) -> Exchange:
     """The exchange with the request and the answers that are wrapped in it."""
     answer = exchange.response
     if sse.is_stream(answer[:512].decode("utf-8", "replace")):
         chunks: Json = [as_dict(event.value()).get("response", event.value()) for event in sse.parse_stream(answer)]
         answer = canonical.dumps(chunks)
-    elif (whole := as_dict(parse_body(answer)).get("response")) is not None:
-        answer = canonical.dumps(whole)
+    elif (inner_answer := as_dict(parse_body(answer)).get("response")) is not None:
+        answer = canonical.dumps(inner_answer)
     return replace(exchange, request=canonical.dumps(body["request"]), response=answer)
 
 
@@ -103,7 +106,7 @@ def wants_stream(path: str, body: dict[str, Json]) -> bool:
     return body.get("stream") is True or bool(_STREAMS.search(path))
 
 
-def _request(dialect: str, exchange: Exchange, body: dict[str, Json], model: str, response: Response) -> Decoded:
+def _decode_request(dialect: str, exchange: Exchange, body: dict[str, Json], model: str, response: Response) -> Decoded:
     if dialect == CONVERSE:
         params = {key: item for key, item in body.items() if key not in bedrock.CONTEXT}
         return Decoded(dialect, tuple(bedrock.request_items(body)), model, params, response)
@@ -121,13 +124,13 @@ def detect_dialect(exchange: Exchange, body: dict[str, Json]) -> str:
     if "contents" in body and not path.endswith("/cachedContents"):
         return GOOGLE
     if isinstance(body.get("messages"), list):
-        return _by_messages(exchange, body)
+        return _detect_by_messages(exchange, body)
     if "input" in body and ("/responses" in path or (not path.strip("/") and "model" in body)):
         return RESPONSES
     return ""
 
 
-def _by_messages(exchange: Exchange, body: dict[str, Json]) -> str:
+def _detect_by_messages(exchange: Exchange, body: dict[str, Json]) -> str:
     path = exchange.path
     if not path.strip("/"):
         answer = as_dict(parse_body(exchange.response))
@@ -190,7 +193,7 @@ def _refusal_text(body: Json) -> str:
     return error if isinstance(error, str) else canonical.dump_text(body)[:500]
 
 
-def _count(exchange: Exchange) -> Response:
+def _decode_count(exchange: Exchange) -> Response:
     body = as_dict(parse_body(exchange.response))
     refused = exchange.status >= 400 or "input_tokens" not in body
     return Response(error=_refusal_text(body)) if refused else count_response(body)

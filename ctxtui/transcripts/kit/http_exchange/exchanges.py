@@ -1,4 +1,7 @@
-"""Convert exchanges with providers to calls of a session: their context, including server-side items, and thread."""
+"""Converts exchanges with providers to calls of a session, with context and thread.
+
+A request may name items that the provider stores; they become a part of its context.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,7 @@ class Exchanges:
             self.other_requests.append(exchange.summary)
             yield Happened("other request", exchange.summary, at=exchange.started)
             return
-        client = self._client(decoded, exchange)
+        client = self._identify_client(decoded, exchange)
         yield from self.add_call(decoded, _base_call(exchange), client, exchange.sender.session, change)
 
     def add_call(
@@ -74,10 +77,10 @@ class Exchanges:
         `base` holds the fields recorded outside the bodies; its id counts if the answer has none.
         """
         before, name = self._server_items(decoded)
-        whole = with_server_items(decoded, before)
-        call = _call(base, whole, bool(name) and name not in self._held and name not in self._heads)
-        thread = self._thread(whole, client, session)
-        events = self.threads.add_request(whole.items, whole.response.items, change(call), thread)
+        with_stored = with_server_items(decoded, before)
+        call = _make_call(base, with_stored, bool(name) and name not in self._held and name not in self._heads)
+        thread = self._find_thread(with_stored, client, session)
+        events = self.threads.add_request(with_stored.items, with_stored.response.items, change(call), thread)
         if events and self.threads.last is not None and decoded.dialect != GOOGLE:
             for id_ in filter(None, {decoded.response.id, name if "conversation" in decoded.params else ""}):
                 self._heads[id_] = self.threads.last[1].response_head
@@ -90,13 +93,18 @@ class Exchanges:
         except Malformed:
             return
         if decoded is not None:
-            whole = with_server_items(decoded, self._server_items(decoded)[0])
-            thread = self._thread(whole, self._client(decoded, exchange), exchange.sender.session)
-            yield TipMoved(self.threads.thread_id(thread), self._tree.extend(ROOT, whole.items))
+            with_stored = with_server_items(decoded, self._server_items(decoded)[0])
+            thread = self._find_thread(with_stored, self._identify_client(decoded, exchange), exchange.sender.session)
+            yield TipMoved(self.threads.thread_id(thread), self._tree.extend(ROOT, with_stored.items))
 
-    def hold_response(self, id_: str) -> None:
-        """Register an empty response `id_` on the server that a request may continue from."""
-        self._held[id_] = ()
+    def hold_warm_up(self, exchange: Exchange, id_: str) -> None:
+        """Register the response `id_` to a request that no model read; a later request may continue from it."""
+        try:
+            decoded = decode(exchange)
+        except Malformed:
+            decoded = None
+        items = decoded.items if decoded is not None else ()
+        self._held[id_] = tuple(item for item in items if item.place.section == "messages")
 
     def _server_items(self, decoded: Decoded) -> tuple[tuple[Item, ...], str]:
         """Return the server-side items before a request's own, and the id that names them ("" if none)."""
@@ -109,23 +117,23 @@ class Exchanges:
         items = self._tree.items(self._heads[name])
         return tuple(item for item in items if item.place.section == "messages"), name
 
-    def _thread(self, decoded: Decoded, client: ClientThread | None, session: str) -> Conversation:
+    def _find_thread(self, decoded: Decoded, client: ClientThread | None, session: str) -> Conversation:
         after = as_str(decoded.params.get("previous_response_id"))
-        return self.threads.find(decoded.items, after, client, self._scope(session))
+        return self.threads.find(decoded.items, after, client, self._scope_of(session))
 
-    def _scope(self, session: str) -> str:
+    def _scope_of(self, session: str) -> str:
         """Main thread for requests of a client's `session` ("": unknown); the first session is `MAIN`."""
         self._session = self._session or session
         return MAIN if session in ("", self._session) else session
 
-    def _client(self, decoded: Decoded, exchange: Exchange) -> ClientThread | None:
+    def _identify_client(self, decoded: Decoded, exchange: Exchange) -> ClientThread | None:
         sender = exchange.sender
         body = parse_body(exchange.request) if sender.has_known_side_calls else None
         return self.client(decoded, sender, exchange.path, body)
 
     def client(self, decoded: Decoded, sender: Sender, path: str, body: Json) -> ClientThread | None:
         """Return the thread that the client names for a request with this `body`, sent to `path`."""
-        scope = self._scope(sender.session)
+        scope = self._scope_of(sender.session)
         aside = classify_side_call(path, body if sender.has_known_side_calls else None)
         if decoded.response.stop_reason == COUNTED:
             aside = COUNTS
@@ -140,8 +148,8 @@ class Exchanges:
         """Store items that a request puts on the server without a model reading them."""
         body, answer = as_dict(parse_body(exchange.request)), as_dict(parse_body(exchange.response))
         if exchange.path.endswith("/cachedContents") and as_str(answer.get("name")):
-            whole = {"contents": [], **body}
-            self._held[as_str(answer["name"])] = DIALECTS[GOOGLE].decode_request(dumps(whole), None).items
+            full_body = {"contents": [], **body}
+            self._held[as_str(answer["name"])] = DIALECTS[GOOGLE].decode_request(dumps(full_body), None).items
         elif exchange.path.endswith("/conversations") and as_str(answer.get("id")):
             parts = [split_item(item, f"$.items[{n}]") for n, item in enumerate(as_list(body.get("items")))]
             self._held[as_str(answer["id"])] = tuple(part.item for some in parts for part in some)
@@ -157,33 +165,33 @@ def _scoped_thread(scope: str, thread: str) -> str:
 def with_server_items(decoded: Decoded, before: Sequence[Item]) -> Decoded:
     """Insert the items that the provider holds `before` the request's own messages."""
     if not before:
-        return decoded._replace(items=tuple(_ordered(decoded.items, before, _before_messages(decoded.items))))
-    first, skeleton = _before_messages(decoded.items), decoded.skeleton
+        return decoded._replace(items=tuple(_order_items(decoded.items, before, _first_message_index(decoded.items))))
+    first, skeleton = _first_message_index(decoded.items), decoded.skeleton
     if skeleton is not None:
         skeleton = Skeleton(skeleton.dialect, {**skeleton.parts, "carried": [first, len(before)]})
-    return decoded._replace(items=tuple(_ordered(decoded.items, before, first)), skeleton=skeleton)
+    return decoded._replace(items=tuple(_order_items(decoded.items, before, first)), skeleton=skeleton)
 
 
-def _before_messages(items: Sequence[Item]) -> int:
+def _first_message_index(items: Sequence[Item]) -> int:
     return next((n for n, item in enumerate(items) if item.place.section == "messages"), len(items))
 
 
-def _ordered(items: Sequence[Item], before: Sequence[Item], first: int) -> list[Item]:
+def _order_items(items: Sequence[Item], before: Sequence[Item], first: int) -> list[Item]:
     """Order a request's items with the server's: tools and system first, then the server's messages, then its own."""
-    others = [item for item in before if item.place.section != "messages"]
+    front_items = [item for item in before if item.place.section != "messages"]
     messages = [item for item in before if item.place.section == "messages"]
-    heads = [*others, *items[:first]]
+    heads = [*front_items, *items[:first]]
     tools = [item for item in heads if item.place.section == "tools"]
     return [*tools, *(item for item in heads if item.place.section != "tools"), *messages, *items[first:]]
 
 
 def _base_call(exchange: Exchange) -> Call:
     """Build a call from the fields outside the bodies."""
-    extra = dict(exchange.extra)
+    call_extra = dict(exchange.extra)
     if exchange.url:
-        extra["url"] = exchange.url.partition("?")[0]
+        call_extra["url"] = exchange.url.partition("?")[0]
     if exchange.status not in (0, 200):
-        extra["status"] = exchange.status
+        call_extra["status"] = exchange.status
     return Call(
         "",
         "",
@@ -193,20 +201,20 @@ def _base_call(exchange: Exchange) -> Call:
         ended=exchange.ended,
         fidelity=Fidelity.WIRE,
         line=exchange.line,
-        extra=extra,
+        extra=call_extra,
     )
 
 
-def _call(base: Call, decoded: Decoded, tail_only: bool) -> Call:
+def _make_call(base: Call, decoded: Decoded, tail_only: bool) -> Call:
     response = decoded.response
-    extra: dict[str, Json] = {**response.extra, **base.extra}
+    call_extra: dict[str, Json] = {**response.extra, **base.extra}
     if (compaction := compaction_of(decoded.items)) is not None:
-        extra[COMPACTS] = compaction.client
+        call_extra[COMPACTS] = compaction.client
     if decoded.params and decoded.dialect not in DIALECTS and decoded.skeleton is None:
-        extra["params"] = decoded.params
+        call_extra["params"] = decoded.params
     if tail_only:
         # The context kept by the provider is not recorded.
-        extra["tail_only"] = True
+        call_extra["tail_only"] = True
     return replace(
         base,
         id=response.id or base.id,
@@ -216,5 +224,5 @@ def _call(base: Call, decoded: Decoded, tail_only: bool) -> Call:
         stop_reason=response.stop_reason,
         error=response.error or ("" if response.complete else "the answer breaks off"),
         skeleton=decoded.skeleton,
-        extra=extra,
+        extra=call_extra,
     )

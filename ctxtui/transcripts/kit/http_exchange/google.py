@@ -11,10 +11,10 @@ from ctxtui.transcripts.kit.messages import make_message
 
 def contents_items(contents: Json) -> list[Item]:
     """Convert contents, each of which may be a string, to items."""
-    return [item for content in as_list(contents) for item in _message(content)]
+    return [item for content in as_list(contents) for item in _convert_content(content)]
 
 
-def _message(content: Json) -> list[Item]:
+def _convert_content(content: Json) -> list[Item]:
     if isinstance(content, str):
         return make_message("user", content)
     fields = as_dict(content)
@@ -24,41 +24,47 @@ def _message(content: Json) -> list[Item]:
 def convert_parts(content: Json) -> list[Json]:
     """Convert content in any of its forms (a string, a part, a list of parts) to parts in Anthropic's spelling."""
     raw_parts = [content] if isinstance(content, str | dict) else as_list(content)
-    return [_typed(part) for part in raw_parts]
+    return [_convert_part(part) for part in raw_parts]
 
 
-def _typed(part: Json) -> Json:
+def _convert_part(part: Json) -> Json:
     """Convert a part, which has no type member, to Anthropic's spelling."""
     if not isinstance(part, dict):
         return part
-    rest = {key: item for key, item in part.items() if item is not None}
-    words = rest.pop("text", None)
+    other_members = {key: item for key, item in part.items() if item is not None}
+    words = other_members.pop("text", None)
     if isinstance(words, str):
-        thought = rest.pop("thought", False) is True
-        signature = rest.pop("thoughtSignature", None) if thought else None
-        return messages.thinking(words, signature, **rest) if thought else messages.text(words, **rest)
-    call = as_dict(_pop(rest, "functionCall", "function_call"))
+        thought = other_members.pop("thought", False) is True
+        signature = other_members.pop("thoughtSignature", None) if thought else None
+        return (
+            messages.thinking(words, signature, **other_members) if thought else messages.text(words, **other_members)
+        )
+    call = as_dict(_pop_first(other_members, "functionCall", "function_call"))
     if call:
-        return messages.tool_use(call.get("id") or call.get("name"), call.get("name"), call.get("args", {}), **rest)
-    answer = as_dict(_pop(rest, "functionResponse", "function_response"))
+        return messages.tool_use(
+            call.get("id") or call.get("name"), call.get("name"), call.get("args", {}), **other_members
+        )
+    answer = as_dict(_pop_first(other_members, "functionResponse", "function_response"))
     if answer:
         id_ = answer.get("id") or answer.get("name")
-        return messages.tool_result(id_, answer.get("response"), name=answer.get("name"), **rest)
-    data = as_dict(_pop(rest, "inlineData", "inline_data"))
+        return messages.tool_result(id_, answer.get("response"), name=answer.get("name"), **other_members)
+    data = as_dict(_pop_first(other_members, "inlineData", "inline_data"))
     if data:
-        return _media(as_str(data.get("mimeType", data.get("mime_type"))), {"data": data.get("data")}, rest)
-    file = as_dict(_pop(rest, "fileData", "file_data"))
+        return _make_media(
+            as_str(data.get("mimeType", data.get("mime_type"))), {"data": data.get("data")}, other_members
+        )
+    file = as_dict(_pop_first(other_members, "fileData", "file_data"))
     if file:
         kind = as_str(file.get("mimeType", file.get("mime_type")))
-        return _media(kind, {"url": file.get("fileUri", file.get("file_uri"))}, rest)
-    return {"type": next(iter(rest), "part"), **rest}
+        return _make_media(kind, {"url": file.get("fileUri", file.get("file_uri"))}, other_members)
+    return {"type": next(iter(other_members), "part"), **other_members}
 
 
-def _pop(rest: dict[str, Json], *keys: str) -> Json:
-    values = [rest.pop(key) for key in keys if key in rest]
+def _pop_first(part_members: dict[str, Json], *keys: str) -> Json:
+    values = [part_members.pop(key) for key in keys if key in part_members]
     return values[0] if values else None
 
 
-def _media(kind: str, where: dict[str, Json], rest: dict[str, Json]) -> Json:
-    source = {"type": "base64" if "data" in where else "url", "media_type": kind, **where}
-    return {"type": "image" if kind.startswith("image/") else "document", "source": source, **rest}
+def _make_media(kind: str, location: dict[str, Json], other_members: dict[str, Json]) -> Json:
+    source = {"type": "base64" if "data" in location else "url", "media_type": kind, **location}
+    return {"type": "image" if kind.startswith("image/") else "document", "source": source, **other_members}

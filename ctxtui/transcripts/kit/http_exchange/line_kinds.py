@@ -1,4 +1,7 @@
-"""Lines of ctxtui's own recordings of relayed traffic, shared by writer and reader."""
+"""Kinds of lines in ctxtui's own recordings of relayed traffic; shared by writer and reader.
+
+A body that is mostly equal to an earlier one refers to it, because agents send their history again with each request.
+"""
 
 from __future__ import annotations
 
@@ -46,20 +49,20 @@ class BodiesByReference:
         It is its own text between the ``head`` first and the ``tail`` last bytes of an earlier body.
         """
         bodies = self._runs.setdefault(f"{name.partition('.')[0]} {kind}", {})
-        own, like = decode_bytes(line), as_str(line.get("like"))
+        body, like = decode_bytes(line), as_str(line.get("like"))
         if like:
             before = bodies.pop(like, None)
             if before is None:
                 return None
-            own = before[: as_count(line.get("head"))] + own + before[len(before) - as_count(line.get("tail")) :]
-        self._keep(bodies, name, own)
-        return own
+            body = before[: as_count(line.get("head"))] + body + before[len(before) - as_count(line.get("tail")) :]
+        self._keep_recent(bodies, name, body)
+        return body
 
     def mark_lost(self, name: str) -> None:
         """Register an unknown body for exchange `name`; a later body that refers to it has only its own text."""
-        self._keep(self._runs.setdefault(f"{name.partition('.')[0]} ", {}), name, b"")
+        self._keep_recent(self._runs.setdefault(f"{name.partition('.')[0]} ", {}), name, b"")
 
-    def _keep(self, bodies: dict[str, bytes], name: str, body: bytes) -> None:
+    def _keep_recent(self, bodies: dict[str, bytes], name: str, body: bytes) -> None:
         bodies[name] = body
         while len(bodies) > MAX_REFERENCED_BODIES:
             del bodies[next(iter(bodies))]

@@ -1,4 +1,4 @@
-"""Classify a JSON value as request, answer or messages, and detect its dialect by its members."""
+"""Classifies a JSON value as request, answer or messages, and detects its dialect by its members."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ _MEMBERS: Final = {
         "parallel_tool_calls": 0.5,
     },
 }  # fmt: skip
+"""Votes for a dialect by members of a request; more for members that no other dialect has."""
 
 _PLAIN: Final = frozenset("model input temperature top_p text metadata user service_tier prompt_cache_key".split())
 _NO_TALK: Final = re.compile(r"embed|moderation|tts|whisper|transcribe|rerank", re.IGNORECASE)
@@ -54,10 +55,10 @@ class BodyShape(StrEnum):
 def classify(value: Json) -> BodyShape:
     """Classify `value` by itself."""
     if isinstance(value, list):
-        return BodyShape.MESSAGES if _are_messages(value) else BodyShape.OTHER
+        return BodyShape.MESSAGES if _is_message_list(value) else BodyShape.OTHER
     if not isinstance(value, dict):
         return BodyShape.OTHER
-    if value.get("object") == "list" and _are_messages(value.get("data")):
+    if value.get("object") == "list" and _is_message_list(value.get("data")):
         return BodyShape.MESSAGES
     if is_answer(value):
         return BodyShape.ANSWER
@@ -71,10 +72,10 @@ def list_messages(value: Json) -> list[Json]:
     return as_list(value.get("data")) if isinstance(value, dict) else as_list(value)
 
 
-def _are_messages(value: Json) -> bool:
-    looked = as_list(value)[:MAX_EXAMINED]
-    typed = all(is_message(item) or as_str(as_dict(item).get("type")) for item in looked)
-    return typed and any(is_message(item) for item in looked)
+def _is_message_list(value: Json) -> bool:
+    examined = as_list(value)[:MAX_EXAMINED]
+    typed = all(is_message(item) or as_str(as_dict(item).get("type")) for item in examined)
+    return typed and any(is_message(item) for item in examined)
 
 
 def _is_request(value: Mapping[str, Json]) -> bool:
@@ -83,7 +84,7 @@ def _is_request(value: Mapping[str, Json]) -> bool:
     messages = value.get("messages")
     named = "model" in value
     if isinstance(messages, list):
-        return (named and (not messages or any(map(is_message, messages[:MAX_EXAMINED])))) or _are_messages(messages)
+        return (named and (not messages or any(map(is_message, messages[:MAX_EXAMINED])))) or _is_message_list(messages)
     request_input = value.get("input")
     if not named or "output" in value:
         return False

@@ -66,9 +66,9 @@ class SocketExchanges:
 
 
 def warm_up_id(exchange: Exchange) -> str:
-    """Return the id of a response that only prepares a WebSocket, without input and without a model; else ""."""
+    """Return the id of a response that only prepares a WebSocket, without a model; else ""."""
     request = as_dict(parse_body(exchange.request))
-    if request.get("type") != "response.create" or request.get("generate") is not False or request.get("input"):
+    if request.get("type") != "response.create" or request.get("generate") is not False:
         return ""
     events = (as_dict(parse_body(line[6:])) for line in exchange.response.splitlines() if line.startswith(b"data: "))
     return next((as_str(get_path(event, "response", "id")) for event in events if "response" in event), "")

@@ -17,11 +17,15 @@ from ctxtui.views.text.span import Span, Spans
 
 
 class ContextMap(Struct, frozen=True, kw_only=True):
-    """Content of the map: `shown` is the category of each pixel, `extent` the tokens of all pixels.
+    """Content of the map.
 
-    `segments` and `marks` are the cache track, `here` the token of the block under the cursor. With staged edits, `own`
-    are positions of their breakpoints and `break_at` the token where the prefix ends. `limit` describes the window
-    limit and its origin.
+    - `shown`: the category of each pixel.
+    - `extent`: tokens of all pixels.
+    - `segments`, `marks`: the cache track.
+    - `here`: the token of the block under the cursor.
+    - `own`: positions of breakpoints that staged edits set; `break_at`: the token where the cached prefix ends under
+      them.
+    - `limit`: describes the window limit and its origin.
     """
 
     shown: tuple[int | None, ...]

@@ -203,7 +203,7 @@ async def test_marked_messages_give_up_what_they_share_and_one_alone_is_cut_down
         assert here.area.text == SCREEN and "cut it down" in text(here)  # type: ignore[arg-type]
         here.area.text = "not in it"
         await pilot.press("ctrl+s")
-        assert not staged(screen) and "cut, do not rewrite" in text(screen)
+        assert not staged(screen) and "shorten it, do not rewrite" in text(screen)
         at(screen, "All is fine")
         screen.owner(RewritingController).hoist()
         assert pilot.app.screen is screen and "can be hoisted" in text(screen)
@@ -237,7 +237,7 @@ async def test_rules_for_json_are_asked_for() -> None:
         assert dict(edit.params) == {"drop": ["bounds"], "rename": {"name": "n"}, "flatten": []}
         screen.owner(RewritingController).compact()
         await pilot.press(*"drop=bounds", "enter")
-        assert len(staged(screen)) == 1 and "make nothing of it smaller" in text(screen)
+        assert len(staged(screen)) == 1 and "make nothing in it smaller" in text(screen)
         screen.owner(RewritingController).compact()
         await pilot.press(*"least=3", "enter")
         assert len(staged(screen)) == 1 and "no setting 'least'" in text(screen)

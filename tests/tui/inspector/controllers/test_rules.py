@@ -44,7 +44,7 @@ async def test_an_epoch_leads_to_its_first_call() -> None:
         await pilot.pause()
         scene = screen.panels.scene
         assert scene is not None and str(scene.call.epoch.start) == "resume"
-        assert f"call {scene.number:,} is the first one after it" in text(screen)
+        assert f"call {scene.number:,} is the first call after it" in text(screen)
 
 
 async def test_a_broken_prefix_says_what_it_costs() -> None:

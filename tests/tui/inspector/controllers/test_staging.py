@@ -439,7 +439,7 @@ async def test_every_key_that_edits_answers_and_what_gains_nothing_is_not_staged
             await pilot.press(key)
             assert why in told(screen), key
         at(screen, "second question")
-        for key, why in (("t", "already short: "), ("x", "what would stand for it is longer: "), ("s", "longer: ")):
+        for key, why in (("t", "already short: "), ("x", "its replacement would be longer: "), ("s", "longer: ")):
             await pilot.press(key)
             assert why in told(screen) and "tokens" in told(screen) and not overlay.log, key
         assert "^s" in told(screen), "a model may write the summary"

@@ -1,7 +1,7 @@
-"""Rebuild the requests of one Claude Code file from its request records (facts §13.1).
+"""Rebuilds the requests of one Claude Code file from its request records (facts §13.1).
 
-Every request is a path of messages; a continued request shares its beginning, so that reading time grows with the new
-messages of each request.
+Every request is a path of messages. A request that continues another one shares its beginning, so that reading takes
+time in proportion to the new messages.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ KINDS: Final = frozenset({SHAPE, BLOB, REQUEST})
 class RequestRecord(msgspec.Struct, rename="camel"):
     """A record of any of the three kinds.
 
-    A shape has system texts and tools, a blob one message, a request the hashes of its messages: the first `keep`
-    of the request `base`, then `tail`.
+    A *shape* has system texts and tools. A *blob* has one message. A *request* has hashes of its messages: the first
+    `keep` of the request `base`, then those of `tail`.
     """
 
     type: str
@@ -96,9 +96,12 @@ _MARKER: Final = "cache_control"
 
 
 class SentMessage(Struct, eq=False):
-    """A message of a request after those before it (`up`); `count` is the number of messages including it.
+    """A message of a request, after the messages before it (`up`).
 
-    `head` is the end of the context, `lost` the hash of a message that is missing in the file.
+    - `count`: number of messages including it.
+    - `head`: the end of the context.
+    - `lost`: hash of a message that is missing in the file; "": none is.
+    - `next`: messages that follow it in some request, by hash.
     """
 
     up: SentMessage | None
@@ -151,12 +154,12 @@ class ClaudeRequests:
             elif record.type == BLOB:
                 self.store.put_blob(record.hash, canonical.loads(bytes(record.message)))
             else:
-                return self._request(record, source), []
+                return self._add_request(record, source), []
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             return None, [Skipped(source.line, f"a record of a request that cannot be read: {error}")]
         return None, []
 
-    def _request(self, record: RequestRecord, source: RawRecord) -> ClaudeRequest:
+    def _add_request(self, record: RequestRecord, source: RawRecord) -> ClaudeRequest:
         for raw in (record.params, record.cache_control, record.withheld, record.cut):
             # Raises if nested too deeply.
             canonical.loads(bytes(raw))
@@ -165,11 +168,11 @@ class ClaudeRequests:
         if record.keep:
             last = self._kept_message(base, record) if base is not None else None
         for hash_ in record.tail if last is not None else ():
-            above = last
-            assert above is not None
-            last = above.next.get(hash_)
+            previous = last
+            assert previous is not None
+            last = previous.next.get(hash_)
             if last is None:
-                last = above.next[hash_] = SentMessage(above, hash_, above.count + 1)
+                last = previous.next[hash_] = SentMessage(previous, hash_, previous.count + 1)
         request = ClaudeRequest(
             id=record.id,
             record=record,
@@ -200,10 +203,10 @@ class ClaudeRequests:
             last = last.up
         moved = self._roots[record.shape_hash]
         for hash_ in reversed(hashes):
-            below = moved.next.get(hash_)
-            if below is None:
-                below = moved.next[hash_] = SentMessage(moved, hash_, moved.count + 1)
-            moved = below
+            kept_message = moved.next.get(hash_)
+            if kept_message is None:
+                kept_message = moved.next[hash_] = SentMessage(moved, hash_, moved.count + 1)
+            moved = kept_message
         return moved
 
     def continues_answered(self, request: ClaudeRequest) -> bool:
@@ -212,14 +215,16 @@ class ClaudeRequests:
         A process that names no earlier request, but has its context, was restarted.
         """
         last = self.answered.last if self.answered is not None else None
-        at = request.last
-        while at is not None and last is not None and at.count > last.count:
-            at = at.up
-        while at is not None and last is not None and at is not last:
-            if at.hash != last.hash or at.count != last.count:
+        message = request.last
+        while message is not None and last is not None and message.count > last.count:
+            message = message.up
+        while message is not None and last is not None and message is not last:
+            if message.hash != last.hash or message.count != last.count:
                 return False
-            at, last = at.up, last.up
-        return (at is not None and at is last) or (at is None and last is None and self.answered is not None)
+            message, last = message.up, last.up
+        return (message is not None and message is last) or (
+            message is None and last is None and self.answered is not None
+        )
 
     def find(self, id_: str) -> ClaudeRequest | None:
         """Find the request with this id."""
@@ -234,21 +239,21 @@ class ClaudeRequests:
         """Rebuild a request as a call without an answer; None and the reason if impossible, each reason once."""
         shape = self.shape_of(request)
         if shape is None:
-            return None, self._report_once(request, f"shape {request.shape[:12]}", "its system prompt and tools are")
+            return None, self._skip_once(request, f"shape {request.shape[:12]}", "its system prompt and tools are")
         if request.last is None:
-            return None, self._report_once(request, request.lost, "the request that it goes on from is")
+            return None, self._skip_once(request, request.lost, "the request that it goes on from is")
         lost = self._build_nodes(request.last, shape)
         if lost:
-            return None, self._report_once(request, lost, f"message {lost[:12]} of it is")
+            return None, self._skip_once(request, lost, f"message {lost[:12]} of it is")
         if not request.last.count:
-            return None, self._report_once(request, request.id, "every message of it is")
-        markers, notes = self._markers(request, shape)
-        parts: dict[str, Json] = {"frame": self._frame(request, shape)}
+            return None, self._skip_once(request, request.id, "every message of it is")
+        markers, notes = self._locate_markers(request, shape)
+        parts: dict[str, Json] = {"frame": self._build_frame(request, shape)}
         if markers:
             parts["marks"] = markers_json(markers)
         if shape.string:
             parts["sections"] = {SYSTEM: {"form": STRING}}
-        extra = _extra(request.record)
+        extra = _extra_facts(request.record)
         head, skeleton = request.last.head, Skeleton(ANTHROPIC, parts)
         call = Call(
             request.id,
@@ -268,7 +273,7 @@ class ClaudeRequests:
         )
         return call, notes
 
-    def _report_once(self, request: ClaudeRequest, cause: str, what: str) -> list[Skipped]:
+    def _skip_once(self, request: ClaudeRequest, cause: str, what: str) -> list[Skipped]:
         if cause in self._told:
             return []
         self._told.add(cause)
@@ -277,39 +282,39 @@ class ClaudeRequests:
 
     def _build_nodes(self, last: SentMessage, shape: RequestShape) -> str:
         """Build the nodes up to `last`; returns the hash of a missing message, "" if there is none."""
-        above: list[SentMessage] = []
+        unbuilt: list[SentMessage] = []
         at: SentMessage | None = last
         while at is not None and at.head == _UNKNOWN:
-            if at.lost and self._message(at.lost) is None:
+            if at.lost and self._message_items(at.lost) is None:
                 last.lost = at.lost
                 return at.lost
-            above.append(at)
+            unbuilt.append(at)
             at = at.up
-        for message in reversed(above):
+        for message in reversed(unbuilt):
             if message.up is None:
                 message.head = shape.head
                 continue
-            items = self._message(message.hash)
+            items = self._message_items(message.hash)
             if items is None:
                 last.lost = message.lost = message.hash
                 return message.hash
             message.head = self._tree.extend(message.up.head, items)
         return ""
 
-    def _message(self, hash_: str) -> Sequence[Item] | None:
+    def _message_items(self, hash_: str) -> Sequence[Item] | None:
         items = self.store.message(hash_)
         return items if items is not None or self._shared is None else self._shared.message(hash_)
 
-    def _markers(
+    def _locate_markers(
         self, request: ClaudeRequest, shape: RequestShape
     ) -> tuple[dict[int, tuple[WireMarker, ...]], list[Skipped]]:
         """Map the cache breakpoints to items of the request; also reports those whose position does not exist."""
         markers: dict[int, tuple[WireMarker, ...]] = {}
         lost = 0
-        at = request.last
+        message = request.last
         tree, nodes = self._tree, self._tree.path(shape.head)
         listed = recorded_markers(request.record)
-        for marker in sorted(listed, key=lambda one: -_message_of(one)):
+        for marker in sorted(listed, key=lambda one: -_message_index(one)):
             path, node, inner = marker.path, -1, -1
             match path:
                 case ("tools", int(n)) if 0 <= n < shape.tools:
@@ -317,11 +322,11 @@ class ClaudeRequests:
                 case ("system", int(n)) if 0 <= n < shape.system:
                     node = nodes[shape.tools + n]
                 case ("messages", int(m), "content", int(n), *rest):
-                    while at is not None and at.up is not None and at.count > m + 1:
-                        at = at.up
-                    if at is not None and at.up is not None and at.count == m + 1:
-                        own = tree.path(at.head, at.up.head)
-                        node = own[n + 1] if 0 <= n < len(own) - 1 else -1
+                    while message is not None and message.up is not None and message.count > m + 1:
+                        message = message.up
+                    if message is not None and message.up is not None and message.count == m + 1:
+                        message_nodes = tree.path(message.head, message.up.head)
+                        node = message_nodes[n + 1] if 0 <= n < len(message_nodes) - 1 else -1
                     if rest:
                         inner = rest[1] if len(rest) == 2 and isinstance(rest[1], int) else -2
             value = tree[node].block.value() if node >= 0 else None
@@ -329,19 +334,19 @@ class ClaudeRequests:
                 lost += 1
                 continue
             item = tree[node].depth - 1
-            last = len(value) if inner < 0 else _size(value, inner)
+            last = len(value) if inner < 0 else _count_parts(value, inner)
             markers[item] = (*markers.get(item, ()), WireMarker(inner, _MARKER, last, marker.value))
         if not lost:
             return markers, []
         words = f"{lost} cache marker{'s' if lost > 1 else ''} of a request at places that it does not have"
         return markers, [Skipped(request.line, words)]
 
-    def _frame(self, request: ClaudeRequest, shape: RequestShape) -> Json:
+    def _build_frame(self, request: ClaudeRequest, shape: RequestShape) -> Json:
         """Build the frame: the members of the body in the client's order, with slots for its sections."""
         key = (bytes(request.record.params), request.shape)
         frame = self._frames.get(key)
         if frame is None:
-            params = _params(request.record)
+            params = _body_params(request.record)
             texts: list[tuple[str, str | None]] = (
                 [(_MODEL, COMPACT.write(params.pop(_MODEL)))] if _MODEL in params else []
             )
@@ -355,14 +360,14 @@ class ClaudeRequests:
         return frame
 
 
-def _params(record: RequestRecord) -> dict[str, Json]:
+def _body_params(record: RequestRecord) -> dict[str, Json]:
     """Members of the body that hold no context; betas are a header."""
     value = canonical.loads(bytes(record.params))
     beyond = (MESSAGES, SYSTEM, TOOLS, _BETAS)
     return {key: item for key, item in value.items() if key not in beyond} if isinstance(value, dict) else {}
 
 
-def _extra(record: RequestRecord) -> dict[str, Json]:
+def _extra_facts(record: RequestRecord) -> dict[str, Json]:
     """Recorded facts outside the body."""
     params = canonical.loads(bytes(record.params))
     facts = {
@@ -375,12 +380,12 @@ def _extra(record: RequestRecord) -> dict[str, Json]:
     return {key: value for key, value in facts.items() if value}
 
 
-def _message_of(marker: RecordedMarker) -> int:
+def _message_index(marker: RecordedMarker) -> int:
     path = marker.path
     return path[1] if len(path) > 1 and path[0] == MESSAGES and isinstance(path[1], int) else -1
 
 
-def _size(value: dict[str, Json], inner: int) -> int:
+def _count_parts(value: dict[str, Json], inner: int) -> int:
     content = value.get("content")
     item = content[inner] if isinstance(content, list) and 0 <= inner < len(content) else None
     return len(item) if isinstance(item, dict) else 0

@@ -1,8 +1,9 @@
-"""Parts from which the requests of a file are rebuilt: shapes (system prompt, tools), blobs, messages of its records.
+"""Parts from which the requests of a Claude Code file are rebuilt.
 
-A request names its messages by hash (facts §13.1). A message is a blob, or the content of the file's own records:
-neighbouring records of one side are one message (the results of parallel calls, for example), and a prefix of those
-records is an earlier state of it. Each message is hashed once, and only in files that hold requests.
+Shapes, blobs, and messages of its records. A request names its messages by hash (facts §13.1). A message is a blob, or
+the content of the file's own records. Neighbouring records of one side are one message (the results of parallel calls,
+for example), and a prefix of them is an earlier state of it. Each message is hashed once, and only in files that have
+requests.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class MessageHash:
 
     def add(self, part: Json) -> None:
         """Add a part of the content."""
-        self.add_text(_text(part))
+        self.add_text(_hashed_text(part))
 
     def add_text(self, text: bytes) -> None:
         """Add a part of the content in its hashed form."""
@@ -43,22 +44,22 @@ class MessageHash:
 
     def digest(self) -> str:
         """Return the hash of the message so far."""
-        whole = self._hash.copy()
-        whole.update(b'],"role":' + _text(self._role) + b"}")
-        return whole.hexdigest()
+        hash_so_far = self._hash.copy()
+        hash_so_far.update(b'],"role":' + _hashed_text(self._role) + b"}")
+        return hash_so_far.hexdigest()
 
 
-def _text(value: Json) -> bytes:
-    return canonical.dump_text(_sorted(value)).encode("utf-8", "ctxtui-json")
+def _hashed_text(value: Json) -> bytes:
+    return canonical.dump_text(_sort_members(value)).encode("utf-8", "ctxtui-json")
 
 
-def _sorted(value: Json) -> Json:
+def _sort_members(value: Json) -> Json:
     if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value, key=_order) if key != _MARKER}
-    return [_sorted(item) for item in value] if isinstance(value, list) else value
+        return {key: _sort_members(value[key]) for key in sorted(value, key=_sort_key) if key != _MARKER}
+    return [_sort_members(item) for item in value] if isinstance(value, list) else value
 
 
-def _order(key: str) -> bytes:
+def _sort_key(key: str) -> bytes:
     # JavaScript compares code units, Python code points, which differ above U+FFFF.
     return key.encode("utf-16-be", "surrogatepass")
 
@@ -67,10 +68,10 @@ TOOLS, SYSTEM, MESSAGES = "tools", "system", "messages"
 
 
 class RequestShape(NamedTuple):
-    """System prompt and tools of a request: the context ends at `head` after `tools` tools and `system` texts.
+    """System prompt and tools of a request.
 
-    `string`: the system prompt is one string. `sections` names the members that the request has, and whether they are
-    non-empty.
+    The context ends at `head`, after `tools` tools and `system` texts. `string`: the system prompt is one string.
+    `sections` names the members that the request has, and whether they are non-empty.
     """
 
     head: int
@@ -81,9 +82,10 @@ class RequestShape(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Consecutive records of one side: their first `length` blocks, of which the last record's begin at `start`.
+    """Consecutive records of one side, as a candidate for a message.
 
-    `string`: they are one string; `answer` is the id of the answer that they are part of.
+    It has the first `length` of `blocks`; those of the last record begin at `start`. `string`: they are one string.
+    `answer` is the id of the answer that they are part of; "" for none.
     """
 
     role: str
@@ -141,9 +143,9 @@ class RequestStore:
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             raise ValueError("a message without a role")
         if hash_ not in self._messages:
-            self._messages[hash_] = tuple(self._sent(message))
+            self._messages[hash_] = tuple(self._to_items(message))
 
-    def _sent(self, message: dict[str, Json]) -> list[Item]:
+    def _to_items(self, message: dict[str, Json]) -> list[Item]:
         """Convert a message to items as it is sent in a request."""
         content = message.get("content")
         if message["role"] == "system" and isinstance(content, list) and len(content) == 1:
@@ -152,12 +154,12 @@ class RequestStore:
                 # A lone text of a system turn is sent as a string, unless it has a cache breakpoint.
                 message = {**message, "content": text["text"]}
         items = [part.item for part in split_message(message, "$", PLAIN_SHAPE)]
-        first, *rest = items
-        if rest and first.block.value() == {"role": message["role"], "content": "list"}:
-            first = Item(_header(message["role"], False), first.place)
-        return [first, *(self._marked(item) for item in rest)]
+        first, *other_items = items
+        if other_items and first.block.value() == {"role": message["role"], "content": "list"}:
+            first = Item(_make_header(message["role"], False), first.place)
+        return [first, *(self._with_mark(item) for item in other_items)]
 
-    def _marked(self, item: Item) -> Item:
+    def _with_mark(self, item: Item) -> Item:
         if item.block.kind != "text" or item.place.role != "user":
             return item
         mark = SUMMARY if item.block.digest in self._summaries else text_mark(block_content.read(item.block).text)
@@ -180,10 +182,10 @@ class RequestStore:
         if items is None:
             self._hash_waiting()
             if hash_ not in self._runs:
-                self._hash_otherwise()
+                self._hash_alternatives()
             run = self._runs.get(hash_)
             if run is not None:
-                header = Item(_header(run.role, run.string and run.length == 1), Place(MESSAGES, run.role))
+                header = Item(_make_header(run.role, run.string and run.length == 1), Place(MESSAGES, run.role))
                 items = self._messages[hash_] = (header, *run.blocks[: run.length])
         return items
 
@@ -191,34 +193,34 @@ class RequestStore:
         for run in self._waiting:
             if run.blocks is not self._hashed:
                 self._hash, self._hashed = MessageHash(run.role), run.blocks
-            if _add(self._hash, run.blocks[self._hash.count : run.length]):
+            if _add_items(self._hash, run.blocks[self._hash.count : run.length]):
                 self._runs.setdefault(self._hash.digest(), run)
         self._untried += self._waiting
         self._waiting.clear()
 
-    def _hash_otherwise(self) -> None:
+    def _hash_alternatives(self) -> None:
         """Hash further candidates: each record by itself, and all records of one answer, wherever they are."""
         for run in self._untried:
-            alone = run.blocks[run.start : run.length]
-            if run.start and _add(one := MessageHash(run.role), alone):
-                self._runs.setdefault(one.digest(), _Run(run.role, alone, len(alone), run.string))
+            record_blocks = run.blocks[run.start : run.length]
+            if run.start and _add_items(one := MessageHash(run.role), record_blocks):
+                self._runs.setdefault(one.digest(), _Run(run.role, record_blocks, len(record_blocks), run.string))
             if run.answer:
-                whole = self._answers.setdefault(run.answer, [])
-                whole += alone
-                if len(whole) > len(alone) and _add(one := MessageHash(run.role), whole):
-                    self._runs.setdefault(one.digest(), _Run(run.role, list(whole), len(whole), False))
+                answer_blocks = self._answers.setdefault(run.answer, [])
+                answer_blocks += record_blocks
+                if len(answer_blocks) > len(record_blocks) and _add_items(one := MessageHash(run.role), answer_blocks):
+                    self._runs.setdefault(one.digest(), _Run(run.role, list(answer_blocks), len(answer_blocks), False))
         self._untried.clear()
 
 
-def _add(to: MessageHash, items: Sequence[Item]) -> bool:
+def _add_items(message_hash: MessageHash, items: Sequence[Item]) -> bool:
     """Add `items` to a hash; False if one is nested too deeply."""
     try:
         for item in items:
-            to.add(item.block.value())
+            message_hash.add(item.block.value())
     except RecursionError:
         return False
     return True
 
 
-def _header(role: str, string: bool) -> Block:
+def _make_header(role: str, string: bool) -> Block:
     return block.header(role, {"content": STRING} if string else None)

@@ -1,8 +1,8 @@
-"""API bodies of one session that Claude Code wrote to files: requests, answers, and their index (facts §13.1).
+"""Matches API bodies that Claude Code wrote to files with the calls of its transcript.
 
-Each request is matched to a call of the transcript. The index names an answer's record in the transcript (2.1.280 and
-newer). Requests that it does not name (older versions write no index, and the last call of a process may be missing)
-are matched by position: after which answer, with which results and texts since.
+The files are requests, answers, and an index. The index names an answer's record in the transcript (2.1.280 and newer).
+Older versions write no index, and it may lack the last call of a process; such requests are matched by position: after
+which answer, with which results and texts since. Source: facts §13.1.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class WrittenBodies:
         """Request file -> its call, by the index."""
         self._answers: dict[str, str] = {}
         """Response file -> its call."""
-        self._standing: dict[str, _Group] = {}
+        self._groups: dict[str, _Group] = {}
         self._of: dict[str, str] = {}
         """Call -> its request file, by position."""
         self._asked_by: dict[str, str] = {}
@@ -100,8 +100,8 @@ class WrittenBodies:
         if sessions and request.session and request.session not in sessions:
             self._foreign.add(name)
             return request
-        self._group(request.ending).requests.append(name)
-        self._assign(request.ending)
+        self._group_of(request.ending).requests.append(name)
+        self._match_group(request.ending)
         return request
 
     def ignore_line(self, line: IndexLine) -> None:
@@ -125,7 +125,7 @@ class WrittenBodies:
             self._answers[line.response] = call
         request = self.requests.get(line.request)
         if request is not None:
-            self._assign(request.ending)
+            self._match_group(request.ending)
 
     def add_call(self, id_: str, ending: Ending) -> None:
         """Add or update a call of the transcript."""
@@ -134,10 +134,10 @@ class WrittenBodies:
             return
         self.calls[id_] = TranscriptCall(id_, ending, old.order if old is not None else len(self.calls))
         if old is not None:
-            self._group(old.ending).calls.remove(id_)
-            self._assign(old.ending)
-        self._group(ending).calls.append(id_)
-        self._assign(ending)
+            self._group_of(old.ending).calls.remove(id_)
+            self._match_group(old.ending)
+        self._group_of(ending).calls.append(id_)
+        self._match_group(ending)
 
     def find_request(self, call: str) -> WrittenRequest | None:
         """Find the request of `call`; None if no file has it."""
@@ -145,26 +145,29 @@ class WrittenBodies:
         return self.requests.get(named if named is not None else self._of.get(call, ""))
 
     def was_sent_again(self, name: str) -> bool:
-        """Whether an equal request was answered or came later, so that this one, without an answer, failed."""
+        """Whether an equal request was answered or came later.
+
+        Then this one, which has no answer, failed and was repeated.
+        """
         mine = self.requests[name]
         answered = {*self._of.values(), *self._claims}
         return any(
-            (other in answered or self._order[other] > self._order[name])
-            and self.requests[other].ending == mine.ending
-            and self.requests[other].system == mine.system
-            for other in self._group(mine.ending).requests
-            if other != name
+            (sibling in answered or self._order[sibling] > self._order[name])
+            and self.requests[sibling].ending == mine.ending
+            and self.requests[sibling].system == mine.system
+            for sibling in self._group_of(mine.ending).requests
+            if sibling != name
         )
 
     def missing(self) -> list[str]:
         """List the files that the index names and that do not exist."""
         named = [name for line, _ in self.lines for name in (line.request, line.response) if name]
-        there = self.requests.keys() | self.responses.keys() | self.damaged
-        return [name for name in dict.fromkeys(named) if name not in there]
+        present_files = self.requests.keys() | self.responses.keys() | self.damaged
+        return [name for name in dict.fromkeys(named) if name not in present_files]
 
     def unanswered(self) -> list[str]:
         """List the requests without a recorded answer, in order of writing."""
-        used = {*self._of.values(), *self._claims, *self._paired().values(), *self._foreign}
+        used = {*self._of.values(), *self._claims, *self._pair_responses().values(), *self._foreign}
         return sorted((name for name in self.requests if name not in used), key=self._order.__getitem__)
 
     def order(self, name: str) -> int:
@@ -173,7 +176,7 @@ class WrittenBodies:
 
     def unindexed(self) -> list[WrittenExchange]:
         """List the answers that the index does not name, each with its request if one matches, in order of writing."""
-        pairs = self._paired()
+        pairs = self._pair_responses()
         exchanges: list[WrittenExchange] = []
         for name, value in self.responses.items():
             if name not in self._answers and name not in self._foreign:
@@ -185,7 +188,7 @@ class WrittenBodies:
                 exchanges.append(WrittenExchange(id_, request=request, response=value, order=self._order[name]))
         return exchanges
 
-    def _paired(self) -> dict[str, str]:
+    def _pair_responses(self) -> dict[str, str]:
         """Map response files that the index does not name to request files.
 
         The request is the one before that answer according to a later request, else the latest earlier one of the
@@ -202,41 +205,46 @@ class WrittenBodies:
             fits = self._of.get(call) or self._asked_by.get(call)
             if fits is None and call not in self.calls:
                 after = later.get(answer_name(answer_parts(value)))
-                fits = self._asked_where(after, used) if after is not None else None
+                fits = self._request_answered_last(after, used) if after is not None else None
             if fits is not None:
                 pairs[name] = fits
                 used.add(fits)
             elif call not in self.calls:
                 open_.append(name)
         for name in open_:
-            fits = self._before(self._order[name], as_str(self.responses[name].get("model")), used)
+            fits = self._latest_request_before(self._order[name], as_str(self.responses[name].get("model")), used)
             if fits is not None:
                 pairs[name] = fits
                 used.add(fits)
         return pairs
 
-    def _asked_where(self, after: WrittenRequest, used: set[str]) -> str | None:
+    def _request_answered_last(self, after: WrittenRequest, used: set[str]) -> str | None:
         """Find the request whose answer is the last one in `after`."""
-        for name in self._group(Ending(answer=after.before)).requests:
+        for name in self._group_of(Ending(answer=after.before)).requests:
             one = self.requests[name]
             if name not in used and name != after.name and one.system == after.system and not one.compacts:
                 return name
         return None
 
-    def _before(self, order: int, model: str, used: set[str]) -> str | None:
+    def _latest_request_before(self, order: int, model: str, used: set[str]) -> str | None:
         for name in sorted(self.requests, key=lambda one: -self._order[one]):
-            own = self.requests[name].model
-            alike = not model or not own or model.startswith(own) or own.startswith(model)
+            model_of_request = self.requests[name].model
+            alike = (
+                not model
+                or not model_of_request
+                or model.startswith(model_of_request)
+                or model_of_request.startswith(model)
+            )
             if self._order[name] < order and name not in used and alike:
                 return name
         return None
 
-    def _group(self, ending: Ending) -> _Group:
-        return self._standing.setdefault(ending.answer, _Group())
+    def _group_of(self, ending: Ending) -> _Group:
+        return self._groups.setdefault(ending.answer, _Group())
 
-    def _assign(self, ending: Ending) -> None:
+    def _match_group(self, ending: Ending) -> None:
         """Match the requests after one answer to the calls after it: by the index first, then by best fit."""
-        group = self._group(ending)
+        group = self._group_of(ending)
         for call in group.calls:
             self._of.pop(call, None)
         free = [name for name in group.requests if name not in self._claims and name not in self._foreign]
@@ -256,13 +264,13 @@ def _best_request(ending: Ending, requests: Iterable[tuple[str, WrittenRequest]]
     """
     best: tuple[tuple[int, bool, int, int], str] | None = None
     for name, request in requests:
-        there = request.ending
-        if not ending.results <= there.results:
+        request_ending = request.ending
+        if not ending.results <= request_ending.results:
             continue
-        lacks = sum(not any(text in other for other in there.texts) for text in ending.texts)
-        if ending.texts and lacks == len(ending.texts) and not ending.results:
+        missing_texts = sum(not any(text in other for other in request_ending.texts) for text in ending.texts)
+        if ending.texts and missing_texts == len(ending.texts) and not ending.results:
             continue
-        score = (lacks, not request.tools, there.parts, -order[name])
+        score = (missing_texts, not request.tools, request_ending.parts, -order[name])
         if best is None or score < best[0]:
             best = score, name
     return best[1] if best is not None else None

@@ -1,6 +1,7 @@
-"""Convert exchanges that Claude Code wrote to files to calls, to be joined with its transcript or read alone.
+"""Converts exchanges that Claude Code wrote to files to calls.
 
-Calls without a transcript (a title's, a compaction's own) get threads of their own (facts §13.1).
+They are joined with the session's transcript, or read alone. Calls without a transcript (a title's, a compaction's own)
+get threads of their own (facts §13.1).
 """
 
 from __future__ import annotations
@@ -75,13 +76,13 @@ class WrittenCalls:
     ) -> list[Event]:
         """Return events for new data; `transcript_calls` are the transcript's calls (None: there is no transcript)."""
         events: list[Event] = []
-        for exchange in _exchanges(bodies, transcript_calls):
-            events += self._exchange(exchange, thoughts, alone=transcript_calls is None)
+        for exchange in _order_exchanges(bodies, transcript_calls):
+            events += self._emit_exchange(exchange, thoughts, alone=transcript_calls is None)
         events += self._threads.settle()
         # The transcript determines the threads' tips.
         return [event for event in events if transcript_calls is None or not isinstance(event, TipMoved)]
 
-    def _exchange(self, exchange: WrittenExchange, thoughts: Mapping[str, str], alone: bool) -> list[Event]:
+    def _emit_exchange(self, exchange: WrittenExchange, thoughts: Mapping[str, str], alone: bool) -> list[Event]:
         source = exchange.line.source if exchange.line else ""
         if not source and exchange.request is not None and exchange.request.compacts:
             source = COMPACT
@@ -90,21 +91,21 @@ class WrittenCalls:
         if same and (not self._hidden.get(exchange.id) or exchange.request is None):
             return []
         self._made_of[exchange.id] = made_of
-        call, out = self._call(exchange, thoughts)
-        if same and out == self._hidden.get(exchange.id, 0):
+        call, redacted_count = self._build_call(exchange, thoughts)
+        if same and redacted_count == self._hidden.get(exchange.id, 0):
             return []
-        self._hidden[exchange.id] = out
+        self._hidden[exchange.id] = redacted_count
         home = self._homes.get(exchange.id)
         if home is not None:
             return self._threads.update(home, call)
-        client = self._client(exchange, source)
+        client = self._thread_of(exchange, source)
         home = self._homes[exchange.id] = self._threads.find(
             exchange.request.items if exchange.request else (), client=client
         )
         events: list[Event] = []
         if client.name == MAIN:
             self._main = home
-            events += self._described(exchange.request) if alone else []
+            events += self._describe(exchange.request) if alone else []
         elif source == COMPACT and self._main is not None and self._main.calls:
             used = self.calls[self._main.calls[-1]].usage
             self._main.restart = (
@@ -116,7 +117,7 @@ class WrittenCalls:
             self._answered.setdefault((source, name), client)
         return [*events, *self._threads.add_call(home, call)]
 
-    def _client(self, exchange: WrittenExchange, source: str) -> ClientThread:
+    def _thread_of(self, exchange: WrittenExchange, source: str) -> ClientThread:
         """Return the thread of an exchange: by its query source, else by the answer that it continues from."""
         request = exchange.request
         if source in _MAIN or source.startswith(f"{_MAIN[1]}:") or (request is None and not source):
@@ -134,18 +135,18 @@ class WrittenCalls:
         label = one_line(request.prompt)[:_LABEL_CHARS]
         return ClientThread(f"agent {request.name.removesuffix(REQUEST)[:8]}", label, MAIN)
 
-    def _call(self, exchange: WrittenExchange, thoughts: Mapping[str, str]) -> tuple[Call, int]:
+    def _build_call(self, exchange: WrittenExchange, thoughts: Mapping[str, str]) -> tuple[Call, int]:
         """Build the call of an exchange; also returns how many thinking blocks are still redacted."""
         line, request = exchange.line, exchange.request
-        items, out = restore_thinking(request.items, thoughts) if request is not None else ((), 0)
+        items, redacted_count = restore_thinking(request.items, thoughts) if request is not None else ((), 0)
         head = self._tree.extend(ROOT, items)
-        answer = _answer(exchange)
+        answer = _decode_answer(exchange)
         answer_items, unsaid = restore_thinking(answer.items, thoughts)
         facts: dict[str, Json] = {}
         if line is not None:
             facts |= {"requestId": line.request_id, "query_source": line.source, "response_file": line.response}
         if request is not None:
-            facts |= {"request_file": request.name, "betas": request.betas, "redacted_thinking": out}
+            facts |= {"request_file": request.name, "betas": request.betas, "redacted_thinking": redacted_count}
         requested_model = request.model if request is not None else line.model if line is not None else ""
         call = Call(
             exchange.id,
@@ -163,13 +164,13 @@ class WrittenCalls:
             skeleton=request.skeleton if request is not None else None,
             extra=answer.extra | {key: item for key, item in facts.items() if item},
         )
-        return call, out + unsaid
+        return call, redacted_count + unsaid
 
-    def _described(self, request: WrittenRequest | None) -> list[Event]:
+    def _describe(self, request: WrittenRequest | None) -> list[Event]:
         if request is None:
             return []
         self._title = self._title or one_line(request.prompt)
-        match = _CLIENT.search(_first_system(request))
+        match = _CLIENT.search(_first_system_text(request))
         version, client = (match[1], match[2] or "") if match else ("", "")
         about = Described(id=request.session, title=self._title, source=SOURCE, version=version, client=client)
         if about == self._about:
@@ -183,7 +184,7 @@ def _unanswered_id(name: str) -> str:
     return f"request {name.removesuffix(REQUEST)}"
 
 
-def _exchanges(bodies: WrittenBodies, transcript_calls: Mapping[str, Call] | None) -> list[WrittenExchange]:
+def _order_exchanges(bodies: WrittenBodies, transcript_calls: Mapping[str, Call] | None) -> list[WrittenExchange]:
     """List all exchanges in order: those of the index, and the others inserted by position."""
     named: dict[str, WrittenExchange] = {}
     loose: dict[str, WrittenExchange] = {}
@@ -206,10 +207,10 @@ def _exchanges(bodies: WrittenBodies, transcript_calls: Mapping[str, Call] | Non
     for call, name in lone.items():
         exchange = WrittenExchange(call, order=bodies.order(name))
         _merge_files(named.get(call) or loose.setdefault(call, exchange), bodies.requests[name], None)
-    indexed, rest = list(named.values()), list(loose.values())
-    rest.sort(key=lambda one: bodies.order(one.request.name) if one.request is not None else one.order)
-    if rest:
-        _insert_all(indexed, rest, bodies)
+    indexed, unindexed = list(named.values()), list(loose.values())
+    unindexed.sort(key=lambda one: bodies.order(one.request.name) if one.request is not None else one.order)
+    if unindexed:
+        _insert_all(indexed, unindexed, bodies)
     return indexed
 
 
@@ -217,32 +218,34 @@ def _merge_files(exchange: WrittenExchange, request: WrittenRequest | None, resp
     exchange.request, exchange.response = exchange.request or request, exchange.response or response
 
 
-def _insert_all(exchanges: list[WrittenExchange], rest: list[WrittenExchange], bodies: WrittenBodies) -> None:
-    """Insert `rest` by position: by order of writing if file times are reliable, else after the answer continued from.
+def _insert_all(exchanges: list[WrittenExchange], unindexed: list[WrittenExchange], bodies: WrittenBodies) -> None:
+    """Insert `unindexed` by position.
+
+    By order of writing if file times are reliable, else after the answer that they continue from.
 
     Exchanges without a known answer go to the end.
     """
     orders = [bodies.order(exchange.request.name) if exchange.request is not None else -1 for exchange in exchanges]
-    known = [order for order in orders if order >= 0]
-    timed = sum(a < b for a, b in itertools.pairwise(known)) >= _MIN_ORDERED_SHARE * (len(known) - 1)
-    names = [answer_name(_answer(exchange).items) for exchange in exchanges]
+    known_orders = [order for order in orders if order >= 0]
+    timed = sum(a < b for a, b in itertools.pairwise(known_orders)) >= _MIN_ORDERED_SHARE * (len(known_orders) - 1)
+    names = [answer_name(_decode_answer(exchange).items) for exchange in exchanges]
     endings = [exchange.request.ending.answer if exchange.request is not None else "" for exchange in exchanges]
-    for exchange in rest:
+    for exchange in unindexed:
         order = bodies.order(exchange.request.name) if exchange.request is not None else exchange.order
         answer = exchange.request.ending.answer if exchange.request is not None else ""
         if timed:
-            at = next((n for n, other in enumerate(orders) if other > order), len(exchanges))
+            index = next((n for n, other in enumerate(orders) if other > order), len(exchanges))
         else:
-            at = len(names) - names[::-1].index(answer) if answer and answer in names else len(exchanges)
-            while at < len(exchanges) and endings[at] == answer:
-                at += 1
-        exchanges.insert(at, exchange)
-        endings.insert(at, answer)
-        orders.insert(at, order)
-        names.insert(at, answer_name(_answer(exchange).items))
+            index = len(names) - names[::-1].index(answer) if answer and answer in names else len(exchanges)
+            while index < len(exchanges) and endings[index] == answer:
+                index += 1
+        exchanges.insert(index, exchange)
+        endings.insert(index, answer)
+        orders.insert(index, order)
+        names.insert(index, answer_name(_decode_answer(exchange).items))
 
 
-def _answer(exchange: WrittenExchange) -> Response:
+def _decode_answer(exchange: WrittenExchange) -> Response:
     """Decode the answer of an exchange; an empty one if its file is missing or invalid."""
     if exchange.response is None:
         return Response()
@@ -252,7 +255,7 @@ def _answer(exchange: WrittenExchange) -> Response:
         return Response(error=str(error), complete=False)
 
 
-def _first_system(request: WrittenRequest) -> str:
+def _first_system_text(request: WrittenRequest) -> str:
     first = next((i for i in request.items if i.place.section == "system"), None)
     return block_content.read(first.block).text if first is not None else ""
 
@@ -309,9 +312,9 @@ class WrittenExchanges:
         """Return events for new or changed calls; a call of the `transcript` has its id there."""
         for call in transcript.calls.values() if transcript is not None else ():
             if self._told.get(call.id) is not call and call.fidelity != Fidelity.TOTALS:
-                self._learn(call)
+                self._learn_call(call)
         for line in self._lines:
-            call_id = self._call_of(line)
+            call_id = self._call_id_of(line)
             if not self._sessions or line.session in self._sessions or call_id in self._told:
                 self.bodies.add_line(line, call_id)
             else:
@@ -319,7 +322,7 @@ class WrittenExchanges:
         self._lines.clear()
         return self._calls.events(self.bodies, self._told if transcript is not None else None, self._thoughts)
 
-    def _learn(self, call: Call) -> None:
+    def _learn_call(self, call: Call) -> None:
         """Use a call of the transcript to match bodies and to restore the thinking of its answer."""
         self._told[call.id] = call
         request_id = call.extra.get("requestId")
@@ -328,7 +331,7 @@ class WrittenExchanges:
         self._thoughts |= collect_thinking(self._tree.items(call.response_head, call.raw_head))
         self.bodies.add_call(call.id, compute_ending(items_upwards(self._tree, call.raw_head), own=True))
 
-    def _call_of(self, line: IndexLine) -> str:
+    def _call_id_of(self, line: IndexLine) -> str:
         if line.request_id in self._by_request:
             return self._by_request[line.request_id]
         if not line.message_id:
@@ -339,6 +342,6 @@ class WrittenExchanges:
 
 
 def _describe_names(names: Sequence[str], what: str) -> str:
-    few = ", ".join(names[:_MAX_LISTED])
-    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
-    return f"{len(names)} {what} ({few}{more})"
+    listed = ", ".join(names[:_MAX_LISTED])
+    rest_text = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    return f"{len(names)} {what} ({listed}{rest_text})"

@@ -1,6 +1,7 @@
-"""Readers for files that Claude Code writes under `OTEL_LOG_RAW_API_BODIES=file:DIR` (facts §13.1).
+"""Readers for files that Claude Code writes under `OTEL_LOG_RAW_API_BODIES=file:DIR`.
 
-Each file is read as a companion of a transcript, or a whole folder as one stream.
+Each file is read as a companion of a transcript; without one, a whole folder is read as one stream. Source: facts
+§13.1.
 """
 
 from __future__ import annotations
@@ -73,8 +74,8 @@ def _read_body(exchanges: WrittenExchanges, name: str, data: bytes) -> str:
             return "no answer"
         exchanges.response(name, value)
     except (Malformed, ValueError, RecursionError) as error:
-        whole = data.rstrip().endswith(b"}")
-        return f"no body that can be read: {error}" if whole else f"cut off after {len(data):,} bytes"
+        is_complete = data.rstrip().endswith(b"}")
+        return f"no body that can be read: {error}" if is_complete else f"cut off after {len(data):,} bytes"
     return ""
 
 
@@ -121,13 +122,13 @@ class BodyLinesReader(Reader):
         return self._exchanges.report_missing() or (self._exchanges.report_redacted() if self._alone else None)
 
     def feed(self, data: bytes) -> list[Event]:
-        return [event for piece in self._stream.feed(data) for event in self._piece(piece)]
+        return [event for piece in self._stream.feed(data) for event in self._handle_piece(piece)]
 
     def settle(self) -> list[Event]:
-        events = [event for piece in self._stream.settle() for event in self._piece(piece)]
+        events = [event for piece in self._stream.settle() for event in self._handle_piece(piece)]
         return [*events, *self._exchanges.settle()] if self._alone else events
 
-    def _piece(self, piece: Piece) -> list[Event]:
+    def _handle_piece(self, piece: Piece) -> list[Event]:
         if not isinstance(piece, RawRecord):
             return [Skipped(piece.line, self._name + piece.reason)]
         try:

@@ -1,6 +1,7 @@
-"""Read a request that Claude Code wrote to a file (``OTEL_LOG_RAW_API_BODIES``, facts §13.1), and its position.
+"""Reads a request that Claude Code wrote to a file, and its position in the session.
 
-The file holds the body as sent, with the header's betas added and thinking redacted.
+(``OTEL_LOG_RAW_API_BODIES``, facts §13.1.) The file has the body as sent, with the header's betas added and thinking
+redacted.
 """
 
 from __future__ import annotations
@@ -41,8 +42,10 @@ _REMINDER: Final = "<system-reminder>"
 
 
 class Ending(Struct, frozen=True):
-    """The end of a context: `answer` names its last answer ("" if there is none), `results` are the ids of the calls
-    answered since, `texts` the texts since, `parts` the number of blocks since.
+    """The end of a context, by which a request is matched with a call.
+
+    `answer` names its last answer ("" if there is none). Since that answer: `results` are the ids of answered calls,
+    `texts` the texts, `parts` the number of blocks.
     """
 
     answer: str = ""
@@ -102,8 +105,10 @@ def items_upwards(tree: Tree, head: int) -> Iterator[Item]:
 class WrittenRequest(Struct, frozen=True):
     """One request.
 
-    `betas` are those of the header, `session` is the one in its metadata, `ending` its position and `before` its
-    second to last answer. `withheld` is the client's reason for not writing the body ("" if it did).
+    - `betas`: those of the header.
+    - `session`: the session in its metadata.
+    - `ending`: its position; `before`: its second to last answer.
+    - `withheld`: the client's reason for not writing the body; "" if it did.
     """
 
     name: str
@@ -140,19 +145,19 @@ class WrittenRequest(Struct, frozen=True):
 
 def restore_thinking(items: Sequence[Item], thoughts: Mapping[str, str]) -> tuple[Sequence[Item], int]:
     """Restore thinking from `thoughts`; also returns the number of blocks still redacted."""
-    restored, out = list(items), 0
+    restored, redacted_count = list(items), 0
     for n, name in find_redacted(items):
         text = thoughts.get(name)
-        out += text is None
+        redacted_count += text is None
         if text is not None:
-            restored[n] = Item(_filled(restored[n].block, text), restored[n].place)
-    return restored, out
+            restored[n] = Item(_fill_thinking(restored[n].block, text), restored[n].place)
+    return restored, redacted_count
 
 
 def collect_thinking(items: Sequence[Item]) -> dict[str, str]:
     """Map the thinking of one answer by its signature, or its position in the answer."""
     thoughts = {}
-    for name, thinking in _named(items):
+    for name, thinking in _named_thinking(items):
         value = as_dict(thinking.block.value())
         thoughts[name] = as_str(value.get("data" if thinking.block.kind == _SEALED else "thinking"))
     return {name: words for name, words in thoughts.items() if words != REDACTED}
@@ -166,16 +171,16 @@ def find_redacted(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
             continue
         answer_items = items[begin:n]
         if any(_is_hidden(one) for one in answer_items):
-            names = {id(one): name for name, one in _named(answer_items)}
+            names = {id(one): name for name, one in _named_thinking(answer_items)}
             yield from ((begin + k, names[id(one)]) for k, one in enumerate(answer_items) if _is_hidden(one))
         begin = n + 1
 
 
-def _named(answer_items: Sequence[Item]) -> Iterator[tuple[str, Item]]:
+def _named_thinking(answer_items: Sequence[Item]) -> Iterator[tuple[str, Item]]:
     number = 0
     for item in answer_items:
         if item.block.kind == "thinking":
-            yield _signature(item.block), item
+            yield _signature_of(item.block), item
         elif item.block.kind == _SEALED:
             number += 1
             yield f"{answer_name(answer_items)}\0{number}", item
@@ -183,12 +188,12 @@ def _named(answer_items: Sequence[Item]) -> Iterator[tuple[str, Item]]:
 
 # The same thinking is in every later request.
 @lru_cache(maxsize=4096)
-def _signature(thinking: Block) -> str:
+def _signature_of(thinking: Block) -> str:
     return as_str(as_dict(thinking.value()).get("signature"))
 
 
 @lru_cache(maxsize=4096)
-def _filled(thinking: Block, words: str) -> Block:
+def _fill_thinking(thinking: Block, words: str) -> Block:
     value = thinking.value()
     return block.make(thinking.kind, {**value, "data" if "data" in value else "thinking": words})
 
@@ -199,7 +204,7 @@ def _is_hidden(item: Item) -> bool:
 
 def read_request(name: str, data: bytes, memo: Memo) -> WrittenRequest:
     """Parse the file `name`. Raises `Malformed` if it holds no request."""
-    why = _withheld(data)
+    why = _withheld_reason(data)
     if why:
         return WrittenRequest(name, withheld=why)
     request = codec.decode(data, GRAMMARS[ANTHROPIC], memo)
@@ -209,21 +214,21 @@ def read_request(name: str, data: bytes, memo: Memo) -> WrittenRequest:
     if isinstance(betas, list):
         frame = Frame.from_json(skeleton.parts["frame"]).without(BETAS)
         skeleton = Skeleton(skeleton.dialect, {**skeleton.parts, "frame": frame.to_json()})
-    items = tuple(map(_marked, request.items))
+    items = tuple(map(_mark_summary, request.items))
     return WrittenRequest(
         name,
         items,
         skeleton,
         model=as_str(params.get("model")),
         betas=betas,
-        session=_session(params.get("metadata")),
+        session=_session_id(params.get("metadata")),
         tools=any(item.place.section == "tools" for item in items),
         ending=compute_ending(reversed(items)),
-        before=_answer_before(items),
+        before=_second_last_answer(items),
     )
 
 
-def _answer_before(items: Sequence[Item]) -> str:
+def _second_last_answer(items: Sequence[Item]) -> str:
     """Name of the second to last answer in a context; "" if there is none."""
     roles = [item.place.role == "assistant" for item in items]
     if True not in roles:
@@ -234,14 +239,14 @@ def _answer_before(items: Sequence[Item]) -> str:
     return compute_ending(reversed(items[: end + 1])).answer
 
 
-def _withheld(data: bytes) -> str:
+def _withheld_reason(data: bytes) -> str:
     if len(data) > 4096 or NOT_RECORDED.encode() not in data:
         return ""
     value = parse_object(data)
     return as_str(value.get(NOT_RECORDED)) or "no reason given" if value.keys() == {NOT_RECORDED} else ""
 
 
-def _marked(item: Item) -> Item:
+def _mark_summary(item: Item) -> Item:
     if item.place.section != "messages" or item.place.role != "user" or item.block.kind != "text":
         return item
     text = block_content.read(item.block).text
@@ -249,7 +254,7 @@ def _marked(item: Item) -> Item:
     return Item(item.block, item.place._replace(mark=mark)) if mark else item
 
 
-def _session(metadata: Json) -> str:
+def _session_id(metadata: Json) -> str:
     user = as_str(as_dict(metadata).get("user_id"))
     named = as_str(parse_object(user.encode("utf-8", "replace")).get("session_id"))
     return named or (user.rpartition("_session_")[2] if "_session_" in user else "")

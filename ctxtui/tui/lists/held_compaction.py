@@ -1,0 +1,214 @@
+"""The held summary of a client's compaction: its text, and the facts that it loses, to be kept one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from textual.app import ComposeResult
+
+from ctxtui.analysis.content.compactions import Compaction, Fact, improve_summary, keep_fact, preview_compaction
+from ctxtui.tui.commands import Act, Command
+from ctxtui.tui.lists.compactions import BLOCK, CompactionAction
+from ctxtui.tui.lists.list_screen import HostedList
+from ctxtui.tui.widgets.board import Board
+from ctxtui.views.lists import compactions as views
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.table import Table
+
+if TYPE_CHECKING:
+    from ctxtui.tui.inspector.state import InspectorState
+
+
+class SummaryChange(NamedTuple):
+    """The result of the screen: the summary as the user changed it, and what is next.
+
+    Show the fact `shown`, edit the text (`edits`), or neither.
+    """
+
+    summary: str
+    shown: CompactionAction | None = None
+    edits: bool = False
+
+
+class ShowHeldFact(Command):
+    """Show where this was last in the history; the summary stays held."""
+
+    name, keys, label, short_label, group = "show where it was", ("enter",), "show", "show", "held compaction"
+    run = Act(lambda: HeldCompactionScreen, lambda screen: screen.take())
+
+
+class KeepFact(Command):
+    """Add this fact to the summary."""
+
+    name, keys, shown = "keep this fact", ("plus",), "+"
+    label, short_label, group = "keep", "keep", "held compaction"
+    run = Act(lambda: HeldCompactionScreen, lambda screen: screen.keep())
+
+
+class BetterHeldSummary(Command):
+    """Add all files and decisions that the summary loses to it."""
+
+    name, keys, label, short_label, group = (
+        "better summary",
+        ("ctrl+s",),
+        "better summary",
+        "better",
+        "held compaction",
+    )
+    run = Act(lambda: HeldCompactionScreen, lambda screen: screen.keep_all())
+
+
+class EditSummary(Command):
+    """Edit the summary's text."""
+
+    name, keys, label, short_label, group = "edit the summary", ("R",), "edit", "edit", "held compaction"
+    run = Act(lambda: HeldCompactionScreen, lambda screen: screen.edit())
+
+
+class LostOrKeptFacts(Command):
+    """List the facts that the summary loses, that it keeps, or both."""
+
+    name, keys, label, short_label, group = "lost or kept", ("tab",), "lost or kept", "kept", "held compaction"
+    run = Act(lambda: HeldCompactionScreen, lambda screen: screen.toggle_listed())
+
+
+class SummaryBoard(Board):
+    """The summary's text, and sentences about it."""
+
+    def __init__(self) -> None:
+        super().__init__(title="summary", id="summary")
+        self.text = ""
+        self.compaction: Compaction | None = None
+
+    def show(self, text: str, compaction: Compaction | None) -> None:
+        """Show this summary."""
+        self.text, self.compaction = text, compaction
+        self.redraw()
+
+    def draw(self, width: int, height: int) -> Sequence[Spans]:
+        """Draw the sentences below as many lines of the text as fit."""
+        sentences = list(views.sentences(self.compaction)) if self.compaction is not None else []
+        lines = [
+            line
+            for part in self.text.splitlines()
+            for line in safe_text.wrap(safe_text.line(part), max(1, width - 2)) or [""]
+        ]
+        room = max(1, height - len(sentences))
+        if len(lines) > room:
+            lines[room - 1 :] = [f"… {len(lines) - room + 1:,} more lines; R shows them"]
+        return [*([Span(f" {line}", "ink")] for line in lines), *sentences][:height]
+
+    def after(self) -> Spans:
+        """Return which compaction it is."""
+        return views.title([self.compaction], 0) if self.compaction is not None else ()
+
+
+class HeldCompactionScreen(HostedList[Fact, SummaryChange]):
+    """What a held `summary` loses of the history; the result has it as the user changed it.
+
+    `thread` is the thread whose history it summarizes.
+    """
+
+    commands: ClassVar[tuple[type[Command], ...]] = (
+        ShowHeldFact,
+        KeepFact,
+        BetterHeldSummary,
+        EditSummary,
+        LostOrKeptFacts,
+    )
+    heading, esc_label, inset, empty_text = (
+        "held summary",
+        "decide",
+        1,
+        "The summary loses no file, literal or decision.",
+    )
+    loading_text = (Span(" · comparing the summary with the history", "dim"),)
+    DEFAULT_CSS = """
+    HeldCompactionScreen #summary { height: 10; }
+    HeldCompactionScreen #held-summary { height: 1fr; }
+    """
+
+    def __init__(self, host: InspectorState, thread: str, summary: str) -> None:
+        self.summary = summary
+        self.compaction: Compaction | None = None
+        self.listed = views.LOST
+        self._thread = thread
+        self._summary_board = SummaryBoard()
+        super().__init__(host)
+        self.pane.title = "lost"
+
+    def compose(self) -> ComposeResult:
+        """Yield the summary above the list."""
+        yield self._summary_board
+        yield from super().compose()
+
+    def load(self) -> Sequence[Fact]:
+        """Compare the summary with the history, once that is counted."""
+        study = self.host.study
+        if study is None or not study.book.is_settled:
+            return ()
+        thread = study.session.threads.get(self._thread)
+        tip = thread.tip if thread is not None else 0
+        self.compaction = preview_compaction(study.book, self._thread, self.summary, tip or None)
+        return self._facts()
+
+    def _facts(self) -> Sequence[Fact]:
+        return views.facts(self.compaction, self.listed) if self.compaction is not None else ()
+
+    def is_final(self, rows: Sequence[Fact]) -> bool:
+        """Whether the summary was compared."""
+        return self.compaction is not None
+
+    def show(self, rows: Sequence[Fact]) -> None:
+        """Show the summary and the list."""
+        self._summary_board.styles.height = max(7, self.size.height * 45 // 100)
+        self._summary_board.show(self.summary, self.compaction)
+        super().show(rows)
+
+    def table(self, rows: Sequence[Fact]) -> Table[Fact]:
+        """Return the table of facts."""
+        return views.HELD_TABLE
+
+    def rule_notes(self, rows: Sequence[Fact]) -> Spans:
+        """Return how many facts are lost."""
+        return views.listed_counts(self.compaction, self.listed) if self.compaction is not None else ()
+
+    def keep(self) -> None:
+        """Add the fact under the cursor to the summary."""
+        row = self.pane.row
+        if row is not None and not row.kept:
+            self._change(keep_fact(self.summary, row))
+
+    def keep_all(self) -> None:
+        """Add every lost file and decision to the summary."""
+        study = self.host.study
+        if study is not None and self.compaction is not None:
+            self._change(improve_summary(study.session.tree, self.compaction, self.summary))
+
+    def edit(self) -> None:
+        """Close, for the inspector to open the summary in the editor."""
+        self.dismiss(SummaryChange(self.summary, edits=True))
+
+    def _change(self, summary: str) -> None:
+        self.summary = summary
+        self.begin()
+
+    def toggle_listed(self) -> None:
+        """List lost facts, kept facts, or both."""
+        self.listed = views.FACT_FILTERS[(views.FACT_FILTERS.index(self.listed) + 1) % len(views.FACT_FILTERS)]
+        self.pane.title = "lost and kept" if self.listed == views.ALL else self.listed
+        self.rows = self._facts()
+        self.update_rule()
+        self.draw_rows(0)
+
+    async def action_dismiss(self, result: SummaryChange | None = None) -> None:
+        """Close with the summary."""
+        await super().action_dismiss(result or SummaryChange(self.summary))
+
+    def choose(self, row: Fact) -> SummaryChange | None:
+        """Return the action that shows the fact's block."""
+        if self.compaction is None:
+            return None
+        return SummaryChange(self.summary, CompactionAction(BLOCK, self.compaction, row.node))
