@@ -128,6 +128,21 @@ async def test_pings_keep_the_client_waiting_for_an_edited_stream(tmp_path: Path
         assert await asked == (NEW if stream else plain)
 
 
+async def test_codex_is_kept_waiting_by_events_as_comments_do_not_count_for_it(tmp_path: Path) -> None:
+    """It ends a stream without an event (measured with 0.171.0: `stream_idle_timeout_ms`)."""
+    body = json.dumps({"model": "gpt-5.1", "stream": True, "input": turns(CODEX)}).encode()
+    head = b"POST /v1/responses HTTP/1.1\r\nHost: localhost\r\noriginator: codex_exec\r\nthread-id: t\r\n"
+    head += b"Authorization: Bearer k\r\nContent-Type: application/json\r\n"
+    async with holding(tmp_path, RULES) as run:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(run.url.rpartition(":")[2]))
+        writer.write(head + b"X-Stainless-Timeout: 16\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+        got = await asyncio.wait_for(reader.readuntil(b"event: keepalive\ndata: "), 30)
+        assert b": the request is held" not in got
+        run.gate.release("", RELEASE)
+        assert b"response.completed" in await asyncio.wait_for(reader.read(), 30)
+        writer.close()
+
+
 @pytest.mark.parametrize("pinged", [False, True], ids=["at once", "after pings"])
 @pytest.mark.parametrize("api", APIS)
 async def test_a_refused_compaction_is_an_error_that_is_not_retried(tmp_path: Path, api: str, pinged: bool) -> None:

@@ -76,6 +76,7 @@ NAMED = {
     # Who sends a request, and what is put around a program: clients by their names.
     "transcripts/kit/http_exchange/pair.py": {"claude code", "codex"},
     "transcripts/kit/http_exchange/compaction.py": {"claude code", "codex"},
+    "services/attach/own_answer.py": {"codex"},
     "services/attach/programs/opencode.py": {"opencode"},
     "services/attach/registry.py": {"codex", "opencode", "pi"},
     # What a program is told again that forks, and recordings that stand beside the client's own of the same session.

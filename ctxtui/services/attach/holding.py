@@ -90,6 +90,8 @@ class HeldRequest:
     """Time of the first ping to its client (Unix seconds); None if its API has no pings."""
     pinged: bool = False
     """Whether a ping was sent, which begins the answer."""
+    client: str = ""
+    """The program, if its headers name it."""
     summary: str | None = None
     """The client's summary, if the answer to its compaction is held; None if the request is held."""
     pins: tuple[str, ...] = ()
@@ -180,7 +182,7 @@ class HoldGate:
             why = why or _compaction_reason(compaction, waiting)
             if why:
                 self.next.discard(session)
-        more = {"session": session, "thread": thread, "forecast": prepared.forecast}
+        more = {"session": session, "thread": thread, "forecast": prepared.forecast, "client": sender.client}
         held = self._make_held(waiting, exchange, dialect, body, why, **more)
         verdict = await (self._hold(held, waiting, risk) if why else self.edits.decide(waiting))
         if compaction is not None:
@@ -310,7 +312,9 @@ class HoldGate:
                     async with asyncio.timeout(max(0.0, until - now)):
                         return await asyncio.shield(held.decision)
                 if next_ping is not None and keep_alive is not None and self.clock() >= next_ping:
-                    was_sent = keep_alive(ping_of(held.dialect), partial(error_event, held.dialect), self.clock())
+                    was_sent = keep_alive(
+                        ping_of(held.dialect, held.client), partial(error_event, held.dialect), self.clock()
+                    )
                     held.pinged, next_ping = held.pinged or was_sent, next_ping + PING_INTERVAL_S
             return Decision("time is up")
         finally:

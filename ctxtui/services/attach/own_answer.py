@@ -17,6 +17,7 @@ from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 ANSWERABLE_APIS: Final = (ANTHROPIC, CHAT, RESPONSES, GOOGLE)
 """The APIs in which the user can answer."""
 OLLAMA: Final = "ollama"
+CODEX: Final = "codex"
 _PINGS: Final = {
     ANTHROPIC: b'event: ping\ndata: {"type": "ping"}\n\n',
     CHAT: b": the request is held in ctxtui\n\n",
@@ -24,6 +25,8 @@ _PINGS: Final = {
     GOOGLE: b": the request is held in ctxtui\n\n",
 }
 """Anthropic has an event for pings; for other streams it is a comment, which clients ignore."""
+_CODEX_PING: Final = b'event: keepalive\ndata: {"type":"keepalive"}\n\n'
+"""Codex ends a stream without an event for five minutes, and comments are none; it ignores events of unknown types."""
 _STREAM: Final = "text/event-stream"
 _JSON: Final = "application/json"
 CHARS_PER_TOKEN: Final = 4
@@ -59,9 +62,9 @@ def build_error(dialect: str, why: str) -> dict[str, Json]:
     return {"error": {"message": why, **kind}}
 
 
-def ping_of(dialect: str) -> bytes:
-    """Bytes that keep a stream of this API alive; b"" if it has none."""
-    return _PINGS.get(dialect, b"")
+def ping_of(dialect: str, client: str = "") -> bytes:
+    """Bytes that keep a stream of this API alive, for this `client`; b"" if it has none."""
+    return _CODEX_PING if client == CODEX and dialect == RESPONSES else _PINGS.get(dialect, b"")
 
 
 def error_event(dialect: str, status: int, body: bytes) -> bytes:
