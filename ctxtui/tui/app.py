@@ -24,6 +24,7 @@ from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.tui.commands import EVERYWHERE, Command, bindings
 from ctxtui.tui.commands.command import Commanded
 from ctxtui.tui.commands.everywhere import OpenPalette
+from ctxtui.tui.copied import KeepsCopiedBlocks
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.dialogs.hover import Hover
 from ctxtui.tui.messages import GoHome, Open, Opened, Refused, TalkFrom, TerminalGone, Wish
@@ -62,7 +63,7 @@ def _freeze_garbage() -> None:
     gc.enable()
 
 
-class CtxtuiApp(App[None]):
+class CtxtuiApp(KeepsCopiedBlocks, App[None]):
     """The app around Home and the Inspector.
 
     - `home`: makes the list of sessions; `inspector`: the screen for one session (given its path or stored id); `chat`:

@@ -13,6 +13,7 @@ from textual.worker import get_current_worker
 
 from ctxtui.core.block import TOOL
 from ctxtui.core.edit import Edit
+from ctxtui.core.edit_kinds import TRANSPLANT
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.command import Command
 from ctxtui.tui.commands.situation import BLOCK, EDITS, MARKED, PUT_IN, STAGED, TOOLS, UNDOABLE
@@ -227,6 +228,8 @@ class ContextEdits:
             return "None of the marked blocks is in this call. esc clears the marks."
         if coming_in:
             return "This answer is still arriving; you can edit it when it is complete."
+        if place.new is not None and place.new.edit.kind == TRANSPLANT:
+            return "An edit put in this block: d takes it back."
         if place.new is not None:
             return "An edit inserts this block: R edits it, d takes it back."
         if place.node == MISSING:

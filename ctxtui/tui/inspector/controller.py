@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
+from ctxtui.tui.copied import KeepsCopiedBlocks
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.messages import Wish
 from ctxtui.views.text.span import Spans
+
+if TYPE_CHECKING:
+    from ctxtui.curation.transplant import CopiedBlocks
 
 T = TypeVar("T")
 
@@ -118,6 +122,18 @@ class ScreenAccess:
     def copy(self, text: str) -> None:
         """Copy `text` to the clipboard."""
         self._screen.app.copy_to_clipboard(text)
+
+    @property
+    def copied_blocks(self) -> CopiedBlocks | None:
+        """Blocks that were copied last, in any session of the app."""
+        app = self._screen.app
+        return app.copied_blocks if isinstance(app, KeepsCopiedBlocks) else None
+
+    def keep_copied(self, copied: CopiedBlocks) -> None:
+        """Keep copied blocks for every session of the app."""
+        app = self._screen.app
+        if isinstance(app, KeepsCopiedBlocks):
+            app.copied_blocks = copied
 
 
 class Controller:

@@ -283,7 +283,7 @@ class TalkHere(Command):
     """
 
     name, keys, label, short_label, group = "talk from here", ("f",), "talk here", "talk", "chat"
-    synonyms = ("resume", "continue", "save", "fork", "branch")
+    synonyms = ("resume", "continue", "save", "fork", "branch", "rewind")
     run = Act(ForkController, ForkController.continue_from_here)
 
 
