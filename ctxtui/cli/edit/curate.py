@@ -261,6 +261,7 @@ def write_request(data: bytes, output: Path | None) -> None:
 
 
 _INDENT = 9
+"""Cells of the labels of the price tag."""
 MAX_LITERALS = 3
 """Number of quoted and lost literals that are named."""
 

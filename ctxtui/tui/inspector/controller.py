@@ -1,7 +1,7 @@
 """Base of the inspector's controllers, one for each job, and their access to the screen.
 
-A controller has private state and the methods that commands run. It knows neither other controllers nor the screen;
-what two of them need is a method of the state.
+A controller has private state and the methods that commands run. It does not know the screen. What several of them need
+is a method of the state; the few that need another controller get it as an argument.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class ScreenAccess:
         self._screen.app.push_screen(screen, then)
 
     def post(self, message: Message) -> None:
-        """Post a message to the app."""
+        """Post a message to the app; a `Wish` gets the screen that it was made on."""
         self._screen.post_message(message.on(self._screen) if isinstance(message, Wish) else message)
 
     def deliver(self, do: Callable[[], object]) -> None:
@@ -69,11 +69,11 @@ class ScreenAccess:
         self._screen.post_message(Delivery(do))
 
     def work(self, job: Callable[[], object], group: str, *, exclusive: bool = False) -> None:
-        """Run `job` in a thread."""
+        """Run `job` in a thread; with `exclusive`, cancel earlier work of its `group`."""
         self._screen.run_worker(job, thread=True, group=group, exclusive=exclusive)
 
     def run(self, job: Coroutine[Any, Any, object], group: str, *, exclusive: bool = False) -> None:
-        """Run `job` in the event loop."""
+        """Run `job` in the event loop; with `exclusive`, cancel earlier work of its `group`."""
         self._screen.run_worker(job, group=group, exclusive=exclusive)
 
     def soon(self, do: Callable[[], object]) -> None:

@@ -98,7 +98,10 @@ class BlocksController(Controller):
         self.say([Span(f"turn {turn}: {len(folded or turn_rows):,} blocks {'opened' if folded else 'folded'}", "dim")])
 
     def _text(self) -> str:
-        """Return the block's text as the model reads it; a call's input as JSON; "" for images."""
+        """Return the block's text as the model reads it; a call's input as JSON.
+
+        Its own JSON if that is open, or if it has no text (images). "" without a block, or until it is loaded.
+        """
         new = self._pane.place.new
         if new is not None:
             return read(new.item.block).text
