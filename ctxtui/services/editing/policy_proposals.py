@@ -64,7 +64,7 @@ class AdviceSearch(Struct, frozen=True, kw_only=True):
         """Advice beyond what is `staged`, by risk, then by savings over `horizon` calls.
 
         - `enough`: when it returns true, the search ends and its results are priced.
-        - `stopped`: when it returns true, nobody needs the result.
+        - `stopped`: when it returns true, the result is no longer needed, and the search ends without prices.
         """
         policy_context = self.policy_context
 
