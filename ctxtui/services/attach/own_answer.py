@@ -89,7 +89,7 @@ def error_event(dialect: str, status: int, body: bytes) -> bytes:
 
 
 def http_answer(status: int, kind: str, body: bytes) -> bytes:
-    """Build an HTTP/1.1 answer that closes the connection."""
+    """Build an HTTP/1.1 answer of the content type `kind` that closes the connection; `status` is 200 or 403."""
     head = f"HTTP/1.1 {status} {'OK' if status == 200 else 'Forbidden'}\r\ncontent-type: {kind}\r\n"
     return f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body
 

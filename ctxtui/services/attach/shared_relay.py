@@ -188,7 +188,10 @@ def running_relay(folder: Path) -> dict[str, Any] | None:
 
 
 def stop_relay(folder: Path, seconds: float = 10.0) -> int:
-    """Stop the running relay and return its process id. Raises `NotFound`, `InUse` if it does not end."""
+    """Stop the running relay and return its process id.
+
+    Raises `NotFound` if none is running, `InUse` if it does not end within `seconds`.
+    """
     info = running_relay(folder)
     if info is None:
         raise NotFound("no relay is running", place=str(_lock_path(folder)))

@@ -155,7 +155,10 @@ def _last_lines(path: object) -> list[bytes]:
 
 
 def _cached_rates(model: str, fast: bool, length: int, settings: Settings) -> dict[str, float] | None:
-    """USD per token for each of `_RATES`, from today's cache file or the price library."""
+    """USD per token for each of `_RATES`, from today's cache file or the price library; None if there is no price.
+
+    `fast` is the client's fast mode, `length` the number of input tokens.
+    """
     # Long prompts may have higher rates, from a size that only the library has.
     key = (
         f"{__version__} {model} {fast} {length // 10_000} {time.strftime('%Y-%m-%d')} {sorted(settings.prices.items())}"

@@ -111,7 +111,7 @@ def _read_text(file: BinaryIO, size: str) -> str:
 
 
 def _read_value(file: BinaryIO, kind: int, size: str) -> int | str | None:
-    """Read a value if it is a number or a string; skip an array."""
+    """Read a value if it is a number or a string; skip an array and return None."""
     if kind == _STRING:
         return _read_text(file, size)
     if kind != _ARRAY:
