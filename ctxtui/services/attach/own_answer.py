@@ -30,6 +30,7 @@ _CODEX_PING: Final = b'event: keepalive\ndata: {"type":"keepalive"}\n\n'
 _STREAM: Final = "text/event-stream"
 _JSON: Final = "application/json"
 CHARS_PER_TOKEN: Final = 4
+"""Characters per token, roughly, for the size that an answer of the user reports."""
 
 
 def build_answer(dialect: str, request: dict[str, Json], text: str, input_: int, at: float) -> bytes:

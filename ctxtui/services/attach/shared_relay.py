@@ -30,6 +30,7 @@ from ctxtui.services.attach.program import ANTHROPIC, GOOGLE, OPENAI
 from ctxtui.services.config.settings import Settings
 
 PORT: Final = 4020
+"""Default port of the relay."""
 LOCAL_SERVERS: Final = {
     "ollama": "http://127.0.0.1:11434",
     "lm-studio": "http://127.0.0.1:1234/v1",
@@ -40,6 +41,7 @@ LOCAL_SERVERS: Final = {
 CHECK_SECONDS: Final = 1.0
 """Seconds between checks for recording problems."""
 _NUMBER: Final = re.compile(r"\b\d+\b")
+"""A number in a message; messages that differ only in numbers are of one kind."""
 
 
 def default_upstreams(env: Mapping[str, str]) -> dict[str, str]:

@@ -28,6 +28,7 @@ END_BYTES: Final = 256 << 10
 _RATES: Final = ("fresh", "read", "write_5m", "write_1h", "output")
 _SHORT_LIFE_S, _LONG_LIFE_S = 300.0, 3600.0
 MAX_CACHED_RATES: Final = 64
+"""Number of earlier entries that stay in the cache file of rates."""
 
 JsonObject = dict[str, Any]
 

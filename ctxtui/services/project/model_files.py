@@ -17,6 +17,7 @@ _NUMBERS: Final = {
     0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d",
 }  # fmt: skip
 _MAX_TEXT_BYTES: Final = 1 << 20
+"""A longer string of a header is skipped, not read."""
 _MAX_PAIRS: Final = 100_000
 """Maximum key and value pairs of a header; more are taken for a damaged file."""
 _WINDOW_KEYS: Final = (

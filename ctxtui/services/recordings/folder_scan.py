@@ -25,6 +25,7 @@ from ctxtui.transcripts.registry import Format
 _MAX_FILES: Final = 400
 """Files to open: those with likely names first, then the newest."""
 _MAX_DEPTH: Final = 6
+"""Levels of folders below the named one that are searched."""
 _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "subagents"})
 
 
