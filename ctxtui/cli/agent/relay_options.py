@@ -62,7 +62,7 @@ def rule_options(prefix: str) -> Callable[[F], F]:
 
 
 def rules_to_send(options: dict[str, Any], *, each: bool) -> dict[str, Any]:
-    """The rules as sent to a run; empty if none are given."""
+    """The rules as sent to a run; empty if none are given. `each`: hold every request."""
     rules_given = {name: options[name] for name in RULE_NAMES if options.get(name)}
     return {**rules_given, "each": True} if each else rules_given
 

@@ -117,6 +117,7 @@ def _unsteady_blocks(before: DiffSide, after: DiffSide) -> list[tuple[DiffSide, 
 
 
 Since = Callable[[int], int]
+"""Returns the number of the first call of a thread that had a node."""
 
 
 def diff_json(

@@ -32,7 +32,10 @@ _DRAFT_SAVE_SECONDS = 0.7
 _PERMISSIONS = {"y": "ONCE", "a": "SESSION", "n": "NOT_NOW", "N": "NEVER"}
 _ANSWERS = {"y": "once", "a": "always", "n": "no", "N": "never"}
 PAUSE_SECONDS = 0.7
-"""Seconds a permission question must be visible, with nothing typed, before a key answers it."""
+"""Seconds a question must be visible, with nothing typed, before a key answers it.
+
+Of questions for permission and about held requests.
+"""
 
 
 class TalkController(ChatController):
@@ -79,7 +82,7 @@ class TalkController(ChatController):
         return self._approvals.waiting_call
 
     def talk(self, text: str = "") -> None:
-        """Open the prompt, or ask about a tool that waits for permission."""
+        """Open the prompt with `text` or the draft; ask about a tool that waits instead, if any."""
         if self.waiting_call is not None:
             self._ask_permission()
             return
@@ -386,7 +389,10 @@ class TalkController(ChatController):
         self._branch_from(parent, "starts a branch here")
 
     def branch_here(self) -> None:
-        """Let the next message continue from the call shown, as a branch of this chat."""
+        """Let the next message continue from the call shown, as a branch of this chat.
+
+        At the last call, only open the prompt: the next message continues the chat anyway.
+        """
         if self.state.study is None or self.state.is_running:
             return
         calls = self.state.study.thread(self.state.thread).calls

@@ -52,8 +52,8 @@ _GAP: Final = 2
 class Help(Struct, frozen=True):
     """Content of a screen's help.
 
-    `commands` are the screen's, `now` those available now, `first_groups` those that come first for the current task,
-    `others` the commands of other screens by screen name.
+    `commands` are the screen's, `now` those available now (empty: all), `first_groups` the groups that come first for
+    the current task, `others` the commands of other screens by screen name.
     """
 
     commands: Sequence[type[Command]]

@@ -24,7 +24,7 @@ NAVIGATION: Final[tuple[type[Command], ...]] = (
     NextCall, Search, ShowMisses, ShowMoney, ShowBlocks, DiffBefore, Home, Drop, Undo, OpenBlock, Back, MarkBlock,
     TalkHere, NextEvent, GoToCall,
 )  # fmt: skip
-"""Navigation."""
+"""Commands to move and read, after those for the current task."""
 ON_MARKED: Final[tuple[type[Command], ...]] = (
     Drop, TruncateBlock, WriteSummary, Summarize, Externalize, Pin,
 )  # fmt: skip
@@ -59,7 +59,7 @@ def keys(
     """Yield the keys of the `available` commands in this context.
 
     Those for the current task come first.
-    - `first`: in a chat, these come before navigation.
+    - `first`: commands of the screen that come before navigation.
     - `choice`: a question takes one of a few keys; `esc`: the label of that key there.
     - `top`: on the top level, going back quits.
     """

@@ -55,7 +55,7 @@ class Sides:
         self._composition_cache: tuple[tuple[object, ...], Composition] | None = None
         self._map_cache: tuple[tuple[object, ...], ContextMap] | None = None
         self._kind_counts: tuple[Sequence[CallEvent], tuple[int, int, int, int]] = (), (0, 0, 0, 0)
-        """Events, and the numbers of misses, compactions and errors among them."""
+        """Events, and the numbers of misses, compactions, errors and loops among them."""
         self._cost_cache: tuple[tuple[object, ...], dict[tuple[int, int], float | None]] = (), {}
         """Costs of blocks by node and tokens, for the present ledger and call."""
 

@@ -95,6 +95,7 @@ class Palette(Struct, frozen=True, eq=False, dict=True):
         full = f"on-{name}" if word.startswith("on-") else name
         if full in self.special:
             return self.special[full]
+        # Only the palette without colours has a style for `quiet`.
         if name not in DARK and name != "quiet":
             raise KeyError(f"unknown style word {word!r}")
         colour = self.colours.get(name)

@@ -143,7 +143,7 @@ class KeyLine(Still):
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """The keys shown, the most used on the focused row first."""
+        """The keys at the left, in order; those that do not fit are not drawn."""
         return self._keys
 
     @keys.setter

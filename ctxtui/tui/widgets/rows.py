@@ -65,7 +65,8 @@ class Viewport:
     def top_showing(self, row: int, *, downwards: bool = True) -> int:
         """Return the top that shows `row` with the least movement.
 
-        A row taller than the view shows its beginning, or its end when the cursor comes from below.
+        A row taller than the view shows its beginning, or its end when the cursor comes from below. If it fills the
+        view already, nothing moves.
         """
         first, height, top = self.heights.line_of(row), self.heights.height(row), self.top
         if height >= self.room:
@@ -195,7 +196,10 @@ class ScrolledRows(Board):
         return ""
 
     def row_state(self, index: int, line: int) -> str:
-        """Return a further painting state (the cursor): a ground, or "" for most rows."""
+        """Return a state that changes how a line is painted, one of `_STATES`.
+
+        ``on-cur`` replaces the row's ground.
+        """
         return ""
 
     def sticky(self, index: int) -> int | None:

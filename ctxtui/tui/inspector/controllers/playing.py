@@ -29,7 +29,7 @@ class PlayController(Controller):
         state.on.closed.subscribe(self._stop_if_playing)
 
     def play(self, step: int) -> None:
-        """Start, or go faster (1) or slower (-1)."""
+        """Start, from the first call if the last is shown; while playing, go faster (1) or slower."""
         if self.state.study is None:
             return
         if self._timer is None:

@@ -96,7 +96,7 @@ class ComparisonScreen(ListScreen[Metric, None]):
         return view.available_metrics(comparison.metrics) if comparison is not None else ()
 
     def is_final(self, rows: Sequence[Metric]) -> bool:
-        """Whether every session is read."""
+        """Whether every session is read, or the worker ended before its first result."""
         return self._last is None or not self._last.left
 
     def table(self, rows: Sequence[Metric]) -> Table[Metric]:
