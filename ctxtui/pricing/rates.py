@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime
 from functools import cache
 from typing import Final
 
@@ -89,8 +89,9 @@ def find_rates(
 ) -> Rates | None:
     """Find the rates of `model` for a prompt of `length` input tokens.
 
-    `at` is the time (Unix seconds; None: today's rates). `provider` is the provider's id as in genai-prices
-    (``anthropic``, ``openai``); "" finds it by the model's name. None if no price is known: local models, new ids.
+    `at` is the time (Unix seconds; None: the table's time for undated calls). `provider` is the provider's id as in
+    genai-prices (``anthropic``, ``openai``); "" finds it by the model's name. None if no price is known: local models,
+    new ids.
     """
     row = table.find(model)
     # Only Anthropic charges more for inference in the US (facts §2).
@@ -98,7 +99,8 @@ def find_rates(
         terms = terms._replace(us=False)
     if row and row.input is not None:
         return _apply_terms(_rates_from_row(row, table.version), terms, is_library_rate=False, table=table, model=model)
-    return _rates_from_library(row.like if row else model, provider, _find_price_moment(at), length, terms, table)
+    moment = _find_price_moment(at) or _find_price_moment(table.undated)
+    return _rates_from_library(row.like if row else model, provider, moment, length, terms, table)
 
 
 def _rates_from_row(row: Override, version: str) -> Rates:
@@ -140,14 +142,13 @@ def _apply_terms(standard: Rates, terms: Terms, *, is_library_rate: bool, table:
 
 
 def _find_price_moment(at: float | None) -> str:
-    """The half hour (ISO) in which `at` (Unix seconds) lies; "" for a call without a time.
+    """The half hour (ISO) in which `at` (Unix seconds) lies; "" without a time, or outside the calendar.
 
     Some providers charge less at night (DeepSeek: from 16:30 to 00:30 UTC), none changes its prices within a half hour.
     """
     try:
         moment = datetime.fromtimestamp(at, UTC) if at else None
     except (ValueError, OverflowError, OSError):
-        # A recording may hold a time outside the calendar; today's price is used then.
         return ""
     return moment.replace(minute=moment.minute // 30 * 30, second=0, microsecond=0).isoformat() if moment else ""
 
@@ -195,9 +196,9 @@ def _price_steps(model: str, provider: str, moment: str) -> tuple[int, ...] | No
     return tuple(sorted({tier.start for kind in kinds for tier in getattr(kind, "tiers", ())}))
 
 
-def _parse_moment(moment: str) -> datetime:
-    """Parse what `_find_price_moment` returns; "" is today at noon, so that the hour of reading changes no price."""
-    return datetime.fromisoformat(moment) if moment else datetime.combine(datetime.now(UTC), time(12), UTC)
+def _parse_moment(moment: str) -> datetime | None:
+    """Parse what `_find_price_moment` returns; None, the present for the library, if it is ""."""
+    return datetime.fromisoformat(moment) if moment else None
 
 
 @cache

@@ -63,6 +63,7 @@ class PriceTable(Struct, frozen=True):
 
     - `fields`: report fields whose price is unknown, by the first step of their path.
     - `usual`: values of such fields that cost nothing.
+    - `undated`: the time (Unix seconds) at which calls without a time are priced; None: now, by the library's clock.
     """
 
     version: str = ""
@@ -70,6 +71,7 @@ class PriceTable(Struct, frozen=True):
     fast: tuple[FastMode, ...] = ()
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     usual: frozenset[str] = frozenset()
+    undated: float | None = None
 
     def find(self, model: str) -> Override | None:
         """First row whose pattern matches the whole of `model`."""

@@ -8,13 +8,25 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from ctxtui.core.edit import APPLY, REVERT, USER, Edit, Target
-from ctxtui.core.edit_kinds import ANNOTATE, BREAKPOINT, HOIST, KINDS, MOVE, NOTE, PIN, REPLACE, SUMMARIZE, kind_of
+from ctxtui.core.edit_kinds import (
+    ANNOTATE,
+    BREAKPOINT,
+    HOIST,
+    KINDS,
+    MOVE,
+    NOTE,
+    PIN,
+    REPLACE,
+    SUMMARIZE,
+    TRANSPLANT,
+    kind_of,
+)
 from ctxtui.core.edit_log import DISCARD, REDO, EditsInForce
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 
-NOT_SHRINKING: Final = frozenset({PIN, NOTE, BREAKPOINT, MOVE, HOIST, REPLACE, ANNOTATE})
+NOT_SHRINKING: Final = frozenset({PIN, NOTE, TRANSPLANT, BREAKPOINT, MOVE, HOIST, REPLACE, ANNOTATE})
 """Kinds that need not make a context smaller: notes, pins, breakpoints, and changes of text or position."""
 NAME_CELLS: Final = 40
 """Cells of a block's name in an answer."""
@@ -68,12 +80,13 @@ def staged_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
     """``✓ truncated: Read README.md 2.8k → 400``."""
     verb = _past_participle(staged.edits)
     spans = [Span(MARK["ok"].glyph + " ", "ok"), Span(f"{verb}: {blocks.describe(staged.edits)}")]
-    if any(edit.kind not in NOT_SHRINKING or edit.kind in (NOTE, REPLACE, HOIST) for edit in staged.edits):
+    if any(edit.kind not in NOT_SHRINKING or edit.kind in (NOTE, TRANSPLANT, REPLACE, HOIST) for edit in staged.edits):
         spans.append(Span("  " + _gain(staged), "ink bold"))
     if staged.repairs:
         spans.append(Span(f", {staged.repairs:,} more with {'it' if len(staged.edits) == 1 else 'them'}", "dim"))
     if staged.unchanged:
-        spans.append(Span(f"; {staged.unchanged:,} unchanged: {staged.reason}", "dim"))
+        word = "left out" if staged.edits[0].kind == TRANSPLANT else "unchanged"
+        spans.append(Span(f"; {staged.unchanged:,} {word}: {staged.reason}", "dim"))
     if all(edit.kind == SUMMARIZE and "by" not in edit.params for edit in staged.edits):
         spans += [Span("  ^s", "accent bold"), Span(" lets a model write it", "dim")] if staged.keyed else []
         spans += [Span("  no model; ", "dim"), Span("s", "accent bold"), Span(" sets its length", "dim")]

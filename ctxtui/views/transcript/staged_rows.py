@@ -273,7 +273,9 @@ def insert_row(new: InsertedBlock) -> TranscriptRow:
     """The row of an inserted block."""
     sign = CATEGORY[new.category]
     mark = MARK[new.edit.spec.mark]
-    text = read(new.item.block).text[:2000].strip().replace("\n", " ")
+    content = read(new.item.block)
+    text = content.text or " ".join(filter(None, (content.name, content.arguments))) or new.item.block.kind
+    text = text[:2000].strip().replace("\n", " ")
     label = f"{new.edit.spec.lead} " if new.edit.spec.lead else ""
     words = (Span(label, f"{mark.style} bold"), *safe_text.spans(text, "ink", "warn"))
     is_counted = new.tokens is not None
