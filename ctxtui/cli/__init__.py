@@ -9,7 +9,7 @@ from ctxtui import __version__
 
 
 def main() -> None:
-    """Run `ctxtui`; never returns. Plain `--help` and `--version` are answered without further imports."""
+    """Run `ctxtui` and exit with its code; plain `--help` and `--version` need few imports."""
     arguments = sys.argv[1:]
     if arguments in (["--version"], ["-V"]):
         text = f"ctxtui {__version__}\n"

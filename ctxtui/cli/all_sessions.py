@@ -21,11 +21,12 @@ from ctxtui.views.model.call_owners import is_own_session
 from ctxtui.views.model.session_summary import SessionSummary
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+"""Seconds of each unit of an age."""
 _AGE: Final = re.compile(rf"(\d+(?:\.\d+)?)([{''.join(_UNITS)}])\Z")
 
 
 _DAY: Final = 86_400
-"""Tolerance for clock differences, in seconds."""
+"""Seconds before `since` that are read as well, in case clocks differ."""
 
 
 class Age(click.ParamType[float]):
@@ -46,9 +47,10 @@ class Age(click.ParamType[float]):
 def known_sessions(
     settings: Settings, folder: Path | None = None, cluster: str = "", since: float = 0.0
 ) -> list[SessionSummary]:
-    """The sessions, oldest first, without samples; those not cached are read now.
+    """The user's sessions without the samples, or those in `folder`, oldest first.
 
-    Unreadable ones have an error. Raises what listing `folder` raises. For `since` see `AllSessions`.
+    Those without cached figures are read now; unreadable ones have an error. For `cluster` and `since` see
+    `AllSessions`. Raises what listing `folder` raises.
     """
     sessions = AllSessions(settings, folder, cluster, since)
     for _ in sessions.read():
@@ -59,7 +61,9 @@ def known_sessions(
 class AllSessions:
     """The user's sessions, or the recordings in a folder: cached figures at once, others as they are read.
 
-    Files last written before `since` (Unix seconds) are skipped. Raises what listing the folder raises.
+    Files last written more than a day before `since` (Unix seconds) are not read; sessions with cached figures are
+    listed at any age. `cluster`: address of a dask cluster that reads them, "" for none. Raises what listing the folder
+    raises.
     """
 
     def __init__(self, settings: Settings, folder: Path | None = None, cluster: str = "", since: float = 0.0) -> None:
@@ -85,7 +89,7 @@ class AllSessions:
         return sum(summary.key not in self._known or self._known[summary.key].usage_only for summary in self._summaries)
 
     def read_usage(self) -> None:
-        """Read only the usage of all other sessions' calls."""
+        """Read only the usage of the calls of sessions without figures."""
         self._known |= self._library.load_cached(self._unread(), usage=True)
         unread = self._unread()
         if unread:
@@ -96,7 +100,7 @@ class AllSessions:
                     work.show(f"{len(self._known):,} of {len(self._summaries):,} sessions")
 
     def read(self) -> Iterator[SessionSummary]:
-        """Read all other sessions in full, and yield each."""
+        """Read all sessions in full that are not yet, and yield each."""
         unread = [
             summary
             for summary in self._summaries

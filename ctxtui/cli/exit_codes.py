@@ -8,7 +8,10 @@ from ctxtui.core.errors import BadConfig, BadPattern, CtxtuiError, Malformed, No
 
 
 class ExitCode(NamedTuple):
-    """An exit code: number, short name (the ``kind`` of a JSON error), and meaning."""
+    """An exit code: number, short name (the ``kind`` of a JSON error), and meaning.
+
+    `errors` are those that end a command with it.
+    """
 
     number: int
     name: str
@@ -63,7 +66,7 @@ EXEC_COMMAND: Final = "exec"
 
 
 def code_for(error: CtxtuiError) -> ExitCode:
-    """The exit code of a deliberately raised error; the most specific class wins."""
+    """The exit code of a deliberately raised error: by its most specific class, else `REFUSED`."""
     for kind in type(error).__mro__:
         for code in EXIT_CODES:
             if kind in code.errors:

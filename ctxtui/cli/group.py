@@ -59,7 +59,10 @@ class MainGroup(LazyGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Like click, but a first word that is no command is opened."""
+        """Like click, but a first word that is no command is opened.
+
+        Names from before 1.0, ``cost --why`` and the subcommands of ``edits`` are resolved here, too.
+        """
         if args and args[0] in OLD_NAMES:
             words = OLD_NAMES[args[0]]
             note(f"`ctxtui {args[0]}` is now `ctxtui {' '.join(words)}`")

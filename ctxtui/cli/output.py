@@ -99,7 +99,10 @@ def refuse(error: CtxtuiError, *, as_json: bool = False) -> int:
 
 
 def note_failed(failed: Sequence[tuple[str, CtxtuiError]], *, passing: tuple[type[CtxtuiError], ...] = ()) -> int:
-    """Note each unreadable recording; return the exit code of the first error that is not in `passing`."""
+    """Note each unreadable recording; return the exit code of the first error, else 0.
+
+    Errors of the types `passing` are noted, but do not count for the exit code.
+    """
     codes = [code_for(error).number for _, error in failed if not isinstance(error, passing)]
     for name, error in failed:
         note(f"{name}: {error}")

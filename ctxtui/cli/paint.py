@@ -1,4 +1,4 @@
-"""Prints spans on a plain terminal: the 16 colours of the look book, or none, in glyphs or ASCII."""
+"""Prints spans on a plain terminal: in its own 16 colours or none, with glyphs or in ASCII."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RULE_CELLS: Final = 3
 
 
 def width() -> int:
-    """Width of plain output: the terminal's, at most `MAX_WIDTH`; 100 without a terminal."""
+    """Width of plain output: the terminal's, but 40 to `MAX_WIDTH`; 100 without a terminal."""
     return min(MAX_WIDTH, max(40, shutil.get_terminal_size((100, 24)).columns))
 
 

@@ -1,4 +1,4 @@
-"""Work over the sessions given to a command, in this process or on a cluster, with a progress line."""
+"""Work over the sessions given to a command, in processes or on a cluster, with progress."""
 
 from __future__ import annotations
 

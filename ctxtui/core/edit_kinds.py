@@ -23,6 +23,7 @@ STRIP: Final = "strip"
 COMPACT_JSON: Final = "compact_json"
 MINIMISE: Final = "minimise"
 NOTE: Final = "note"
+TRANSPLANT: Final = "transplant"
 MOVE: Final = "move"
 BREAKPOINT: Final = "breakpoint"
 ANNOTATE: Final = "annotate"
@@ -40,7 +41,7 @@ class EditKind(Struct, frozen=True, kw_only=True):
     A kind may have several effects:
     - `rewrites`: changes a block in place.
     - `removes`: blocks; `moves`: blocks to another place.
-    - `adds`: a new block, which replaces the blocks that it removes or moves.
+    - `adds`: a new block, which replaces the blocks that it removes or moves, if any.
     - `pins`: blocks; `marks_cache`: after blocks.
     """
 
@@ -117,6 +118,13 @@ KINDS: Final = {
             name=MINIMISE, done="minimised", payload=("description", "properties"), mark="truncated", rewrites=True
         ),
         EditKind(name=NOTE, done="given a note", payload=("text", "where"), lead="note", adds=True, needs_text=True),
+        EditKind(
+            name=TRANSPLANT,
+            done="put in copied blocks after",
+            payload=("blocks", "dialect", "from"),
+            lead="copied",
+            adds=True,
+        ),
         EditKind(name=MOVE, done="moved", payload=("to",), mark="replaced", moves=True, adds=True),
         EditKind(
             name=BREAKPOINT, done="given a breakpoint", payload=("on", "ttl"), mark="breakpoint", marks_cache=True

@@ -234,6 +234,10 @@ class Context:
         by_id = self._ids.get(target.id, ()) if target.id else ()
         return by_id[0] if len(by_id) == 1 else None
 
+    def has_call(self, id_: str) -> bool:
+        """Whether a call has this id."""
+        return f"{CALL} {id_}" in self._ids
+
     def find_exact(self, target: Target) -> tuple[int | None, bool]:
         """The results of `find` and `has` in one lookup."""
         alike = self._places.get(target.digest, ())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime
 from functools import cache
 from typing import Final
 
@@ -27,7 +27,7 @@ READ_FACTOR: Final = 0.1
 WRITE_SHORT_FACTOR: Final = 1.25
 """Price of writes that live 5 or 30 minutes, times the input rate (facts §2, §4)."""
 WRITE_LONG_FACTOR: Final = 2.0
-"""Price of writes that live an hour, times the input rate (facts §2)."""
+"""Price of writes that live an hour (in override rows also 12 hours), times the input rate (facts §2)."""
 WRITE_12H_FACTOR: Final = 2.0
 """Price of writes that live 12 hours, times that of 30-minute ones.
 
@@ -89,15 +89,18 @@ def find_rates(
 ) -> Rates | None:
     """Find the rates of `model` for a prompt of `length` input tokens.
 
-    `at` is the time (Unix seconds; None: today's rates). `provider` is the provider's id as in genai-prices
-    (``anthropic``, ``openai``); "" finds it by the model's name. None if no price is known: local models, new ids.
+    `at` is the time (Unix seconds; None: the table's time for undated calls). `provider` is the provider's id as in
+    genai-prices (``anthropic``, ``openai``); "" finds it by the model's name. None if no price is known: local models,
+    new ids.
     """
     row = table.find(model)
+    # Only Anthropic charges more for inference in the US (facts §2).
     if "claude" not in model.lower():
         terms = terms._replace(us=False)
     if row and row.input is not None:
         return _apply_terms(_rates_from_row(row, table.version), terms, is_library_rate=False, table=table, model=model)
-    return _rates_from_library(row.like if row else model, provider, _find_price_moment(at), length, terms, table)
+    moment = _find_price_moment(at) or _find_price_moment(table.undated)
+    return _rates_from_library(row.like if row else model, provider, moment, length, terms, table)
 
 
 def _rates_from_row(row: Override, version: str) -> Rates:
@@ -119,7 +122,11 @@ def _rates_from_row(row: Override, version: str) -> Rates:
 
 
 def _apply_terms(standard: Rates, terms: Terms, *, is_library_rate: bool, table: PriceTable, model: str) -> Rates:
-    """Apply the providers' published multiples to `standard`. `is_library_rate`: batch and speed are already in it."""
+    """Apply the providers' published multiples to `standard`, and name the terms without one in `lacks`.
+
+    `is_library_rate`: the rates already include batch, tier and speed, so that only the region is applied. The factor
+    of fast mode for `model` is in `table`.
+    """
     if terms == STANDARD:
         return standard
     fast = table.fast_factor(model) if terms.fast else None
@@ -135,14 +142,13 @@ def _apply_terms(standard: Rates, terms: Terms, *, is_library_rate: bool, table:
 
 
 def _find_price_moment(at: float | None) -> str:
-    """The half hour (ISO) in which `at` (Unix seconds) lies; "" for a call without a time.
+    """The half hour (ISO) in which `at` (Unix seconds) lies; "" without a time, or outside the calendar.
 
     Some providers charge less at night (DeepSeek: from 16:30 to 00:30 UTC), none changes its prices within a half hour.
     """
     try:
         moment = datetime.fromtimestamp(at, UTC) if at else None
     except (ValueError, OverflowError, OSError):
-        # A recording may hold a time outside the calendar; today's price is used then.
         return ""
     return moment.replace(minute=moment.minute // 30 * 30, second=0, microsecond=0).isoformat() if moment else ""
 
@@ -190,9 +196,9 @@ def _price_steps(model: str, provider: str, moment: str) -> tuple[int, ...] | No
     return tuple(sorted({tier.start for kind in kinds for tier in getattr(kind, "tiers", ())}))
 
 
-def _parse_moment(moment: str) -> datetime:
-    """Parse what `_find_price_moment` returns; "" is today at noon, so that the hour of reading changes no price."""
-    return datetime.fromisoformat(moment) if moment else datetime.combine(datetime.now(UTC), time(12), UTC)
+def _parse_moment(moment: str) -> datetime | None:
+    """Parse what `_find_price_moment` returns; None, the present for the library, if it is ""."""
+    return datetime.fromisoformat(moment) if moment else None
 
 
 @cache
@@ -228,6 +234,7 @@ def _rates_at(model: str, provider: str, moment: str, length: int, terms: Terms)
     try:
         long = total(input_tokens=n, cache_write_tokens=n, cache_write_1h_tokens=n) / n
     except ValueError:
+        # The library has no one-hour rate for this model.
         long = short
     return Rates(
         fresh=fresh,
@@ -270,6 +277,7 @@ def candidates(model: str, provider: str) -> Iterator[tuple[str, str]]:
     Provider "" is found by the model's name. Empty for local models. ``openrouter/anthropic/claude-3.5-sonnet`` is
     OpenRouter's; ``litellm_proxy/x`` is priced as x; an Amazon id is Amazon's, whatever provider the recording names.
     """
+    # Claude Code adds the context window to a model's name: `claude-opus-5-5[1m]`.
     bare = model.partition("[")[0].strip()
     prefix, slash, name_after_prefix = bare.partition("/")
     if provider.lower() in LOCAL_PROVIDERS or (slash and prefix.lower() in LOCAL_PROVIDERS):

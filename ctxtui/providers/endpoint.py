@@ -32,7 +32,8 @@ class Endpoint:
     - `name`: its display name.
     - `dialect`: its API; `base_url` is in the form of that API's SDK ("": the SDK's own).
     - `key`: sent in a header and nowhere else.
-    - `kind`: the type of a local server (``ollama``, ``lm studio``, ``llama.cpp``, ``vllm``, ``offline``, else "").
+    - `kind`: the type of a local server (``ollama``, ``lm studio``, ``llama.cpp``, ``llama-cpp-python``, ``vllm``) or
+      ``offline``, the embedded provider; else "".
     - `local`: the server runs on a port of this machine or network and charges nothing.
     - `headers`: further ones that the user's environment adds to every request.
     """
@@ -51,7 +52,7 @@ class Endpoint:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether `url` is on this machine, so that requests never leave it."""
+    """Whether `url` is on this machine, so that requests never leave it; no name but ``localhost`` is."""
     try:
         host = urlsplit(url).hostname or ""
         return host == "localhost" or ip_address(host).is_loopback or ip_address(host).is_unspecified

@@ -65,7 +65,7 @@ def _reset_time(text: str, now: float) -> float | None:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that an error's headers ask to wait; None if not given."""
+    """The seconds that an error's headers ask to wait; None if not given, or given as a date."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             return max(0.0, float(headers[name]) * scale)

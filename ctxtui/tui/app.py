@@ -24,6 +24,7 @@ from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.tui.commands import EVERYWHERE, Command, bindings
 from ctxtui.tui.commands.command import Commanded
 from ctxtui.tui.commands.everywhere import OpenPalette
+from ctxtui.tui.copied import KeepsCopiedBlocks
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.dialogs.hover import Hover
 from ctxtui.tui.messages import GoHome, Open, Opened, Refused, TalkFrom, TerminalGone, Wish
@@ -62,12 +63,13 @@ def _freeze_garbage() -> None:
     gc.enable()
 
 
-class CtxtuiApp(App[None]):
+class CtxtuiApp(KeepsCopiedBlocks, App[None]):
     """The app around Home and the Inspector.
 
     - `home`: makes the list of sessions; `inspector`: the screen for one session (given its path or stored id); `chat`:
       the screen that continues from a call (session, thread, number).
-    - `target`, `first`: the first screen is this session, or the screen that `first` makes, or Home.
+    - `target`, `first`: the first screen is the one that `first` makes; without it, the session `target`; without
+      both, Home.
     - `theme`, `glyphs`, `themes`: the settings of that name.
     - `background`: makes the background index worker.
     - `first_look`: returns True once, if no session was opened before: tips are shown.
@@ -189,9 +191,9 @@ class CtxtuiApp(App[None]):
     async def _run_binding(self, key: str) -> bool:
         """Run the binding of `key` at once; return whether there was one.
 
-        False also if the focused widget handles keys itself. Textual sends a key to the focused widget by a message, so
-        a key typed ahead goes to the previous focus: ``y`` to the transcript instead of the question that the key
-        before it opened.
+        False also if the focused widget or a container of it handles keys itself, the terminal has no focus, or a
+        widget is maximized. Textual sends a key to the focused widget by a message, so a key typed ahead goes to the
+        previous focus: ``y`` to the transcript instead of the question that the key before it opened.
         """
         screen = self.screen
         path = (screen.focused or screen).ancestors_with_self
@@ -255,7 +257,7 @@ class CtxtuiApp(App[None]):
         self.push_screen(screen)
 
     def _is_still_wanted(self, request: Wish) -> bool:
-        """Whether only dialogs were opened over the screen that sent `request`."""
+        """Whether only dialogs were opened over the screen that sent `request`, or it is closed."""
         stack = self.screen_stack
         above = stack[stack.index(request.made_on) + 1 :] if request.made_on in stack else ()
         return all(isinstance(each, Dialog) for each in above)
@@ -323,7 +325,7 @@ class CtxtuiApp(App[None]):
             self.exit(return_code=1)
 
     def on_go_home(self, message: GoHome) -> None:
-        """Go back to Home, made now if the app began with a session."""
+        """Go back to Home, made now if the app began with another screen."""
         self._leave(self._to_home)
 
     def _to_home(self) -> None:

@@ -131,7 +131,7 @@ def _app(
 
 
 def screen_commands() -> dict[str, tuple[type[Command], ...]]:
-    """Return the commands of every screen by screen name."""
+    """Return the commands of Home, the inspector, the chat and all lists, by screen name."""
     from pkgutil import walk_packages
 
     from ctxtui.tui import lists

@@ -38,6 +38,7 @@ from ctxtui.services.recordings.open import load
 from ctxtui.store.store import Store
 from ctxtui.wire.registry import DIALECTS
 from tests.attach.raw import raw_provider, relayed, talk
+from tests.curation.conversations import call_and_result
 from tests.curation.shaped import SHAPES, edits
 
 URL = "https://api.anthropic.com/v1/messages"
@@ -77,6 +78,18 @@ def test_nothing_but_the_edit_is_changed(spaced: bool) -> None:
     made = curate_request(URL, raw, [edit_of("replace", text="gone")])
     assert made.proof.applied == ("e1",) and made.body is not None
     assert made.body == raw.replace(json.dumps(STALE).encode(), b'"gone"')
+
+
+def test_copied_blocks_go_in_and_every_other_byte_stays() -> None:
+    raw = request(*LATER)
+    made = curate_request(URL, raw, [edit_of("transplant", **call_and_result("anthropic"))])
+    assert made.proof.applied == ("e1",) and made.body is not None
+    before, after = json.loads(raw)["messages"], json.loads(made.body)["messages"]
+    assert [*after[:3], *after[5:]] == before and after[3]["content"][0]["id"] == "toolu_copied"
+    at = made.body.index(b'{"role":"assistant","content":[{"type":"tool_use","id":"toolu_copied"')
+    assert raw.startswith(made.body[:at]) and made.body[at:].endswith(raw[at:])
+    other = curate_request(URL, raw, [edit_of("transplant", **call_and_result("google"))])
+    assert other.body is None, "blocks of another provider's API are held, not sent"
 
 
 GOOGLE_URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3.1-pro-preview:streamGenerateContent"

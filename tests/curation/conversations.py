@@ -22,12 +22,51 @@ from ctxtui.core.edit_kinds import (
     REPLACE,
     STRIP,
     SUMMARIZE,
+    TRANSPLANT,
     TRUNCATE,
 )
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.context import Context, marker_lifetimes
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
+
+
+def call_and_result(dialect: str) -> dict[str, Any]:
+    """The payload of a transplant of one call and its result, in the JSON of `dialect`."""
+    arguments = {"path": "notes.md"}
+    if dialect == "anthropic":
+        call = {"type": "tool_use", "id": "toolu_copied", "name": "run", "input": arguments}
+        result = {"type": "tool_result", "tool_use_id": "toolu_copied", "content": "three lines"}
+        blocks = [
+            ("header", "assistant", {"role": "assistant", "content": "list"}),
+            ("tool_use", "assistant", call),
+            ("header", "user", {"role": "user", "content": "list"}),
+            ("tool_result", "user", result),
+        ]
+    elif dialect == "openai_responses":
+        call = {"type": "function_call", "call_id": "call_copied", "name": "run", "arguments": "{}"}
+        output = {"type": "function_call_output", "call_id": "call_copied", "output": "three lines"}
+        blocks = [("function_call", "assistant", call), ("function_call_output", "tool", output)]
+    elif dialect == "openai_chat":
+        call = {"id": "call_copied", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+        answer = {"role": "tool", "tool_call_id": "call_copied", "content": "string"}
+        blocks = [
+            ("header", "assistant", {"role": "assistant", "content": None, "tool_calls": "list"}),
+            ("tool_call", "assistant", call),
+            ("header", "tool", answer),
+            ("text", "tool", {"type": "text", "text": "three lines"}),
+        ]
+    else:
+        response = {"name": "run", "response": {"output": "three lines"}}
+        blocks = [
+            ("header", "model", {"role": "model", "parts": "list"}),
+            ("function_call", "model", {"functionCall": {"name": "run", "args": arguments}}),
+            ("header", "user", {"role": "user", "parts": "list"}),
+            ("function_response", "user", {"functionResponse": response}),
+        ]
+    described = [{"kind": kind, "role": role, "value": value} for kind, role, value in blocks]
+    return {"blocks": described, "dialect": dialect, "from": "other@3"}
+
 
 PAYLOADS: dict[str, list[dict[str, Any]]] = {
     PIN: [{}],
@@ -44,6 +83,7 @@ PAYLOADS: dict[str, list[dict[str, Any]]] = {
     NOTE: [{"text": "mind this"}, {"text": "mind this", "where": "before"}],
     MOVE: [{"to": "system"}, {"to": "start"}, {"to": "end"}],
     ANNOTATE: [{"rating": 2}],
+    TRANSPLANT: [call_and_result(name) for name in ("anthropic", "openai_chat", "openai_responses", "google")],
 }
 
 

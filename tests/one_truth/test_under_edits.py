@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ctxtui.core.edit import make
+from tests.curation.conversations import call_and_result
 from tests.one_truth.under_edits import SealedTelling, Telling, Told, both, differences
 from tests.sampling import few
 
@@ -190,11 +191,36 @@ def folded() -> Telling:
     return told.user(result("t6", "x = 1\n" * 50)).call("Done.")
 
 
-STORIES = {"ledger": ledger, "sealed": sealed, "cleared": cleared, "summed": summed, "folded": folded}
+def copied() -> Telling:
+    """A call and its result of another session go in, and out again."""
+    told = Telling(system=[text("You are a careful engineer. " * 150)], tools=[tool("read", "Reads a file. " * 20)])
+    told.user("read the ledger").call("I read it.", use("t1", "read", path="ledger.txt"))
+    told.user(result("t1", rows("line", 300))).call("It adds up.")
+    put_in = make("transplant", [told.target("line 3:")], call_and_result("anthropic"), id="e1")
+    told.apply(put_in)
+    told.user("what about it?").call("Short.", use("t2", "read", path="b.txt"))
+    told.user(result("t2", rows("big", 200))).call("Big it is.")
+    told.user("and the next?").call("Next.", use("t3", "read", path="c.txt"))
+    told.user(result("t3", rows("next", 100))).call("Next it is.")
+    told.take_back(put_in)
+    told.user("more").call("More.", use("t4", "read", path="d.txt"))
+    told.user(result("t4", "x = 1\n" * 50)).call("Done.")
+    return told.user("the end?").call("The end.", pause=400)
+
+
+STORIES = {
+    "ledger": ledger,
+    "sealed": sealed,
+    "cleared": cleared,
+    "summed": summed,
+    "folded": folded,
+    "copied": copied,
+}
 ADVICE = frozenset({"ahead", "advice"})
 """What policies write says what they take away, and they leave alone what the user has changed."""
 OTHERWISE = {
     "ledger": frozenset[str](),
+    "copied": ADVICE | {"evidence"},
     "sealed": ADVICE,
     "cleared": ADVICE,
     "folded": ADVICE,

@@ -1,17 +1,15 @@
 """Money: figures of facts §3, §7 and the override table."""
 
-from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-import genai_prices
 import pytest
+from msgspec.structs import replace
 
 import ctxtui
 from ctxtui.core.usage import Usage
-from ctxtui.pricing import rates
 from ctxtui.pricing.price import PriceTable, parse_prices, price
 from ctxtui.pricing.rates import find_rates
+from ctxtui.services.config.package_data import price_table
 
 TABLE = parse_prices((Path(ctxtui.__file__).parent / "data/prices.toml").read_text())
 JULY_2025 = 1752380000.0
@@ -101,19 +99,14 @@ def test_a_price_of_the_night_is_that_of_the_call_s_hour(hour: float, usd: float
     assert cost is not None and cost.usd == pytest.approx(usd)
 
 
-def test_a_call_without_a_time_has_one_price_at_every_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("hour", [0.0, 3.0, 12.0, 20.0])
+def test_a_call_without_a_time_has_the_price_of_the_table_s_time(hour: float) -> None:
     """It was that of the hour of reading: the same recording cost half as much at night."""
-    # The library reads its own clock where no time is given: none may be left to it.
-    times: list[object] = []
-    real = genai_prices.calc_price
+    table = replace(TABLE, undated=DAY + hour * 3600)
+    cost, dated = (price(Usage(fresh=1_000_000), "deepseek-chat", table=table, at=at) for at in (None, table.undated))
+    assert cost is not None and dated is not None and cost.usd == dated.usd
 
-    def spied(*args: Any, **options: Any) -> Any:
-        times.append(options["genai_request_timestamp"])
-        return real(*args, **options)
 
-    monkeypatch.setattr(genai_prices, "calc_price", spied)
-    for clear in (rates._price_steps, rates._rates_at):
-        clear.cache_clear()
-    cost = price(Usage(fresh=1_000_000), "deepseek-chat")
+def test_every_command_prices_it_as_at_noon() -> None:
+    cost = price(Usage(fresh=1_000_000), "deepseek-chat", table=price_table())
     assert cost is not None and cost.usd == pytest.approx(0.27)
-    assert times and all(isinstance(each, datetime) and each.hour == 12 for each in times)

@@ -36,9 +36,9 @@ def describe_call(call: ToolCall) -> str:
 
 
 def split_command(command: str, *, shell: bool = False) -> list[str]:
-    """Split `command` into program and arguments; with a `shell`, run it there as a whole.
+    """Split `command` into program and arguments; with a `shell`, give it to ``/bin/sh`` as a whole.
 
-    Raises `BadInput` for syntax that only a shell understands.
+    Without a shell, raises `BadInput` for an empty command, an open quote, and words that only a shell understands.
     """
     if shell:
         return ["/bin/sh", "-c", command]

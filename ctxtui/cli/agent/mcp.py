@@ -214,8 +214,11 @@ SERVER, TOOL = "server", "tool"
 def print_ledger(
     settings: Settings, folder: Path | None, since: float | None, by: str, *, every: bool, as_json: bool
 ) -> None:
-    """Print the tool ledger of the sessions in `folder` (None: all of the user's), for calls not older than `since`
-    seconds; one row per `by`; if `every`, with tools without a server name."""
+    """Print the tool ledger of the sessions in `folder` (None: all of the user's).
+
+    `since`: only calls not older, in seconds; `by`: one row per server or tool; `every`: also tools that belong to no
+    MCP server.
+    """
     now = time.time()
     sessions = known_sessions(settings, folder)
     ledger = tools_ledger(sessions, now - since if since is not None else 0.0)

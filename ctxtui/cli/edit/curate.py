@@ -26,8 +26,10 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
+from ctxtui.curation.transplant import CopiedBlocks
 from ctxtui.services.config.package_data import guard_rules
 from ctxtui.services.config.policy_registry import build_steps
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.counting.pricing import prices_for
@@ -35,6 +37,7 @@ from ctxtui.services.editing.curate import Curation, curate_context
 from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, WrittenContext, write_context
 from ctxtui.services.editing.edited_request import applied_edits
 from ctxtui.services.editing.exporting import command_for, prepare_path, resume_info, session_path
+from ctxtui.services.editing.transplant import copy_named, split_call, transplant
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.targets import TARGETS
@@ -52,7 +55,8 @@ ENDS_AFTER_ANSWER = (
     "curate",
     help="Apply edits and policies to one call's context: print what that frees, breaks and costs, and the request, "
     "ready to send. A terminal shows the price; with -o FILE or a pipe the request is written, and the price goes to "
-    "standard error. Without a policy the request is the recorded one.\n\n"
+    "standard error. Without a policy the request is the recorded one. --call N goes back to an "
+    "earlier call (a rewind): with --to its client resumes there.\n\n"
     f"PATH is {NAME_HELP}. --policy takes a policy's name (`ctxtui help policies` lists them) or a TOML file with "
     "[[policy]] tables; --edits a file of edits, one JSON object per line; --applied those that you applied on the "
     "screen.\n\n"
@@ -60,7 +64,8 @@ ENDS_AFTER_ANSWER = (
     "answer; for claude-code and codex, recordings of any client are translated. The command to resume it is "
     "printed.\n\n\b\n"
     "Example: ctxtui curate session.jsonl --policy budget --set target=60000 > request.json\n"
-    "Example: ctxtui curate last --policy keep_rounds --dry-run",
+    "Example: ctxtui curate last --policy keep_rounds --dry-run\n"
+    "Example: ctxtui curate last --from 7f3a@12 --blocks be5b073c2c..a26bbad392 --dry-run",
 )
 @click.argument("name", metavar="PATH", type=SessionName())
 @click.option(
@@ -75,6 +80,18 @@ ENDS_AFTER_ANSWER = (
 )
 @click.option("--edits", "edits_file", type=click.Path(path_type=Path), metavar="FILE", help="Edits to apply first.")
 @click.option("--applied", is_flag=True, help="Start with the edits applied on the screen; implies --after.")
+@click.option(
+    "--from",
+    "source",
+    metavar="SESSION[@CALL]",
+    help="Put in blocks of another session's call (default: its last), calls and results paired, with new ids.",
+)
+@click.option(
+    "--blocks",
+    metavar="BLOCKS",
+    help="The blocks of --from: names as in `edits stage --blocks`, with commas; FIRST..LAST is a range.",
+)
+@click.option("--behind", metavar="BLOCK", help="The block of PATH to put them in after (default: the last).")
 @click.option("--redact", is_flag=True, help="Mask keys, tokens and passwords that the findings report.")
 @click.option("--dry-run", is_flag=True, help="Print only the changes and their price, not the request.")
 @click.option("--to", "form", type=click.Choice(FORMS), help="Format to write (default: the recorded dialect).")
@@ -97,6 +114,9 @@ def curate(
     policies: tuple[str, ...],
     settings_given: tuple[str, ...],
     edits_file: Path | None,
+    source: str | None,
+    blocks: str | None,
+    behind: str | None,
     number: int | None,
     thread: str,
     form: str | None,
@@ -106,6 +126,8 @@ def curate(
 ) -> None:
     if form in RESUMED and after is False:
         raise click.UsageError(ENDS_AFTER_ANSWER, context)
+    if (source or blocks or behind) and not (source and blocks):
+        raise click.UsageError("--from SESSION needs --blocks BLOCKS, and they need it; --behind is optional", context)
     settings = config_of(context).settings
     steps = build_steps(policies, settings_given)
     if edits_file is not None and not edits_file.is_file():
@@ -118,6 +140,13 @@ def curate(
     )
     if flags["applied"] and not applied:
         note("no edits are applied: press `a` in the inspector to apply staged ones")
+    if source and blocks:
+        target = choose_call(loaded.session, thread, number or 0)
+        copied = _copy_blocks(source, blocks, settings)
+        edit, left_out = transplant(loaded.session, target, [*applied, *edits], copied, behind or "", after=after)
+        for reason in left_out:
+            note(f"left out: {reason}")
+        edits.append(edit)
     curation = curate_session(
         loaded,
         (thread, number or 0),
@@ -148,6 +177,13 @@ def curate(
         note(f"the request has {len(out.data):,} bytes: use -o FILE or a pipe to write it")
 
 
+def _copy_blocks(source: str, names: str, settings: Settings) -> CopiedBlocks:
+    """Copy the blocks called `names` (with commas) of ``SESSION[@CALL]``. Raises `CtxtuiError`."""
+    session_name, number = split_call(source)
+    other = open_recording(session_name, settings)
+    return copy_named(other.session, number, [name.strip() for name in names.split(",") if name.strip()])
+
+
 def _goes_to_terminal(output: Path | None) -> bool:
     """Whether the output goes to a terminal, where no request is printed."""
     return output is None and sys.stdout.isatty()
@@ -176,8 +212,12 @@ def curate_session(
 ) -> Curation:
     """Count a call's context and apply `edits` and `steps`.
 
-    `thread_and_number`: the call. `resumed`: a client will continue the result. `applied`: the edits that are applied
-    already. Their price is left out if others are added, or if the call was sent under edits. `guard` masks secrets.
+    - `thread_and_number`: the call; `after`: its context after the answer, where the next request begins.
+    - `resumed`: a client will continue the result.
+    - `applied`: those of `edits` that are applied already. Their price is left out if others are added, or if the call
+      was sent under edits.
+    - `drops_blocks`: keep thinking that is no longer valid, for the provider to drop.
+    - `keep_quoted`: do not change blocks that later blocks quote. `guard` masks secrets.
     """
     chosen = choose_call(loaded.session, *thread_and_number)
     with counting(settings) as counter:
@@ -225,6 +265,7 @@ def write_request(data: bytes, output: Path | None) -> None:
 
 
 _INDENT = 9
+"""Cells of the labels of the price tag."""
 MAX_LITERALS = 3
 """Number of quoted and lost literals that are named."""
 

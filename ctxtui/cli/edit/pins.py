@@ -62,7 +62,11 @@ def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool
 
 
 def install_hook(folder: Path, run: str, kind: Hook, yes: bool) -> None:
-    """Show the change to Claude Code's settings of the project in `folder`, ask, and write it. Raises `CtxtuiError`."""
+    """Show the change to Claude Code's settings of the project in `folder`, and write it.
+
+    Asks before writing unless `yes`. `run` is the hook's command, `kind` when Claude Code runs it.
+    Raises `CtxtuiError`.
+    """
     if not folder.is_dir():
         raise CtxtuiError("the session's directory does not exist here", place=str(folder))
     before = read_settings(folder)

@@ -24,7 +24,9 @@ from ctxtui.views.lists import phases as phase_view
 from ctxtui.views.text.span import Span, plain
 
 _ROWS = 40
+"""Most phases printed."""
 _CHART = 12
+"""Lines of the chart."""
 
 
 @click.command(

@@ -53,6 +53,7 @@ def _client_json(client: ClientFound) -> dict[str, object]:
         **members(client, "name=client.name source=client.source on"),
         "places": [{"path": str(place), "there": place not in client.missing} for place in client.places],
         "projects": client.projects,
+        # Environment variables that move the client's folders.
         "moved_by": list(client.client.variables),
         **members(client, "sessions here newest"),
     }

@@ -1,4 +1,4 @@
-"""`ctxtui session rename | tag | archive | delete`: edit stored sessions."""
+"""`ctxtui session rename | tag | archive | subscription | delete`: edit stored sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`ctxtui cost`: list price of sessions, in all and by model, tool, category, thread, day or project."""
+"""`ctxtui cost`: list price of sessions, in all and by model, tool, day and others.
+
+``--why`` is a command of its own (`cli.money.why`), which `cli.group` runs.
+"""
 
 from __future__ import annotations
 
@@ -60,6 +63,7 @@ def _read_named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnsw
     """Read the sessions `names` now, without caching."""
 
     def read_costs(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
+        """Read sessions, counting only calls with an id in `own` (None: all calls)."""
         return read_sessions(COST, names, CostRequest(settings, by, own), settings, "adding up")
 
     rows: list[SpendingRow] = []
@@ -124,8 +128,10 @@ def _read_all(settings: Settings, by: str) -> CostAnswer:
 class CostAnswer(Struct, frozen=True, kw_only=True):
     """The answer to `ctxtui cost`.
 
-    - `rows`: add up to `total`, which is `sums` with subagents.
-    - `copied`: number of calls of the `sessions` that are ctxtui's copies from other sessions.
+    - `rows`: one per value of ``--by``, empty without it; they add up to `total`.
+    - `sums`: of the main threads and of subagents.
+    - `sessions`: number of sessions read.
+    - `copied`: number of calls that ctxtui copied from other sessions; sums over several sessions leave them out.
     - `recorded`, `listed`: USD over calls that have both.
     - `versions`: those of the price tables.
     - `failed`: recordings that could not be read.
@@ -142,7 +148,7 @@ class CostAnswer(Struct, frozen=True, kw_only=True):
 
     @property
     def total(self) -> SpendingRow:
-        """The sum of all rows."""
+        """Everything together, with subagents."""
         return self.sums.total._replace(name="total")
 
 

@@ -50,7 +50,7 @@ def _advice(piece: Advice, name: str) -> dict[str, Any]:
         "after_tokens": piece.tag.after,
         "risk": piece.risk.name.lower(),
         "risk_words": piece.risk.description,
-        "quoted_later": 0,
+        "quoted_later": 0,  # Advice never removes text that later blocks quote.
         "horizon": piece.horizon,
         "saves_usd": piece.saves,
         "when": moment.name if moment is not None else None,

@@ -99,7 +99,11 @@ def _sum_statements(names: list[str], settings: Settings, time_range: tuple[floa
 
 
 def _readable_results(results: list[SessionResult], *, quiet: bool) -> Iterator[SessionResult]:
-    """Yield each readable session, and note the others. If none is readable, raises the first error."""
+    """Yield each readable session, and note the others.
+
+    Raises the first error if none is readable. With `quiet` nothing is raised, and sessions without context are not
+    noted.
+    """
     failed = [result.error for result in results if result.error is not None]
     for result in results:
         if result.error is None:

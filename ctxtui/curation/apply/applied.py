@@ -53,7 +53,7 @@ class Insert(NamedTuple):
 
 
 class Insertion(NamedTuple):
-    """A requested insertion, before it is placed: `text`, or a moved `block`.
+    """A requested insertion, before it is placed: `text`, a moved `block`, or the `items` of whole messages.
 
     `at` is the raw position that it should precede, or `insertion.FRONT` or `insertion.SYSTEM`. `inside` is the range
     of positions that it replaces (None: it replaces nothing). If the range is within one message and a part of that
@@ -66,6 +66,7 @@ class Insertion(NamedTuple):
     mark: str = ""
     inside: tuple[int, int] | None = None
     block: Block | None = None
+    items: tuple[Item, ...] = ()
 
 
 class HeldEdit(NamedTuple):

@@ -11,10 +11,11 @@ from collections.abc import Collection, Iterable
 
 from ctxtui.core.block import HEADER
 from ctxtui.core.edit import USER, Edit, active_edits
-from ctxtui.core.edit_kinds import REPLACE
+from ctxtui.core.edit_kinds import REPLACE, TRANSPLANT
 from ctxtui.curation.apply import resolve
 from ctxtui.curation.apply.applied import Applied, Asleep, HeldEdit
 from ctxtui.curation.apply.block_text import is_changeable
+from ctxtui.curation.apply.copied_items import why_unusable
 from ctxtui.curation.apply.insertion import INSERTIONS, slot
 from ctxtui.curation.apply.resolve import RequestedFates
 from ctxtui.curation.apply.rewrite import rewrite
@@ -57,6 +58,10 @@ def _add_requests(context: Context, requests: RequestedFates, edit: Edit, user_p
         requests.asleep.append(Asleep(edit, len(positions) - len(positions_here)))
     elif spec.needs_text and not str(edit.params.get("text") or "").strip():
         requests.held.append(HeldEdit(edit, -1, UNWRITTEN))
+    elif edit.kind == TRANSPLANT and (
+        why := why_unusable(context, edit, (new.edit for new in requests.new if new.items))
+    ):
+        requests.held.append(HeldEdit(edit, -1, why))
     else:
         _add_changes(context, requests, edit, _expand_headers(context, edit, positions_here), user_pins)
 

@@ -13,16 +13,20 @@ from typing import Final
 
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.edit import Edit
-from ctxtui.core.edit_kinds import HOIST, MOVE, NOTE, SUMMARIZE
+from ctxtui.core.edit_kinds import HOIST, MOVE, NOTE, SUMMARIZE, TRANSPLANT
 from ctxtui.curation.apply.applied import Insert, Insertion
 from ctxtui.curation.apply.block_text import make_message, text_block
-from ctxtui.curation.context import ASSISTANT, Context, Message, is_call, is_result
-from ctxtui.wire.grammar import CHAT, RESPONSES
+from ctxtui.curation.apply.copied_items import items_of
+from ctxtui.curation.context import ASSISTANT, THINKING, Context, Message, is_call, is_result
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 
 FRONT = -1
 """Before the first message."""
 SYSTEM = -2
 """At the end of the system prompt."""
+COPY_BEGINS: Final = "(Messages copied from another session.)"
+COPY_ENDS: Final = "(End of the copied messages.)"
+"""User messages around copied ones, where the provider would else join them to the assistant's own."""
 
 
 class RemainingContext:
@@ -58,6 +62,8 @@ class RemainingContext:
 def place(context: Context, insertion: Insertion, remaining: RemainingContext) -> Insert:
     """Find the position for `insertion` in the remaining context `remaining`, and make its blocks."""
     removed = remaining.gone
+    if insertion.items:
+        return _insert_copied(context, insertion, remaining)
     if insertion.at == SYSTEM:
         return _insert_in_system_prompt(context, insertion, removed)
     if insertion.inside is not None:
@@ -174,6 +180,43 @@ def _insert_in_system_prompt(context: Context, insertion: Insertion, removed: Co
     )
 
 
+def _insert_copied(context: Context, insertion: Insertion, remaining: RemainingContext) -> Insert:
+    """Place copied messages, with a user message before or after them if their neighbours require one."""
+    position = slot(context, insertion.at)
+    before, after = remaining.around(context.message_of[position] if position < len(context) else len(context.messages))
+    items = insertion.items
+    if context.dialect in (ANTHROPIC, GOOGLE):
+        is_answer = items[0].place.role in ASSISTANT
+        begins = is_answer and (before is None or before.role in ASSISTANT)
+        ends = _needs_end(context, items, before, after)
+        items = (
+            *(make_message(COPY_BEGINS, "user", context.dialect, "meta") if begins else ()),
+            *items,
+            *(make_message(COPY_ENDS, "user", context.dialect, "meta") if ends else ()),
+        )
+    return Insert(position, items, insertion.edit)
+
+
+def _needs_end(context: Context, items: Sequence[Item], before: Message | None, after: Message | None) -> bool:
+    """Whether a user message must follow copied `items` between `before` and `after`."""
+    last = items[-1]
+    says = last.place.role not in ASSISTANT and not is_result(last.block.kind)
+    if says:
+        return False
+    if context.dialect == GOOGLE and any(is_call(item.block.kind) for item in items):
+        # Calls since the user's last words must be signed (facts §12); a signature is its own session's.
+        return True
+    if last.place.role in ASSISTANT:
+        return (before is None or before.role not in ASSISTANT) if after is None else after.role != "user"
+    thinking = context.params.get("thinking")
+    if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
+        return False
+    # The first answer after the user's words must begin with thinking (facts §1), which is never copied.
+    return after is None or (
+        after.role in ASSISTANT and context.items[min(after.start + 1, after.stop - 1)].block.kind in THINKING
+    )
+
+
 def _insert_summary(context: Context, edit: Edit, positions: Sequence[int]) -> list[Insertion]:
     return [Insertion(min(positions), edit, _text(edit), "summary", (min(positions), max(positions)))]
 
@@ -184,6 +227,10 @@ def _insert_note(context: Context, edit: Edit, positions: Sequence[int]) -> list
         message = context.message_at(positions[0])
         position = positions[0] if message is None else message.start
     return [Insertion(position, edit, _text(edit), "meta")]
+
+
+def _insert_transplant(context: Context, edit: Edit, positions: Sequence[int]) -> list[Insertion]:
+    return [Insertion(positions[-1] + 1, edit, items=items_of(edit.payload))]
 
 
 def _insert_hoisted(context: Context, edit: Edit, positions: Sequence[int]) -> list[Insertion]:
@@ -210,6 +257,7 @@ def _destination(context: Context, edit: Edit) -> int:
 INSERTIONS: Final[dict[str, Callable[[Context, Edit, Sequence[int]], list[Insertion]]]] = {
     SUMMARIZE: _insert_summary,
     NOTE: _insert_note,
+    TRANSPLANT: _insert_transplant,
     HOIST: _insert_hoisted,
     MOVE: _insert_moved,
 }

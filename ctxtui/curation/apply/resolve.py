@@ -307,16 +307,21 @@ def _close_and_place(context: Context, requests: RequestedFates, rules: Provider
             later = [p for p in context.thinking if p >= broken and p not in closure.removed]
             closure.remove(later, Gone(broken, BOUND))
             inserts = _place_insertions(context, requests.new, closure, rules)
-        now = frozenset(insert.position for insert in inserts if _is_user_message(insert))
+        now = frozenset(insert.position for insert in inserts if _ends_with_user(insert))
         if now == spoken or not closure.depends_on_spoken:
             return _Closed(closure, inserts, broken)
         spoken = now
     return _Closed(closure, inserts, broken, Gone(max(spoken, default=-1), UNSETTLED))
 
 
-def _is_user_message(insert: Insert) -> bool:
-    """Whether an insertion is a user message."""
+def _begins_with_user(insert: Insert) -> bool:
+    """Whether an insertion is a user message, or messages of which the first is."""
     return insert.items[0].block.kind == HEADER and insert.items[0].place.role == "user"
+
+
+def _ends_with_user(insert: Insert) -> bool:
+    """Whether an insertion is a user message, or messages of which the last is."""
+    return insert.items[0].block.kind == HEADER and insert.items[-1].place.role == "user"
 
 
 def _hold_new(requests: RequestedFates, inserts: list[Insert], clash: Gone) -> bool:
@@ -337,7 +342,7 @@ def _place_insertions(context: Context, new: list[Insertion], closure: Closure, 
         first = place(context, insertion, remaining)
         inserts = (
             inserts
-            if any(insert.position <= first.position and _is_user_message(insert) for insert in inserts)
+            if any(insert.position <= first.position and _begins_with_user(insert) for insert in inserts)
             else [first, *inserts]
         )
     if rules.keeps_last_thinking and (parted := find_joined_answers(context, closure, inserts)) is not None:

@@ -21,6 +21,7 @@ from ctxtui.core.edit_kinds import (
     PIN,
     STRIP,
     SUMMARIZE,
+    TRANSPLANT,
     TRUNCATE,
 )
 from ctxtui.curation.context import Context
@@ -61,7 +62,7 @@ _SHORT: Final = {
     Risk.GONE: "deleted",
 }
 _BY_KIND: Final = {
-    **dict.fromkeys((PIN, NOTE, MOVE, HOIST, BREAKPOINT, ANNOTATE), Risk.NOTHING),
+    **dict.fromkeys((PIN, NOTE, TRANSPLANT, MOVE, HOIST, BREAKPOINT, ANNOTATE), Risk.NOTHING),
     EXTERNALIZE: Risk.OUTSIDE,
     **dict.fromkeys((TRUNCATE, STRIP, MINIMISE), Risk.PARTS),
     SUMMARIZE: Risk.SUMMARY,

@@ -1,6 +1,6 @@
 """The agent's file tools, run in a child process one call at a time, each with a deadline.
 
-Interrupting the turn ends the child.
+Interrupting the turn ends the child. The chat's own tools and ``recall`` run in this process, without a deadline.
 """
 
 from __future__ import annotations

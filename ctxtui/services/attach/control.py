@@ -72,6 +72,7 @@ class Control:
         try:
             return self._answer(request)
         except CtxtuiError as error:
+            # "none": this run does not hold the request, but another may.
             return {"error": error.message, "none": isinstance(error, NotFound)}
 
 

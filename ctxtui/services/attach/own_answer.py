@@ -26,7 +26,7 @@ _PINGS: Final = {
 }
 """Anthropic has an event for pings; for other streams it is a comment, which clients ignore."""
 _CODEX_PING: Final = b'event: keepalive\ndata: {"type":"keepalive"}\n\n'
-"""Codex ends a stream without an event for five minutes, and comments are none; it ignores events of unknown types."""
+"""Codex ends a stream that brings no event for five minutes; comments do not count, events of unknown types do."""
 _STREAM: Final = "text/event-stream"
 _JSON: Final = "application/json"
 CHARS_PER_TOKEN: Final = 4

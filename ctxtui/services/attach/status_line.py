@@ -1,7 +1,7 @@
 """Builds a status line's data from Claude Code's input, the end of its transcript, and prices.
 
-It runs after every message of the client, so that it imports nothing heavy: rates are read from the price library once
-a day and model, and cached in a file.
+It runs after every message of the client, so it imports nothing heavy: rates are read from the price library once a
+day for each model (and each 10,000 tokens of input), and cached in a file.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def build_status(client_input: JsonObject, settings: Settings, at: float | None 
 
 
 def price_call(usage: Usage | None, client_input: JsonObject, settings: Settings) -> float | None:
-    """Price of a coming call of the client in USD; None if its model has no known price."""
+    """Price of a coming call of the client in USD; None without `usage`, or if its model has no known price."""
     if usage is None:
         return None
     rates_ = _cached_rates(_model(client_input), client_input.get("fast_mode") is True, usage.input, settings)

@@ -1,6 +1,7 @@
 """Files of a chat's context: attached to a message, and memory.
 
-Files are attached by ``@path`` or ``--files auto``. Memory is sent with every request.
+Files are attached by ``@path``; with ``--files auto``, the chat's first message also gets files of the project that
+are relevant to it. Memory is sent with every request.
 """
 
 from __future__ import annotations
@@ -39,8 +40,6 @@ from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.speech import Attachment
 
-# The methods import the modules that read and count projects: the first frame of a chat does not need them.
-
 AUTO: Final = "auto"
 RELEVANT: Final = "relevant"
 _ANTHROPIC_MARKER: Final[Mapping[str, Json]] = {"cache_control": {"type": "ephemeral"}}
@@ -50,7 +49,8 @@ _OPENAI_MARKER: Final[Mapping[str, Json]] = {"prompt_cache_breakpoint": {"mode":
 class MessageContent(Struct, frozen=True):
     """Content to send with a message.
 
-    `attached` are blocks, `memory` is the current memory (None: there is none), `note` tells the user about it.
+    `attached` are blocks of files, `memory` is the current memory (None: there is none), `note` tells the user which
+    files are attached.
     """
 
     attached: tuple[Attachment, ...] = ()
@@ -161,7 +161,7 @@ class ContextFiles:
         return MessageContent(tuple(attached), memory, "; ".join(notes))
 
     def used_tokens(self, session: Session, head: int) -> int:
-        """Tokens of the context `head`: from the last call's report, or counted."""
+        """Tokens in use: input and output of the session's last reported call; without one, those of `head`."""
         last = next((call.usage for call in reversed(session.calls.values()) if call.usage is not None), None)
         if last is not None:
             return last.input + last.output
@@ -205,6 +205,7 @@ class ContextFiles:
         chat_model = self._chat_model
         binds = chat_model is not None and chat_model.endpoint.dialect == ANTHROPIC and self.card.binds_thinking
         at_start = settings.memory_place == "start"
+        # The instructions come first and seldom change.
         return MemoryPlace(tuple(texts), at_start, self._memory_marker(), binds, stable=len(instructions_))
 
     def _read_instructions(self) -> dict[str, str]:

@@ -28,7 +28,8 @@ REQUESTED_IN_ERROR: Final = re.compile(r"(?:requested|resulted in|has|request) \
 def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
     """Set the window of `chat_model`: the user's, the running server's, or the model table's.
 
-    Raises `BadConfig` if the user's is larger than the model allows.
+    A local server's model without any of these gets `ASSUMED_WINDOW`; others get 0 (unknown). Raises `BadConfig` if the
+    user's window is larger than the model allows, or the user's ``answer_tokens`` leave no room in it.
     """
     settings = config.settings
     reported = 0 if chat_model.origin == ASSUMED_ORIGIN else chat_model.window

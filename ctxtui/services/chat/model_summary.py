@@ -64,7 +64,7 @@ def parse_choice(name: str) -> ModelChoice:
 
 
 async def choose_summary_model(choice: ModelChoice, config: Config) -> ChatModel:
-    """Choose the model that writes the summary. Raises `NotFound` if there is neither key nor server."""
+    """Choose the model that writes the summary. Raises what `choose_model` raises."""
     return await choose_model(choice, config, os.environ)
 
 
@@ -99,7 +99,10 @@ def build_request(chat_model: ChatModel, config: Config, part: SummaryPart, own:
 
 
 async def write_summary(chat_model: ChatModel, body: bytes) -> Summary:
-    """Send the request and return the summary. Raises `ProviderError`."""
+    """Send the request and return the summary.
+
+    Raises `ProviderError`, also if the answer reached its limit, calls a tool or has no text.
+    """
     close_offline = None
     if chat_model.is_offline:
         chat_model, close_offline = await start_offline(chat_model)

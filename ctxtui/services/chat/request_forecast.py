@@ -40,8 +40,8 @@ class RequestForecast(Struct, frozen=True):
 
     - `total`: input tokens; the sum of `read`, `written` and `fresh`.
     - `usd`: price of the input; None: unknown.
-    - `miss`: why it will miss the cache; "": it will hit.
-    - `answer_usd`: price of each token of its answer.
+    - `miss`: why it will miss the cache; "": it will hit, or no earlier request is known.
+    - `answer_usd`: price of each token of its answer; 0: nothing, or unknown.
     """
 
     total: int

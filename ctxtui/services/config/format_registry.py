@@ -1,6 +1,6 @@
 """All formats that can be read: ctxtui's, and those of third-party readers.
 
-Third-party readers are loaded only if none of ctxtui's formats is certain.
+To detect a file's format, third-party readers are loaded only if none of ctxtui's formats is certain.
 """
 
 from __future__ import annotations

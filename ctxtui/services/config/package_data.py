@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from ctxtui.analysis.content.guard import GuardRules
@@ -31,11 +34,16 @@ def model_table() -> ModelTable:
 
 @cache
 def price_table() -> PriceTable:
-    """Prices that override the price library."""
+    """Prices that override the price library.
+
+    A call without a time costs what it costs today at noon (UTC): some prices depend on the hour, and the hour at which
+    a recording is read must not change what it cost.
+    """
     from ctxtui.pricing.price import parse_prices
 
     prices, usage = ((DATA / name).read_text(encoding="utf-8") for name in ("prices.toml", "usage.toml"))
-    return parse_prices(prices, usage)
+    noon = datetime.combine(datetime.now(UTC), time(12), UTC)
+    return replace(parse_prices(prices, usage), undated=noon.timestamp())
 
 
 @cache

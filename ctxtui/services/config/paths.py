@@ -43,7 +43,7 @@ def database(setting: str = "", env: Mapping[str, str] | None = None) -> Path:
 
 
 def attached_dir(env: Mapping[str, str] | None = None) -> Path:
-    """The folder of recordings made by relays; it does not move with the database."""
+    """The folder of recordings made by relays; ``data_dir`` and ``CTXTUI_DB`` do not move it."""
     if env is None or _ctxtui_home(env) is not None:
         return data_dir("", env) / "attached"
     # The same as platformdirs, which reads only the present environment.

@@ -14,7 +14,7 @@ from ctxtui.services.config.own_commands import OUTPUTS, parse_command
 
 
 class Check(NamedTuple):
-    """What a setting accepts.
+    """The values that a setting accepts.
 
     `parse` converts a value from TOML or text to its type; raises `ValueError` with the expected form. `schema` is the
     JSON schema of its value in TOML.

@@ -43,6 +43,7 @@ class _LiveBlock(Struct):
     length: int = 0
     """Number of settled characters."""
     settled: int = 0
+    """Tokens of the settled characters."""
     tokens: int = 0
     """Tokens of the whole block so far."""
 

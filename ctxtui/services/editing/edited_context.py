@@ -135,7 +135,8 @@ def is_translation(edited: EditedContext, form: str, source: Path | None) -> boo
 def translate_context(edited: EditedContext, form: str) -> WrittenContext:
     """Write the context as a new session of another tool, in that tool's dialect.
 
-    It ends after an answer: a following user message is left out. Raises `Refused` if the edits cannot be applied.
+    It ends after an answer: a following user message is left out. Without any answer, it is empty and has a violation.
+    Raises `Refused` if the edits cannot be applied.
     """
     if edited.applied.refused:
         raise RequestRefused(edited.applied.refused, way_out="revert the edit")

@@ -25,7 +25,8 @@ def recorded_savings(
     - `next_request`, `tag`: give the prices (None: unknown).
     - `ledger`: the costs of the later calls.
 
-    None if no call followed, or the ledger has not reached the last one yet.
+    None if no call followed, blocks are still being counted, the ledger has not reached the last call yet, or the call
+    shown was sent under edits already.
     """
     scene = staging.scene
     if ledger is None or ledger.done < len(scene.calls) or not staging.counted or not staging.unsent:

@@ -64,7 +64,7 @@ class AdviceSearch(Struct, frozen=True, kw_only=True):
         """Advice beyond what is `staged`, by risk, then by savings over `horizon` calls.
 
         - `enough`: when it returns true, the search ends and its results are priced.
-        - `stopped`: when it returns true, nobody needs the result.
+        - `stopped`: when it returns true, the result is no longer needed, and the search ends without prices.
         """
         policy_context = self.policy_context
 
@@ -217,7 +217,7 @@ class Proposals:
         return Proposed(policy.name, policy.about, settings)
 
     def advice(self, horizon: int, stopped: Callable[[], bool] = lambda: False) -> list[Advice]:
-        """Advice beyond the edits in force, the largest savings over `horizon` calls first.
+        """Advice beyond the edits in force, by risk, then by savings over `horizon` calls.
 
         For a worker, which sets `stopped` to end it early. The search takes at most `MAX_SEARCH_SECONDS` of processor
         time.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -27,7 +28,8 @@ from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.curation.sent_blocks import SentBlocks
 from ctxtui.curation.summary_request import quoted_literals
-from ctxtui.services.editing.edited_context import EditedContext
+from ctxtui.curation.transplant import find_objection
+from ctxtui.services.editing.edited_context import EditedContext, build_request_body
 from ctxtui.services.editing.later_calls import recorded_savings
 from ctxtui.services.editing.next_request import PricedRequest
 from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
@@ -129,7 +131,9 @@ class StagingArea:
         self._sent: tuple[Applied, tuple[int, int], SentBlocks] | None = None
 
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> PricedRequest | None:
-        """The request after the call shown, under the applied edits; None while it is computed.
+        """The request after the call shown, under the applied edits.
+
+        None while it is computed, or if the call has no report about the cache.
 
         `later` computes it in a worker. A `live` session's request is sent now, a recorded one's when the call shown
         had ended.
@@ -145,7 +149,7 @@ class StagingArea:
         return self._next.earlier(scene, self.context(scene), self.applied(scene), live=live)
 
     def forecast(self, scene: Scene, later: Later, *, live: bool = False) -> NextCallForecast | None:
-        """Forecast of the next call; None while it is computed.
+        """Forecast of the next call; None where `next_call` is, if there is no earlier forecast to show meanwhile.
 
         It is under the staged edits too, unless all of them wait. The arguments are those of `next_call`.
         """
@@ -248,6 +252,17 @@ class StagingArea:
         now = self.staging(scene)
         in_force = self._overlays.of(scene.thread or "main").in_force
         return now.with_applied(self._apply(now.applied.context, (*in_force, *edits), scene.call.model))
+
+    def objection(self, scene: Scene, edits: Sequence[Edit]) -> str:
+        """What the provider would refuse in the next request with `edits`, but not without them; "" if nothing.
+
+        Raises `CtxtuiError` if the recorded request is damaged.
+        """
+        plain = self.to_edited_context(scene, staged=True)
+        under = dataclasses.replace(plain, applied=self.staging_with(scene, edits).applied)
+        if plain.applied.refused or under.applied.refused:
+            return under.applied.refused
+        return find_objection(build_request_body(plain).violations, build_request_body(under).violations)
 
     def sent_blocks(self, scene: Scene) -> SentBlocks:
         """The blocks of `context` that the call shown has sent."""

@@ -34,7 +34,8 @@ REPORT_PERIOD: Final = 5.0
 class ServerPermissions:
     """Servers that the user allowed to start, stored in the folder `data`.
 
-    A changed command, argument, variable or folder makes it another server, which needs permission again.
+    A changed command, argument, variable, folder, address or header makes it another server, which needs permission
+    again (see `McpServer.digest`).
     """
 
     def __init__(self, data: Path) -> None:

@@ -34,7 +34,7 @@ class ProjectText(Struct):
     """The files of the folder `root`.
 
     - `texts`: by path with ``/``.
-    - `media`: sizes of binary files in bytes; `large`: those of files over `MAX_FILE_BYTES`.
+    - `media`: sizes of binary files and databases in use, in bytes; `large`: those of files over `MAX_FILE_BYTES`.
     - `more`: there are over 20,000 files; the rest is not listed.
     """
 

@@ -31,8 +31,9 @@ _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "subagents"}
 def find_in_folder(folder: Path, clients: Mapping[str, bool] | None = None) -> list[Path]:
     """Find the recordings in `folder` or below by content, newest first.
 
-    - For a database, its sessions are listed.
-    - If there are none, the sessions that ran in the folder, of clients that the setting `clients` does not disable.
+    - `folder` may be a database: then its sessions are returned, or the file itself if it has none.
+    - If the folder holds no recording, the sessions that ran in it are returned, of clients that the setting `clients`
+      does not disable.
 
     Raises `NotFound` if nothing is found, `Unreadable` if the folder cannot be listed.
     """

@@ -76,7 +76,7 @@ class SessionMisses:
         return self._finder.forecasts if self._finder is not None else None
 
     def catch_up(self) -> None:
-        """Examine all calls, unless they must be examined again from the start."""
+        """Examine all calls; if they must be examined again from the start, only prepare that."""
         if self._finder is not None and (self._find_unexamined()[1] or self._is_outdated()):
             self._restart()
             return
@@ -282,9 +282,9 @@ class Study:
             self.count()
 
     def train_forecasts(self) -> CallForecaster | None:
-        """Finish counting and looking for misses, and return the learned forecasts.
+        """Finish learning from reports and looking for misses, and return the learned forecasts.
 
-        For the worker thread.
+        For the worker thread, once everything is counted (`count_all`).
         """
         while self.progress[0] == self.progress[1] and self.count():
             pass

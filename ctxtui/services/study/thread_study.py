@@ -145,7 +145,7 @@ class ThreadStudy:
             return self.lifetimes.advance(self.calls, limit) > before
 
     def find_repeats(self, names: Names, limit: int) -> bool:
-        """Look for repeats in up to `limit` further blocks.
+        """Look for repeats in up to `limit` further calls, or in the next `limit` blocks of a call that has more.
 
         True if there was anything to do.
         """

@@ -26,7 +26,7 @@ class Approval(Struct, frozen=True, kw_only=True):
     - `effect`: the effect on the file.
     - `guard`: the reason for asking each time ("": none).
     - `lines`: the content.
-    - `is_call`: it is no file: `path` is a description and the lines are its input.
+    - `is_call`: whether the tool writes no file; `path` then describes the call, and `lines` are its input.
     """
 
     tool: str

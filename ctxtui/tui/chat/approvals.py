@@ -14,7 +14,10 @@ from ctxtui.views.blocks import live_text
 
 
 class Approvals:
-    """Finds the tool of `host` that waits for permission and lays out its content; then calls `on_laid_out`."""
+    """Finds the tool call of `host` that waits for permission and lays out its content.
+
+    `on_laid_out` is called after that, if the call still waits.
+    """
 
     def __init__(self, host: Host, access: ScreenAccess, on_laid_out: Callable[[], None]) -> None:
         self._host = host
@@ -39,11 +42,11 @@ class Approvals:
 
     @property
     def is_current(self) -> bool:
-        """Whether it was laid out for the present width."""
+        """Whether there is an `approval` that was laid out for the present width."""
         return self.approval is not None and self._last is not None and self._last[1] == self._room
 
     def take_answered_call(self) -> ToolCall | None:
-        """Return the call that an answer is for: only one whose content was on the screen."""
+        """Return the waiting call and forget its layout; None if its content was not laid out yet."""
         call = self.waiting_call if self.approval is not None else None
         if call is not None:
             self._last = None
@@ -54,7 +57,10 @@ class Approvals:
         return max(20, self._access.width - 2)
 
     def lay_out(self) -> None:
-        """Lay out the content of the waiting call in a worker: a large file takes time and no key may wait."""
+        """Lay out the content of the waiting call.
+
+        A change of a file is laid out in a worker, since a large file takes time and no key may wait.
+        """
         call, runner, room = self.waiting_call, self._host.runner, self._room
         planned = runner.plan_of(call) if call is not None and runner is not None else None
         if call is None or planned is None:

@@ -75,7 +75,7 @@ class FiguresController(ChatController):
         self._update_figures()
 
     def _update_figures(self) -> None:
-        """Update the figures: the answer has grown."""
+        """Show the figures of the next request, with the answer received so far added."""
         now, scene, study = self._next, self.panels.scene, self.state.study
         if now is None or scene is None or study is None or not scene.last:
             return
@@ -105,7 +105,7 @@ class FiguresController(ChatController):
         self._level = level.number
 
     def _check_truncation(self) -> None:
-        """Raise an alarm the first time a local server cut off part of a prompt."""
+        """Mark the blocks that a local server cut off the prompt; raise an alarm the first time."""
         scene, model, rows = self.panels.scene, self.host.chat_model, self.state.rows
         if scene is None or model is None or rows is None or not model.endpoint.local or model.is_offline:
             return
@@ -133,7 +133,10 @@ class FiguresController(ChatController):
             self.panels.transcript.redraw()
 
     async def judge(self, draft: Draft) -> str:
-        """Forecast the drafted request; return why a rule holds it, or ""."""
+        """Forecast the drafted request; return why a rule holds it, or "".
+
+        Without such rules, return at once and forecast in the background.
+        """
         from ctxtui.services.chat.request_forecast import has_hold_rules
 
         settings = self.host.config.settings
@@ -154,7 +157,7 @@ class FiguresController(ChatController):
         return hold_reason(self.forecast, self.host.config.settings)
 
     async def compare(self, drafts: Sequence[Draft]) -> list[RequestForecast | None]:
-        """Forecast each of these drafts, as if sent now."""
+        """Forecast each of these drafts, as if sent now; None for each without model or session."""
         study, model = self.state.study, self.host.chat_model
         if study is None or model is None:
             return [None for _ in drafts]

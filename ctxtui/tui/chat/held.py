@@ -15,9 +15,9 @@ from ctxtui.views.text.span import Span, Spans
 
 
 class HeldController(ChatController):
-    """Asks as soon as a request is held, unless the user is typing; otherwise `talk` has the prompt.
+    """Asks as soon as a request is held, unless the user is typing or another question is open.
 
-    `log` applies staged edits.
+    `talk` has the prompt while the user types; `log` applies staged edits.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class HeldController(ChatController):
         self._talk.refresh_keys()
 
     def _explain_later(self) -> None:
-        """Explain how to edit the held request."""
+        """Explain how to edit the held request, once the question is closed."""
         if self.state.status == "held":
             words = "held: edit it in the panes (d drop, t truncate, s summarize, a apply)"
             self.access.soon(lambda: self._explain(words))

@@ -34,7 +34,10 @@ class MessageFiles:
         self._text = ""
 
     def count(self, text: str) -> None:
-        """Count the files in `text` in a thread; results for an older text are dropped."""
+        """Count the tokens of the files named in `text`, in a thread.
+
+        Results for an older text are dropped.
+        """
         self._text = text
         if "@" in text and self._host.chat_model is not None:
             used = self._used_tokens()
@@ -43,9 +46,9 @@ class MessageFiles:
             self._show(text, [])
 
     def send(self, message: str, tell: Callable[[str], object], back: Callable[[str], object]) -> None:
-        """Pass the message to `tell` once its files are known to be sendable, else `back` to the prompt.
+        """Pass the message to `tell` once its files are known to be sendable.
 
-        The prompt then shows the reason.
+        If one is not, pass the message to `back` and show the reason on the prompt line.
         """
         if "@" in message and self._host.runner is not None:
             self._access.run(self._send(message, tell, back), "message files")
@@ -127,7 +130,10 @@ def _file_spans(files: tuple[AttachedFile, ...], usd: float | None) -> Spans:
 
 
 def as_mention(pasted: str) -> str:
-    """Convert a pasted picture path, as given by a file manager or by dropping a file, to ``@path``."""
+    """Convert a pasted path of an image or PDF to ``@path``; return other text as it is.
+
+    File managers paste such a path, and terminals when a file is dropped on them.
+    """
     text = pasted.strip()
     if not text.lower().rstrip("'\"").endswith((".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf")) or "\n" in text:
         return pasted

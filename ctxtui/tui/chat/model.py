@@ -39,7 +39,7 @@ class ChatAsker:
         self._host = host
 
     def own_model(self, scene: Scene) -> ModelChoice | None:
-        """Return the chat's model; before there is one, that of the call shown."""
+        """Return the chat's model; before there is one, that of the call shown, if recorded."""
         from ctxtui.services.chat.model_summary import parse_choice
 
         model = self._host.chat_model

@@ -30,9 +30,14 @@ HINT: Spans = [Span("i ", "accent bold"), Span("type a message", "faint")]
 _DRAFT_SAVE_SECONDS = 0.7
 """Seconds after the last key until the draft is saved."""
 _PERMISSIONS = {"y": "ONCE", "a": "SESSION", "n": "NOT_NOW", "N": "NEVER"}
+"""Members of `ToolLeave` by the key that answers."""
 _ANSWERS = {"y": "once", "a": "always", "n": "no", "N": "never"}
+"""Labels of these keys."""
 PAUSE_SECONDS = 0.7
-"""Seconds a permission question must be visible, with nothing typed, before a key answers it."""
+"""Seconds a question must be visible, with nothing typed, before a key answers it.
+
+Of questions for permission and about held requests.
+"""
 
 
 class TalkController(ChatController):
@@ -79,7 +84,7 @@ class TalkController(ChatController):
         return self._approvals.waiting_call
 
     def talk(self, text: str = "") -> None:
-        """Open the prompt, or ask about a tool that waits for permission."""
+        """Open the prompt with `text` or the draft; ask about a tool that waits instead, if any."""
         if self.waiting_call is not None:
             self._ask_permission()
             return
@@ -386,7 +391,10 @@ class TalkController(ChatController):
         self._branch_from(parent, "starts a branch here")
 
     def branch_here(self) -> None:
-        """Let the next message continue from the call shown, as a branch of this chat."""
+        """Let the next message continue from the call shown, as a branch of this chat.
+
+        At the last call, only open the prompt: the next message continues the chat anyway.
+        """
         if self.state.study is None or self.state.is_running:
             return
         calls = self.state.study.thread(self.state.thread).calls

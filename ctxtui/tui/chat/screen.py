@@ -206,9 +206,9 @@ class ChatScreen(SessionScreen):
         return (*super().current_groups, "chat")
 
     def leave_prompt(self) -> None:
-        """Leave the prompt, but first ask about a waiting tool or clear the marks.
+        """Leave the prompt. From a message, first ask about a waiting tool or else clear the marks.
 
-        Any other question is closed first.
+        If either was done, the prompt is not left yet.
         """
         if not (self.talk.is_talking and (self.talk.ask_permission_now() or self.state.unmark())):
             super().leave_prompt()

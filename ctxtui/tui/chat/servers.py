@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 CompareDrafts = Callable[[Sequence["Draft"]], Awaitable[list["RequestForecast | None"]]]
 """Forecasts several alternatives for the next request."""
 Work = Callable[[], Coroutine[Any, Any, None]]
+"""An action on a server; its `CtxtuiError` is shown on the prompt line."""
 _YES_NO = (("y", "yes"), ("n", "no"))
 
 
@@ -132,7 +133,10 @@ class ServersController(ChatController):
     # Offering
 
     def _change_tools_action(self, server: ServerConnection, on: bool) -> Work:
-        """Make an action that adds (`on`) or removes a server's tools; a new server needs permission first."""
+        """Make an action that adds (`on`) or removes a server's tools.
+
+        It asks first whether a server may start that has no permission yet.
+        """
 
         async def work() -> None:
             pool = self._pool
@@ -152,7 +156,10 @@ class ServersController(ChatController):
         await self._confirm_tools_change(server, True)
 
     async def _confirm_tools_change(self, server: ServerConnection, on: bool) -> None:
-        """Ask whether to add or remove a server's tools, with the effect on the next request."""
+        """Ask whether to add (`on`) or remove a server's tools, and show the effect of that.
+
+        A server whose tools are added is started first, as only then its tools are known.
+        """
         pool, name = self._pool, server.server.name
         assert pool is not None
         if on:
@@ -227,7 +234,7 @@ class ServersController(ChatController):
 
 
 def _describe_server(server: ServerConnection, on: bool) -> str:
-    """Describe a server: state, tools and command."""
+    """Describe a server: state, tools (`on`: in use) and command."""
     state = f"{server.state.value}{': ' if server.error else ''}{server.error}"
     count = len(server.tools)
     tools = f" · {count:,} tools{' in use' if on else ''}" if count else ""
@@ -235,7 +242,7 @@ def _describe_server(server: ServerConnection, on: bool) -> str:
 
 
 def _describe_effect(now: RequestForecast | None, changed: RequestForecast | None) -> str:
-    """Describe the change of the next request: tokens, cache, cost."""
+    """Describe the change of the next request: tokens, cache, cost; "" without forecasts."""
     if now is None or changed is None:
         return ""
     effect = f" {numbers.signed(changed.total - now.total)} tokens per request"
@@ -248,7 +255,7 @@ def _describe_effect(now: RequestForecast | None, changed: RequestForecast | Non
 
 
 def describe_starting_servers(host: Host) -> Spans:
-    """Describe what the servers that start are waited for."""
+    """Describe the servers that are starting, with the progress of each."""
     pool = host.tools.servers if host.tools is not None else None
     waits = [f"{server.server.name}: {server.progress}" for server in pool.starting] if pool is not None else []
     text = f"starting the MCP servers: {'; '.join(waits)}" if waits else "starting the MCP servers"
@@ -268,6 +275,7 @@ def describe_missing_servers(host: Host) -> Spans:
 
 
 _MAX_LINE = 2_000
+"""Characters of a log line that are drawn; the pager shows all."""
 
 
 class PageLog(Command):
@@ -295,7 +303,7 @@ class ServerLogScreen(ListScreen[str, None]):
         return self._server.log_text().splitlines()
 
     def show(self, lines: Sequence[str]) -> None:
-        """Show these lines and load again."""
+        """Show the lines of the log; a cursor at the end moves to the new end."""
         at_end = self.pane.row_count <= self.pane.cursor + 1
         grown = lines != self.rows
         super().show(lines)

@@ -48,7 +48,7 @@ class StartController(ChatController):
 
     @property
     def is_shown(self) -> bool:
-        """Whether no message was sent yet."""
+        """Whether the pane is shown: in a new chat, until its first turn."""
         return not self._has_begun
 
     @property
@@ -65,7 +65,7 @@ class StartController(ChatController):
             self._pane.show(self.content)
 
     def _show_model(self, model: ChatModel) -> None:
-        """Show the model; its price is looked up in a worker."""
+        """Show the model, and look up its price in a worker unless it runs on this machine."""
         if not self.is_shown:
             return
         end = model.endpoint

@@ -243,7 +243,7 @@ class TurnController(ChatController):
         self._note(f"{safe_text.one_line(moment.reason, 80)}; {again}")
 
     def _on_noted(self, moment: mo.Notice) -> None:
-        if moment.kind != "retry":
+        if moment.kind != "retry":  # `_on_retry_waits` shows these.
             is_error = moment.kind == "error"
             sign = [Span("✗ ", "crit")] if is_error else []
             self.say([*sign, Span(safe_text.one_line(moment.text, 300), "crit" if is_error else "dim")])

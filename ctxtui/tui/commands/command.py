@@ -22,7 +22,7 @@ class CommandContext(Struct, frozen=True):
     """State of the screen by which commands are offered.
 
     `pane` is the focused pane, `row` the kind of row under its cursor, `facts` are facts about the screen (``follows``,
-    ``several threads`` ...).
+    ``threads`` ...).
     """
 
     pane: str = ""
@@ -60,8 +60,8 @@ class Command:
     - `label`: shown in the key line ("": not there); `short_label`: shown below 160 columns.
     - `group`: its heading in the help.
     - `panes`: the key line lists it first if one of these has the focus (empty: any).
-    - `needs`, `needs_any`, `unless`: facts, or the kind of row under the cursor. The command is greyed out in key line
-      and palette unless all of the first, at least one of the second and none of the third hold.
+    - `needs`, `needs_any`, `unless`: facts, or the kind of row under the cursor. The command is available if all of the
+      first, at least one of the second (unless empty) and none of the third hold.
     """
 
     name: ClassVar[str] = ""
@@ -98,7 +98,10 @@ class Command:
 
     @classmethod
     def available(cls, context: CommandContext) -> bool:
-        """Whether the command can be run now; otherwise key line and palette grey it out."""
+        """Whether the command can be run now.
+
+        If not, key line and palette omit it, and the help dims it.
+        """
         present = context.facts | {context.row}
         return (
             cls.needs <= present and not cls.unless & present and (not cls.needs_any or bool(cls.needs_any & present))
@@ -144,7 +147,10 @@ def key_text(key: str) -> str:
 
 
 def bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
-    """Return Textual bindings for the keys of `commands`; `ctrl` keys also work while typing in a line."""
+    """Return Textual bindings for the keys of `commands`.
+
+    `ctrl` keys, and those of commands with `has_priority`, also work while typing in a line.
+    """
     return [
         Binding(
             key,

@@ -60,7 +60,7 @@ class MatchingCommands(Pane):
         return len(self.matches)
 
     def row_state(self, index: int, line: int) -> str:
-        """Return the cursor's ground, although the focus is in the line above."""
+        """Mark the cursor's row as if this pane had the focus, which is in the line above."""
         return "on-cur" if index == self.cursor else ""
 
     def render_row(self, index: int, line: int, width: int) -> Spans:

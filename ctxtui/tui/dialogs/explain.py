@@ -56,7 +56,7 @@ def panes_of(screen: Screen[Any]) -> Iterator[tuple[str, Region]]:
 
 
 def explain(screen: Screen[Any], spot: Spot) -> list[tuple[str, str]]:
-    """Return the explanation of `spot`: the glossary's sentences, and the arithmetic if the screen has it."""
+    """Return the glossary's sentences and the screen's arithmetic ("": none), with their styles."""
     sums = screen.sums(spot) if isinstance(screen, Commanded) else {}
     sum_ = sums.get(spot.entry.word, "") or (sums.get(ROW, "") if spot.figure else "")
     return [(spot.entry.says, "ink"), (sum_, "dim")]

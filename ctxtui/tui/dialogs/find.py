@@ -39,7 +39,7 @@ FIND: tuple[type[Command], ...] = (FindExpression,)
 
 
 MAX_BLOCKS = 2000
-"""Most blocks to list."""
+"""Number of listed blocks from which on no further session is listed."""
 
 
 class SearchStep(Message):
@@ -128,7 +128,7 @@ class FindScreen(Commanded, Dialog[None]):
         self._worker.close()
 
     def toggle_regex(self) -> None:
-        """Switch between a regular expression and plain text."""
+        """Switch between a regular expression and plain text for the next search."""
         self._regex = not self._regex
         self.query_line.lead = [Span(" .* " if self._regex else " / ", "accent bold")]
         self.query_line.refresh()

@@ -52,8 +52,8 @@ _GAP: Final = 2
 class Help(Struct, frozen=True):
     """Content of a screen's help.
 
-    `commands` are the screen's, `now` those available now, `first_groups` those that come first for the current task,
-    `others` the commands of other screens by screen name.
+    `commands` are the screen's, `now` those available now (empty: all), `first_groups` the groups that come first for
+    the current task, `others` the commands of other screens by screen name.
     """
 
     commands: Sequence[type[Command]]
@@ -137,9 +137,10 @@ def _section(title: str) -> list[Spans]:
 
 
 def _command_lines(command: type[Command], can: bool, room: int, *, alone: bool = False) -> Iterator[Spans]:
-    """Render a command: keys (`^p` if it has none), name, help. Unavailable commands are dim.
+    """Render a command: keys (`^p` if it has none), name, help.
 
-    `alone`: it also represents the commands that share its line, with their keys and names.
+    `can`: whether it is available; others are dim. `alone`: it also represents the commands that share its line, with
+    their keys and names.
     """
     shared = command.help_row if alone and command.help_partners else ("", "")
     keys, name = shared[0] or _keys(command) or "^p", shared[1] or command.name

@@ -1,4 +1,4 @@
-"""A text editor on the screen: one key stages the text, another discards it."""
+"""A text editor on the screen: one key accepts the text, another discards it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ctxtui.views.text.span import Span, Spans
 
 
 class StageText(Command):
-    """Stage this text as it is now. An unchanged text stages nothing."""
+    """Close the editor and use this text."""
 
     run = Act(lambda: TextEditor, lambda editor: editor.stage())
     name, keys, label, group = "stage this text", ("ctrl+s",), "stage", "editing a text"
@@ -67,16 +67,19 @@ class _Area(TextArea):
         self._editable = editable
 
     def on_paste(self, event: events.Paste) -> None:
-        """Show pasted text like the rest; Textual inserts it."""
+        """Escape unsafe characters of pasted text, as in the rest; Textual inserts it."""
         event.text = self._editable.escape_paste(event.text)
 
 
 class TextEditor(Commanded, Dialog[str | None]):
-    """Edits `text`; `title` and `details` describe it. Closes with the text, or None if it was not staged."""
+    """Edits `text`; `title` and `details` describe it.
+
+    Closes with the text, changed or not; None if the user left.
+    """
 
     commands: ClassVar[tuple[type[Command], ...]] = TEXT_EDITOR
     BINDINGS = [
-        *bindings(TEXT_EDITOR[:2]),
+        *bindings(TEXT_EDITOR[:2]),  # TextArea has its own ctrl+z.
         *(
             Binding(key, f"app.{each.action}", show=False)
             for each in EVERYWHERE

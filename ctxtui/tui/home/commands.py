@@ -8,7 +8,7 @@ from ctxtui.tui.commands import Act, Command
 from ctxtui.views.home.columns import sorts
 
 FILE, STORED, ARCHIVED, READABLE = "file", "stored", "archived", "readable"
-"""Facts about the session under the cursor: it is a file, is in the database, is archived, is readable."""
+"""Facts about the session at the cursor: only a file, in the database, archived, readable."""
 HELD = "held"
 """A request of some session is held for the user."""
 

@@ -20,7 +20,7 @@ from ctxtui.views.model.session_summary import SessionSummary
 BATCH_SECONDS: Final = 0.15
 """Seconds between two batches."""
 MIN_BULK_SESSIONS: Final = 8
-"""From this many sessions on, cached figures are fetched in one query."""
+"""For more sessions than this, cached figures are fetched in one query."""
 
 
 class SessionsListed(Message):
@@ -120,7 +120,10 @@ def _read_sessions(sessions: SessionLibrary, feed: ReadingQueue, stop: Event) ->
 TICK_SECONDS = 2.0
 """Seconds between checks of live sessions."""
 MAX_LISTING_SECONDS = 30.0
-"""Seconds after which all sessions are listed again, even if no folder changed."""
+"""Seconds after which all sessions are listed again, even if no folder changed.
+
+Longer if listing is slow: see `LISTING_TIME_SHARE`.
+"""
 LISTING_TIME_SHARE = 400.0
 """A full listing may take 1/400 of the time: with many thousand files it is made more rarely."""
 
@@ -129,8 +132,8 @@ class SessionWatcher:
     """Threads that find and read sessions for `screen`.
 
     They post `SessionsListed`, `SessionsChanged`, `SessionFigures`, `HeldRequestsChanged` and `ReadingDone`. Every
-    `TICK_SECONDS` the files in `watched`, the folders and held requests (`held`) are checked. A full listing is only
-    made after a folder changed.
+    `TICK_SECONDS` the files in `watched`, the folders and held requests (`held`) are checked. A full listing is made
+    when requested, after a folder changed, and at the latest after `MAX_LISTING_SECONDS`.
     """
 
     def __init__(
@@ -157,7 +160,7 @@ class SessionWatcher:
         self._screen.run_worker(self._loop, thread=True, group="look")
 
     def request_listing(self, ask_store: bool = False) -> None:
-        """List all sessions now; with `ask_store` also those in the database."""
+        """List all sessions now; with `ask_store`, also read the database again."""
         self._ask_store |= ask_store
         self._listing_requested = True
         self._wake.set()

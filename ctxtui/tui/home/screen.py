@@ -55,7 +55,10 @@ else:
 
 
 _KEYS_BEFORE_QUIT = 4
-"""Keys of the key line before the quit key: open, filter, find, sort."""
+"""Keys of the key line before the quit key: open, filter, find, stats.
+
+The key of a held request comes second; stats then follows the quit key.
+"""
 
 
 class HomeScreen(HomeActions, Commanded, Screen[None]):
@@ -159,7 +162,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         self.show()
 
     def on_reading_done(self, message: ReadingDone) -> None:
-        """Show that all is read."""
+        """Show that reading ended, and read what was added meanwhile."""
         self.watcher.finish_reading()
         self._progress()
 
@@ -170,7 +173,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
                 self._read()
 
     def on_screen_suspend(self) -> None:
-        """Pause watching while a session covers the list."""
+        """Pause watching while another screen covers the list."""
         self.watcher.is_awake = False
 
     def on_screen_resume(self) -> None:
@@ -251,7 +254,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
             self.post_message(Open(path).on(self))
 
     def change(self, what: str) -> None:
-        """Import, export, rename, tag, archive or delete the session under the cursor."""
+        """Import, export, rename, tag, archive or delete the session, if that is available."""
         session = self.browser.rows.current
         if session is not None and any(getattr(command, "what", "") == what for command in self.commands_now()):
             self.changes.begin(what, session)

@@ -48,6 +48,7 @@ class HeaderLine(Still):
     def __init__(self) -> None:
         super().__init__(id="header")
         self.what: Header | None = None
+        """Content; None before the first call is shown."""
 
     def show(self, what: Header) -> None:
         if what != self.what:

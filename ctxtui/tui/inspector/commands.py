@@ -37,6 +37,7 @@ from ctxtui.tui.inspector.controllers.staging import (
     Externalize,
     Foretell,
     Pin,
+    PutInCopied,
     PutNote,
     Strip,
     Summarize,
@@ -190,7 +191,7 @@ class _TextCommand(_BlockCommand):
 
 class CopyBlock(_TextCommand):
     """Copy the text of the marked blocks, or of this one, to the clipboard (OSC 52: works over ssh if the terminal
-    allows it).
+    allows it). `)` puts the blocks into this session or another one.
     """
 
     name, keys, label = "copy block", ("y",), "copy"
@@ -305,7 +306,7 @@ class Home(Command):
 
 STAGING: tuple[type[Command], ...] = (
     MarkBlock, Pin, Drop, TruncateBlock, Summarize, Externalize, Breakpoint, Apply, When, Discard, Undo, OnlyEdits,
-    EditLog, MarkRange, Widen, *REWRITING, PutNote, Strip, Redo, Foretell, AdviceList, Policies, OpenLab,
+    EditLog, MarkRange, Widen, *REWRITING, PutNote, PutInCopied, Strip, Redo, Foretell, AdviceList, Policies, OpenLab,
     ShowNext, WriteContext, Breaks, RateGood, RatePoor,
 )  # fmt: skip
 """Commands that edit the context, in the order of use."""

@@ -13,6 +13,7 @@ from textual.worker import get_current_worker
 
 from ctxtui.core.block import TOOL
 from ctxtui.core.edit import Edit
+from ctxtui.core.edit_kinds import TRANSPLANT
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.command import Command
 from ctxtui.tui.commands.situation import BLOCK, EDITS, MARKED, PUT_IN, STAGED, TOOLS, UNDOABLE
@@ -46,8 +47,8 @@ _FRAME_SENT_SECONDS: Final = 0.02
 class ContextEdits:
     """State shared by the controllers that edit the context.
 
-    `staging_area` is the staging area, None while the recording is being read. `shows_next_call` is whether to show the
-    next call, None if the user did not choose.
+    `staging_area` is None until the earlier edits are read, and if they cannot be read. `shows_next_call` is whether to
+    show the next call, None if the user did not choose.
     """
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
@@ -123,7 +124,7 @@ class ContextEdits:
             self.answers.say(edit_answers.external_change_answer(new, self.answers.blocks()))
 
     def apply_when_ready(self, edits: Sequence[Edit]) -> None:
-        """Apply these edits to the context once it is loaded."""
+        """Apply these edits to the context once it is loaded, unless it has edits already."""
         self._pending_edits = edits
 
     def _warn(self, why: str) -> None:
@@ -133,7 +134,7 @@ class ContextEdits:
 
     @property
     def overlay(self) -> ThreadEdits | None:
-        """The edits of the thread shown; None while the recording is being read."""
+        """The edits of the thread shown; None without a `staging_area`."""
         return self.staging_area.overlay(self._state.thread) if self.staging_area is not None else None
 
     def facts(self) -> set[str]:
@@ -160,7 +161,10 @@ class ContextEdits:
         return self.staging_area is not None and self._state.glimpse is None and self._state.panels.scene is not None
 
     def check_ready(self, *, counted: bool = False) -> bool:
-        """Whether the context can be edited now, and is `counted` if required; if not, shows why."""
+        """Whether the context can be edited now, and is `counted` if required; if not, shows why.
+
+        If the list of heaviest blocks has the focus, the transcript is moved to its block, which the key then changes.
+        """
         scene = self._state.panels.scene
         if self._load_error:
             self._prompt.say(warned(self._load_error))
@@ -224,6 +228,8 @@ class ContextEdits:
             return "None of the marked blocks is in this call. esc clears the marks."
         if coming_in:
             return "This answer is still arriving; you can edit it when it is complete."
+        if place.new is not None and place.new.edit.kind == TRANSPLANT:
+            return "An edit put in this block: d takes it back."
         if place.new is not None:
             return "An edit inserts this block: R edits it, d takes it back."
         if place.node == MISSING:
@@ -235,7 +241,10 @@ class ContextEdits:
     # What comes of it
 
     def edits_of(self, scene: Scene) -> tuple[Staging, StagedPane] | None:
-        """Return the effect of the thread's edits on the context shown; None without edits."""
+        """Return the effect of the thread's edits on the context shown.
+
+        None without edits, and while a worker still reads a large context.
+        """
         state, area = self._state, self.staging_area
         if area is None or area.study is not state.study or not area.has_edits(scene.thread):
             return None
@@ -250,8 +259,8 @@ class ContextEdits:
     def next_call_of(self, scene: Scene) -> NextCallForecast | None:
         """Return the forecast of the next call if it is to be shown, else None.
 
-        It is shown for edited contexts, at the end of a live session, while the last call is still cached, or on
-        request.
+        Unless the user hid it, it is shown for edited contexts, at the end of a live session, while the last call is
+        still cached, or on request. None also while it is being computed.
         """
         state, area = self._state, self.staging_area
         if area is None or area.study is not state.study or self.shows_next_call is False:
@@ -387,9 +396,8 @@ class ContextEdits:
         self._access.after_frame(self._save_later)
 
     def _save_later(self) -> None:
-        # Behind the frame: a thread that writes would take turns with the painting, and what an edit leaves behind is
-        # looked through then, not in the middle of the next key. The frame is on its way to the terminal by a thread,
-        # which the collector would keep waiting.
+        # Saving competes with painting, so it starts after the frame. Garbage of the edit is collected now rather than
+        # during the next key, but not before the thread that writes the frame to the terminal is done.
         self._access.timer(_FRAME_SENT_SECONDS, partial(gc.collect, 1))
         self._state.feed.work()
         if self.staging_area is not None and self.staging_area.unsaved:

@@ -1,24 +1,28 @@
 """Base of the inspector's controllers, one for each job, and their access to the screen.
 
-A controller has private state and the methods that commands run. It knows neither other controllers nor the screen;
-what two of them need is a method of the state.
+A controller has private state and the methods that commands run. It does not know the screen. What several of them need
+is a method of the state; the few that need another controller get it as an argument.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
+from ctxtui.tui.copied import KeepsCopiedBlocks
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.messages import Wish
 from ctxtui.views.text.span import Spans
+
+if TYPE_CHECKING:
+    from ctxtui.curation.transplant import CopiedBlocks
 
 T = TypeVar("T")
 
@@ -57,7 +61,7 @@ class ScreenAccess:
         self._screen.app.push_screen(screen, then)
 
     def post(self, message: Message) -> None:
-        """Post a message to the app."""
+        """Post a message to the app; a `Wish` gets the screen that it was made on."""
         self._screen.post_message(message.on(self._screen) if isinstance(message, Wish) else message)
 
     def deliver(self, do: Callable[[], object]) -> None:
@@ -65,11 +69,11 @@ class ScreenAccess:
         self._screen.post_message(Delivery(do))
 
     def work(self, job: Callable[[], object], group: str, *, exclusive: bool = False) -> None:
-        """Run `job` in a thread."""
+        """Run `job` in a thread; with `exclusive`, cancel earlier work of its `group`."""
         self._screen.run_worker(job, thread=True, group=group, exclusive=exclusive)
 
     def run(self, job: Coroutine[Any, Any, object], group: str, *, exclusive: bool = False) -> None:
-        """Run `job` in the event loop."""
+        """Run `job` in the event loop; with `exclusive`, cancel earlier work of its `group`."""
         self._screen.run_worker(job, group=group, exclusive=exclusive)
 
     def soon(self, do: Callable[[], object]) -> None:
@@ -118,6 +122,18 @@ class ScreenAccess:
     def copy(self, text: str) -> None:
         """Copy `text` to the clipboard."""
         self._screen.app.copy_to_clipboard(text)
+
+    @property
+    def copied_blocks(self) -> CopiedBlocks | None:
+        """Blocks that were copied last, in any session of the app."""
+        app = self._screen.app
+        return app.copied_blocks if isinstance(app, KeepsCopiedBlocks) else None
+
+    def keep_copied(self, copied: CopiedBlocks) -> None:
+        """Keep copied blocks for every session of the app."""
+        app = self._screen.app
+        if isinstance(app, KeepsCopiedBlocks):
+            app.copied_blocks = copied
 
 
 class Controller:

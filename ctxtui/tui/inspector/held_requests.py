@@ -88,7 +88,7 @@ class HeldRequestsController(Controller):
             self._query()
 
     def _query(self) -> None:
-        """Query the runs repeatedly, in a thread."""
+        """Query the run in a thread; `_update` schedules the next query."""
         path = recording(self.state)
         if path is None:
             self._is_querying = False
@@ -248,7 +248,7 @@ class HeldRequestsController(Controller):
         self.prompt.edit.refresh()
 
     def _explain_later(self) -> None:
-        """Explain how to decide later."""
+        """Tell which key decides, once the question is closed."""
         if self._held:
             self.access.soon(self._explain)
 
@@ -280,6 +280,7 @@ class HeldRequestsController(Controller):
         elif key == "R":
             self._edit_summary(request)
         elif key == "a":
+            # The applied edits shorten the context, so the program's compaction is refused.
             self._log.apply()
             if not self._staged_count():
                 self._decide(request.id, "refuse")
@@ -301,6 +302,7 @@ class HeldRequestsController(Controller):
             if change.edits:
                 self._edit_summary(request)
             elif change.shown is not None:
+                # The call before the compaction still has the lost block.
                 self.state.to_call(change.shown.compaction.thread, change.shown.compaction.number - 1)
                 self.state.to_block(change.shown.node)
                 self.say(held_lines.COMPACTION_LATER)
@@ -353,7 +355,7 @@ class HeldRequestsController(Controller):
             self.say([Span("An empty answer was not sent; the request is still held. ", "dim"), *held_lines.DECIDES])
 
     def _decide(self, id_: str, how: str, text: str = "") -> None:
-        """Send the decision to the run, in a thread, after saving edits to the database."""
+        """Send the decision `how` to the run, in a thread; apply and refuse save the edits first."""
         path, area = recording(self.state), self._edits.staging_area
         if path is None:
             return

@@ -24,7 +24,7 @@ NAVIGATION: Final[tuple[type[Command], ...]] = (
     NextCall, Search, ShowMisses, ShowMoney, ShowBlocks, DiffBefore, Home, Drop, Undo, OpenBlock, Back, MarkBlock,
     TalkHere, NextEvent, GoToCall,
 )  # fmt: skip
-"""Navigation."""
+"""Commands to move and read, after those for the current task."""
 ON_MARKED: Final[tuple[type[Command], ...]] = (
     Drop, TruncateBlock, WriteSummary, Summarize, Externalize, Pin,
 )  # fmt: skip
@@ -59,7 +59,7 @@ def keys(
     """Yield the keys of the `available` commands in this context.
 
     Those for the current task come first.
-    - `first`: in a chat, these come before navigation.
+    - `first`: commands of the screen that come before navigation.
     - `choice`: a question takes one of a few keys; `esc`: the label of that key there.
     - `top`: on the top level, going back quits.
     """
@@ -108,7 +108,10 @@ def _escape(facts: frozenset[str]) -> tuple[Key, ...]:
 def _typing(
     facts: frozenset[str], available: Sequence[type[Command]], *, talking: bool, choice: bool, esc: str
 ) -> Iterator[Key]:
-    """Yield the keys that are not letters while a line is typed in."""
+    """Yield the keys that are not letters while a line is typed in.
+
+    `talking`: Enter sends a message; `choice`: a question takes one of a few keys, so only `esc` is listed.
+    """
     seeking = SEEKING in facts
     if not choice:
         yield Key("⏎", "send" if talking else "keep" if seeking else "accept")

@@ -148,7 +148,7 @@ Post = Callable[[Message], object]
 class SessionLoader:
     """The threads of one inspector.
 
-    The screen calls `on_displayed` for each message it handled, `work` when there may be more to compute,
+    The screen calls `on_displayed` after each `Glimpsed` and `Brought`, `work` when there may be more to compute,
     `pause_for_key` and `resume` around the handling of a key, and `stop` at the end.
     """
 
@@ -342,7 +342,7 @@ class SessionLoader:
             self._post(Worked(done=True))
 
     def stop(self) -> None:
-        """Stop both threads."""
+        """Stop both threads and close the source."""
         self._stop.set()
         self.resume()
         self._more.set()

@@ -304,7 +304,10 @@ class Panels:
             self.map.set_cursor(context_map.cursor_token(self.scene, self.transcript.node))
 
     def _thread_rows(self, study: Study) -> list[threads.ThreadRow]:
-        """Return the rows of the threads pane, and start pricing all threads."""
+        """Return the rows of the threads pane, and start pricing all threads.
+
+        On narrow screens, or with one thread, there are no rows and nothing is priced.
+        """
         if len(study.session.threads) < 2 or self.calls.size.width < layout.WIDE:
             return []
         for id_ in list(study.session.threads):
@@ -352,3 +355,4 @@ def _staged_map(staging: Staging, node: int | None, pixels: int) -> context_map.
 
 
 ALL_LINES = (LINE,) * (len(CATEGORY) - 1)
+"""Display modes without a filter: each category in one line per block."""

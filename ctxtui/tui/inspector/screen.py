@@ -335,7 +335,7 @@ class SessionScreen(StillScreen, Commanded):
 
     @property
     def _is_all_loaded(self) -> bool:
-        """Whether all that there is can be used: a session has more than its end."""
+        """Whether more than the end of the session is loaded."""
         return self.state.glimpse is None
 
     def _all_read(self) -> None:
@@ -418,7 +418,7 @@ class InspectorScreen(SessionScreen):
 
     @property
     def _is_all_loaded(self) -> bool:
-        """Whether the recording is read; nothing of it is there before."""
+        """Whether more than the end of the recording is loaded; False also before it is opened."""
         return super()._is_all_loaded and self.state.study is not None
 
     def on_mount(self) -> None:

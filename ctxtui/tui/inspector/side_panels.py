@@ -55,7 +55,7 @@ class Sides:
         self._composition_cache: tuple[tuple[object, ...], Composition] | None = None
         self._map_cache: tuple[tuple[object, ...], ContextMap] | None = None
         self._kind_counts: tuple[Sequence[CallEvent], tuple[int, int, int, int]] = (), (0, 0, 0, 0)
-        """Events, and the numbers of misses, compactions and errors among them."""
+        """Events, and the numbers of misses, compactions, errors and loops among them."""
         self._cost_cache: tuple[tuple[object, ...], dict[tuple[int, int], float | None]] = (), {}
         """Costs of blocks by node and tokens, for the present ledger and call."""
 
@@ -193,8 +193,9 @@ class HeaviestPane(Pane):
         self._painted_rows: dict[int, heaviest.HeaviestRow] = {}
 
     def show(self, nodes: Sequence[int], most: int, money: bool, make: Callable[[int], heaviest.HeaviestRow]) -> None:
-        """Show other blocks, heaviest first; `make` returns the row of a node, `most` is the size of a full bar.
+        """Show other blocks, heaviest first.
 
+        `make` returns the row of a node, `most` is the size of a full bar, `money`: whether costs are shown.
         The cursor stays on its block if it is still listed. Nothing is painted if the rows in view are the same.
         """
         same = (nodes, most, money) == (self.nodes, self._most, self.money)

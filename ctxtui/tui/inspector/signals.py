@@ -35,10 +35,11 @@ class Signals:
     """Signals of an inspector.
 
     - `loader`: the loader posted a message.
-    - `reopened`: another session is read; `complete`: all of it is.
+    - `reopened`: the session was replaced, or its first reading ended; `complete`: after that, all of it is shown.
     - `grew`: answers being received.
     - `worked`: figures were computed; the flag says whether all are.
-    - `changed`: the rows changed. `shown`: all panes were updated; `fitted`: they were updated for another size.
+    - `changed`: the rows changed. `shown`: all panes were updated.
+    - `fitted`: panes were updated for another size, or facts changed without new rows (edits, an attached program).
     - `moved`: the cursor moved.
     - `closed`: close or clear; subscribers return whether they did.
     - `told`: show a message on the prompt line; `said`: it was shown.

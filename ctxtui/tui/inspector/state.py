@@ -90,12 +90,12 @@ class InspectorState:
 
     @property
     def previous_thread(self) -> str:
-        """The previous thread."""
+        """The thread shown before this one; the main thread if there was none."""
         return next(reversed(self._last_indexes), MAIN)
 
     @property
     def at_end(self) -> bool:
-        """Whether the view is at the end of the recording and follows it."""
+        """Whether the view is at the end of the thread's last call, or nothing is open yet."""
         return self.study is None or (self.index >= self.count - 1 and self.panels.transcript.at_last)
 
     @property
@@ -213,7 +213,7 @@ class InspectorState:
     # Going
 
     def go(self, index: int, *, to_end: bool = False) -> None:
-        """Show call `index` of the thread, limited to its calls."""
+        """Show call `index` of the thread, limited to its calls; with `to_end`, its end."""
         index = min(max(0, index), self.count - 1)
         if self.study is not None and (index != self.index or to_end):
             self.index = index

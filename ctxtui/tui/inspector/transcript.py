@@ -39,7 +39,7 @@ class Transcript(Pane):
         super().__init__(title="transcript", id="transcript")
         self.data = rows
         self.note: Spans = ()
-        """Note on the rule about filters and unreadable records."""
+        """Note on the rule about reading, counting, filters and unreadable records."""
         self._on_rule: RuleRow | None = None
         """The rule under the cursor."""
         self._measured_around = 0

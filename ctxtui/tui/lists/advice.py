@@ -45,7 +45,7 @@ class AdviceSource(NamedTuple):
     - `findings`, `advice`: run in a worker each; `rank`: sorts their results.
     - `changed`: returns the blocks that edits change.
     - `name`: the session; `place`: the options of its command lines.
-    - `policies`: makes the list of all policies.
+    - `policies`: makes the list of all policies; `preview`: returns the preview of a node's block.
     """
 
     name: str

@@ -136,7 +136,7 @@ _MAX_BOARD_LINES: Final = 14
 
 
 class CompactionsScreen(HostedList[Fact, CompactionAction]):
-    """The facts of each compaction; starts with the one before call `number`."""
+    """The facts of each compaction; begins with the last up to call `number`, else the first."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (
         ShowFact,

@@ -81,7 +81,7 @@ class EditLogScreen(ListScreen[EditRow, Sequence[str]]):
         return [Span(f"{active:,} of {sum(bool(row.state) for row in rows):,} edits active", "dim")]
 
     def choose(self, row: EditRow) -> Sequence[str] | None:
-        """Return the id of an edit to take back; None for an apply, which cannot be taken back as a whole.
+        """Return the id of an edit to take back; None for applying and waiting as a whole.
 
         Taking back a revert restores its edit. For an entry that handed the context over, the command is copied again.
         """

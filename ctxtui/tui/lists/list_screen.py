@@ -88,7 +88,7 @@ class MessageLine(Still):
         """The message."""
 
     def say(self, words: Spans) -> None:
-        """Show a message; the row stays until the screen closes."""
+        """Show a message; the row stays until the screen closes or an empty message hides it."""
         self.message, self.display = words, bool(words)
         self.refresh()
 
@@ -103,6 +103,7 @@ Row = TypeVar("Row")
 Result = TypeVar("Result")
 
 _ESC = "press esc first"
+"""Hint for a key that works only in the inspector below."""
 _FILTER_CELLS = 400
 """Width of the rendered row that a filter searches."""
 
@@ -320,6 +321,7 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
     - `heading`: its title. `empty_text`: the text without rows; `loading_text`: the text before.
     - `order`: the column by which rows are sorted ("": as they are); at most `max_rows` are shown.
     - `is_final`, `reload_seconds`: rows that are not final are loaded again at this interval.
+    - `inset`: blanks left free at the right of the rows.
     """
 
     heading: ClassVar[str] = ""
@@ -381,7 +383,10 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         return ()
 
     def show(self, rows: Sequence[Row]) -> None:
-        """Show these rows; the cursor stays unless they are the first."""
+        """Show these rows; the cursor stays unless they are the first.
+
+        If they are not final, they are loaded again after `pause`.
+        """
         first = self.pane.rows is None
         if first or rows != self.rows:
             self.rows = rows

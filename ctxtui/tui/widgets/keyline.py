@@ -43,6 +43,7 @@ WHILE_TYPING = (ALWAYS[0], ALWAYS[1]._replace(key="f1"))
 ACCEPT, LEAVE = Key("⏎", "accept"), Key("esc", "leave")
 """Keys that end a line."""
 _NAMES = {"⏎": "ret", "↑": "up", "↓": "down", "←": "left", "→": "right"}
+"""Names of keys where only ASCII may be written."""
 
 
 class _Placed(NamedTuple):
@@ -143,7 +144,7 @@ class KeyLine(Still):
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """The keys shown, the most used on the focused row first."""
+        """The keys at the left, in order; those that do not fit are not drawn."""
         return self._keys
 
     @keys.setter

@@ -86,6 +86,7 @@ class TextBuffer:
 
 
 _HELP = "?"
+"""Key that is left to the screen while one of a question's keys is awaited."""
 _MIN_TYPING_CELLS = 12
 """Fewest cells for typing next to `short_right`."""
 
@@ -141,7 +142,7 @@ class LineEdit(Still, can_focus=True):
 
     @property
     def text(self) -> str:
-        """The typed text. Joins all of it after a change: at each key only for short texts."""
+        """The typed text."""
         return self.buffer.text
 
     def show(
@@ -156,7 +157,7 @@ class LineEdit(Still, can_focus=True):
     ) -> None:
         """Start a new text with `text`, or wait for one of `keys` after a `pause` in seconds.
 
-        `on_early` gets keys that were typed before that and are no answer.
+        `on_early` gets all printable keys typed before that, once one of them is no answer.
         """
         self.lead, self.right, self.keys = lead, right, keys
         self._original_right = right

@@ -16,7 +16,7 @@ class Pane(ScrolledRows, can_focus=True):
     """A list with a cursor; posts `Moved` when the cursor changes row and `Chosen` when a row is opened.
 
     A row draws the cursor mark itself (`index == self.cursor`); its ground shows only while the pane has the focus.
-    A cursor move within the view repaints two lines.
+    A cursor move within the view repaints two rows.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -50,7 +50,10 @@ class Pane(ScrolledRows, can_focus=True):
         return True
 
     def row_state(self, index: int, line: int) -> str:
-        """Return the cursor's ground for the first line of its row, if the pane has the focus."""
+        """Return the state of a line.
+
+        The first line of the cursor's row is ``on-cur`` with the focus, ``here`` without; all other lines are "".
+        """
         if index != self.cursor or line > 0:
             return ""
         return "on-cur" if self.has_focus else "here"
@@ -96,7 +99,7 @@ class Pane(ScrolledRows, can_focus=True):
         return self.scroll_to_line(top)
 
     def _nearest_row(self, index: int) -> int:
-        """Return the nearest selectable, visible row, later ones first."""
+        """Return row `index`, or the next selectable visible row after it, else before it."""
         count = self.row_count
         index = min(max(0, index), max(0, count - 1))
         rows = chain(range(index, count), range(index - 1, -1, -1))

@@ -19,11 +19,11 @@ class Question:
     - `on_submit`: gets the answer after the line was closed; with `stays` the line is not closed.
     - `on_cancel`: called without an answer, while the text is still there: after esc, or when another question takes
       the line.
-    - `on_change`: called at each key.
+    - `on_change`: called at each change of the text.
     - `resume`: a question with it is not cancelled by another one but paused: `on_pause` is called instead of
       `on_cancel`, and `resume` once no other question is open.
     - `pause`: `keys` answer only after the question was visible, and nothing typed, for so many seconds. `on_early`
-      gets keys that were typed before that and are no answer.
+      gets all printable keys typed before that, once one of them is no answer.
     """
 
     # Not a dataclass: creating one takes a millisecond of the first frame.

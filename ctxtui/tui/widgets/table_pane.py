@@ -111,7 +111,7 @@ class TablePane(Pane, Generic[Row]):
         return ([()] if index else []) + [self._groups[index]] if index in self._groups else []
 
     def row_state(self, index: int, line: int) -> str:
-        """Return the cursor's ground for the line below the heading."""
+        """Return the cursor's state for the line below the heading."""
         return super().row_state(index, abs(line - len(self._heading(index))))
 
     def repaint_row(self, index: int, *, whole: bool = False) -> None:

@@ -8,13 +8,25 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from ctxtui.core.edit import APPLY, REVERT, USER, Edit, Target
-from ctxtui.core.edit_kinds import ANNOTATE, BREAKPOINT, HOIST, KINDS, MOVE, NOTE, PIN, REPLACE, SUMMARIZE, kind_of
+from ctxtui.core.edit_kinds import (
+    ANNOTATE,
+    BREAKPOINT,
+    HOIST,
+    KINDS,
+    MOVE,
+    NOTE,
+    PIN,
+    REPLACE,
+    SUMMARIZE,
+    TRANSPLANT,
+    kind_of,
+)
 from ctxtui.core.edit_log import DISCARD, REDO, EditsInForce
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 
-NOT_SHRINKING: Final = frozenset({PIN, NOTE, BREAKPOINT, MOVE, HOIST, REPLACE, ANNOTATE})
+NOT_SHRINKING: Final = frozenset({PIN, NOTE, TRANSPLANT, BREAKPOINT, MOVE, HOIST, REPLACE, ANNOTATE})
 """Kinds that need not make a context smaller: notes, pins, breakpoints, and changes of text or position."""
 NAME_CELLS: Final = 40
 """Cells of a block's name in an answer."""
@@ -24,9 +36,9 @@ _LISTS: Final = Span(" lists", "dim")
 
 
 class Blocks(NamedTuple):
-    """Descriptions of edit targets:
+    """Descriptions of edit targets.
 
-    `name` returns a short name, `is_block` is False for a message header, which has no row.
+    `name` returns a short name; `is_block` returns False for a message header, which has no row.
     """
 
     name: Callable[[Target], str]
@@ -68,12 +80,13 @@ def staged_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
     """``✓ truncated: Read README.md 2.8k → 400``."""
     verb = _past_participle(staged.edits)
     spans = [Span(MARK["ok"].glyph + " ", "ok"), Span(f"{verb}: {blocks.describe(staged.edits)}")]
-    if any(edit.kind not in NOT_SHRINKING or edit.kind in (NOTE, REPLACE, HOIST) for edit in staged.edits):
+    if any(edit.kind not in NOT_SHRINKING or edit.kind in (NOTE, TRANSPLANT, REPLACE, HOIST) for edit in staged.edits):
         spans.append(Span("  " + _gain(staged), "ink bold"))
     if staged.repairs:
         spans.append(Span(f", {staged.repairs:,} more with {'it' if len(staged.edits) == 1 else 'them'}", "dim"))
     if staged.unchanged:
-        spans.append(Span(f"; {staged.unchanged:,} unchanged: {staged.reason}", "dim"))
+        word = "left out" if staged.edits[0].kind == TRANSPLANT else "unchanged"
+        spans.append(Span(f"; {staged.unchanged:,} {word}: {staged.reason}", "dim"))
     if all(edit.kind == SUMMARIZE and "by" not in edit.params for edit in staged.edits):
         spans += [Span("  ^s", "accent bold"), Span(" lets a model write it", "dim")] if staged.keyed else []
         spans += [Span("  no model; ", "dim"), Span("s", "accent bold"), Span(" sets its length", "dim")]
@@ -107,7 +120,7 @@ def _gain(staged: StagedEdits) -> str:
 
 
 def needless_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
-    """Why it was not done: ``✗ not externalized: "lets go" 3 → 14, nothing is gained``."""
+    """The reason why it was not done: ``✗ not externalized: "lets go" 3 → 14, nothing is gained``."""
     assert staged.gained is not None
     after = staged.before - staged.gained
     text = f"not {_past_participle(staged.edits)}: {blocks.describe(staged.edits)} "
@@ -116,14 +129,17 @@ def needless_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
 
 
 def refused_answer(why: str, tokens: int | None, left: int) -> list[Span]:
-    """Why nothing is done: ``✗ already short: 53 tokens``."""
+    """The reason why nothing is done: ``✗ already short: 53 tokens``.
+
+    `tokens`: size of the block (None: not told); `left`: number of blocks that were left unchanged.
+    """
     text = why if tokens is None else f"{why}: {numbers.tokens(tokens)} tokens"
     text += f" ({left:,} blocks)" if left > 1 else ""
     return [Span(MARK["error"].glyph + " ", "crit"), Span(text, "crit")]
 
 
 def revert_answer(edits: Sequence[Edit], blocks: Blocks, freed: int | None) -> list[Span]:
-    """``taken back: drop of Read README.md  +4.6k``."""
+    """``taken back: drop of Read README.md  +4.6k``; `freed` as in `undo_answer`."""
     return [Span(f"taken back: {describe_action(edits, {}, blocks)}"), *_change_span(freed)]
 
 
@@ -147,9 +163,10 @@ def undo_answer(
     then: Sequence[Edit],
     key: str,
 ) -> list[Span]:
-    """``undone: drop of Read README.md (+4.6k) · u next: apply of 2``:
+    """``undone: drop of Read README.md  +4.6k · u next: apply of 2``.
 
-    `freed` are the tokens freed by the undo (negative: added), `then` the next action of `key`.
+    `key` is ``u`` (undo) or the key that does it again. `freed` are the tokens freed by it (negative: added; None:
+    unknown), `then` are the entries that `key` would act on next.
     """
     word = "undone" if key == "u" else "done again"
     spans = [Span(f"{word}: {describe_action(entries, by_id, blocks)}"), *_change_span(freed)]

@@ -57,7 +57,7 @@ def make_stats(
     """Make the stats at the Unix time `at` for sessions with figures.
 
     - `since`: only calls from this Unix time on; a call without a time has that of its session.
-    - `by`: the rows, one of `WAYS`; "": none.
+    - `by`: the rows, one of `WAYS`; "": none. Those by tool are always in `Stats.tools`, not in `Stats.rows`.
     - `changed`: divides the calls into before and after.
     - `list_changes`: also list the changes that can be compared.
     - `quota_reports`: those that are in no recording, each with its client.

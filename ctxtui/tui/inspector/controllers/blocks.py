@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
@@ -13,13 +14,18 @@ from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lists.request import MAX_CLIPBOARD_BYTES
-from ctxtui.views.text import safe_text
+from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import failed
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.context_rows import ContextRows
 
+if TYPE_CHECKING:
+    from ctxtui.curation.transplant import CopiedBlocks
+
 _MAX_COPY_CHARACTERS = 1_000_000
 """Characters; no terminal copies more."""
+_PUTS_IN = " puts in, here or in another session"
+"""What the key of `PutInCopied` does."""
 
 
 class BlocksController(Controller):
@@ -93,7 +99,10 @@ class BlocksController(Controller):
         self.say([Span(f"turn {turn}: {len(folded or turn_rows):,} blocks {'opened' if folded else 'folded'}", "dim")])
 
     def _text(self) -> str:
-        """Return the block's text as the model reads it; a call's input as JSON; "" for images."""
+        """Return the block's text as the model reads it; a call's input as JSON.
+
+        Its own JSON if that is open, or if it has no text (images). "" without a block, or until it is loaded.
+        """
         new = self._pane.place.new
         if new is not None:
             return read(new.item.block).text
@@ -134,22 +143,48 @@ class BlocksController(Controller):
             self._copy(self._texts(tree.path(end, tree.common(before, end))))
 
     def copy(self) -> None:
-        """Copy the marked blocks, else the one under the cursor, through the terminal."""
-        marks = self.state.marks
-        self._copy(self._texts(marks) if marks else self._text())
+        """Copy the text of the marked blocks, else of the one under the cursor.
 
-    def _copy(self, text: str) -> None:
+        The blocks themselves are kept for the command that puts them into any session.
+        """
+        marks = self.state.marks
+        text, copied = self._texts(marks) if marks else self._text(), self._copied_blocks()
+        if copied is not None:
+            self.access.keep_copied(copied)
+        self._copy(text, copied)
+
+    def _copied_blocks(self) -> CopiedBlocks | None:
+        """Return the marked blocks, else the one under the cursor, for other sessions; None if there are none."""
+        scene, edits, loaded = self.panels.scene, self.state.edits, self.state.loaded
+        if scene is None or edits is None or loaded is None or not edits.is_editable():
+            return None
+        from ctxtui.curation.transplant import copy_blocks
+
+        positions = edits.selected_positions()
+        source = f"{loaded.session.about.id or loaded.name}@{self.state.index + 1}"
+        return copy_blocks(edits.context_of(scene), positions, source) if positions else None
+
+    def _copy(self, text: str, copied: CopiedBlocks | None = None) -> None:
+        kept = self._describe_copied(copied) if copied is not None else []
         if not text:
-            self.say([Span("There is no text to copy here.", "dim")])
+            self.say([Span("There is no text to copy here.", "dim"), *kept])
             return
         if len(text) > _MAX_COPY_CHARACTERS:
-            self.say(failed(f"{len(text):,} characters do not fit into the clipboard"))
+            self.say([*failed(f"{len(text):,} characters do not fit into the clipboard"), *kept])
             return
         self.access.copy(text)
-        message = [Span("✓ ", "ok"), Span(f"copied {len(text):,} characters", "dim")]
+        message = [Span("✓ ", "ok"), Span(f"copied {len(text):,} characters", "dim"), *kept]
         if len(text.encode("utf-8", "replace")) > MAX_CLIPBOARD_BYTES:
             message.append(Span("; many terminals copy only 74 kB: `o` opens the pager", "warn"))
         self.say(message)
+
+    def _describe_copied(self, copied: CopiedBlocks) -> list[Span]:
+        """Say how many blocks `)` can put in, and what was left out."""
+        left = [Span(f"; left out: {'; '.join(copied.left_out)}", "warn")] if copied.left_out else []
+        if not copied.items:
+            return left
+        what = numbers.many(copied.block_count, "block")
+        return [Span(f" and {what}: ", "dim"), Span(")", "accent bold"), Span(_PUTS_IN, "dim"), *left]
 
     def target(self) -> Target:
         """Return what the user's own commands run on: the place shown, and the text of the block under the cursor."""

@@ -28,7 +28,10 @@ class CompactionsController(EditController):
     """Opens the compactions screen and runs the chosen action."""
 
     def compactions(self) -> None:
-        """Show the compaction that the context began with, or the first one."""
+        """Show the compaction that the context began with, or the first one.
+
+        Without any, go to a call before which the client removed results without a summary.
+        """
         state, scene = self.state, self.panels.scene
         if state.study is None or scene is None or not state.complete or not scene.counted:
             self.say([Span("this context is still being counted", "dim")])

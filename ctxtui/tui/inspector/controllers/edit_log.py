@@ -38,7 +38,10 @@ class EditLogController(EditController):
     """Version of the overlay for which the quit warning was shown."""
 
     def may_quit(self) -> bool:
-        """Whether the program may end. With staged edits it warns once; the same key again quits."""
+        """Whether the program may end. With staged edits that do not wait, warns once.
+
+        The same key again quits.
+        """
         overlay = self.edits.overlay
         if overlay is None or not overlay.ready or self._warned_version == overlay.version:
             return True
@@ -199,6 +202,7 @@ class EditLogController(EditController):
         def take_back(ids: Sequence[str] | None) -> None:
             overlay = self.edits.overlay
             found = [edit for edit in overlay.log if edit.id in ids] if ids and overlay is not None else []
+            # An entry of an export: nothing to take back, so copy its command again.
             if found and found[0].kind == LEAVE:
                 words = str(found[0].params.get("command") or found[0].params.get("place") or "")
                 self.access.copy(words)

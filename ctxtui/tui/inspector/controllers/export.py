@@ -131,6 +131,6 @@ class WriteContext(Command):
     """
 
     name, keys, label = "write context to a file", ("ctrl+e",), "export"
-    synonyms = ("save", "resume", "export", "write")
+    synonyms = ("save", "resume", "export", "write", "rewind")
     run = Act(ExportController, ExportController.export)
     group, needs = "editing the context", frozenset({EDITS})

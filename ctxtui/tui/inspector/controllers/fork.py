@@ -97,13 +97,13 @@ class ForkController(EditController):
         self.say([Span("▲ ", "warn"), message, Span("f", "accent bold"), Span(" continues it")])
 
     def _tell_host(self, host: str) -> None:
-        """Show who hosts the chat, and offer a branch."""
+        """Show who hosts the chat, and offer a branch if its last call has an answer."""
         branch = [Span(": "), Span("f", "accent bold"), Span(" starts a branch")]
         self.say([Span("▲ ", "warn"), Span(f"This chat is open in {host}"), *(branch if self._last_answered else [])])
 
     @property
     def _last_answered(self) -> int:
-        """The number of the thread's last call with an answer; 0 if there is none."""
+        """The number of the thread's last call; 0 if it has no answer yet."""
         calls = self.state.study.thread(self.state.thread).calls if self.state.study is not None else ()
         return len(calls) if calls and calls[-1].id else 0
 
@@ -255,6 +255,7 @@ class ForkController(EditController):
             self.access.deliver(lambda: self._tell_host(host))
 
     def _talk_from(self, number: int) -> None:
+        """Start a chat from call `number` (0: from the end) with the applied edits."""
         applied = self.edits.overlay.applied if self.edits.overlay is not None else ()
         self.access.post(TalkFrom(self.state.source.name, self.state.thread, number, applied))
 
@@ -282,7 +283,7 @@ class TalkHere(Command):
     """
 
     name, keys, label, short_label, group = "talk from here", ("f",), "talk here", "talk", "chat"
-    synonyms = ("resume", "continue", "save", "fork", "branch")
+    synonyms = ("resume", "continue", "save", "fork", "branch", "rewind")
     run = Act(ForkController, ForkController.continue_from_here)
 
 

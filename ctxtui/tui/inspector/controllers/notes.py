@@ -36,7 +36,7 @@ class NotesController(Controller):
         self.session_notes: notes.SessionNotes | None = None
         self._notes: tuple[Note, ...] = ()
         self._last_visited: tuple[notes.PlacedNote, int, int, int] | None = None
-        """The last visited note, and its position."""
+        """The last visited note, and the cursor then: 0 (the thread shown), call number, node."""
         state.on.complete.subscribe(self.read_notes)
         state.on.worked.subscribe(self._on_worked)
 
@@ -45,7 +45,7 @@ class NotesController(Controller):
         return {NOTES} if self._notes else set()
 
     def read_notes(self) -> None:
-        """Load the notes of the open session, after loading and whenever it has grown."""
+        """Load the notes of the open session: after loading, and if there are any, when it grew."""
         self._with_notebook(lambda book: book.read())
 
     def _on_worked(self, done: bool) -> None:
@@ -87,7 +87,7 @@ class NotesController(Controller):
         return self.notebook
 
     def _block_note(self) -> Note | None:
-        """Return the note on the block under the cursor, or an empty one."""
+        """Return the note on the block under the cursor, or an empty one; None without a block."""
         rows, node = self.panels.transcript.data, self.panels.transcript.node
         book = self._book()
         if rows is None or not node or book is None or rows.scene is None:
@@ -98,7 +98,7 @@ class NotesController(Controller):
         return existing or book.on_block(target, f"{says.label} {says.text}".strip())
 
     def _call_note(self) -> Note | None:
-        """Return the note on the call shown, or an empty one."""
+        """Return the note on the call shown, or an empty one; None without a call."""
         scene, book = self.panels.scene, self._book()
         if scene is None or book is None or not scene.calls:
             return None

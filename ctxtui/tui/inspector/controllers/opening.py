@@ -73,7 +73,7 @@ class OpeningController(Controller):
         self.panels.transcript.reopen()
 
     def _on_failed(self, message: Failed) -> None:
-        """Show a loading error; the content so far stays."""
+        """Show a loading error; the content so far stays. Without any, the app handles `Refused`."""
         self.prompt.refuse(str(message.error))
         self._finish_reading()
         if not self.panels.transcript.row_count:

@@ -16,6 +16,7 @@ from ctxtui.views.text.span import Span
 SECONDS_PER_CALL: Final = (4.0, 2.0, 1.0, 0.5, 0.25, 0.1)
 """Seconds per call, from slow to fast."""
 _FIRST_SPEED: Final = 2
+"""Index of the first speed in `SECONDS_PER_CALL`."""
 
 
 class PlayController(Controller):
@@ -29,7 +30,7 @@ class PlayController(Controller):
         state.on.closed.subscribe(self._stop_if_playing)
 
     def play(self, step: int) -> None:
-        """Start, or go faster (1) or slower (-1)."""
+        """Start, from the first call if the last is shown; while playing, go faster (1) or slower."""
         if self.state.study is None:
             return
         if self._timer is None:

@@ -30,7 +30,7 @@ class PoliciesController(EditController):
     """Lists proposals of findings and policies."""
 
     def policies(self) -> None:
-        """Show all policies; the edits of the chosen one are staged under its name."""
+        """Show all policies; the chosen one's edits are staged, or taken back if none are new."""
         scene = self._require_editable()
         if scene is not None:
             proposals = self._proposals(scene)

@@ -41,7 +41,7 @@ class RewritingController(EditController):
     """Stages edits that must have an effect; otherwise shows why there is none."""
 
     def replace(self) -> None:
-        """Edit the text in $EDITOR."""
+        """Edit the text in $EDITOR, or on the screen if none is set."""
         editable = self._text_under_cursor()
         if editable is not None and (new := self._edit_externally(editable.text)) is not None:
             editable.stage(new)
@@ -79,7 +79,10 @@ class RewritingController(EditController):
             self.edits.stage([edits_from_selection.rewrite_text(context, self.edits.overlay.in_force, at, text)])
 
     def _edit_externally(self, text: str) -> str | None:
-        """Return `text` as edited in $EDITOR; None if unchanged."""
+        """Return `text` as edited in $EDITOR; None if unchanged.
+
+        Without an editor, return None and open the screen's own, which stages the text itself.
+        """
         try:
             with self.access.suspended():
                 new = edit_text(text)
@@ -108,7 +111,7 @@ class RewritingController(EditController):
         self._edit_here(editable.text, "edit text in place", "", take)
 
     def _edit_here(self, text: str, title: str, details: str, take: Callable[[str], None]) -> None:
-        """Show `text` in the screen's editor; `take` gets the staged text."""
+        """Show `text` in the screen's editor; `take` gets the accepted text, changed or not."""
         from ctxtui.tui.dialogs.text_editor import TextEditor
 
         def left(new: str | None) -> None:
@@ -191,7 +194,10 @@ class RewritingController(EditController):
         self._edit_here(offer, "part to move to the front", details, take)
 
     def _offered_part(self, scene: Scene, applied: Applied, positions: list[int], texts: list[str]) -> tuple[str, str]:
-        """Return the part shared with other messages, else the whole text to be cut down."""
+        """Return the text to offer and a note on it.
+
+        The text is what other messages have too, or what several marked blocks share; without either, the whole text.
+        """
         from ctxtui.curation.apply.shared_text import others_like, static_part
 
         heads = (call.raw_head for call in scene.session.thread_calls(scene.thread or self.state.thread))

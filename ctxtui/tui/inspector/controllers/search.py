@@ -36,7 +36,8 @@ def _run(finder: session_search.SessionSearcher) -> None:
 class SearchController(Controller):
     """Searches the session.
 
-    A search is active from the first key in the prompt until `esc`; `folding` stores how the blocks were folded before.
+    A search is active from when its prompt opens until `esc` or an empty text. `folding` stores how the blocks were
+    folded before; None without a search.
     """
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
@@ -53,6 +54,7 @@ class SearchController(Controller):
         self._sightings: session_search.SessionHits | None = None
         self._hits: hits.HitList | None = None
         self._elsewhere = 0
+        """Number of blocks with hits that the context shown does not have."""
         self._hit_index: int | None = None
         self._origin = 0, 0
         """Cursor row and top line of the view when the search began."""
@@ -224,7 +226,10 @@ class SearchController(Controller):
         self._elsewhere = len(spots) - self._hits.blocks
 
     def _first(self) -> int:
-        """Return the first hit at or after the cursor's row, else the first of all."""
+        """Return the first hit at or after the cursor's row, else the first of all.
+
+        While the text is typed, the row is the one at which the search began.
+        """
         rows = self.panels.transcript.data
         assert rows is not None
         row = self._origin[0] if self.is_typing else self.panels.transcript.cursor

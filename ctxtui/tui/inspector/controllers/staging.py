@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ctxtui.core.call import Fidelity
 from ctxtui.core.edit import Edit
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS, QUESTION
 from ctxtui.tui.inspector.context_edits import BlocksCommand, BlocksOrInsertsCommand, ContextEdits, EditController
@@ -18,8 +20,9 @@ from ctxtui.views.text.span import Span
 from ctxtui.views.transcript import edit_answers, transcript_notes
 
 if TYPE_CHECKING:
-    from ctxtui.curation import edits_from_selection, manual_edits
+    from ctxtui.curation import edits_from_selection, manual_edits, transplant
 else:
+    transplant = later("ctxtui.curation.transplant")
     manual_edits = later("ctxtui.curation.manual_edits")
     edits_from_selection = later("ctxtui.curation.edits_from_selection")
 
@@ -125,6 +128,34 @@ class StagingController(EditController):
         if scene is not None and at is not None and text.strip():
             self.edits.stage([edits_from_selection.make_note(self.edits.context_of(scene), at, text.strip())])
 
+    def put_in_copied(self) -> None:
+        """Put the copied blocks in after the block under the cursor."""
+        scene, area, copied = self.panels.scene, self.edits.staging_area, self.access.copied_blocks
+        if copied is None:
+            how = [Span("y", "accent bold"), Span(" copies the marked ones", "dim")]
+            self.say([Span("No blocks are copied: ", "dim"), *how])
+            return
+        if not self.edits.check_ready():
+            return
+        positions = self.edits.require_positions(marked=False)
+        if scene is None or area is None or not positions:
+            return
+        is_whole = scene.call.fidelity == Fidelity.WIRE
+        made = transplant.put_in(area.staging(scene).applied, positions[-1], copied, is_whole=is_whole)
+        if made.edit is None:
+            self.say(failed(f"Not put in: {made.why}"))
+            return
+        try:
+            objection = area.objection(scene, [made.edit])
+        except CtxtuiError as error:
+            objection = str(error)
+        if objection:
+            self.say(failed(f"Not put in, the provider would refuse it: {objection}"))
+            return
+        staged = self.edits.stage([made.edit], len(made.lost), made.lost[0] if made.lost else "")
+        if staged:
+            self.state.to_inserted(staged[0].id)
+
     def toggle_next_call(self) -> None:
         """Switch between the next call and this call."""
         self.edits.toggle_next_call()
@@ -189,6 +220,17 @@ class PutNote(BlocksCommand):
 
     name, on_marked = "insert a note", False
     run = Act(StagingController, StagingController.note)
+    key_unless = frozenset({QUESTION})
+
+
+class PutInCopied(BlocksCommand):
+    """Put the blocks copied with `y`, here or in another session, in after this block: calls and results stay
+    paired and get new ids. Thinking and encrypted content are not copied.
+    """
+
+    name, keys, on_marked = "put in copied blocks", ("right_parenthesis",), False
+    synonyms = ("paste", "transplant", "insert", "other session")
+    run = Act(StagingController, StagingController.put_in_copied)
     key_unless = frozenset({QUESTION})
 
 

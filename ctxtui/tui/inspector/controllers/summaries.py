@@ -42,7 +42,10 @@ _ASSUMED_ANSWER_TOKENS = 800
 
 
 class _Job:
-    """A requested summary: its `edit`, `thread` and `part`, the model, and the agent's context (`own`)."""
+    """A requested summary: its `edit`, `thread` and `part`, and the model.
+
+    `own` is the agent's whole context if the agent itself is to write the summary, else None.
+    """
 
     # Not a dataclass: creating one takes a millisecond of the first frame.
     def __init__(
@@ -145,7 +148,10 @@ class SummariesController(EditController):
             self.edits.changed()
 
     def _requested_summary(self, scene: Scene) -> Edit | None:
-        """Return the summary under the cursor, else one of the first run of marked blocks."""
+        """Return the summary under the cursor, else a new one of the first run of selected blocks.
+
+        None without a block.
+        """
         new = self.panels.transcript.place.new
         if new is not None and new.edit.kind == "summarize" and not self.state.marks:
             return new.edit

@@ -28,6 +28,7 @@ QUOTA, MISSES, CHANGES = "quota", "misses", "changes"
 VIEWS: Final = (*GROUPINGS, QUOTA, MISSES, CHANGES)
 """Views in the order of their key; quota only if one was reported."""
 _NO_ROWS_BY: Final = frozenset({QUOTA, MISSES, CHANGES})
+"""Views that do not group rows by anything."""
 EMPTY_TEXTS: Final = {
     MISSES: "No miss cost money.",
     CHANGES: "No session has a new version, policy, compressor or tag; D compares by any day.",
@@ -96,7 +97,7 @@ class ComparisonScreen(ListScreen[Metric, None]):
         return view.available_metrics(comparison.metrics) if comparison is not None else ()
 
     def is_final(self, rows: Sequence[Metric]) -> bool:
-        """Whether every session is read."""
+        """Whether every session is read, or the worker ended before its first result."""
         return self._last is None or not self._last.left
 
     def table(self, rows: Sequence[Metric]) -> Table[Metric]:

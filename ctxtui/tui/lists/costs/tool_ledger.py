@@ -1,4 +1,4 @@
-"""The tools of all sessions by server: tokens, calls, and advice for each."""
+"""MCP tools of all sessions by server, or all tools: tokens, calls, and advice for each."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class LedgerScreen(ListScreen[LedgerRow, None]):
         return view.rows(servers if self._shows_all else view.mcp_servers(servers))
 
     def is_final(self, rows: Sequence[LedgerRow]) -> bool:
-        """Whether every session is read."""
+        """Whether every session is read, or the worker ended before its first result."""
         return self._last is None or not self._last.left
 
     def table(self, rows: Sequence[LedgerRow]) -> Table[LedgerRow]:
@@ -63,7 +63,7 @@ class LedgerScreen(ListScreen[LedgerRow, None]):
         return super().in_order([row for row in rows if isinstance(row, LedgerTool)] if self.order else rows, table)
 
     def title_suffix(self, rows: Sequence[LedgerRow]) -> Spans:
-        """Return the number of sessions."""
+        """Return how many sessions the ledger covers."""
         return (
             view.coverage_note(self._last.ledger.sessions, self._last.ledger.unrecorded)
             if self._last is not None
