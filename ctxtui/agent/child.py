@@ -13,7 +13,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
 
 AGENT: Final = "agent"
-"""The tool that starts a sub-agent, and the beginning of their threads' ids."""
+"""The tool that starts a sub-agent. The ids of sub-agents' threads begin with it: ``agent-1``."""
 ROUNDS: Final = 30
 """Default maximum of requests by a sub-agent."""
 
@@ -24,7 +24,8 @@ class ChildTask(Struct, frozen=True, kw_only=True):
     - `prompt`: the message that it gets, and nothing of the parent's conversation.
     - `label`: its name in lists.
     - `system`: the system prompt (None: the parent's).
-    - `tools`: names or patterns. It may use the parent's tools that match one and need no permission; none by default.
+    - `tools`: names or patterns; none by default. It may use the parent's tools that match one and need no permission,
+      or were allowed for the whole session. It cannot start sub-agents itself.
     - `model`: another model of the same provider ("": the parent's).
     - `rounds`: maximum number of requests (0: no limit).
     - `answer_tokens`: maximum tokens of an answer (0: as in the settings).
@@ -48,7 +49,7 @@ class ChildResult(Struct, frozen=True, kw_only=True):
     - `thread`: the id of its thread in the session.
     - `why`: why it ended early ("": it finished).
     - `rounds`: number of answered requests.
-    - `usage`, `cost_usd`: those of the requests (None: a price is unknown).
+    - `usage`: sum over the requests; `cost_usd`: their cost (None: a price is unknown).
     """
 
     text: str

@@ -25,7 +25,11 @@ from ctxtui.wire.translate.turns import CALL, RESULT, TEXT, THINKING, TurnPart, 
 
 
 class AnswerCall(NamedTuple):
-    """A tool call in an answer. `input` is its decoded JSON, or the text if it is no JSON."""
+    """A tool call in an answer.
+
+    `input` is its decoded JSON ({} without arguments), or the text if it is no JSON. `Conversation.open_calls` leaves
+    it None.
+    """
 
     id: str
     name: str
@@ -42,8 +46,9 @@ class SettledAnswer(NamedTuple):
 def settle(items: Sequence[Item], used: set[str], *, cut: bool, names: bool = True) -> SettledAnswer:
     """Make an answer fit to be sent back (facts §1, §4).
 
-    Left out are empty texts, thinking that the provider has not sealed, thinking with nothing after it, and calls with
-    incomplete input.
+    Left out are empty texts, thinking whose signature has not arrived, thinking with nothing after it, calls without a
+    name, and calls whose input is no JSON object. Of an answer that was not cut, dialects other than Anthropic's keep
+    the latter: their input is a text, and the tool reports the fault to the model.
     - `used`: ids of earlier calls. A call without id, or with one of these, gets a new one; the ids of the answer are
       added.
     - `cut`: the answer broke off, so its last part may be incomplete.
@@ -187,7 +192,7 @@ class Conversation:
         """Memory to update when the user sends a message; None: leave the context as it is."""
         self.static: Mapping[str, Json] | None = None
         """Cache breakpoint for the system text (of several parts: the last but one, as the last one changes). None:
-        none."""
+        none. Not used while `memory` has breakpoints."""
         self._speller = Speller(skeleton)
         self.lost: list[str] = []
         """Parts of an earlier context that this dialect cannot express."""
@@ -232,7 +237,7 @@ class Conversation:
         self.head = head
 
     def open_calls(self) -> list[AnswerCall]:
-        """The calls without result, in order: no provider accepts a context that has any."""
+        """The calls without result, in order, and without their input. No provider accepts a context that has any."""
         items = self.tree.items(self.head)
         ids_and_parts = [(read(i.block).call_id, to_part(i.block)) for i in items if _is_talk(i)]
         calls = [AnswerCall(id_, part.reading.name, None) for id_, part in ids_and_parts if part.category == CALL]
@@ -246,7 +251,7 @@ class Conversation:
         return [call for call in calls if call.id not in answered]
 
     def _breakpoints(self, items: Sequence[Item]) -> tuple[Sequence[int], Mapping[str, Json] | None]:
-        """The positions in `items` that carry a breakpoint, and the breakpoint."""
+        """The positions in `items` that carry a breakpoint, and the breakpoint (None without positions)."""
         marked = breakpoint_positions(items, self.memory) if self.memory is not None else []
         if marked and self.memory is not None:
             return marked, self.memory.marker
@@ -270,9 +275,9 @@ class Conversation:
 
 
 def _with_marks(sent: Sequence[Item], agent_items: Sequence[Item]) -> list[Item]:
-    """The items as sent, with the marks of the agent's `agent_items` items.
+    """The items as sent, with the marks of the same blocks in `agent_items`.
 
-    A header gets the mark of the block after it: all headers of one side are one block.
+    A header gets the mark of the block after it: all headers of one role are equal, so their digests say nothing.
     """
     marks = {
         item.block.digest: item.place.mark for item in agent_items if item.place.mark and item.block.kind != HEADER
@@ -292,7 +297,10 @@ def _model_name(params: Mapping[str, Json]) -> str:
 
 
 def begin(tree: Tree, opening: ConversationStart, shape: Shape | None = None) -> Conversation:
-    """Start a conversation with `opening`; earlier messages are translated to the dialect."""
+    """Start a conversation with `opening`; earlier messages are translated to the dialect.
+
+    `shape` is that of `Conversation` (None: requests are sent as they are).
+    """
     model = _model_name(opening.params)
     # A body needs a message: the probe is removed again, so that the context ends with the earlier messages.
     items_with_probe = [*_opening_items(opening), *opening.before, *user_message(opening.dialect, _PROBE)]
@@ -316,7 +324,7 @@ def resume(tree: Tree, head: int, dialect: str, params: Mapping[str, Json], shap
 def with_tools(talk: Conversation, tools: Sequence[Json]) -> Conversation:
     """A copy of `talk` with other tool definitions (Anthropic's form).
 
-    Thinking that its provider has bound to the tools is left out (facts §1); nothing else changes.
+    Anthropic binds thinking to the tools, so all thinking is left out there (facts §1). Nothing else changes.
     """
     params = Request((), talk.skeleton).params
     opening = begin(Tree(), ConversationStart(talk.dialect, params, tools))
@@ -348,7 +356,7 @@ def with_system(talk: Conversation, parts: Sequence[str]) -> Conversation:
 
 
 def _system_breakpoint(dialect: str, system: str | Sequence[str]) -> Mapping[str, Json] | None:
-    """The cache breakpoint of a system text in several parts.
+    """The cache breakpoint of an Anthropic system text in several parts; None for other system texts.
 
     The one at the end of a request does not help a request whose last part differs.
     """

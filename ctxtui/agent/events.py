@@ -20,13 +20,13 @@ class ToolLeave(StrEnum):
 
 
 class ToolCall(Struct, frozen=True):
-    """A call by the model: `id` pairs it with its result, `input` is its decoded JSON."""
+    """A call by the model: `id` pairs it with its result; `input` is its decoded JSON, or text that is no JSON."""
 
     id: str
     name: str
     input: Json
     asks: bool = False
-    """Whether the tool changes something, so that the user is asked."""
+    """Whether the user is asked before the tool runs."""
 
 
 class ToolResult(Struct, frozen=True):
@@ -42,7 +42,10 @@ class ToolResult(Struct, frozen=True):
 
 
 class UserSaid(Struct, frozen=True):
-    """The user sent a message; during a turn it waits for the next request."""
+    """The user sent a message.
+
+    During a turn it waits for the next request; a held request is built again at once, with it.
+    """
 
     text: str
 
@@ -77,7 +80,7 @@ class Answered(Struct, frozen=True):
 
 
 class Broke(Struct, frozen=True):
-    """A request failed and its answer is not in the context.
+    """A request could not be built, or failed; no answer is in the context.
 
     `retry`: trying again may help; `after`: seconds that the provider asked to wait (None: not given).
     """
@@ -92,7 +95,10 @@ class Waited(Struct, frozen=True):
 
 
 class Planned(Struct, frozen=True):
-    """The write of call `id` is planned. `guarded`: the user is asked each time; `result`: it cannot be done."""
+    """The call `id`, which needs permission, is planned.
+
+    `guarded`: the user is asked each time. `result`: the error for the model if it cannot be done.
+    """
 
     id: str
     guarded: bool = False
@@ -172,7 +178,7 @@ class RunTool(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """Plan the write of a call; then `Planned`."""
+    """Plan a call that needs permission; then `Planned`."""
 
     call: ToolCall
 

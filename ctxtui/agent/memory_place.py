@@ -70,8 +70,9 @@ def _without_unbound_thinking(before: Sequence[Item], items: Sequence[Item]) -> 
 def breakpoint_positions(items: Sequence[Item], memory: MemoryPlace) -> list[int]:
     """The positions in `items` of cache breakpoints.
 
-    One is the last block of memory. If memory comes first, another is the end of the seldom changing part before it
-    (`stable` texts, else the system text), so that a change of memory loses no more than memory.
+    One is the last block of memory. If memory comes first, another is before the part that often changes, so that a
+    change of memory loses no more than that: after the `stable` texts, or, if there are none, after Anthropic's system
+    text. If all texts are stable, there is no other.
     """
     if memory.marker is None:
         return []

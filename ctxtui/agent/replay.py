@@ -36,7 +36,9 @@ class FlightEvent(Protocol):
 class Replay:
     """Replays events into `conversation`, which ends after its last written call.
 
-    `own_id` is the id of a broken-off call if the provider gave none; `known` are the ids of existing calls.
+    - `own_id`: id of a broken-off call if the provider gave none; `known`: ids of existing calls.
+    - `queue`: messages that were not sent yet; `draft`: the text in the input line.
+    - `replayed`: number of events that belong to the context.
     """
 
     def __init__(self, conversation: Conversation, provider: str, known: frozenset[str], own_id: str) -> None:

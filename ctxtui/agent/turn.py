@@ -69,14 +69,15 @@ class TurnPhase(StrEnum):
 class TurnState(Struct, frozen=True, kw_only=True):
     """State of a turn.
 
-    - `queue`: messages for the next request.
+    - `queue`: messages for the next request; `attempt`: number of the last attempt to send the present one.
     - `calls`: those of the last answer; `results`: their results so far.
     - `to_ask`: ids of calls that wait for permission. For the first of them: `planned`: its write is planned, so that
       the user is asked; `guarded`: the permission holds only once.
     - `hold`: the next request is held. `release_next`: the one being prepared was held and must be sent now.
     - `allowed`, `refused`: tools that the user decided on for the whole session.
     - `attended`: there is a user to ask.
-    - `rounds`: number of requests of this turn; those after the first `most` are held (0: no limit).
+    - `rounds`: number of requests of this turn, or since the user released one; those after the first `most` are held
+      (0: no limit).
     """
 
     phase: TurnPhase = TurnPhase.REST
@@ -119,7 +120,10 @@ def _begin_request(state: TurnState) -> Step:
 
 
 def _end_turn(state: TurnState, *before: Command) -> Step:
-    """End a turn; messages sent meanwhile begin the next one."""
+    """End a turn; messages sent meanwhile begin the next one.
+
+    After an error or an interruption (a `Tell` in `before`) they stay in the queue until the user acts.
+    """
     ended = replace(_clear_calls(state), phase=TurnPhase.REST, attempt=0, rounds=0, release_next=False)
     if ended.queue and not any(isinstance(one, Tell) for one in before):
         new_turn, commands = _begin_request(ended)
@@ -176,8 +180,8 @@ def _clear_calls(state: TurnState) -> TurnState:
 def _begin_calls(state: TurnState) -> Step:
     """Begin the calls of an answer.
 
-    Those that need permission wait for it one after the other, and each is planned after the ones before it are done:
-    its write depends on theirs.
+    Those that need permission wait for it one after the other: each is planned once the one before it was started or
+    refused. `Tools` must not plan a write before the writes that were started earlier are done.
     """
     commands: list[Command] = []
     for call in state.calls:
@@ -191,7 +195,7 @@ def _begin_calls(state: TurnState) -> Step:
 
 
 def _ask_next(state: TurnState, commands: list[Command]) -> Step:
-    """Plan the next call that needs permission; if none is left, make the next request."""
+    """Plan the next call that needs permission; if none is left, begin the next round once all calls are done."""
     state = replace(state, planned=False, guarded=False)
     if state.to_ask:
         return state, [*commands, Plan(next(call for call in state.calls if call.id == state.to_ask[0]))]

@@ -21,6 +21,7 @@ from ctxtui.views.model.call_owners import is_own_session
 from ctxtui.views.model.session_summary import SessionSummary
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+"""Seconds of each unit of an age."""
 _AGE: Final = re.compile(rf"(\d+(?:\.\d+)?)([{''.join(_UNITS)}])\Z")
 
 

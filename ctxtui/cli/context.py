@@ -20,6 +20,7 @@ from ctxtui.services.recordings.open_by_name import Named, locate, open_named
 from ctxtui.services.recordings.recording import Loaded
 
 MIN_ID_CHARS: Final = 4
+"""Typed characters from which shells complete ids."""
 
 NAME_HELP: Final = (
     "a file, a folder or database (its newest session; DATABASE#ID names one), a session's id or the start of one, "

@@ -18,8 +18,11 @@ from ctxtui.services.doctor import OK, WARNING, DoctorFinding
 _PROBE: Final = "§"
 """An East Asian ambiguous glyph in use; some terminals draw it two cells wide."""
 _REPORT: Final = re.compile(rb"\x1b\[\d+;(\d+)R")
+"""A terminal's report of the cursor position; the group is the column, from 1."""
 ANSWER_SECONDS: Final = 0.4
+"""Seconds to wait for that report."""
 MIN_SIZE: Final = (60, 16)
+"""Columns and rows below which the size is a warning."""
 
 
 def checks(env: Mapping[str, str]) -> Iterator[DoctorFinding]:

@@ -91,8 +91,8 @@ def _cost(usage: Usage, by: Rates, other_usd: float = 0.0) -> Cost:
 def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     """Price `call` at its own time and on its recorded terms.
 
-    None without a report or without a price for the model. For an answer that is only partly reported the price
-    is a lower bound.
+    None without a report or without a price for the model; 0 for a request that only counts tokens (`COUNTED`). For an
+    answer that is only partly reported the price is a lower bound.
     """
     if call.stop_reason == COUNTED:
         return Cost(0.0, fresh=0.0, read=0.0, write=0.0, output=0.0, version="free of charge")
@@ -121,10 +121,11 @@ def lacks_price(call: Call, cost: Cost | None) -> bool:
 def max_usd(
     call: Call, cost: Cost | None, card: ModelCard, table: PriceTable = EMPTY, input_limit: int | None = None
 ) -> float | None:
-    """Upper bound of the cost of `call` in USD; None if nothing bounds it.
+    """Upper bound of the cost of `call` in USD; None if nothing bounds it, or a part of the price is unknown.
 
-    - `cost`: its price; `card`: its model's.
-    - An answer whose end is not reported counts as the request's limit, else as the model's.
+    - `cost`: the price of what is reported (`price_call`); `card`: the model's card.
+    - A call that is reported completely costs `known_usd`.
+    - An answer whose end is not reported counts as the request's answer limit, else as the model's.
     - An input that is not reported counts as `input_limit`, the most tokens that the request can have (None: not
       recorded), within the model's window and at its dearest rate.
     """
@@ -194,7 +195,7 @@ def keep_priced_fields(call: Call) -> Call:
 def price_uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     """Price `call` as if nothing had been read from the cache or written to it.
 
-    None as for `price_call`.
+    None without a report, or without a price for the model.
     """
     if call.usage is None:
         return None
@@ -222,7 +223,10 @@ def further_usage(call: Call) -> Usage:
 
 
 def _billed_units(usage: Usage, extra: Mapping[str, Json]) -> Usage:
-    """Use the units that Cohere bills, which differ from the reported context: text added by Cohere is free."""
+    """The units that Cohere bills, if `extra` has them, else `usage`.
+
+    They differ from the reported context: text added by Cohere is free.
+    """
     report = extra.get("usage")
     units = report.get("billed_units") if isinstance(report, dict) else None
     if not isinstance(units, dict):

@@ -27,7 +27,7 @@ READ_FACTOR: Final = 0.1
 WRITE_SHORT_FACTOR: Final = 1.25
 """Price of writes that live 5 or 30 minutes, times the input rate (facts §2, §4)."""
 WRITE_LONG_FACTOR: Final = 2.0
-"""Price of writes that live an hour, times the input rate (facts §2)."""
+"""Price of writes that live an hour (in override rows also 12 hours), times the input rate (facts §2)."""
 WRITE_12H_FACTOR: Final = 2.0
 """Price of writes that live 12 hours, times that of 30-minute ones.
 
@@ -94,6 +94,7 @@ def find_rates(
     new ids.
     """
     row = table.find(model)
+    # Only Anthropic charges more for inference in the US (facts §2).
     if "claude" not in model.lower():
         terms = terms._replace(us=False)
     if row and row.input is not None:
@@ -121,7 +122,11 @@ def _rates_from_row(row: Override, version: str) -> Rates:
 
 
 def _apply_terms(standard: Rates, terms: Terms, *, is_library_rate: bool, table: PriceTable, model: str) -> Rates:
-    """Apply the providers' published multiples to `standard`. `is_library_rate`: batch and speed are already in it."""
+    """Apply the providers' published multiples to `standard`, and name the terms without one in `lacks`.
+
+    `is_library_rate`: the rates already include batch, tier and speed, so that only the region is applied. The factor
+    of fast mode for `model` is in `table`.
+    """
     if terms == STANDARD:
         return standard
     fast = table.fast_factor(model) if terms.fast else None
@@ -229,6 +234,7 @@ def _rates_at(model: str, provider: str, moment: str, length: int, terms: Terms)
     try:
         long = total(input_tokens=n, cache_write_tokens=n, cache_write_1h_tokens=n) / n
     except ValueError:
+        # The library has no one-hour rate for this model.
         long = short
     return Rates(
         fresh=fresh,
@@ -271,6 +277,7 @@ def candidates(model: str, provider: str) -> Iterator[tuple[str, str]]:
     Provider "" is found by the model's name. Empty for local models. ``openrouter/anthropic/claude-3.5-sonnet`` is
     OpenRouter's; ``litellm_proxy/x`` is priced as x; an Amazon id is Amazon's, whatever provider the recording names.
     """
+    # Claude Code adds the context window to a model's name: `claude-opus-5-5[1m]`.
     bare = model.partition("[")[0].strip()
     prefix, slash, name_after_prefix = bare.partition("/")
     if provider.lower() in LOCAL_PROVIDERS or (slash and prefix.lower() in LOCAL_PROVIDERS):

@@ -74,6 +74,6 @@ def count_searches(extra: Mapping[str, Json]) -> int:
 
 
 def merge_report(extra: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Merge the members of the report in `extra` with those of the answer around it."""
+    """Merge the members of the report in `extra` with those of the answer around it, which win for equal keys."""
     usage = extra.get("usage")
     return {**usage, **extra} if isinstance(usage, dict) else extra

@@ -14,7 +14,7 @@ PARTS: Final = ("system", "tools", "task")
 BYTES_PER_TOKEN: Final = 4.0
 """Bytes per token assumed without a text to measure by."""
 _HEAVY_START_SHARE: Final = 0.25
-"""Share of the window from which the parts before the files get a warning."""
+"""Share of the usable window above which system prompt and tools get a warning."""
 
 
 class BudgetWarning(NamedTuple):
@@ -69,7 +69,7 @@ class ContextBudget(Struct, frozen=True, kw_only=True):
 
 
 def warnings(budget: ContextBudget, files: Selection | None) -> Iterator[BudgetWarning]:
-    """Yield the warnings before a run with `budget`; `files` are the selected ones."""
+    """Yield the warnings before a run with `budget`. `files`: the selected ones; None if none were selected from."""
     fixed = budget.system + budget.tools
     if fixed > budget.usable * _HEAVY_START_SHARE:
         share = f"{fixed / budget.usable:.0%} of the usable window"

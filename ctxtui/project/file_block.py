@@ -11,7 +11,7 @@ from ctxtui.tokens.image import ImageSize, image_size
 
 TEXT, IMAGE, DOCUMENT, BINARY = "text", "image", "pdf", "binary"
 _HEAD: Final = 8192
-"""Bytes from which the kind of a file is judged."""
+"""Bytes that are searched for a NUL, which makes a file binary."""
 _PDF: Final = b"%PDF-"
 
 
@@ -40,13 +40,13 @@ def make_file_block(data: bytes) -> FileBlock:
 
 
 _MAX_IMAGE_CHARS: Final = 10_000_000
-"""Characters of an image in base64 (facts §1)."""
+"""Maximum bytes of an image's block as sent; almost all of it is base64 (facts §1)."""
 _MAX_IMAGE_PIXELS: Final = 8_000
-"""Pixels of an image's longer edge (facts §1)."""
+"""Maximum pixels of an image's longer edge (facts §1)."""
 
 
 def image_fault(image: FileBlock) -> str:
-    """Why no provider accepts this image; "" if they do."""
+    """Reason why providers refuse this image; "" if they accept it."""
     if image.size is None or image.block is None:
         return "no image that models read"
     if max(image.size.width, image.size.height) > _MAX_IMAGE_PIXELS:

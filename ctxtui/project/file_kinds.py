@@ -1,4 +1,4 @@
-"""The kind of a file, by its path: source, test, documentation, configuration, data, generated, media."""
+"""The kind of a file, by its path and size: source, test, documentation, configuration, data, generated, media."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOCKS: Final = frozenset(
 )
 """Names of lock files."""
 _BUILT: Final = re.compile(r"\.min\.(?:js|css)$|\.(?:map|snap|svg)$|_pb2?(?:_grpc)?\.py$|\.pb\.go$|\.generated\.")
-"""Ends of names of generated files."""
+"""Parts of names of generated files."""
 _PLAIN: Final = frozenset("makefile dockerfile containerfile justfile rakefile gemfile procfile jenkinsfile".split())
 """Names of source files without an end."""
 _TEST_NAME: Final = re.compile(r"^(?:test_.+|.+_test|.+_spec|.+\.test|.+\.spec|conftest|.+tests?)$")
@@ -41,11 +41,14 @@ _LEGAL: Final = re.compile(r"^(?:licen[cs]e|notice|copying|authors)\b")
 _PINNED: Final = re.compile(r"^(?:requirements|constraints).*\.txt$|^cmakelists\.txt$")
 """Text files that are configuration."""
 _LARGE_JSON: Final = 50_000
-"""Bytes from which a JSON file counts as data."""
+"""Bytes above which a JSON or XML file counts as data."""
 
 
 def kind_of(path: str, size: int = 0) -> str:
-    """The kind of the text file at `path` (with ``/``), `size` bytes long, as one of `KINDS`."""
+    """The kind of the text file at `path` (with ``/``), `size` bytes long, as one of `KINDS`.
+
+    An unknown extension means `DATA`, a name without one `SOURCE`. Never `MEDIA`, which no text file is.
+    """
     place = PurePosixPath(path.lower())
     name, end = place.name, place.suffix
     if name in _LOCKS or _BUILT.search(name):
@@ -53,6 +56,7 @@ def kind_of(path: str, size: int = 0) -> str:
     if end in _SOURCE or name in _PLAIN:
         is_test = bool(_TEST_FOLDERS & set(place.parts[:-1])) or _TEST_NAME.match(place.stem) is not None
         return TESTS if is_test else SOURCE
+    # Legal texts count as data, which is not loaded by default.
     if _LEGAL.match(name):
         return DATA
     if end in _DOCUMENTATION or name in ("readme", "changelog", "contributing"):
@@ -63,6 +67,6 @@ def kind_of(path: str, size: int = 0) -> str:
 
 
 def is_private(path: str) -> bool:
-    """Whether a file is left out unless the user names it: dot files, keys and secrets."""
+    """Whether a file is left out unless the user names it: dot files, files in dot folders, secrets."""
     place = PurePosixPath(path.lower())
     return any(part.startswith(".") for part in place.parts) or _SECRET.match(place.name) is not None

@@ -11,7 +11,11 @@ FILE: Final = ".gitignore"
 
 
 class IgnoredPaths:
-    """Ignored paths below a folder. `add` the text of each ``.gitignore`` before checking paths next to it."""
+    """Ignored paths below a folder.
+
+    `add` the text of each ``.gitignore`` before checking paths next to it, parent folders first: the last one added
+    wins.
+    """
 
     def __init__(self) -> None:
         self._rules: list[tuple[str, GitIgnoreSpec]] = []

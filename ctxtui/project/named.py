@@ -19,7 +19,7 @@ _SYMBOL: Final = re.compile(
 )
 """A name that looks like an identifier.
 
-With an underscore, capitals inside, or in backticks.
+With an underscore, with capitals inside, capitalised with at least 4 characters, or in backticks.
 """
 _ENDS: Final = (".py", ".go", ".rs", ".ts", ".tsx", ".js", ".java", ".c", "/__init__.py")
 """Ends that a path named without one may have."""
@@ -49,7 +49,7 @@ def find_named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
 
 
 def _files_by_path(word: str, paths: Paths, is_sentence_start: bool) -> list[str]:
-    """The files that one word names; a plain word at a sentence's start is taken for a verb."""
+    """The files that one word names; none for a plain word at a sentence's start, which is rather a verb."""
     spelled = word.removeprefix("./").strip("/")
     if "." in spelled or "/" in spelled:
         exact = paths.ending_with(spelled)
@@ -102,9 +102,9 @@ _MIN_COMMON_WORDS: Final = 2
 
 
 def find_relevant(texts: Mapping[str, str], message: str) -> list[str]:
-    """The names of `texts` related to `message`, in order.
+    """The names of those `texts` that share two words with `message`, or whose name shares one, in order.
 
-    Words in more than half of several texts do not count.
+    A word has at least 4 letters. Of three or more texts, words that are in more than half of them do not count.
     """
     message_words = _long_words(message)
     text_words = {name: _long_words(text) for name, text in texts.items()}

@@ -1,6 +1,7 @@
 """Selection of a project's files for a context of a given size.
 
-Named files come first. A file is put in whole if it fits, else as signatures.
+Files that the task names come first, then those related to them. A small project is put in whole; of a larger one
+some files are put in as signatures, others left out.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class ProjectFile(Struct, frozen=True):
 class Thresholds(Struct, frozen=True):
     """Limits in tokens that decide how much of a project is loaded.
 
-    A project up to `small` is loaded whole; up to `medium` with files over `whole` as signatures.
+    A project up to `small` is loaded whole; up to `medium` with files over `whole` as signatures, except named ones.
+    Otherwise, and if that does not fit, the task decides.
     """
 
     small: int = 20_000
@@ -141,7 +143,11 @@ class _Filler:
         return True
 
     def fill_by_task(self, ordered: Sequence[tuple[ProjectFile, str]], whole: int) -> None:
-        """Add files that fit, in order: named ones and their imports whole, the rest as signatures."""
+        """Add the files that fit, in order; after `_MAX_CONSECUTIVE_MISFITS` no more are tried.
+
+        Named and related ones are added whole if they fit, tests and documentation if they also have at most `whole`
+        tokens. All others are added as signatures.
+        """
         misfits = 0
         for file, why in ordered:
             may_whole = why in (NAMED, RELATED) or (why in (TESTS, DOCUMENTATION) and file.tokens <= whole)
@@ -159,6 +165,7 @@ class _Filler:
         return self._add_file(file, why, WHOLE, tokens, file.text)
 
     def _add_signatures(self, file: ProjectFile, why: str) -> bool:
+        """Add a file as signatures, or whole if those are not shorter; returns whether it fits."""
         if self._free <= 0:
             return False
         text = extract_signatures(file.path, file.text)
@@ -222,7 +229,7 @@ def _is_test_of(test: str, named: Sequence[str]) -> bool:
 
 
 def _is_relevant_document(document: str, texts: Mapping[str, str], named: Sequence[str]) -> bool:
-    """Whether a document is about the project as a whole, or mentions a named file."""
+    """Whether a document is the README of the project or of a named file's folder, or mentions a named file."""
     place = PurePosixPath(document)
     if place.stem.lower() == "readme" and (len(place.parts) == 1 or any(str(place.parent) in path for path in named)):
         return True
@@ -233,7 +240,7 @@ def _is_relevant_document(document: str, texts: Mapping[str, str], named: Sequen
 
 
 def _make_distance(named: Sequence[str]) -> Callable[[str], int]:
-    """Distance of a file from the named ones, in folders."""
+    """Make a function: a file's distance from the nearest named one, in folders; 0 without named ones."""
     folders = [PurePosixPath(named_path).parent.parts for named_path in named]
 
     def distance(path: str) -> int:

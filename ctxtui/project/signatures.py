@@ -161,7 +161,7 @@ def _node_lines(node: Node, start: int, source: bytes, grammar: CodeGrammar, dep
 
 
 def _is_detail(node: Node, source: bytes, grammar: CodeGrammar, depth: int) -> bool:
-    """Whether an assignment in Python is neither a constant nor a typed member."""
+    """Whether an assignment in Python is left out: neither a constant, nor with a type, nor the module's `__all__`."""
     if grammar is not PYTHON or node.type != "assignment":
         return False
     left = node.child_by_field_name("left")
@@ -187,7 +187,7 @@ def _body_of_value(declarator: Node) -> Node | None:
 
 
 def _source_of(source: bytes, start: int, end: int) -> str:
-    """The text from `start`, with its indentation."""
+    """The text from `start` to `end`, with the indentation of its first line."""
     line = source.rfind(b"\n", 0, start) + 1
     lead = source[line:start]
     text = source[start:end].decode("utf-8", "replace").rstrip()

@@ -19,7 +19,7 @@ _TOO_LARGE: Final = f"an answer of more than {MAX_BODY >> 20} MiB"
 
 
 async def read_json(answer: ClientResponse) -> Json:
-    """Decode the JSON of an aiohttp answer. Raises `ValueError`."""
+    """Decode the JSON of an aiohttp answer. Raises `ValueError` if it is too large or no JSON."""
     body = bytearray()
     async for piece in answer.content.iter_chunked(1 << 16):
         body += piece
@@ -32,8 +32,10 @@ async def read_json(answer: ClientResponse) -> Json:
 async def limit_response(response: Any) -> None:
     """Response hook for httpx: reading beyond the limit raises `ProviderError`.
 
-    The body is unpacked here, as httpx unpacks without a limit.
+    The body is unpacked here, as httpx unpacks without a limit. An encoding that ctxtui cannot unpack raises
+    `ProviderError` at once.
     """
+    # `httpx` or `httpx2`, whichever the SDK uses.
     library = import_module(type(response).__module__.partition(".")[0])
     try:
         unpack = make_unpacker(response.headers.get("content-encoding", ""))

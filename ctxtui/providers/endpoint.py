@@ -32,7 +32,8 @@ class Endpoint:
     - `name`: its display name.
     - `dialect`: its API; `base_url` is in the form of that API's SDK ("": the SDK's own).
     - `key`: sent in a header and nowhere else.
-    - `kind`: the type of a local server (``ollama``, ``lm studio``, ``llama.cpp``, ``vllm``, ``offline``, else "").
+    - `kind`: the type of a local server (``ollama``, ``lm studio``, ``llama.cpp``, ``llama-cpp-python``, ``vllm``) or
+      ``offline``, the embedded provider; else "".
     - `local`: the server runs on a port of this machine or network and charges nothing.
     - `headers`: further ones that the user's environment adds to every request.
     """
@@ -51,7 +52,7 @@ class Endpoint:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether `url` is on this machine, so that requests never leave it."""
+    """Whether `url` is on this machine, so that requests never leave it; no name but ``localhost`` is."""
     try:
         host = urlsplit(url).hostname or ""
         return host == "localhost" or ip_address(host).is_loopback or ip_address(host).is_unspecified
@@ -60,7 +61,10 @@ def is_loopback(url: str) -> bool:
 
 
 def sends_key_in_plain(url: str, *, key_over_http: bool) -> bool:
-    """Whether a key would be sent to `url` over plain http without the user's consent."""
+    """Whether a key for `url` would go over plain http to another machine without the user's consent.
+
+    `key_over_http` is the setting: the consent.
+    """
     return url.lower().startswith("http://") and not is_loopback(url) and not key_over_http
 
 

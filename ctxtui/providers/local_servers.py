@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 PORT_TIMEOUT_S: Final = 0.5
 """Seconds that a port gets to answer."""
 _DEFAULT_WINDOW: Final = 4096
-"""Window in tokens of a server that does not report it."""
+"""Window in tokens with which Ollama loads a model if neither the model nor the server sets one."""
 
 
 class ServedModel(Struct, frozen=True):
     """A model of a server.
 
-    `window` is that of the running instance in tokens, 0 if not loaded or unknown. `maximum` is the model's limit.
+    `window` is that of the running instance in tokens (0: not loaded, or unknown); for a model that Ollama has not
+    loaded, the one that it would be loaded with. `maximum` is the model's limit (0: unknown).
     """
 
     id: str
@@ -83,7 +84,7 @@ async def identify_server(base_url: str, env: Mapping[str, str]) -> LocalServer 
 
 
 def _server_kind(models: Json, root: str) -> str:
-    """The kind of server that lists `models` like this."""
+    """The kind of server by its list of `models`, else by the port of `root`; "" if unknown."""
     entries = [entry for entry in _list_entries(models, "data") if isinstance(entry, dict)]
     for entry in entries:
         owner = entry.get("owned_by")
@@ -121,7 +122,7 @@ def ollama_model(name: str, show: Json, running: Json, env: Mapping[str, str]) -
     """Decode a model from Ollama's ``/api/show`` and ``/api/ps``.
 
     A model that is not loaded gets the window that it would be loaded with: its own ``num_ctx``, else the server's
-    setting, else the minimum.
+    setting, else `_DEFAULT_WINDOW`, and at most the model's limit.
     """
     about = show.get("model_info") if isinstance(show, dict) else None
     maximum = next((_as_int(v) for k, v in (about or {}).items() if k.endswith(".context_length")), 0)
@@ -187,7 +188,7 @@ async def _query_vllm(http: ClientSession, root: str, env: Mapping[str, str]) ->
 
 
 async def _query_llama_cpp_python(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
-    """Models of llama-cpp-python's own server, which reports no window (0.3.36)."""
+    """Models of llama-cpp-python's own server, which reports no window (0.3.36); None if it is another server."""
     if not await _is_llama_cpp_python(http, root):
         return None
     listed = _list_entries(await _get_json(http, f"{root}/v1/models"), "data")
@@ -236,7 +237,7 @@ _RENDER_TIMEOUT_S = 30.0
 
 
 async def render_prompt(endpoint: Endpoint, body: bytes) -> str:
-    """The rendered prompt of the request `body`. Raises `NotFound` if the server does not provide it."""
+    """The rendered prompt of the request `body`. Raises `NotFound` if the server does not provide it, or fails."""
     from aiohttp import ClientError, ClientSession, ClientTimeout
 
     request = canonical.loads(body)

@@ -32,6 +32,7 @@ from ctxtui.tokens.vocab import SHA256
 from ctxtui.views.home.columns import format_age
 
 _MINUTE_SECONDS: Final = 60
+"""Age from which on "ago" follows: `format_age` calls younger sessions "now"."""
 
 OK: Final = "ok"
 WARNING: Final = "warning"
@@ -62,6 +63,7 @@ class ClientFound(Struct, frozen=True, kw_only=True):
     - `on`: the settings do not switch it off.
     - `places`: the folders searched, including those that are `missing` or `closed` (not readable).
     - `newest`: time of the newest session in Unix seconds; None if there is none.
+    - `projects`: number of folders with code that are searched, for a client that records there; else 0.
     - `here`: number of sessions of this directory.
     """
 

@@ -25,11 +25,12 @@ VARIABLES: Final = {
 }
 """Variables of a command's environment, and their meaning; a variable without a value on this screen is empty."""
 MESSAGE_SECONDS: Final = 60
-"""A command whose output is a message is stopped after these: it runs beside the screen and nothing shows it."""
+"""Seconds after which a command whose output is a message is stopped: it runs beside the screen, which shows nothing
+of it."""
 
 
 class Target(Struct, frozen=True):
-    """What a command is run on: values of `VARIABLES`, and the block's text ("" without a block)."""
+    """The place that a command is run on: values of `VARIABLES`, and the block's text ("" without a block)."""
 
     variables: Mapping[str, str] = {}
     text: str = ""

@@ -49,7 +49,10 @@ class Worker(Generic[T]):
         self._local: T | None = None
 
     def call(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R:
-        """Call `method` and return its result. Raises `ChildGone` if the process ends or the worker is closed."""
+        """Call `method` and return its result.
+
+        Raises `ChildGone` if the process ends or the worker is closed, and the `CtxtuiError` that `method` raised.
+        """
         return self.prepare(method, *args, **named)()
 
     def prepare(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> Callable[[], R]:
@@ -68,7 +71,7 @@ class Worker(Generic[T]):
             return None
 
     def call_or_run_here(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R:
-        """Like `call`; if the process ends, do this call and all later ones in this process."""
+        """Like `call`; if the process ends or the worker is closed, do this call and all later ones in this process."""
         if self._local is None:
             try:
                 return self.call(method, *args, **named)

@@ -1,8 +1,8 @@
 """Compression of a block's JSON.
 
-Plain when small, else zstd with the dictionary that the package ships. The database holds every dictionary its rows
-were packed with. So a backup, or a file written by an older ctxtui, stays readable whatever the package ships by then.
-A preview of the block's text is stored with it, for lists and for people who open the file.
+Plain if small or not compressible, else zstd with the dictionary that the package ships. The database holds every
+dictionary that its rows were packed with. So a backup, or a file written by an older ctxtui, stays readable with any
+later dictionary. A compressed block is stored with a preview of its text, for lists and for people who open the file.
 """
 
 from __future__ import annotations

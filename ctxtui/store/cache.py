@@ -66,7 +66,10 @@ def _split_chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 @decodes
 def load_summary(conn: sqlite3.Connection, path: str, size: int, mtime: float, version: str) -> Json | None:
-    """The summary of the file with this size and mtime, made by `version` of the summary's code; None if not cached."""
+    """The summary of the file with this size and mtime; None if not cached.
+
+    `version` names the code that made the summary, so that a newer ctxtui makes it again.
+    """
     row = conn.execute(
         "SELECT summary FROM file_summaries WHERE path = ? AND size = ? AND mtime = ? AND version = ?",
         (sql_text(path), size, mtime, version),
@@ -80,16 +83,20 @@ def stored_session_key(id_: str) -> str:
 
 
 def outdated_summaries(conn: sqlite3.Connection, versions: Sequence[str]) -> list[tuple[str | bytes, int, float, str]]:
-    """Keys of summaries made by none of `versions` of their code: `sql_text` of the path, size, mtime, and the
-    version."""
+    """Keys of the summaries that none of `versions` of their code made.
+
+    Each is the `sql_text` of the path, the size, the mtime, and the version.
+    """
     marks = ", ".join("?" * len(versions))
     query = f"SELECT path, size, mtime, version FROM file_summaries WHERE version NOT IN ({marks})"
     return [(path, size, mtime, py_text(version)) for path, size, mtime, version in conn.execute(query, versions)]
 
 
 def load_summaries(conn: sqlite3.Connection, version: str) -> list[tuple[str | bytes, int, float, str]]:
-    """All summaries by `version` of their code: `sql_text` of a file's path, its size and mtime, the summary as JSON
-    text."""
+    """All summaries that `version` of their code made.
+
+    Each is the `sql_text` of the file's path, its size and mtime, and the summary as JSON text.
+    """
     return conn.execute(
         "SELECT path, size, mtime, summary FROM file_summaries WHERE version = ?", (version,)
     ).fetchall()
@@ -114,7 +121,7 @@ def save_brief_summaries(
 ) -> None:
     """Cache many summaries at once, each with the path, size and mtime of its file.
 
-    If a summary of the same file by the more detailed version `more` is cached, it stays.
+    A cached summary by the more detailed version `more` stays if the file has not changed since (size, mtime).
     """
     with writing(conn):
         conn.executemany(

@@ -76,7 +76,7 @@ def pieces(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _group_by_transaction(all_pieces: list[str]) -> Iterator[list[str]]:
-    """Group pieces by transaction: at least one piece each; one empty group without pieces."""
+    """Group pieces by transaction; a group has at least one piece, except that no pieces give one empty group."""
     batch: list[str] = []
     size = 0
     for piece in all_pieces:
@@ -131,9 +131,10 @@ class FullTextIndex:
 
     @explains_errors
     def add(self, unit: Unit, texts: Iterable[str], version: int) -> int:
-        """Index the `texts` of `unit`, replacing its old ones; returns the number of pieces.
+        """Index the `texts` of `unit`; returns the number of pieces.
 
-        A large unit takes several transactions and counts as indexed after the last one.
+        A large unit takes several transactions and counts as indexed after the last one. Then its older pieces are no
+        longer found, but take space until `clear`.
         """
         text_pieces = list(map(_fold_case, pieces(texts)))
         key = first = done = 0
@@ -149,7 +150,7 @@ class FullTextIndex:
         return len(text_pieces)
 
     def _begin_unit(self, unit: Unit, count: int, version: int) -> tuple[int, int]:
-        """The key of the unit's row, and its first piece's row: after those of the newest row."""
+        """Insert the unit's row; return its key, and the row of its first piece, after all earlier units' pieces."""
         newest = self._conn.execute("SELECT last FROM indexed ORDER BY key DESC LIMIT 1").fetchone()
         first: int = newest[0] + 1 if newest else 1
         size, mtime = unit.size, unit.mtime
@@ -178,7 +179,7 @@ class FullTextIndex:
     def find_candidates(self, texts: Iterable[str]) -> set[str] | None:
         """The names of the indexed units that may contain all of `texts` (in one piece each).
 
-        None if all of them are too short for the index.
+        Texts that are too short for the index are ignored; None if all of them are.
         """
         questions = [question for text in texts if (question := _to_query(text)) is not None]
         if not questions:
@@ -201,7 +202,7 @@ class FullTextIndex:
 
     @explains_errors
     def wasted_share(self) -> float:
-        """Share of the index about replaced, deleted or unfinished units."""
+        """Share of the index taken by replaced, deleted or unfinished units."""
         live, total = self._conn.execute(
             "SELECT total(CASE WHEN path NOT NULL OR session NOT NULL THEN last - first + 1 END),"
             " total(last - first + 1) FROM indexed"
@@ -210,7 +211,7 @@ class FullTextIndex:
 
     @explains_errors
     def size(self) -> int:
-        """Bytes of the index in the file, to within its pages."""
+        """Bytes of the index's data in the file, without the overhead of SQLite's pages."""
         total: int = self._conn.execute("SELECT coalesce(sum(length(block)), 0) FROM texts_data").fetchone()[0]
         return total
 
@@ -243,6 +244,7 @@ class FullTextIndex:
     @explains_errors
     def merge(self) -> None:
         """Merge the parts of the index, which makes it smaller and faster. In short transactions."""
+        # SQLite's documentation: fewer than two changes mean that nothing was left to merge.
         changes = 2
         while changes > 1:
             before = self._conn.total_changes

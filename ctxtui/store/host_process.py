@@ -43,7 +43,10 @@ class HostProcess(Struct, frozen=True, kw_only=True):
     beat: float
 
     def is_alive(self, now: float) -> bool:
-        """Whether it hosts at Unix time `now`; judged by its heartbeat if the process is not visible from here."""
+        """Whether it hosts at Unix time `now`.
+
+        Judged by its heartbeat if the process is not visible from here, and by `end_hosting` if it is this process.
+        """
         if self.machine != this_machine():
             return abs(now - self.beat) < MAX_SILENCE_S
         if self.pid == os.getpid() and self.born == process_start(self.pid):
@@ -86,7 +89,10 @@ def this_machine() -> str:
 
 
 def process_start(pid: int) -> str:
-    """The start time of process `pid`, as the system spells it; "" if it does not run (a zombie does not)."""
+    """The start time of process `pid`, as the system spells it; "" if it does not run (a zombie does not).
+
+    ``unknown`` if it runs, but the system does not give its start.
+    """
     if pid <= 0:
         return ""
     if not (PROC / "self").exists():
@@ -114,5 +120,5 @@ def _process_start_by_ps(pid: int) -> str:
     except ProcessLookupError:
         return ""
     except OSError:
-        return "unknown"  # somebody else's
+        return "unknown"  # another user's process
     return "unknown"

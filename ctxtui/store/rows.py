@@ -88,7 +88,7 @@ class Glance(NamedTuple):
 
 
 class StoreTotals(Struct, frozen=True):
-    """Totals of all calls of the store, each counted once however many sessions hold it (law 3).
+    """Totals of all calls of the store, each counted once even if several sessions hold it.
 
     `cost` is USD over the calls with a known price, `unpriced` the number of other calls.
     """

@@ -29,7 +29,7 @@ from ctxtui.store.sessions import changes, edits, listing, read, write
 from ctxtui.store.sessions.edits import ArtifactRow
 
 _INTERNAL = ("sqlite_", "_sqlite_", "texts")
-"""Prefixes of SQLite's own tables, including the parts of the full-text index."""
+"""Prefixes of tables that SQLite and sqlite-utils manage, including the parts of the full-text index."""
 
 
 def info(conn: sqlite3.Connection, path: Path) -> Info:
@@ -69,7 +69,7 @@ def backup(path: Path, to: Path, now: float) -> Path:
 def unpack_all(path: Path) -> None:
     """Unpack every body in the database `path`, a copy, so that it can be read without zstd.
 
-    Removes the full-text index, which only ctxtui can query.
+    Empties the full-text index, which only ctxtui can query.
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as conn, writing(conn):
         unpacker = Unpacker(conn)
@@ -115,7 +115,8 @@ class Store:
     number of processes may have the file open; a writer waits for another for up to ten seconds.
 
     Sessions are named by their id or a prefix of it; `NotFound` and `Several` are raised if it matches none or more
-    than one. Every method raises `CtxtuiError` for a file that is damaged, locked, full or not writable.
+    than one. Edits and artifacts need the whole id. Every method raises `CtxtuiError` for a file that is damaged,
+    locked, full or not writable.
     """
 
     def __init__(self, path: Path, conn: sqlite3.Connection) -> None:
@@ -225,14 +226,18 @@ class Store:
 
     @explains_errors
     def delete(self, session_id: str) -> str:
-        """Delete a session and every block that no other one holds; returns its id. Raises `InUse` while it is
-        hosted."""
+        """Delete a session and every block that no other one holds; returns its id.
+
+        Raises `InUse` while it is hosted.
+        """
         return changes.delete(self._conn, session_id)
 
     @explains_errors
     def older_sessions(self, older_than: float, now: float) -> list[str]:
-        """The ids of sessions without a host whose last call (else import) is over `older_than` seconds before
-        `now`."""
+        """The ids of sessions without activity for `older_than` seconds before `now`, except hosted ones.
+
+        Activity is the last call; the import for sessions without calls.
+        """
         return [id_ for _, id_ in changes.older_sessions(self._conn, now - older_than)]
 
     @explains_errors
@@ -325,8 +330,9 @@ class Store:
 
     @explains_errors
     def outdated_summaries(self, versions: Sequence[str]) -> list[tuple[str | bytes, int, float, str]]:
-        """Keys of summaries by none of these `versions` of their code: `rows.sql_text` of the path, size, mtime, and
-        the version.
+        """Keys of the summaries that none of these `versions` of their code made.
+
+        Each is the `rows.sql_text` of the path, the size, the mtime, and the version.
         """
         return cache.outdated_summaries(self._conn, versions)
 
@@ -342,8 +348,10 @@ class Store:
 
     @explains_errors
     def save_brief_summaries(self, new: Iterable[tuple[str, int, float, Json]], version: str, more: str) -> None:
-        """Cache summaries (JSON values), each with path, size and mtime; one by the version `more` of the same file
-        stays."""
+        """Cache summaries (JSON values), each with the path, size and mtime of its file.
+
+        A cached summary by the more detailed version `more` stays if its file has not changed since.
+        """
         cache.save_brief_summaries(self._conn, new, version, more, time.time())
 
     @explains_errors

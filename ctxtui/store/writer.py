@@ -1,8 +1,8 @@
 """The writer: one thread with one connection through which all live sessions are written.
 
-`put` costs its caller a few microseconds. Work is in the file at most `GATHER_S` seconds later; `acked` is the last
-written ticket. If the file cannot be written, everything waits in memory, `trouble` says why, and the writer tries
-again: nothing is dropped while the program runs. Source: design §10.
+`put` costs its caller a few microseconds. Work is gathered for at most `GATHER_S` seconds, then committed; `acked` is
+the last written ticket. If the file cannot be written, everything waits in memory, `trouble` says why, and the writer
+tries again: nothing is dropped while the program runs. Source: design §10.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Writer:
         self.host = host or begin_hosting(time.time())
         """The host of the session."""
         self.trouble: CtxtuiError | None = None
-        """Why nothing can be written now."""
+        """The reason why nothing can be written now; None while writing succeeds."""
         self.acked = 0
         """The last ticket that is in the file."""
         self.id = ""
@@ -153,10 +153,9 @@ class Writer:
         return self._last - self.acked
 
     def wait(self, timeout: float, ticket: int | None = None) -> bool:
-        """Wait at most `timeout` seconds until everything up to `ticket` (all so far) is in the file; returns whether
-        it is.
+        """Wait at most `timeout` seconds until `ticket` is in the file; returns whether it is.
 
-        Commits at once instead of gathering.
+        `ticket` None: everything put so far. Commits at once instead of gathering.
         """
         target = self._last if ticket is None else ticket
         if self.acked < target:

@@ -52,9 +52,10 @@ def unanswered_thread(thread: str) -> str:
 
 
 def merge_exchange(own: Call, sent: Call) -> Call:
-    """Merge the transcript's call `own` with its exchange `sent`, which takes precedence.
+    """Merge the transcript's call `own` with its exchange `sent`.
 
-    Thread, epoch, id and position in the file are the transcript's.
+    Body, times, report and answer's end are the exchange's, where it has them; thread, epoch, id and position in the
+    file are the transcript's.
     """
     # If the user answered in place of the model, the report that the client recorded is not a provider's.
     report = sent if sent.usage is not None or sent.error or EDITS in sent.extra else own
@@ -94,7 +95,7 @@ class CallPairs(Struct):
     wire: dict[str, Call] = field(default_factory=dict)
     own: dict[str, Call] = field(default_factory=dict)
     doubtful: int = 0
-    """Calls of the transcript that may also be in the wire's record, under an unknown id."""
+    """Calls of the transcript that may also be exchanges: same time, but other figures."""
 
     def add(self, own: Call, wire: Call) -> None:
         """Pair two records of one call."""
@@ -104,8 +105,8 @@ class CallPairs(Struct):
 def pair_calls(wire: Session, own: Session) -> CallPairs:
     """Pair the calls of a client's `own` transcript with those of `wire` by the provider's ids.
 
-    If the client keeps no ids, calls with the same tokens at the same time are paired; without a report in `wire`,
-    calls with the same answer.
+    If no id matches (some clients keep none), calls with the same tokens at the same time are paired, and exchanges
+    without a report by the same answer. If one matches, only failed requests are added to the pairs by id.
     """
     pairs = CallPairs()
     by_id = {provider_id(call): call for call in reversed(wire.calls.values())}
@@ -130,7 +131,10 @@ def pair_calls(wire: Session, own: Session) -> CallPairs:
 
 
 def _add_same_answers(pairs: CallPairs, wire: Session, own: Session) -> None:
-    """Pair calls for which only the transcript has a report by their answers; both records are in order of time."""
+    """Pair exchanges that have no report and no error by their answers.
+
+    Both records are in order of time.
+    """
     waiting = (call for call in wire.calls.values() if call.id not in pairs.own)
     answers_sent = [(call, _answer_text(wire, call)) for call in waiting if call.usage is None and not call.error]
     next_index = 0
@@ -289,7 +293,10 @@ class SessionJoin:
         return merged if thread == merged.thread else replace(merged, thread=thread)
 
     def _unrecorded_usage(self, sum_: Call, used: Usage, pairs: CallPairs) -> Usage | None:
-        """Subtract the recorded calls from a sum that the client counted without recording; None if nothing is left."""
+        """Subtract the recorded exchanges from the client's sum of unrecorded calls; None if nothing is left.
+
+        Those of another model or after the sum do not count. What the transcript's own call reported is not in the sum.
+        """
         for call in self.wire.calls.values():
             own = pairs.own.get(call.id)
             late = (
@@ -441,7 +448,10 @@ class _ContextMapper:
         return mapped
 
     def map_skeleton(self, head: int, skeleton: Skeleton) -> Skeleton:
-        """Adapt the skeleton of the transcript's context `head` to `grown(head)`, which may begin with more blocks."""
+        """Adapt the skeleton of the transcript's context `head` to the mapped context.
+
+        That may begin with more blocks; cache breakpoints after them move by their number.
+        """
         new = self.map_transcript(head)
         more, marks = self._tree[new].depth - self._own[head].depth, read_markers(skeleton.parts)
         if not more or not marks:
@@ -489,7 +499,10 @@ def _describe_doubt(calls: int, source: str) -> str:
 
 
 def events_between(old: Session, new: Session) -> list[Event] | None:
-    """List the events that turn `old` into `new`, which shares its tree; None if it is another session."""
+    """List the events that turn `old` into `new`, which shares its tree.
+
+    None if a thread's calls are not those of `old` with more after them, so that the session must be shown anew.
+    """
     if not all(new.order.get(thread, [])[: len(ids)] == ids for thread, ids in old.order.items()):
         return None
     return diff_sessions(old, new)
@@ -506,7 +519,7 @@ def diff_sessions(old: Session, new: Session) -> list[Event]:
         old_call = old.calls.get(id_)
         if old_call is not call and old_call != call:
             events.append(CallSeen(call))
-    # A sum that is used up.
+    # A call that is gone, such as a sum of which nothing is left, cannot be taken back: it gets an empty usage.
     removed_calls = (call for id_, call in old.calls.items() if id_ not in new.calls and call.usage != Usage())
     events += (CallSeen(replace(call, usage=Usage())) for call in removed_calls)
     for id_, thread in new.threads.items():
@@ -519,9 +532,11 @@ def diff_sessions(old: Session, new: Session) -> list[Event]:
 class JoinedReader(Reader):
     """Reads the opened file with `main`, and joins the companion files of the other record.
 
-    `beside` makes the reader of such a file on the tree `apart` (None: the file belongs to the record of `main`), and
-    `settle` returns their combined events, given the session as read by `main`. With `transcript`, `main` reads the
-    transcript, else the exchanges. `union` as for `SessionJoin`.
+    - `beside`: makes the reader of a companion file by its name; None: the file belongs to the record of `main`.
+    - `apart`: the tree on which `beside` reads; None: `tree`.
+    - `settle`: returns the companions' events that are known only at the end, given the session as read by `main`.
+    - `transcript`: `main` reads the transcript, else the exchanges.
+    - `union`: as for `SessionJoin`.
     """
 
     def __init__(

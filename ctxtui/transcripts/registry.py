@@ -177,9 +177,10 @@ FORMATS: Final[tuple[Format, ...]] = (
 
 
 def detect(head: bytes, name: str = "", further: ExtraFormats = tuple) -> Format | None:
-    """Detect the format of a file from its first 64 KiB (cut anywhere); its name breaks ties. None if none fits.
+    """Detect the format of a file from its first 64 KiB and its name; None if none fits.
 
-    `further` returns plugin formats; it is called only if no built-in format is certain.
+    The head may be cut anywhere. The highest score wins, the first of equal ones. `further` returns plugin formats; it
+    is called only if no built-in format is certain.
     """
     head = head[:HEAD_BYTES]
     best, best_score = None, 0.0

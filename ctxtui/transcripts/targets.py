@@ -32,11 +32,14 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
         ResumeTarget("pi", "pi", lazy_import("pi.resume", "resume"), "pi --session {file}", beside=False),
     )
 }
-"""Resume targets by form name."""
+"""Resume targets by the name of the form in which a context is written for them."""
 
 
 def load_translation(form: str) -> Translation:
-    """Load the translation of any recording's context to a session of the tool of `form`, a target with a key."""
+    """Load the translation of any recording's context to a session of the tool of `form`.
+
+    `form` names a target with a `key`; the others have no translation.
+    """
     module = TARGETS[form].source.replace(" ", "_")
     translation: Translation = import_module(f"ctxtui.transcripts.formats.{module}.resume").TRANSLATION
     return translation

@@ -23,6 +23,7 @@ from ctxtui.tui.messages import TerminalGone
 
 BEGIN: Final = "\x1b[200~"
 END: Final = "\x1b[201~"
+"""Markers that a terminal sends around a paste."""
 _READ_BYTES: Final = 1 << 16
 """Bytes for one read."""
 _SEQUENCE_POLL_SECONDS: Final = 0.1

@@ -13,6 +13,7 @@ NAME: Final = "run_command"
 DEFAULT_SECONDS: Final = 120
 """Default time limit of a command."""
 MAX_SECONDS: Final = 3600
+"""Maximum time limit that the model can ask for."""
 _SHELL: Final = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "<<", "2>", "2>&1", "&>"})
 """Words that only a shell understands."""
 
@@ -36,9 +37,9 @@ def describe_call(call: ToolCall) -> str:
 
 
 def split_command(command: str, *, shell: bool = False) -> list[str]:
-    """Split `command` into program and arguments; with a `shell`, run it there as a whole.
+    """Split `command` into program and arguments; with a `shell`, give it to ``/bin/sh`` as a whole.
 
-    Raises `BadInput` for syntax that only a shell understands.
+    Without a shell, raises `BadInput` for an empty command, an open quote, and words that only a shell understands.
     """
     if shell:
         return ["/bin/sh", "-c", command]

@@ -1,6 +1,6 @@
 """Guarded files, which other programs execute or obey.
 
-The user is asked each time before one is written, and commands cannot write them. There are three kinds:
+The user is asked each time before one is written, and confined commands cannot write them. There are three kinds:
 - Names that begin with a dot (``.git``, ``.github``, ``.claude``, ``.env``, ``.mcp.json``): read by tools, shells and
   continuous integration.
 - Names from which build, test, package and CI tools run code.
@@ -43,7 +43,10 @@ _HOOKS: Final = frozenset(
     "post-update reference-transaction push-to-checkout pre-auto-gc post-rewrite sendemail-validate "
     "fsmonitor-watchman".split()
 )
-"""Names of git's hooks (githooks(5)): ``core.hooksPath`` may name any folder. ``update`` alone is too common."""
+"""Names of git's hooks (githooks(5)), guarded in every folder, as ``core.hooksPath`` may name any.
+
+``update`` is too common a name: it counts only in a folder with "hooks" in its name.
+"""
 _ENDS: Final = (".pth", ".code-workspace")
 """Ends of names from which tools run code."""
 
@@ -98,7 +101,7 @@ def is_generated(name: str) -> bool:
 
 
 def is_repository(name: str) -> bool:
-    """Whether git takes `name` for a repository."""
+    """Whether git takes `name` for a repository; ``git~1`` is the short name of ``.git`` on Windows file systems."""
     return _normalize_name(name) == ".git" or name.casefold().startswith("git~")
 
 

@@ -24,7 +24,7 @@ _DEFAULT_LINES: Final = 2000
 _MAX_MATCHES: Final = 200
 """Maximum matches in a result."""
 _MAX_LINE_CHARS: Final = 1000
-"""Maximum characters shown of a line."""
+"""Characters of a line that grep searches; it shows the first 300."""
 _MAX_MATCH_S: Final = 10.0
 """Seconds of matching by grep in all, without the time to read the files."""
 _MAX_PATTERN_SIZE: Final = 100_000
@@ -32,7 +32,7 @@ _MAX_PATTERN_SIZE: Final = 100_000
 _COMMENT: Final = re.compile(r"\(\?#[^)]*\)")
 """A comment in a pattern."""
 _VERBOSE: Final = re.compile(r"\(\?[a-zA-Z-]*x")
-"""The flag that lets a pattern have blanks and comments."""
+"""The flag that lets a pattern have blanks and comments, in which `_pattern_size` would not see repetitions."""
 _REPEATED: Final = re.compile(r"(\)?)\{(\d+)")
 """A repetition of a group or an element, with its count."""
 _PATH: Final[Json] = {"type": "string", "description": "Path relative to the workspace."}

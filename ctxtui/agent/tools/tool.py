@@ -52,14 +52,14 @@ MAX_RESULT_CHARS: Final = 60_000
 
 
 class BadInput(CtxtuiError):
-    """Input by the model that violates a tool's schema."""
+    """Input by the model that a tool cannot use, because of its schema or its content."""
 
 
 class Tool(Struct, frozen=True):
     """A tool of the agent.
 
-    `properties` are the JSON schemas of its inputs by name; `required` names the mandatory ones. A reading tool has
-    `run`, which returns the result. A writing one has `plan`, so that the user can be asked first.
+    `properties` are the JSON schemas of its inputs by name; `required` names the mandatory ones. A tool that needs no
+    permission has `run`, which returns the result. One that asks the user first has `plan`.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Tool(Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """Whether it changes something, so that the user is asked first."""
+        """Whether its write is planned, so that the user is asked first; memory tools write without asking."""
         return self.plan is not None
 
     def definition(self) -> Json:

@@ -60,8 +60,11 @@ class Workspace:
             os.close(descriptor)
 
     def read(self, path: str) -> bytes:
-        """The bytes of a file. Raises `OutsideWorkspace`, `OSError`, and `CtxtuiError` for a file not regular or too
-        large."""
+        """The bytes of a file.
+
+        Raises `OutsideWorkspace`, `OSError`, and `CtxtuiError` for a file that is not regular or too large, or a
+        database in use.
+        """
         place = self.resolve(path)
         if in_use(self.root / place):
             raise CtxtuiError(WHY, place=path)
@@ -143,7 +146,10 @@ class Workspace:
         return [name if plain else f"{name}/" for plain, name in sorted(named)]
 
     def files(self, path: str = "", skip: frozenset[str] = frozenset()) -> Iterator[str]:
-        """Every regular file below `path`, relative to the root, without folders named in `skip`."""
+        """Every regular file below `path`, relative to the root, without folders named in `skip`.
+
+        If `path` is a file, only that one.
+        """
         place = self.resolve(path)
         with self._open_folder(place.parent.parts) as folder:
             if place.name and not stat.S_ISDIR(os.stat(place.name, dir_fd=folder, follow_symlinks=False).st_mode):

@@ -197,6 +197,7 @@ def _agreement_json(agreement: Agreement) -> dict[str, Any]:
 
 
 _SHARE: Final = "hits of share low high"
+"""Members of a share with its interval, for `members`."""
 
 
 def _print(result: AgreeResult, glyphs: str) -> None:

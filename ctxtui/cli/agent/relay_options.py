@@ -17,6 +17,7 @@ from ctxtui.services.config.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 RULE_NAMES = ("tokens", "usd", "miss", "pattern", "secret", "repeats", "compaction")
+"""Parameters of `rule_options`, and names of the rules in a run."""
 
 
 def rule_options(prefix: str) -> Callable[[F], F]:
@@ -73,6 +74,7 @@ def hold_rules(options: dict[str, Any], *, each: bool) -> HoldRules:
 
 
 LOCAL_COLLECTOR: Final = "http://127.0.0.1:4318"
+"""OpenTelemetry's default port for HTTP."""
 
 
 def otlp_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,8 +94,9 @@ def otlp_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def otlp_feed(url: str, settings: Settings, content: bool, files: Callable[[], Sequence[Path]]) -> Iterator[None]:
-    """Send the calls of the recordings `files` to `url` ("": nowhere) meanwhile; at the end report what was not sent.
+    """Send the calls of the recordings `files` to `url` ("": nowhere) meanwhile.
 
+    At the end, report what was not sent. `content`: send texts as well, with secrets masked.
     Raises `BadConfig` for an invalid address.
     """
     if not url:

@@ -202,3 +202,4 @@ def _print(result: RunResult, as_json: bool) -> None:
 
 
 EXIT_CODES: Final = {Outcome.DONE: exit_codes.OK, Outcome.ROUNDS: exit_codes.FAILED}
+"""Exit codes of outcomes; all others end with `REFUSED`."""

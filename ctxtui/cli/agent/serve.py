@@ -31,10 +31,13 @@ if TYPE_CHECKING:
 
 RUN, STAGE = "run", "stage"
 CTXTUI = (sys.executable, "-P", "-m", "ctxtui")
+"""Command that runs this ctxtui; ``-P`` ignores Python modules in the current directory."""
 AUTHOR: Final = "agent"
 """Author of edits staged by an agent, as shown in the edit log."""
 TIMEOUT_SECONDS: Final = 120.0
+"""Seconds for a command."""
 RUN_TIMEOUT_SECONDS: Final = 3600.0
+"""Seconds for a task of an agent."""
 GRACE_SECONDS: Final = 5.0
 """Seconds for a cancelled command to close its recording."""
 _INSTRUCTIONS: Final = (

@@ -212,8 +212,12 @@ def curate_session(
 ) -> Curation:
     """Count a call's context and apply `edits` and `steps`.
 
-    `thread_and_number`: the call. `resumed`: a client will continue the result. `applied`: the edits that are applied
-    already. Their price is left out if others are added, or if the call was sent under edits. `guard` masks secrets.
+    - `thread_and_number`: the call; `after`: its context after the answer, where the next request begins.
+    - `resumed`: a client will continue the result.
+    - `applied`: those of `edits` that are applied already. Their price is left out if others are added, or if the call
+      was sent under edits.
+    - `drops_blocks`: keep thinking that is no longer valid, for the provider to drop.
+    - `keep_quoted`: do not change blocks that later blocks quote. `guard` masks secrets.
     """
     chosen = choose_call(loaded.session, *thread_and_number)
     with counting(settings) as counter:

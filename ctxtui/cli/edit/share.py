@@ -49,7 +49,10 @@ def masker_of(level: str) -> Masker:
 
 
 def emit(data: bytes, path: Path | None, *, replace: bool = False) -> None:
-    """Write `data` to standard output, or to a file of mode 0600. Raises `CtxtuiError` if the file exists."""
+    """Write `data` to standard output, or to a file of mode 0600.
+
+    Raises `CtxtuiError` if the file exists, unless `replace`.
+    """
     if path is not None:
         write_private(path, data, replace=replace)
         return

@@ -126,7 +126,10 @@ def _lines(session: Session, compaction_list: list[Compaction], thread: str, eve
 
 
 def compaction_lines(compaction_list: list[Compaction], index: int, every: bool, room: int) -> Iterator[list[Span]]:
-    """The lines about one compaction of these: the context before and after, and the lost facts."""
+    """The lines about one compaction of these: the context before and after, and lost facts.
+
+    `every`: list all facts, not only the first `MAX_FACTS`.
+    """
     compaction = compaction_list[index]
     yield from rule(
         "Σ" + plain(views.title(compaction_list, index)), "" if compaction.thread == "main" else compaction.thread

@@ -36,7 +36,9 @@ from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
 
 DIFFERENT: Final = 1
+"""Exit code if the contexts differ, as of diff."""
 _CALL: Final = re.compile(r"(?P<name>.*?)[@#](?:(?P<thread>[^@#]+):)?(?P<number>\d*)")
+"""``NAME@THREAD:NUMBER``, also with ``#``; each part may be missing."""
 
 
 class NamedContext(NamedTuple):
@@ -221,7 +223,7 @@ def print_text(
     *,
     whole: bool,
 ) -> None:
-    """Print the diff as text."""
+    """Print the diff as text; `whole`: all changes, and all lines of changed blocks."""
     painter = Painter(settings.glyphs)
     for lines in (
         _head_lines(result, loaded),

@@ -126,6 +126,7 @@ def _notes_to_json(chosen: ChosenCall, loaded: Loaded, settings: Settings) -> li
 
 
 MAX_HEAVIEST = 12
+# In place of the text of a block that is not recorded.
 UNRECORDED_TEXTS = {
     NOT_RECORDED: "system prompt and tools: not in the recording",
     ATTACHED: "re-attached after the compaction: not in the recording",
@@ -138,7 +139,8 @@ def print_text(
 ) -> None:
     """Print the call; everything in `book` must be counted.
 
-    If `by_label`, tokens are grouped by label instead of category.
+    `every_block`: list all blocks in prompt order, not only the heaviest. If `by_label`, tokens are grouped by label
+    instead of category.
     """
     painter = Painter(settings.glyphs)
     call_figures = figures(book, chosen.call)

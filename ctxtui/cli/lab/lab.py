@@ -125,7 +125,10 @@ def lab(
 
 
 def _check_option_conflicts(agree: int | None, budget_usd: float | None, leave_out: int, *, others: bool) -> None:
-    """Raise `WrongUse` for options that would otherwise be ignored."""
+    """Raise `WrongUse` for options that would otherwise be ignored.
+
+    `others`: whether ``--solve``, ``--html`` or ``--cache`` is given.
+    """
     if agree is not None and others:
         raise WrongUse(
             "--agree cannot be combined with --solve, --html or --cache",
@@ -146,7 +149,7 @@ def _agree(
     *,
     as_json: bool,
 ) -> int:
-    """Run `ctxtui agree`, which needs a model."""
+    """Run `ctxtui agree`, which sends requests to a model."""
     if len(names) != 1 or budget_usd is None:
         raise click.UsageError("--agree needs exactly one recording and --budget-usd", context)
     context.invoke(

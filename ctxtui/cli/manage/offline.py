@@ -25,6 +25,7 @@ from ctxtui.services.chat.offline_provider import build_playback
 
 PORT = 4010
 WINDOW = 4096
+"""Default context window of a simulated local server, in tokens."""
 KINDS = ("ollama", "lm-studio", "llama.cpp", "vllm")
 
 

@@ -85,7 +85,10 @@ def sessions(
 
 
 def _list_sessions(library: SessionLibrary, folder: str | None, archived: bool) -> list[SessionSummary]:
-    """Sessions, newest first, then samples; a note if the database could not be read."""
+    """Sessions, newest first, then samples; a note if the database could not be read.
+
+    `archived`: only archived ones; otherwise only others.
+    """
     listed = library.in_folder(Path(folder)) if folder else library.all_sessions()
     if library.trouble:
         note(f"the database was skipped: {library.trouble}")

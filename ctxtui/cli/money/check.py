@@ -27,9 +27,11 @@ from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.workers.session_studies import CHECK, CheckRequest
 
 EXIT_CODES: Final = {True: OK, False: FAILED, None: UNKNOWN}
+"""Exit codes by result; None: some limit cannot be checked."""
 RESULT_LABELS: Final = {True: "ok    ", False: "FAILED", None: "?     "}
 """Labels of a limit's result; None: unknown."""
 _JUNIT: Final = {False: "failure", None: "error"}
+"""Elements of a JUnit report for limits that do not hold or cannot be checked."""
 
 
 @click.command(

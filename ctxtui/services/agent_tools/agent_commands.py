@@ -60,7 +60,7 @@ class AgentCommands:
         seconds = min(max(1, input_.get("timeout", DEFAULT_SECONDS)), MAX_SECONDS)
         memory, network = settings.command_memory, settings.command_network
         try:
-            # The user already agreed to run it unconfined, if need be.
+            # Without a sandbox, the user was asked for this command, or `command_unconfined` allows it.
             result = await run_confined(
                 argv,
                 self._root,

@@ -32,7 +32,7 @@ class AgentTools(Struct, eq=False):
 
     - `files`, `commands`: work in the chat's folder.
     - `own`: the user's tools; `servers`: the running MCP servers.
-    - `base_definitions`: definitions of the files and commands tools.
+    - `base_definitions`: definitions of the tools in `files` (with memory) and `commands`.
     - `external`: gives content by name, which replaces references in a tool's input.
     - `enabled`: name patterns of the setting ``tools``; `images`: the setting ``mcp_images``.
     - `only`: a sub-agent's tools are limited to these names, and the servers stay the parent's; None: no sub-agent.
@@ -99,7 +99,7 @@ class AgentTools(Struct, eq=False):
         return await self.files.plan(call)
 
     async def run(self, call: ToolCall, planned: Planned | None = None) -> ToolResult:
-        """Run `call` as it was `planned`. Failures are returned as error results."""
+        """Run `call` as it was `planned` (None: it needed no permission). Failures are returned as error results."""
         if self._is_unavailable(call.name):
             return self._unknown_tool(call)
         if call.name in self.own.tools:
@@ -160,14 +160,14 @@ def _name_of(definition: Json) -> str:
 class ExternalContent(NamedTuple):
     """Content outside of a conversation.
 
-    `contents` returns it by name; `overlay` stores more of it.
+    `contents` returns it by name; `overlay` returns the thread's edits, which store more of it (None: not open yet).
     """
 
     contents: Contents
     overlay: Callable[[], ThreadEdits | None]
 
     def keep(self, name: str, text: str) -> None:
-        """Store a text that is too long for the conversation as an artifact of the session."""
+        """Store a text that is too long for the conversation as an artifact of the session, if its edits are open."""
         overlay = self.overlay()
         if overlay is not None:
             overlay.keep_artifact(name, text.encode())
@@ -183,8 +183,8 @@ def tools_for(
 ) -> AgentTools:
     """Build the tools of a chat in `cwd`; no server is started yet.
 
-    `memory` are tools that keep memory, `own` the user's; `base_definitions` defines all others. Raises `BadConfig` for
-    a misspelled server, `NotFound` for a requested server that is not configured.
+    `memory` are tools that keep memory, `own` the user's; `base_definitions` are the definitions of all but `own` and
+    servers' tools. Raises `BadConfig` for a misspelled server, `NotFound` for a requested one that is not configured.
     """
     settings = config.settings
     permissions = ServerPermissions(data_dir(settings.data_dir))

@@ -69,7 +69,7 @@ class OwnTools:
 
 
 def _plain_numbers(input_: Mapping[str, Json]) -> dict[str, Json]:
-    """Convert the input's numbers to plain Python numbers."""
+    """Convert the input's numbers to plain Python numbers; `dump_text` writes `Number` literals back."""
     plain: dict[str, Json] = json.loads(dump_text(dict(input_)))
     return plain
 
@@ -78,8 +78,8 @@ def own_tools(files: Sequence[Path] = (), more: Sequence[OwnTool] = ()) -> tuple
     """Load the user's tools.
 
     They are those of the folder ``tools`` and of packages (`plugins`), of `files`, then `more`. Raises `BadConfig` for
-    a file without tools, and for two tools of one name. A plug-in without tools is skipped and reported as other
-    plug-ins are.
+    one of `files` without tools, and for a name that another tool or one of ctxtui's has. A plug-in without tools is
+    skipped and reported as other plug-ins are.
     """
     loaded: list[tuple[str, OwnTool]] = []
     for part in plugins.plugins(plugins.TOOLS):

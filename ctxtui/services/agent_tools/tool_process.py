@@ -1,6 +1,6 @@
 """The agent's file tools, run in a child process one call at a time, each with a deadline.
 
-Interrupting the turn ends the child.
+Interrupting the turn ends the child. The chat's own tools and ``recall`` run in this process, without a deadline.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class ToolProcess:
         return await self._ask_child(Toolbox.plan, self._box.expand(call))
 
     async def run(self, call: ToolCall, planned: PlannedWrite | None = None) -> ToolResult:
-        """Run `call`, a write as it was `planned`. Failures are returned as error results."""
+        """Run `call`, a write as it was `planned` (None: plan it now). Failures are returned as error results."""
         if call.name == RECALL:
             # The child does not have the external content.
             return self._box.run(call)

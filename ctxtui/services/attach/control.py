@@ -22,7 +22,9 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 
 CONTROL_SUFFIX: Final = ".control"
 MAX_MESSAGE_BYTES: Final = 1 << 20
+"""Maximum bytes of a request, and of its answer."""
 TIMEOUT_S: Final = 5.0
+"""Seconds for one request; a run that does not answer in time is skipped."""
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -72,6 +74,7 @@ class Control:
         try:
             return self._answer(request)
         except CtxtuiError as error:
+            # "none": this run does not hold the request, but another may.
             return {"error": error.message, "none": isinstance(error, NotFound)}
 
 

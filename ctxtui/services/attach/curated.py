@@ -61,9 +61,10 @@ class CuratedRequest(Struct, frozen=True):
 
 
 def curate_request(url: str, body: bytes, edits: Sequence[Edit], tree: Tree | None = None) -> CuratedRequest:
-    """Apply `edits` to the request `body` to `url`. Never raises.
+    """Apply `edits` to the request `body` to `url`.
 
-    If the provider would refuse the result, the program's own body is kept and the proof has the reason.
+    If that fails, or the provider would refuse the result, the program's own body is kept and the proof has the
+    reason; no `CtxtuiError` is raised. `tree`: holds blocks of earlier requests, which need not be parsed again.
     """
     try:
         return _curate(url, body, edits, Tree() if tree is None else tree)
@@ -110,7 +111,7 @@ class StoredEdits(NamedTuple):
 
 
 class _Snapshot(Struct, frozen=True):
-    """What was read from the database when its files had these `stamps`.
+    """Edits that were read from the database when its files had these `stamps` (times and sizes).
 
     `edited` are the sessions with edits, `by_thread` the edits read so far.
     """
@@ -151,7 +152,7 @@ class AppliedEdits(Struct):
             self.read("", MAIN)
 
     def may_have_unnamed(self) -> bool:
-        """Whether a session whose client sends no id may have edits."""
+        """Whether a session whose client sends no id may have edits; True if the list in memory is out of date."""
         snapshot = self._snapshot
         return self._stamps() != snapshot.stamps or any(
             edited_id.startswith((TALK, OTHER)) for edited_id in snapshot.edited

@@ -46,7 +46,7 @@ class AttachedProgram(Struct, frozen=True, kw_only=True):
     - `runs`: it is attached now.
     - `next`, `each`: its next request, or every request, will be held.
     - `rules`: descriptions of the rules for holding.
-    - `held`: requests held now, the oldest first.
+    - `held`: requests held now, the one that is released first at the beginning.
     - `troubles`: recording problems of its run.
     """
 
@@ -59,7 +59,10 @@ class AttachedProgram(Struct, frozen=True, kw_only=True):
 
 
 def read_status(recording: Path, now: float | None = None) -> AttachedProgram:
-    """Read the status of the session recorded in this file."""
+    """Read the status of the program whose session is recorded in this file.
+
+    `now` is in monotonic seconds (None: the present time).
+    """
     now = time.monotonic() if now is None else now
     runs, next_, each = False, False, False
     requests: list[RemoteHeldRequest] = []
@@ -120,9 +123,10 @@ def hold_next(recording: Path, session: str, *, hold: bool) -> None:
 
 
 def set_rules(recording: Path, text: str) -> tuple[str, ...]:
-    """Hold requests of the recorded session by the rules in `text` ("" or ``off``: none).
+    """Hold requests of the run that writes `recording` by the rules in `text`.
 
-    Returns the rules in force. Raises `BadConfig`, and `NotFound` if no program is attached to the session.
+    "" or ``off`` brings back the rules that the run was started with, except "each request". Returns the rules in
+    force. Raises `BadConfig`, and `NotFound` if no program is attached to the session.
     """
     rules = parse_rules(text)
     request = {"do": "on" if rules else "off", "file": recording.name, **({"rules": rules} if rules else {})}
@@ -135,7 +139,7 @@ def set_rules(recording: Path, text: str) -> tuple[str, ...]:
 
 
 def decide(folder: Path, id_: str, how: str, text: str = "") -> str:
-    """Decide on the held request `id_` by one of `holding.HOWS` or `holding.MORE`.
+    """Decide on the held request `id_` by one of `holding.HOWS` or `holding.MORE`; `text` is the user's answer.
 
     Returns the run that held it. Raises `NotFound` if it is no longer held, `CtxtuiError` if the decision is not
     possible.

@@ -28,8 +28,8 @@ class HoldRules(Struct, frozen=True, kw_only=True):
     - `usd`: more expensive than this; 0: off.
     - `miss`: it is forecast to miss the cache.
     - `pattern`: it is found in the body.
-    - `secret`: a block has a secret that was not there before.
-    - `repeats`: the same calls got the same answers so often in a row; 0: off.
+    - `secret`: a block has a secret, unless the block was held for it and then sent.
+    - `repeats`: the same calls got the same answers so often in a row (or a multiple of that); 0: off.
     - `compaction`: it is the answer to a request with which the client compacts its history.
     """
 
@@ -57,7 +57,7 @@ class HoldRules(Struct, frozen=True, kw_only=True):
         return bool(self.usd or self.miss)
 
     def reason(self, body: bytes) -> str:
-        """The reason to hold a request with this body, regardless of its forecast; "" if none."""
+        """The reason to hold a request with this body by `tokens`, `pattern` or `each`; "" if none."""
         estimate = estimate_tokens(len(body))
         if self.tokens and estimate > self.tokens:
             return f"about {estimate:,} tokens, over {self.tokens:,}"
@@ -90,11 +90,16 @@ class HoldRules(Struct, frozen=True, kw_only=True):
 
 SEPARATOR: Final = ", "
 REPEATS_RULE: Final = re.compile(r"(?:on\s+)?([1-9][0-9]{0,3})\s+repeats")
+"""``3 repeats``, with the number as group 1."""
 LIMIT_RULE: Final = re.compile(r"over\s+(\$)?\s*([0-9][0-9,_.]*)\s*([kKM]?)(?:\s+tokens)?")
+"""``over $0.5`` or ``over 100k tokens``: the dollar sign, the number, its unit."""
 
 
 def parse_rules(text: str) -> dict[str, Any]:
-    """Parse a line of rules (as in `HoldRules.descriptions`) to options ("" and ``off``: none). Raises `BadConfig`."""
+    """Parse a line of rules (as in `HoldRules.descriptions`) to options for `rules_from_options`.
+
+    "" and ``off`` give none. ``with REGEX`` must be the last rule. Raises `BadConfig`.
+    """
     options: dict[str, Any] = {}
     text, has_pattern, pattern = text.partition("with ")
     if has_pattern:

@@ -47,9 +47,9 @@ NEXT_REASON: Final = "you asked for the next request"
 RELEASE_MARGIN_S: Final = 15.0
 """A request is released so many seconds before its client would give up."""
 DEFAULT_HOLD_S: Final = 120.0
-"""Maximum seconds to hold a request whose client does not send its time-out."""
+"""Maximum seconds to hold a request whose client does not send its time-out (with pings: `STREAM_HOLD_S`)."""
 STREAM_HOLD_S: Final = 600.0
-"""Minimum seconds to hold a request with a streamed answer: pings keep its client waiting."""
+"""Seconds that a request can be held at least if pings keep its client waiting; an extension adds as many."""
 PING_INTERVAL_S: Final = 10.0
 """Seconds between pings."""
 
@@ -71,7 +71,11 @@ class Decision(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class HeldRequest:
-    """A held request, released by itself at `until` (Unix seconds). `dialect` is its API."""
+    """A held request, released by itself at `until` (Unix seconds).
+
+    - `x`: id of its exchange; `dialect`: its API; `size`: bytes of its body.
+    - `streams`: it asks for a streamed answer; `why`: the reason to hold it; `since`: Unix seconds.
+    """
 
     x: str
     session: str
@@ -121,9 +125,9 @@ class HeldRequest:
 class HoldGate:
     """Holds requests by `rules`, then sends them under the edits of `edits`.
 
-    - `tell`: receives an event for each request.
+    - `tell`: receives an event for each held request.
     - `recorded_names`: returns the names of the written files.
-    - `next`: sessions whose next request is held.
+    - `held`: held requests by the id of their exchange; `next`: sessions whose next request is held.
     """
 
     edits: EditsGate
@@ -209,7 +213,8 @@ class HoldGate:
     async def _decide_summary(self, request: HeldRequest, client: str, answer: WaitingAnswer) -> AnswerVerdict:
         """Hold the answer to a client's compaction until a decision, or until its client would give up.
 
-        An answer without a text passes: there is no summary in it to read.
+        An answer without a text passes, as there is no summary in it to read; so does any if the rule was turned off
+        meanwhile.
         """
         text = await asyncio.to_thread(read_summary, request.dialect, answer.body)
         if not text or not self.rules.compaction:
@@ -246,7 +251,7 @@ class HoldGate:
     def _make_held(
         self, waiting: WaitingRequest, exchange: Exchange, dialect: str, body: Json, why: str, **more: Any
     ) -> HeldRequest:
-        """The request as it is held from now on."""
+        """The request as it is held from now on, because of `why` ("": it is not held, but its answer may be)."""
         now, patience = self.clock(), _max_hold_seconds(waiting.head)
         # Without server-sent events Google's stream is a list, which has no pings.
         asks_stream = wants_stream(exchange.path, as_dict(body)) and (dialect != GOOGLE or "alt=sse" in waiting.url)
@@ -283,7 +288,7 @@ class HoldGate:
             request = {**held.body, "model": held.model, "stream": held.streams}
             answer = build_answer(held.dialect, request, decision.text, estimate_tokens(held.size), self.clock())
             return RequestVerdict(answer=answer, report=record)
-        # When the time is up, it leaves as it would have without being held.
+        # `RELEASE` sends it without edits. When the time is up, it leaves as it would have without being held.
         verdict = await self.edits.decide(waiting) if decision.how != RELEASE else RequestVerdict()
         return _add_record(verdict, record)
 
@@ -323,7 +328,8 @@ class HoldGate:
     def release(self, id_: str, how: str, text: str = "") -> str:
         """Decide on a held request by the beginning of its id ("": the only one); return its id.
 
-        Raises `NotFound`, `Several`, `CtxtuiError`.
+        `how` is one of `HOWS`; `text` is the user's answer for `ANSWER`. Raises `NotFound`, `Several`, and
+        `CtxtuiError` if this decision is not possible for this request.
         """
         held = self._find_held(id_)
         if how == ANSWER and held.dialect not in ANSWERABLE_APIS:
@@ -361,23 +367,16 @@ class HoldGate:
         return held.x
 
     def handle(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer a control request: ``{"do": "list"
+        """Answer a control request, whose member ``do`` says what to do.
 
-        "on"
+        - One of `HOWS`, or `MORE`: decide on the held request ``id``, or extend its time. ``text`` is the user's answer
+          for `ANSWER`. The result has the request's ``id``.
+        - ``on``: hold by the new ``rules`` (none: each request). ``off``: hold by the rules of the start again, except
+          "each request". With a ``file``, only the run that writes it does so.
+        - ``next``, ``not next``: hold the next request of the ``session``, or not.
+        - ``list``: nothing. This and the last two kinds return the status of the run.
 
-        "off"
-
-        "next"
-
-        "not next"
-
-        MORE
-
-        one of HOWS}``.
-
-        Further members: the ``id`` of a request and the ``text`` of an answer; the ``session`` whose next request is
-        meant; or the new ``rules`` (none: each request) of the run that writes the ``file``. Raises `NotFound`,
-        `Several`, `BadConfig`.
+        Raises `NotFound`, `Several`, and `CtxtuiError` (`BadConfig` for a wrong rule).
         """
         do = request.get("do")
         if do in HOWS:
@@ -428,7 +427,10 @@ def _add_record(verdict: RequestVerdict, record: dict[str, Json]) -> RequestVerd
 
 
 def _max_hold_seconds(head: Head) -> float:
-    """Seconds that a request can be held: the shortest time-out that its client sends, less a margin."""
+    """Seconds that a request can be held without pings.
+
+    It is the shortest time-out that its client sends (at most an hour), less a margin; without one, the default.
+    """
     timeouts: list[float] = []
     for name in ("x-stainless-timeout", "x-stainless-read-timeout", "x-server-timeout"):
         # The first header is NOT_GIVEN if the SDK uses the client's own time-out.

@@ -1,7 +1,7 @@
 """`ctxtui.record()`: records the requests to models of the program that calls it.
 
-A recording applies to the context in which it was started (threads and tasks each have their own), otherwise to the
-whole program. Of several the newest applies.
+In a ``with`` block, and in tasks started there, the block's recording applies. Everywhere else in the program, other
+threads included, the newest running recording applies.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class InProcessRecording:
 
     @property
     def recorder(self) -> Recorder | None:
-        """The recorder that writes it."""
+        """The recorder that writes it: that of the outer recording if it is inside one."""
         return self._recorder
 
     @property
     def path(self) -> Path:
-        """Its file, with everything so far in it; it is created with the first request."""
+        """Its file, with everything so far in it (see `flush`); it is created with the first request."""
         self.flush()
 
         return self._folder / file_name(self.session)

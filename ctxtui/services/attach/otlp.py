@@ -58,7 +58,7 @@ def traces_url(url: str) -> str:
 
 
 def collector_headers(url: str, settings: Settings, env: Mapping[str, str]) -> dict[str, str]:
-    """The collector's headers, from OpenTelemetry's variables.
+    """The collector's headers, from the first of OpenTelemetry's variables that is set.
 
     Raises `BadConfig` if they would go over plain http to another machine.
     """
@@ -85,8 +85,8 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 class Exporter:
     """Sends spans to the collector at `url`, the oldest first.
 
-    With `content` they include prompts and answers, with secrets masked. `sent` and `lost` are counts, `error` is the
-    last error ("": none).
+    With `content` they include prompts and answers, with secrets masked. `sent` and `lost` (dropped here, or refused by
+    the collector) are counts, `error` is the last error ("": none).
     """
 
     url: str
@@ -123,7 +123,7 @@ class Exporter:
             del self._waiting[:-MOST_WAITING]
 
     def send(self) -> bool:
-        """Send the queued spans; True if all were sent."""
+        """Send the queued spans; False if some still wait because the collector failed."""
         while self._waiting:
             client, version, _ = self._waiting[0]
             spans = list(self._next_request_spans(client, version))
@@ -172,6 +172,7 @@ CHECK_SECONDS: Final = 1.0
 FINAL_SECONDS: Final = 10.0
 """Seconds allowed for the rest when a run has ended."""
 MAX_PAUSE_SECONDS: Final = 30.0
+"""Maximum seconds between checks while a collector does not answer."""
 
 
 class FeedStatus(NamedTuple):

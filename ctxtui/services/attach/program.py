@@ -31,7 +31,8 @@ class ProgramProvider(Struct, frozen=True, kw_only=True):
     - `variables`: override it, by priority.
     - `if_set`: the provider is routed only if one of the variables is set, because setting it changes how the program
       works.
-    - `paths`: its own paths for those that some SDKs send if ctxtui sets a variable.
+    - `paths`: paths that some SDKs send when ctxtui sets a variable -> the provider's own, which the relay uses. (Some
+      expect the version in the base URL: ``/messages`` -> ``/v1/messages``.)
     """
 
     name: str
@@ -64,7 +65,7 @@ class RoutingFunctions(Struct, frozen=True, kw_only=True):
     """Functions for a program that variables alone cannot route.
 
     - `configured_urls`: returns base URLs from its own files, which override variables.
-    - `start`: starts it with the given base URLs.
+    - `start`: returns how to start it with the given base URLs.
     - `unroutable_reason`: returns why it cannot be routed; "": it can.
     """
 
@@ -111,7 +112,7 @@ class Program(Struct, frozen=True, kw_only=True):
         return Started(list(arguments), variables)
 
     def start_relayed(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
-        """The same as `start_routed`, bypassing any proxy."""
+        """The same as `start_routed`, with variables that keep requests to the relay away from any proxy."""
         start = self.start_routed(urls, arguments, env, cwd)
         return start._replace(env=bypass_proxies(env) | start.env)
 

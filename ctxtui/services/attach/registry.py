@@ -2,8 +2,8 @@
 
 Each is a file: `data/programs/NAME.toml` in the package, or one of the user's own next to `config.toml`. It has:
 - `commands`: the commands of the program.
-- `[providers.NAME]`: for each provider the `usual` base URL, the `variables` that override it, and the `paths` to
-  correct.
+- `[providers.NAME]`: for each provider the `usual` base URL, the `variables` that override it, the `paths` to
+  correct, and `if_set` (see `ProgramProvider`).
 - `certificates`: the variables that name certificates to trust.
 - `own`: its routing functions; `also`: further base URLs.
 """
@@ -132,7 +132,10 @@ def program_of(command: Sequence[str], name: str = "") -> Program:
 
 
 def command_of(client: str) -> str:
-    """The command of the client that recordings call `client`: "claude code" is ``claude``. Raises `BadConfig`."""
+    """The command of the client that recordings call `client`: "claude code" is ``claude``.
+
+    A client that is not in the registry is returned as it is. Raises `BadConfig`.
+    """
     name = client.replace(" ", "-")
     match = next((program for program in programs() if program.name == name and program.commands), None)
     return min(match.commands) if match is not None else client

@@ -160,7 +160,9 @@ class RelayedProgram:
     - `folder`: receives the recordings; `database`: has the edits.
     - `hold`: decides which requests are held.
     - `forward`: the program is routed by a proxy and certificates of this run instead of base URLs.
-    - `say`: prints a message once the program has ended.
+    - `say`: prints a message: the program could not be started.
+
+    Raises `BadConfig` if the program cannot be routed, or `named_upstreams` has a provider that it does not use.
     """
 
     command: Sequence[str]
@@ -323,7 +325,7 @@ class RelayedProgram:
 
 
 class _SignalForwarder:
-    """Forwards signals to the program; those that arrive before it starts are sent once it has started."""
+    """Forwards SIGTERM and SIGHUP to the program; those that arrive before it starts are sent once it has started."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._pid = 0

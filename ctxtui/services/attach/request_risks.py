@@ -30,10 +30,10 @@ class RequestRisks:
     def __init__(self) -> None:
         self._guard = Guard(guard_rules())
         self._sent: set[str] = set()
-        """Digests of blocks with secrets that the user has decided about."""
+        """Digests of blocks with secrets that were held and then sent."""
 
     def sent(self, blocks: frozenset[str]) -> None:
-        """The user let these blocks leave, as they are or edited: they are not held again."""
+        """Note that a request with these blocks was sent (released, or its time was up): they are not held again."""
         self._sent |= blocks
 
     async def reason(self, rules: HoldRules, dialect: str, body: bytes) -> RiskReason:

@@ -1,7 +1,7 @@
 """Builds a status line's data from Claude Code's input, the end of its transcript, and prices.
 
-It runs after every message of the client, so that it imports nothing heavy: rates are read from the price library once
-a day and model, and cached in a file.
+It runs after every message of the client, so it imports nothing heavy: rates are read from the price library once a
+day for each model (and each 10,000 tokens of input), and cached in a file.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ END_BYTES: Final = 256 << 10
 _RATES: Final = ("fresh", "read", "write_5m", "write_1h", "output")
 _SHORT_LIFE_S, _LONG_LIFE_S = 300.0, 3600.0
 MAX_CACHED_RATES: Final = 64
+"""Number of earlier entries that stay in the cache file of rates."""
 
 JsonObject = dict[str, Any]
 
@@ -76,7 +77,7 @@ def build_status(client_input: JsonObject, settings: Settings, at: float | None 
 
 
 def price_call(usage: Usage | None, client_input: JsonObject, settings: Settings) -> float | None:
-    """Price of a coming call of the client in USD; None if its model has no known price."""
+    """Price of a coming call of the client in USD; None without `usage`, or if its model has no known price."""
     if usage is None:
         return None
     rates_ = _cached_rates(_model(client_input), client_input.get("fast_mode") is True, usage.input, settings)
@@ -155,7 +156,10 @@ def _last_lines(path: object) -> list[bytes]:
 
 
 def _cached_rates(model: str, fast: bool, length: int, settings: Settings) -> dict[str, float] | None:
-    """USD per token for each of `_RATES`, from today's cache file or the price library."""
+    """USD per token for each of `_RATES`, from today's cache file or the price library; None if there is no price.
+
+    `fast` is the client's fast mode, `length` the number of input tokens.
+    """
     # Long prompts may have higher rates, from a size that only the library has.
     key = (
         f"{__version__} {model} {fast} {length // 10_000} {time.strftime('%Y-%m-%d')} {sorted(settings.prices.items())}"

@@ -1,6 +1,7 @@
 """Files of a chat's context: attached to a message, and memory.
 
-Files are attached by ``@path`` or ``--files auto``. Memory is sent with every request.
+Files are attached by ``@path``; with ``--files auto``, the chat's first message also gets files of the project that
+are relevant to it. Memory is sent with every request.
 """
 
 from __future__ import annotations
@@ -39,8 +40,6 @@ from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.speech import Attachment
 
-# The methods import the modules that read and count projects: the first frame of a chat does not need them.
-
 AUTO: Final = "auto"
 RELEVANT: Final = "relevant"
 _ANTHROPIC_MARKER: Final[Mapping[str, Json]] = {"cache_control": {"type": "ephemeral"}}
@@ -50,7 +49,8 @@ _OPENAI_MARKER: Final[Mapping[str, Json]] = {"prompt_cache_breakpoint": {"mode":
 class MessageContent(Struct, frozen=True):
     """Content to send with a message.
 
-    `attached` are blocks, `memory` is the current memory (None: there is none), `note` tells the user about it.
+    `attached` are blocks of files, `memory` is the current memory (None: there is none), `note` tells the user which
+    files are attached.
     """
 
     attached: tuple[Attachment, ...] = ()
@@ -123,7 +123,7 @@ class ContextFiles:
         return max(1, round((usable - used) * self._settings.files_share)) if usable else 0
 
     def read_named(self, text: str, used: int) -> tuple[AttachedFile, ...]:
-        """Read and count the files that a message names. Raises `NotAttached`."""
+        """Read and count the files that the message `text` names, with `used` tokens in use. Raises `NotAttached`."""
         return read_attachments(text, self._cwd, self.meter, self.available_tokens(used))
 
     def missing(self, text: str) -> list[str]:
@@ -161,7 +161,7 @@ class ContextFiles:
         return MessageContent(tuple(attached), memory, "; ".join(notes))
 
     def used_tokens(self, session: Session, head: int) -> int:
-        """Tokens of the context `head`: from the last call's report, or counted."""
+        """Tokens in use: input and output of the session's last reported call; without one, those of `head`."""
         last = next((call.usage for call in reversed(session.calls.values()) if call.usage is not None), None)
         if last is not None:
             return last.input + last.output
@@ -169,7 +169,10 @@ class ContextFiles:
         return sum(meter.block(item.block) for item in session.tree.items(head))
 
     def select_files(self, task: str, used: int, exclude: set[str]) -> Selection:
-        """Select the project's files for `task`, without those in `exclude`."""
+        """Select the project's files for `task`, without those in `exclude`, with `used` tokens in use.
+
+        If the window is unknown, as many tokens as the project has are available.
+        """
         project = count_project(self._cwd, self.meter, self.progress)
         excluded = exclude | self.memory_paths(file.path for file in project.files)
         files = [file for file in project.files if file.path not in excluded]
@@ -191,7 +194,10 @@ class ContextFiles:
         }
 
     def memory_for(self, text: str) -> MemoryPlace | None:
-        """The memory as it is now; only what is relevant for the message `text` if the settings say so."""
+        """The memory as it is now; None if the user has neither a memory folder nor instructions.
+
+        If the settings say so, only files that are relevant for the message `text` are in it.
+        """
         settings, folder = self._settings, self._folder
         memory = self._open_memory() if folder is not None and folder.is_dir() else None
         instructions_ = self._read_instructions()
@@ -205,6 +211,8 @@ class ContextFiles:
         chat_model = self._chat_model
         binds = chat_model is not None and chat_model.endpoint.dialect == ANTHROPIC and self.card.binds_thinking
         at_start = settings.memory_place == "start"
+        # `binds`: a thinking block of such a model is refused once anything before it changed, as memory may.
+        # `stable`: the instructions come first and seldom change.
         return MemoryPlace(tuple(texts), at_start, self._memory_marker(), binds, stable=len(instructions_))
 
     def _read_instructions(self) -> dict[str, str]:

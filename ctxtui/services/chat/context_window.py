@@ -19,16 +19,20 @@ ASSUMED_WINDOW: Final = 4096
 ASSUMED_ORIGIN: Final = "assumed: the server does not report it"
 REFUSAL_ORIGIN: Final = "the server's refusal"
 MIN_CONTEXT: Final = 256
+"""Tokens that the user's ``answer_tokens`` must leave in a window for the context."""
 WINDOW_IN_ERROR: Final = re.compile(
     r"maximum context length is (\d+)|context window of (\d+)|context size \((\d+)|n_ctx\W{1,3}(\d+)", re.IGNORECASE
 )
+"""The window in the texts with which local servers refuse a request that is too long."""
 REQUESTED_IN_ERROR: Final = re.compile(r"(?:requested|resulted in|has|request) \(?(\d+)", re.IGNORECASE)
+"""The tokens of the refused request in such a text."""
 
 
 def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
     """Set the window of `chat_model`: the user's, the running server's, or the model table's.
 
-    Raises `BadConfig` if the user's is larger than the model allows.
+    A local server's model without any of these gets `ASSUMED_WINDOW`; others get 0 (unknown). Raises `BadConfig` if the
+    user's window is larger than the model allows, or the user's ``answer_tokens`` leave no room in it.
     """
     settings = config.settings
     reported = 0 if chat_model.origin == ASSUMED_ORIGIN else chat_model.window

@@ -39,7 +39,8 @@ class Continuation(Struct, frozen=True, kw_only=True):
     """The starting point of a chat.
 
     If the same stored session continues, `stored` is its id and `last` its last call, whose dialect is used. Otherwise
-    `before` is the earlier conversation for a new session, with `title` and `origin` naming its source.
+    `before` is the earlier conversation for a new session and `system` its system prompt; `title` and `origin` name its
+    source. `model` is the one of the last call in both cases ("": unknown).
     """
 
     session: Session

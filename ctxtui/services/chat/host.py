@@ -287,7 +287,7 @@ class Host:
     def draft_with(self, servers: Collection[str]) -> Draft | None:
         """Draft the next request as it would be with the tools of these MCP servers, under the applied edits.
 
-        None before the chat has begun. Raises the errors of drafting.
+        Policies do not act on it. None before the chat has begun. Raises the errors of drafting.
         """
         tools, runner = self.tools, self.runner
         if tools is None or runner is None:
@@ -321,7 +321,7 @@ class Host:
         return self.line.headroom if self.line is not None else ()
 
     def change_model(self, model: str) -> None:
-        """Continue with another model of the same provider from the next request on.
+        """Continue with another model of the same provider from the next request on; does nothing during a turn.
 
         Raises `BadConfig` if a window in the settings does not fit it.
         """
@@ -349,7 +349,10 @@ class Host:
             self._record.store_slot("draft", text)
 
     def go_back_to(self, head: int) -> None:
-        """Continue from an earlier context of the session; the next message starts a branch."""
+        """Continue from an earlier context of the session; the next message starts a branch.
+
+        Does nothing during a turn.
+        """
         if self.runner is not None and self._record is not None and not self.runner.state.is_running:
             self.runner.conversation.rewind_to(head)
             noted = self._record.record_move(head, self.session.tree[head].depth)

@@ -52,7 +52,8 @@ NAMES: Final = ("anthropic", "openai", "openai-chat", "google", *(name.replace("
 async def choose_model(choice: ModelChoice, config: Config, env: Mapping[str, str]) -> ChatModel:
     """Choose the model for `choice`.
 
-    Raises `NotFound` for an unavailable provider or server, `BadConfig` for a window above the model's own.
+    Raises `NotFound` for an unavailable provider, server or model, `BadConfig` for an unknown provider, and what
+    `with_window` raises.
     """
     settings = config.settings
     provider = choice.provider or ("" if choice.base_url else settings.provider)
@@ -140,9 +141,10 @@ def _choose_hosted(provider: str, model: str, env: Mapping[str, str]) -> ChatMod
 async def _choose_compatible(
     base_url: str, provider: str, model: str, env: Mapping[str, str], *, key_over_http: bool
 ) -> ChatModel:
-    """A server at an address, by its own description, or else with the dialect of `provider`.
+    """A server at an address, in the dialect of `provider` (without one: OpenAI's Chat Completions, or Ollama's own).
 
-    A key goes over plain http only to this machine, unless `key_over_http` is set.
+    Its kind and models are those that it describes, if it does. A key goes over plain http only to this machine, unless
+    `key_over_http` is set.
     """
     url = base_url.rstrip("/")
     dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES, "google": GOOGLE}.get(provider, CHAT)
@@ -225,7 +227,8 @@ def _choose_offline(model: str) -> ChatModel:
 async def add_listed_details(chat_model: ChatModel, line: SdkClient, config: Config) -> ChatModel:
     """Add details from the provider's model list.
 
-    Ids, and for Anthropic window and answer limit. Unchanged if the provider does not answer.
+    Ids, and for Anthropic and Google window and answer limit. Unchanged if the provider does not answer. Raises what
+    `with_window` raises.
     """
     try:
         response = await line.get(_MODEL_LISTS.get(chat_model.endpoint.dialect, "/models"))
@@ -281,8 +284,8 @@ def params_for(chat_model: ChatModel, settings: Settings) -> dict[str, Json]:
 class ModelOffer(NamedTuple):
     """A model that a chat can change to.
 
-    `window` is in tokens (0: unknown). `fresh` and `output` are USD per million tokens (None: unknown). `listed`: the
-    provider itself lists it.
+    `window` is in tokens (0: unknown). `fresh` and `output` are USD per million tokens (None: unknown, or a local
+    server). `listed`: the provider itself lists it, or it is the present model; others are from the price library.
     """
 
     id: str

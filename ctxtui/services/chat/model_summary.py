@@ -64,15 +64,15 @@ def parse_choice(name: str) -> ModelChoice:
 
 
 async def choose_summary_model(choice: ModelChoice, config: Config) -> ChatModel:
-    """Choose the model that writes the summary. Raises `NotFound` if there is neither key nor server."""
+    """Choose the model that writes the summary. Raises what `choose_model` raises."""
     return await choose_model(choice, config, os.environ)
 
 
 def build_request(chat_model: ChatModel, config: Config, part: SummaryPart, own: EditedContext | None = None) -> bytes:
     """Build the request for a summary of `part`.
 
-    It has the part alone or, with `own` (the context as it would be sent), is at the end of the agent's own context.
-    Raises `CtxtuiError` if the agent's context cannot be sent to this model.
+    Without `own` it has the part alone. With `own`, the agent's context as it would be sent, it asks at the end of that
+    context. Raises `CtxtuiError` if the agent's context cannot be sent to this model.
     """
     dialect, params = chat_model.endpoint.dialect, params_for(chat_model, config.settings)
     if own is None:
@@ -99,7 +99,10 @@ def build_request(chat_model: ChatModel, config: Config, part: SummaryPart, own:
 
 
 async def write_summary(chat_model: ChatModel, body: bytes) -> Summary:
-    """Send the request and return the summary. Raises `ProviderError`."""
+    """Send the request and return the summary.
+
+    Raises `ProviderError`, also if the answer reached its limit, calls a tool or has no text.
+    """
     close_offline = None
     if chat_model.is_offline:
         chat_model, close_offline = await start_offline(chat_model)

@@ -40,8 +40,8 @@ class RequestForecast(Struct, frozen=True):
 
     - `total`: input tokens; the sum of `read`, `written` and `fresh`.
     - `usd`: price of the input; None: unknown.
-    - `miss`: why it will miss the cache; "": it will hit.
-    - `answer_usd`: price of each token of its answer.
+    - `miss`: why it will miss the cache; "": it will hit, or no earlier request is known.
+    - `answer_usd`: price of each token of its answer; 0: nothing, or unknown.
     """
 
     total: int
@@ -169,7 +169,7 @@ def make_forecaster(book: Book, counter: Counter, chat_model: ChatModel, price: 
 
 
 def hold_reason(forecast: RequestForecast | None, settings: Settings) -> str:
-    """The reason to hold the request by the rules of `settings`; "" if none."""
+    """The reason to hold the request by the rules of `settings`; "" if none, or without a `forecast`."""
     if forecast is None:
         return ""
     if settings.hold_over_tokens and forecast.total > settings.hold_over_tokens:

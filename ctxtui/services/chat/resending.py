@@ -1,6 +1,6 @@
 """Send recorded calls again: plan, maximum cost, results.
 
-Nothing is sent before `send_plan`, and nothing that could exceed the rest of the budget.
+Only `send_plan` sends anything. Callers first compare the plan's maximum cost with the budget (`check_budget`).
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ _DROPPED: Final = frozenset({"metadata", "user", "prompt_cache_key", "safety_ide
 class PlannedResend(Struct, frozen=True, kw_only=True, dict=True):
     """A planned request: call `number` under `variant`, sent to `model` with `body`.
 
-    - `input`, `answer`: maximum tokens.
-    - `usd`: maximum cost; None: no known price.
+    - `input`: counted tokens; `answer`: maximum tokens.
+    - `usd`: maximum cost; None: no known price; 0 if it cannot be sent.
     - `recorded`: the step of the recorded answer.
     - `refused`: why it cannot be sent; "": it can.
     """
@@ -72,8 +72,8 @@ class PlannedResend(Struct, frozen=True, kw_only=True, dict=True):
 class VariantSpec(Struct, frozen=True, kw_only=True):
     """A way to send calls again, called `name`.
 
-    It has the edits of the policies `steps`, goes to another `model` ("": the same), or is `without` the block of this
-    digest.
+    It has the edits of the policies `steps`, goes to another `model` ("": the same), or has a placeholder instead of
+    the block with the digest `without`.
     """
 
     name: str
@@ -94,7 +94,10 @@ class HeavyBlock(Struct, frozen=True, kw_only=True):
 
 
 def resendable_calls(session: Session, thread: str) -> list[int]:
-    """Numbers of the calls whose whole request and answer are recorded. Raises `CtxtuiError` if there is none."""
+    """Numbers of the calls with a recorded answer and no error.
+
+    Raises `CtxtuiError` if there is none, or if whole requests are not recorded (judged by the last call).
+    """
     calls, tree = session.thread_calls(thread), session.tree
     if not calls:
         raise CtxtuiError("no call is recorded: nothing can be sent again")
@@ -117,7 +120,7 @@ def recorded_step(session: Session, call: Call) -> NextStep | None:
 
 
 def heaviest_blocks(account: Account, chosen: ChosenCall, count: int) -> list[HeavyBlock]:
-    """The heaviest message blocks of a call: results, documents, texts; not the user's last message."""
+    """The `count` heaviest message blocks of a call: results, documents, texts; not the user's last text."""
     book, tree = account.book, account.session.tree
     nodes = tree.path(chosen.call.sent_head)
     last = max((n for n, node in enumerate(nodes) if tree[node].category == INDEX["user"]), default=-1)
@@ -148,7 +151,7 @@ def plan_resends(
     numbers: Sequence[int],
     variants: Sequence[VariantSpec],
 ) -> Iterator[PlannedResend]:
-    """Plan the requests of `variants` for the calls `numbers` of `thread`, unchanged ones first.
+    """Plan the requests of `variants` for the calls `numbers` of `thread`, for each call the unchanged one first.
 
     A variant that changes nothing in a call is skipped.
     """
@@ -254,7 +257,7 @@ def _resend_params(call: Call, chat_model: ChatModel, settings: Settings) -> tup
 
 
 def max_usd(chat_model: ChatModel, tokens: int, answer: int, table: PriceTable) -> float | None:
-    """Maximum cost of a request in USD.
+    """Maximum cost in USD of a request with `tokens` of input and at most `answer` tokens of output.
 
     Nothing is read from the cache, all is written to it, and the answer is the longest possible. 0 if nothing is
     charged; None if no price is known.

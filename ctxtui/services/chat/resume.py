@@ -41,7 +41,7 @@ class Recovered(Struct, frozen=True, kw_only=True):
     - `stopped`: error results for calls that got none.
     - `queue`, `draft`: waiting messages, and the text in the prompt.
     - `replayed`: number of events replayed.
-    - `left`: token of the host that left them; None: none.
+    - `left`: token of the host that left the events; None: no host left any.
 
     If several hosts left events (because none could be seen as running), the last one to write continues, from the
     context `begun`. The events of the `others`, and of sub-agents (`agents`) that ended with their host, become a call

@@ -25,8 +25,8 @@ Env = Mapping[str, str]
 class RecordingPlace(Struct, frozen=True):
     """A folder of recordings: files below `root` that match `pattern`.
 
-    - `pattern`: its segments are shell patterns; ``**`` matches up to four folders. The folder at the first wildcard,
-      if any, is the project's.
+    - `pattern`: its segments are shell patterns; ``**`` matches up to four folders. The folder at the first wildcard is
+      the project's if the client has folders by project (`KnownClient.by_project`).
     - `but`: patterns of names that are parts of another session.
     - `database`: the file holds many sessions.
     """

@@ -74,7 +74,10 @@ class _Layers:
         self.origins: dict[str, Origin] = {}
 
     def set(self, name: str, value: Any, origin: Origin) -> None:
-        """Set `value`, overriding the present one; a table entry by entry. Raises `BadConfig`."""
+        """Set `value`, overriding the present one; a table entry by entry.
+
+        A project's limit (`tighter`) overrides only a looser one. Raises `BadConfig`.
+        """
         setting = FIELDS[name]
         if setting.metadata["user_only"] and origin.kind == "project":
             raise BadConfig(
@@ -110,8 +113,9 @@ def load(
     """Load the configuration in force.
 
     `flags` are ``KEY=VALUE`` texts, `env` the environment. The search for a project's ``ctxtui.toml`` starts at `cwd`
-    and walks up. `user` is the user's file (``CTXTUI_CONFIG`` in `env` overrides it). Missing files are skipped. Raises
-    `BadConfig` with its place for an unknown key or an invalid value.
+    and walks up. `user` is the user's file (None: the usual one; ``CTXTUI_CONFIG`` in `env` overrides it). Missing
+    files are skipped, but not one that ``CTXTUI_CONFIG`` names. Raises `BadConfig` with its place for an unknown key or
+    an invalid value.
     """
     env = os.environ if env is None else env
     layers = _Layers()
@@ -163,7 +167,7 @@ def _user_file(env: Mapping[str, str], user: Path | None) -> Path | None:
 
 
 def project_file(cwd: Path) -> Path | None:
-    """The nearest readable ``ctxtui.toml`` in `cwd` or above it."""
+    """The nearest ``ctxtui.toml`` of the user's own in `cwd` or above it; None if there is none."""
     return find_upwards(cwd)[0]
 
 

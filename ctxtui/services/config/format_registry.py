@@ -1,6 +1,6 @@
 """All formats that can be read: ctxtui's, and those of third-party readers.
 
-Third-party readers are loaded only if none of ctxtui's formats is certain.
+To detect a file's format, third-party readers are loaded only if none of ctxtui's formats is certain.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class _GuardedReader:
 
     @property
     def tail(self) -> Skipped | None:
-        """An incomplete record at the end."""
+        """An incomplete record at the end; None if there is none."""
         tail_: Skipped | None = self._run(lambda: self._reader.tail)
         return tail_
 

@@ -67,7 +67,7 @@ class McpServer(Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """Digest of the configuration; a permission is valid for this digest only."""
+        """Digest of the server's name, program or address and project; a permission is valid for this digest only."""
         parts = [self.name, self.command, self.args, dict(self.env), self.cwd, self.url, dict(self.headers)]
         parts += [_SSE] if self.sse else []
         return hashlib.sha256(json.dumps([*parts, self.project], sort_keys=True).encode()).hexdigest()
@@ -97,7 +97,10 @@ class McpServer(Struct, frozen=True, kw_only=True):
 
 
 def parse_server(name: str, value: Any, place: str = "", project: str = "") -> McpServer:
-    """Parse a server's JSON or TOML table. Raises `BadConfig` with its place."""
+    """Parse the JSON or TOML table of the server `name`; `place` and `project` as in `McpServer`. Raises `BadConfig`.
+
+    Unknown keys of a `project`'s server are ignored, because ``.mcp.json`` is written for other programs.
+    """
 
     def error(why: str) -> BadConfig:
         return BadConfig(f"mcp server {name!r}: {why}", place=place, way_out="it has command and args, or url")
@@ -163,8 +166,9 @@ PROJECT_FILE: Final = ".mcp.json"
 
 
 def load_servers(config: Config, cwd: Path) -> list[McpServer]:
-    """The servers of the user's configuration, then those of the project in `cwd` or above it. A project's server with
-    the name of a user's is skipped. Raises `BadConfig`.
+    """The servers of the configuration, then those of the ``.mcp.json`` in `cwd` or above it.
+
+    Of the latter, one with the name of a configured server is skipped. Raises `BadConfig`.
     """
     by_name: dict[str, McpServer] = {}
     for name, table in config.settings.mcp.items():

@@ -8,7 +8,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 OUTPUTS: Final = ("pager", "terminal", "message")
-"""Where a command's output goes; the first is the default. ``terminal``: the program uses the terminal itself."""
+"""Destinations of a command's output; the first is the default. ``terminal``: the program uses the terminal itself."""
 
 
 class OwnCommand(Struct, frozen=True):

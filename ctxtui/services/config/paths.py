@@ -1,7 +1,8 @@
 """Paths of ctxtui's own files: database, configuration, logs. Nothing is created here.
 
 ``CTXTUI_HOME`` names one folder for all of them, ``CTXTUI_DB`` the database file alone; otherwise the platform's
-folders are used. Empty variables count as absent, ``~`` is expanded, relative paths are made absolute.
+folders are used. Empty variables count as absent, ``~`` is expanded, relative paths are made absolute. All functions
+take the environment as `env` (None: this process's).
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def database(setting: str = "", env: Mapping[str, str] | None = None) -> Path:
 
 
 def attached_dir(env: Mapping[str, str] | None = None) -> Path:
-    """The folder of recordings made by relays; it does not move with the database."""
+    """The folder of recordings made by relays; ``data_dir`` and ``CTXTUI_DB`` do not move it."""
     if env is None or _ctxtui_home(env) is not None:
         return data_dir("", env) / "attached"
     # The same as platformdirs, which reads only the present environment.

@@ -47,7 +47,7 @@ def plugin_policy(plugin: Plugin) -> Policy | None:
 
 
 def _propose_guarded(plugin: Plugin, policy: Policy, policy_context: PolicyContext, settings: Settings) -> list[Edit]:
-    """Run the policy of `plugin`; if it fails, report the trouble and propose nothing."""
+    """Run the policy of `plugin`. Raises `CtxtuiError` that names it if it fails, or gives something but edits."""
     try:
         edits = list(policy.propose(policy_context, settings))
     except CtxtuiError:

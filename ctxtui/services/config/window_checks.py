@@ -17,8 +17,8 @@ from ctxtui.tokens.models import plain_id
 def check_windows(settings: Settings, origins: Mapping[str, Origin]) -> None:
     """Check the settings of context windows.
 
-    Raises `BadConfig` for a window above the model's, for two windows of one model, and for a usable part above the
-    window. The error names file, value, maximum and fix.
+    Raises `BadConfig` for a window above the model's, for two different windows of one model, and for a usable part
+    above the window. The error names file, value, maximum and fix.
     """
     for name in settings.windows:
         check_size(name, f"windows.{name}", settings.windows[name], origins[f"windows.{name}"].place)
@@ -42,7 +42,7 @@ def check_windows(settings: Settings, origins: Mapping[str, Origin]) -> None:
 def check_size(model: str, setting: str, tokens: int, place: str, maximum: int = 0) -> None:
     """Raise `BadConfig` if a window of `tokens` is larger than that of `model`.
 
-    `maximum` is the model's window in tokens; 0: that of its card.
+    `maximum` is the model's window in tokens; 0: that of its card. `setting` and `place` are for the error's text.
     """
     card = model_table().card(model)
     limit = maximum or max(card.window or 0, card.long_window or 0)
@@ -84,7 +84,7 @@ def answer_limit(answer_tokens: int, max_output: int, window: int) -> int:
 
 FINE, WARNING, CRITICAL = 0, 1, 2
 REMEDY: Final = "drop, truncate or summarize something"
-"""What to do about a large context, for messages."""
+"""Advice about a large context, for messages."""
 
 
 class ContextLevel(Struct, frozen=True):

@@ -65,7 +65,8 @@ class Account(Struct, frozen=True):
     def statement(self, only: frozenset[str] | None = None) -> Statement:
         """The session's statement.
 
-        With `only`, the bill covers those calls; everything else covers the whole session.
+        With `only`, its bill, calls, tools and categories cover those calls. Its expensive blocks, savings, peak and
+        window always cover the whole session.
         """
         threads = self.threads()
         session, book = self.session, self.book
@@ -97,7 +98,7 @@ class Account(Struct, frozen=True):
         )
 
     def misses(self, finder: MissFinder | None = None) -> Misses:
-        """The session's misses; `finder` is one that has searched it already."""
+        """The session's misses; `finder` is one that has searched it already (None: search now)."""
         return collect_misses(finder or self.miss_finder(), self.book, self.costs)
 
     def miss_finder(self) -> MissFinder:

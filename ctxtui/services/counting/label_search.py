@@ -49,7 +49,10 @@ RULE_SECONDS: Final = 1.0
 """Processor time allowed for one rule on a block, plus as much for each million characters of it."""
 
 Cut = tuple[float, ...]
-"""The pieces of a block, five numbers each: start, end, number of the rule, begins, tokens of the text."""
+"""The pieces of a block, five numbers each: start, end, number of the rule, begins, tokens of the text.
+
+The first four are those of a `LabelledSpan`. In a block of one piece, the tokens are given as 1.
+"""
 
 
 class LabelSearch:
@@ -71,8 +74,10 @@ class LabelSearch:
         return tuple(cut)
 
     def _search_within(self, seconds: float, rule: LabelRule, search: Callable[[], list[Match]]) -> list[Match]:
-        # If searches cannot be stopped, skip those that could take forever.
-        """Run `search` with a time limit; a rule that exceeds it is skipped from then on."""
+        """Run `search` with a time limit; a rule that exceeds it is skipped from then on.
+
+        If searches cannot be stopped here, those of regular expressions are skipped: they could take forever.
+        """
         if rule.name in self.slow or (rule.regex and not can_stop()):
             return []
         if not can_stop():

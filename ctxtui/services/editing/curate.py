@@ -43,7 +43,7 @@ from ctxtui.services.editing.session_end import session_end
 class Curation(EditedContext):
     """A context under edits, with its price.
 
-    - `log`: the given edits, then those of policies; `policy_edits`: only the latter.
+    - `log`: the given edits, those that mask secrets, then those of policies; `policy_edits`: only the last.
     - `tag`: the price of the edits.
     """
 

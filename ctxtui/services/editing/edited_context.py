@@ -100,7 +100,7 @@ class WrittenContext:
 
 
 def write_context(edited: EditedContext, form: str, source: Path | None) -> WrittenContext:
-    """Write `edited` in `form` ("": the recorded body form); `source` is the recording.
+    """Write `edited` in `form` ("": the recorded body form); `source` is the recording's file (None: there is none).
 
     Raises `Refused` if the edits cannot be applied, `CtxtuiError` if the recording is another tool's or no file.
     """
@@ -128,14 +128,15 @@ TRANSLATED: Final = tuple(name for name, target in TARGETS.items() if target.key
 
 
 def is_translation(edited: EditedContext, form: str, source: Path | None) -> bool:
-    """Whether `form` is a translatable form of another tool than that of the recording `source`."""
+    """Whether `form` is a translatable form of another tool than that of the recording `source` (None: no file)."""
     return form in TRANSLATED and form != resumed_by(edited, source)
 
 
 def translate_context(edited: EditedContext, form: str) -> WrittenContext:
     """Write the context as a new session of another tool, in that tool's dialect.
 
-    It ends after an answer: a following user message is left out. Raises `Refused` if the edits cannot be applied.
+    It ends after an answer: a following user message is left out. Without any answer, it is empty and has a violation.
+    Raises `Refused` if the edits cannot be applied.
     """
     if edited.applied.refused:
         raise RequestRefused(edited.applied.refused, way_out="revert the edit")

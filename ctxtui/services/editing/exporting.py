@@ -1,6 +1,7 @@
 """Export a call's context as a request body or shell command, or a whole session in ctxtui's own format.
 
-Content that the target's dialect cannot express is reported. A command reads the key from the environment.
+Content that the target's dialect cannot express is reported. A command reads the key from the environment. In all
+functions `source` is the recording's file (None: a stream, or a session that is only in the database).
 """
 
 from __future__ import annotations
@@ -62,8 +63,9 @@ class ExportResult(Struct, frozen=True):
 def export_session(session: Session, form: str, chosen: ChosenCall) -> ExportResult:
     """Export `session` in ctxtui's own format, or the context of the `chosen` call as a body of another dialect.
 
-    If the recording holds the request itself in the dialect `form`, the body is byte for byte what was sent. Raises
-    `NotFound` for an unknown form.
+    With ``curl`` it is a command that sends the body in the call's own dialect. If the recording holds the request
+    itself in the dialect `form`, the body is byte for byte what was sent. Raises `NotFound` for an unknown form and for
+    those in `RESUMED`.
     """
     if form not in FORMS or form in RESUMED:
         raise NotFound(f"no format {form!r}", way_out=f"formats: {', '.join(FORMS)}")
@@ -101,9 +103,10 @@ _CHECKPOINTS: Final = "file-history"
 
 
 def prepare_path(path: Path, written: WrittenContext, source: Path | None) -> Path:
-    """The path for writing `written` to `path`, whose folders are created.
+    """The path for writing `written` to `path`.
 
-    - In a folder, it has its required name; in the tool's folder of sessions, it goes where the tool looks for it.
+    - In a folder, it has its required name; in the tool's folder of sessions, it goes where the tool looks for it, and
+      that folder is created.
     - The tool's rewind files of the recording `source` are copied for the new session.
 
     Raises `CtxtuiError` if a folder cannot be created.
@@ -134,8 +137,8 @@ def _create_folder(folder: Path) -> None:
 def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
     """Write the file `path` with mode 0600.
 
-    An old file is replaced, not overwritten, so that hard links keep it. Raises `CtxtuiError` if it cannot be created,
-    or exists and must not be replaced.
+    With `replace`, an old file is replaced, not overwritten, so that hard links keep it. Raises `CtxtuiError` if the
+    file cannot be created, or exists and must not be replaced.
     """
     if not replace and os.path.lexists(path):
         raise CtxtuiError("the file exists", place=str(path), way_out="choose another name, or add --force")
@@ -185,7 +188,7 @@ _BETA_NAME: Final = re.compile(r"[\w.:-]{1,80}", re.ASCII)
 def curl_command(form: str, body: bytes, betas: Json = None, model: str = "") -> bytes:
     """The curl command that posts `body`, a request to `model` in dialect `form` with the recorded `betas`.
 
-    The body is in a here-document, byte for byte; the shell expands nothing in it.
+    The body is in a here-document, byte for byte except for its last newlines; the shell expands nothing in it.
     """
     endpoint = _ENDPOINTS[form]
     url = endpoint.url.format(model=quote(model, safe="@.-"))
@@ -214,7 +217,8 @@ _OWN_ONLY: Final = frozenset({"ollama-chat", "google"})
 def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]) -> dict[str, str]:
     """The forms that the context can be written in, by key.
 
-    They are the bodies, including that of its own dialect, and the file that the recording tool resumes.
+    They are bodies (some dialects only for recordings of their own), ctxtui's own format, the file that the recording
+    tool resumes, the applied `edits` if there are any, and a shell command.
     """
     by_key = {key: form for key, form in _KEYS.items() if form not in _OWN_ONLY or form == edited.form}
     by_key["c"] = OWN
@@ -226,7 +230,7 @@ def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]
 
 
 def default_path(edited: EditedContext, form: str, source: Path | None, env: Mapping[str, str] | None = None) -> str:
-    """A default path for the file.
+    """A default path for the file: a name after the recording's, in the working directory, with two exceptions.
 
     - If the tool resumes only files in the recording's folder: that folder.
     - For another tool: the folder that it searches, by the environment `env`; with "/" at the end, as it will be
@@ -309,7 +313,7 @@ def command_for(form: str, result: WrittenContext, path: Path) -> str:
 
 
 def session_path(result: WrittenContext, output: Path | None) -> Path:
-    """The path of a session to resume: `output`, or its required name."""
+    """The path of a session to resume: `output`, or its required name if that is None or standard output."""
     return output if output is not None and output != Path("-") else Path(result.name or "FILE")
 
 

@@ -48,7 +48,7 @@ AHEAD_HOOK: Final = Hook("PreCompact", "", re.compile(r" -m ctxtui compactions "
 class PinnedBlock(Struct, frozen=True):
     """A pinned block.
 
-    `role` is that of its category, `name` the tool's ("": none), `text` its content.
+    `name` is the tool's ("": none), `text` its content or a call's arguments. `role` is not set.
     """
 
     role: str

@@ -23,8 +23,9 @@ def act_at_price(
     """Run the policies of `steps` for the next request.
 
     Apply their edits if the price allows it.
-    - They are applied if that request and `horizon` later ones cost no more than without them.
-    - Otherwise they are staged, and postponed until the next cache miss.
+    - They are applied if that request and `horizon` later ones cost no more than without them, or, without a known
+      price, if they change no cached block.
+    - Otherwise, or if the provider would refuse them, they are staged, and postponed until the next cache miss.
     - Edits that the user reverted stay reverted.
 
     `policy_context` is the context of that request, with the log of `overlay`. Returns a message; "" without edits.

@@ -17,8 +17,8 @@ from ctxtui.curation.context import ASSISTANT, is_result
 class SessionEnd(NamedTuple):
     """The end of a session for a tool that resumes it.
 
-    - `nodes`: the path up to the end of the next answer.
-    - `end`: the position (from 0) from which on nothing belongs to the session; None if all of it does.
+    - `nodes`: the path of the next call's request, or, after the last call, of all that is recorded.
+    - `end`: the position in `nodes` (from 0) from which on nothing belongs to the session; None if all of it does.
     """
 
     nodes: list[int]
@@ -46,7 +46,7 @@ def session_end(session: Session, chosen: ChosenCall) -> SessionEnd:
 def answer_end(tree: Tree, nodes: Sequence[int]) -> int | None:
     """The position after the last answer on the path `nodes` and its results.
 
-    None if no user message follows them.
+    None if no user message follows them, or there is no answer.
     """
     last = next(
         (position for position in reversed(range(len(nodes))) if is_answer(tree[nodes[position]].place.role)), None

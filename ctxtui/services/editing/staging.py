@@ -131,7 +131,9 @@ class StagingArea:
         self._sent: tuple[Applied, tuple[int, int], SentBlocks] | None = None
 
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> PricedRequest | None:
-        """The request after the call shown, under the applied edits; None while it is computed.
+        """The request after the call shown, under the applied edits.
+
+        None while it is computed, or if the call has no report about the cache.
 
         `later` computes it in a worker. A `live` session's request is sent now, a recorded one's when the call shown
         had ended.
@@ -147,7 +149,7 @@ class StagingArea:
         return self._next.earlier(scene, self.context(scene), self.applied(scene), live=live)
 
     def forecast(self, scene: Scene, later: Later, *, live: bool = False) -> NextCallForecast | None:
-        """Forecast of the next call; None while it is computed.
+        """Forecast of the next call; None where `next_call` is, if there is no earlier forecast to show meanwhile.
 
         It is under the staged edits too, unless all of them wait. The arguments are those of `next_call`.
         """
@@ -356,7 +358,7 @@ class StagingArea:
     def _recorded_savings(
         self, staging: Staging, next_request: PricedRequest | None, tag: PriceTag | None
     ) -> EditedCalls | None:
-        """Savings of the edits to the end of the recording."""
+        """Savings of the edits to the end of the recording; None as in `recorded_savings`."""
         scene = staging.scene
         ledger = self.study.thread(scene.thread).ledger
         edits = id(staging.applied), id(staging.under), id(tag), staging.counted

@@ -89,7 +89,7 @@ def agent_run(
     - `tools`: offered in addition to ctxtui's.
     - `policies`: names, with settings or without, or profile files; `own_policies` may be named too.
     - `allow`: names or patterns of tools that need no permission.
-    - `rounds`: maximum number of requests (0: no limit; None: the setting `max_rounds`).
+    - `rounds`: maximum number of requests for each message (0: no limit; None: the setting `max_rounds`).
     - `messages`, `length`: maximum messages of a request, and maximum characters of a tool result (0: no limit). None:
       the default of `ctxtui run`, or no limit if `policies` are given.
     - `budget_usd`: maximum cost (None: no limit).

@@ -31,15 +31,15 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     """Options of a run.
 
     - `task`: the first message.
-    - `rounds`: maximum number of requests; 0: no limit.
+    - `rounds`: maximum number of requests for each message; 0: no limit.
     - `named`: the policies that the user named.
     - `messages`: maximum messages of a request.
     - `length`: maximum characters of a tool result.
     - `budget_usd`: maximum cost; None: no limit.
     - `allow`: names or patterns of tools that need no permission.
 
-    For `messages` and `length`, 0 is no limit. None is the default if no policies are named, `AUTO` the default in
-    small windows.
+    For `messages` and `length`, 0 is no limit. None is the default limit, or none if policies are named. `AUTO` is the
+    default limit in small windows, and none in larger ones.
     """
 
     task: str
@@ -72,7 +72,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         return tuple(steps_)
 
     def profile(self, window: int) -> Profile | None:
-        """The policies, armed, because no user is there to apply their proposals."""
+        """The policies, armed, because no user is there to apply their proposals; None if there are none."""
         steps = self.steps(window)
         return Profile("run", steps, armed=True) if steps else None
 
@@ -113,7 +113,8 @@ class RunResult(Struct, frozen=True, kw_only=True):
     """The result of a run.
 
     - `text`: the last answer. `why`: the reason of the outcome ("": none).
-    - `messages`: number of messages of the last request and its answer; `most`: the most of any request.
+    - `rounds`: number of answered requests of the main thread; `most`: its limit (0: none).
+    - `messages`: number of messages of the last request and its answer. `slid`: a sliding window removed some.
     - `estimated`: tokens of these: the forecast of the request plus the reported answer.
     - `edits`: number of edits of each policy, by name.
     - `usage`, `cost` (USD): of all calls, including those of `agents` sub-agents. `cost` is None if a call has no known

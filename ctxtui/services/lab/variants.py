@@ -105,7 +105,7 @@ def parse_policy(text: str, known: Mapping[str, Policy]) -> tuple[str, tuple[Ste
 
 
 def _check_models(models: Sequence[str], own: Collection[str]) -> None:
-    """Raise `NotFound` for a model without known tokenizer, window and price."""
+    """Raise `NotFound` for a model that is neither in the model table nor among the user's `own`."""
     table = model_table()
     for name in models:
         if name not in own and not table.has_model(name):

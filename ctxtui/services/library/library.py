@@ -146,8 +146,7 @@ class SessionLibrary:
     def in_folder(self, folder: Path) -> list[SessionSummary]:
         """The recordings in `folder` or below, detected by content, newest first.
 
-        `folder` may be a single file, of a database its
-        sessions. Raises the errors of `find_in_folder`.
+        `folder` may be a single file; of a database, its sessions are returned. Raises the errors of `find_in_folder`.
         """
         # Imported here: detection by content needs all readers.
         from ctxtui.services.recordings.databases.address import is_database
@@ -243,7 +242,7 @@ class SessionLibrary:
     def figures(
         self, summaries: Iterable[SessionSummary], stop: Event, cluster: str = "", *, workers: int = 0
     ) -> Iterator[SessionSummary]:
-        """Yield each of `summaries` with its figures as they are computed.
+        """Yield each of `summaries` that has no figures yet, with them, as they are computed.
 
         - `cluster`: the address of a dask cluster that computes them, except for sessions only in the database.
         - `workers`: otherwise the number of processes (0: what may run beside a screen).

@@ -120,8 +120,8 @@ def smallest_edits(
 ) -> Smallest | None:
     """The smallest set of edits that keeps the turns of `outlook_` below `usable` tokens.
 
-    It is in addition to the applied `edits`. None if none is needed, the growth is unknown, or too little can be
-    removed. Everything in `book` must be counted.
+    It is in addition to the applied `edits`. None if none is needed, the growth is unknown, or the context is already
+    as small as `MIN_REMAINING_SHARE` allows. Everything in `book` must be counted.
     """
     if outlook_.after is None or outlook_.after.mid <= usable:
         return None

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class SessionActions:
     """The user's changes to the database, each on its own connection; for a worker thread.
 
-    All methods raise `CtxtuiError`; a session that is not stored yet is imported first. They return a message for the
-    user.
+    All methods raise `CtxtuiError` and return a message for the user. A session that is not stored yet is imported
+    before its title, tags or state are changed.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -145,9 +145,9 @@ def mark_welcomed(settings: Settings) -> None:
 
 
 def mark_first_session(settings: Settings) -> bool:
-    """Mark that a session was opened on a screen; True if none was before.
+    """Mark that a session was opened on a screen; True if none was before, so that the tips are shown.
 
-    False if the mark cannot be written, or else the tips would be shown every time.
+    False if they are switched off, or the mark cannot be written: they would be shown every time.
     """
     if not settings.tips or (data_dir(settings.data_dir) / _TIPS_SHOWN).exists():
         return False

@@ -27,7 +27,7 @@ SESSIONS: Final = {
     "usd_at_least": _REAL, "unpriced_calls": _WHOLE, "misses": _WHOLE, "compactions": _WHOLE,
     "compressors": TEXTS, "policies": TEXTS,
 }  # fmt: skip
-"""The columns of each table, with the types of their values."""
+"""The columns of the table of sessions, with the types of their values; those below are of the other tables."""
 CALLS: Final = {
     "session": _TEXT, "number": _WHOLE, "id": _TEXT, "thread": _TEXT, "started": TIME, "model": _TEXT,
     "input": _WHOLE, "cache_read": _WHOLE, "output": _WHOLE, "usd": _REAL, "miss": _YES, "lost_usd": _REAL,
@@ -46,9 +46,10 @@ TABLES: Final = {"sessions": SESSIONS, "calls": CALLS, "tools": TOOLS, "quotas":
 
 
 def table_rows(sessions: Sequence[SessionSummary], since: float = 0.0) -> Iterator[dict[str, list[Row]]]:
-    """Yield the rows of each session with figures, by table.
+    """Yield the rows of each session with figures, by table; a session that could not be read has none.
 
-    - `since`: only calls from this Unix time on; a call without a time has that of its session.
+    - `since`: only calls from this Unix time on, and only sessions with such calls; a call without a time has that of
+      its session.
     - A call in several recordings is a row of each. `first_seen` is true in the row of the session that owns it, so
       that sums count it once. It is false for copies made by ctxtui.
     """

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult
 
 START_TIMEOUT: Final = 60.0
-"""Seconds without a word after which a starting server is given up, unless its own `timeout` is longer."""
+"""Seconds without output after which a starting server is given up, unless its own `timeout` is longer."""
 MAX_START: Final = 600.0
 """Seconds after which a starting server is given up, whatever it says."""
 _LOOK: Final = 0.5
-"""Seconds between two looks at what a starting server says."""
+"""Seconds between two checks for output of a starting server."""
 _CLOSED: Final = -32000
 """JSON-RPC error code of the SDK for a connection that was closed."""
 _TIMED_OUT: Final = -32001
@@ -47,7 +47,7 @@ _TIMED_OUT: Final = -32001
 _MAX_PAGES: Final = 100
 """Maximum pages of a server's list that are read."""
 _SSE_READ_TIMEOUT: Final = 86_400.0
-"""Seconds without an event from a server over SSE."""
+"""Seconds without an event after which a connection over SSE is given up: a day."""
 _SIGN_IN_HINT: Final = (
     "it requires sign-in ({status}); OAuth is not supported: give its token in headers (Authorization = "
     '"Bearer ${{TOKEN}}"), or let a program sign in: command = "npx", args = ["-y", "mcp-remote", "{url}"]'
@@ -126,7 +126,7 @@ class ServerConnection:
         self.resources: tuple[OfferedText, ...] = ()
         self.prompts: tuple[OfferedText, ...] = ()
         self.awaited = ""
-        """What a starting server has to do next."""
+        """The next thing that is expected of a starting server, such as "its list of tools"."""
         self._started = 0.0
         """The time of the start, by the monotonic clock."""
         self._log = log
@@ -154,7 +154,7 @@ class ServerConnection:
 
     @property
     def progress(self) -> str:
-        """What a starting server is waited for, for how long, and the last line that it printed; else ""."""
+        """The thing that a starting server is waited for, since when, and its last line of output; else ""."""
         if self.state != ServerState.STARTING:
             return ""
         return f"{self.awaited}, {time.monotonic() - self._started:.0f} s{self._last_log_line()}"

@@ -40,7 +40,7 @@ class OfferedTool(Struct, frozen=True):
 class OfferedText(Struct, frozen=True):
     """A resource or a prompt of a server.
 
-    `about` is its description, `arguments` are those it needs.
+    `about` is its description, `arguments` the names of a prompt's arguments, optional ones included.
     """
 
     name: str

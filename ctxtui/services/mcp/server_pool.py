@@ -34,7 +34,8 @@ REPORT_PERIOD: Final = 5.0
 class ServerPermissions:
     """Servers that the user allowed to start, stored in the folder `data`.
 
-    A changed command, argument, variable or folder makes it another server, which needs permission again.
+    A changed command, argument, variable, folder, address or header makes it another server, which needs permission
+    again (see `McpServer.digest`).
     """
 
     def __init__(self, data: Path) -> None:
@@ -189,7 +190,7 @@ class ServerPool:
     def needs_permission(self, name: str) -> bool:
         """True if the tool `name` needs the user's permission: unless the configuration allows it.
 
-        A server's own claim that a tool is read-only counts for nothing.
+        A server's own claim that a tool is read-only is ignored.
         """
         tool = self._find_tool(name)
         allowed = self.connections[tool.server].server.allow

@@ -71,9 +71,9 @@ def mention_dropped_file(text: str) -> str:
 
 
 def list_missing_files(text: str, cwd: Path) -> list[str]:
-    """List the paths that `text` names with ``@`` and that do not exist.
+    """List the file names after ``@`` in `text` that do not exist; they are sent as plain text.
 
-    They are sent as plain text.
+    A word without a suffix, such as ``@team``, is not taken for a file.
     """
     existing = {name for name, _ in list_named_files(text, cwd)}
     return [names[-1] for names in find_mentions(text) if not existing & set(names) and PurePath(names[-1]).suffix]

@@ -17,8 +17,8 @@ _MAX_DEPTH: Final = 5
 def read_instructions(cwd: Path) -> dict[str, str]:
     """Read the instructions that apply in `cwd`, by path.
 
-    The repository's come first, the nearest last. Files that they name with ``@`` follow them if they are inside the
-    repository. Of equal texts the first is kept.
+    The repository's come first, the nearest last. Files that they name with ``@`` follow them, unless they are outside
+    of the repository, links, or private (`is_private`). Of equal texts the first is kept.
     """
     here = cwd.resolve()
     top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)

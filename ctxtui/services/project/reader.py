@@ -26,6 +26,7 @@ SKIPPED_FOLDERS: Final = frozenset(
 MAX_FILE_BYTES: Final = 1_000_000
 """A larger file is listed, not read."""
 _MAX_FILES: Final = 20_000
+"""Maximum files that are listed."""
 _PROGRESS_STEP: Final = 100
 """Files between progress reports."""
 
@@ -34,7 +35,7 @@ class ProjectText(Struct):
     """The files of the folder `root`.
 
     - `texts`: by path with ``/``.
-    - `media`: sizes of binary files in bytes; `large`: those of files over `MAX_FILE_BYTES`.
+    - `media`: sizes of binary files and databases in use, in bytes; `large`: those of files over `MAX_FILE_BYTES`.
     - `more`: there are over 20,000 files; the rest is not listed.
     """
 

@@ -34,8 +34,8 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     """The inputs of a run.
 
     - `model`: an id, or a path to its files.
-    - `takes`: tokens by name. For ``system``, ``tools``, ``task`` and ``answer`` they replace the count; any other name
-      is in addition.
+    - `takes`: tokens by name. For ``system``, ``tools``, ``task``, ``memory`` and ``answer`` they replace the count or
+      the default; any other name is in addition.
     - `memory`: texts of memory.
     - `window`: that of a running model (None: see `model_window`).
     - `apart`: returns the paths that are memory and no files of the project.

@@ -1,7 +1,7 @@
 """Finds recorded sessions by file names and times only: thousands take milliseconds.
 
-No file is opened, except databases, whose list of sessions is read. If only a file's content tells where a session ran,
-`read_directories` reads that later.
+No recording is opened, except databases, whose list of sessions is read; clients' small files that name their projects
+are read, too. If only a recording's content tells where a session ran, `read_directories` reads that later.
 """
 
 from __future__ import annotations
@@ -139,7 +139,11 @@ def _find_files(client: KnownClient, place: RecordingPlace, around: tuple[Path, 
 
 
 def _directory_of(client: KnownClient, folder: str, path: str, around: tuple[Path, ...]) -> str:
-    """The directory that a project's `folder` is for; "" if it is unknown or not in `around`."""
+    """The directory that a project's `folder` (at `path`) is for.
+
+    It is the one that the client's file `told_in` names, else the one of `around` that the folder is named for; "" if
+    there is none.
+    """
     if not folder:
         return ""
     if client.told_in:

@@ -25,14 +25,16 @@ from ctxtui.transcripts.registry import Format
 _MAX_FILES: Final = 400
 """Files to open: those with likely names first, then the newest."""
 _MAX_DEPTH: Final = 6
+"""Levels of folders below the named one that are searched."""
 _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "subagents"})
 
 
 def find_in_folder(folder: Path, clients: Mapping[str, bool] | None = None) -> list[Path]:
     """Find the recordings in `folder` or below by content, newest first.
 
-    - For a database, its sessions are listed.
-    - If there are none, the sessions that ran in the folder, of clients that the setting `clients` does not disable.
+    - `folder` may be a database: then its sessions are returned, or the file itself if it has none.
+    - If the folder holds no recording, the sessions that ran in it are returned, of clients that the setting `clients`
+      does not disable.
 
     Raises `NotFound` if nothing is found, `Unreadable` if the folder cannot be listed.
     """
@@ -119,7 +121,7 @@ def _walk_files(folder: str, depth: int) -> Iterator[str]:
 
 
 def _recordings_at(path: Path) -> list[tuple[Path, Format | None]]:
-    """The recordings in `path` with their formats: itself, or the sessions of a database."""
+    """The recordings in `path` with their formats: itself, or the sessions of a database or folder of bodies (None)."""
     try:
         if is_database(path):
             return [(address_of(path, session.id), None) for session in list_roots(path)]

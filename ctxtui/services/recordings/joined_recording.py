@@ -111,7 +111,7 @@ class JoinedRecording(Loaded):
 
     @property
     def transcript(self) -> Path | None:
-        """The program's own transcript, if it is joined."""
+        """The program's own transcript; None while it is not joined."""
         return self._own.path if self._own is not None else None
 
     def check(self) -> None:
@@ -120,7 +120,10 @@ class JoinedRecording(Loaded):
             self._wire.check()
 
     def first_reading(self) -> Iterator[RecordingNews]:
-        """Read both from the start. Events come at the end: only then is it known which calls are on both."""
+        """Read both from the start.
+
+        With a transcript, all events come at the end: only then is it known which calls are on both.
+        """
         growing_answers: dict[str, AnswerGrew] = {}
         for news in self._first:
             self._wire.add_news(news)

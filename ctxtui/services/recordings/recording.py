@@ -108,7 +108,7 @@ class Loaded:
 
     @property
     def transcript(self) -> Path | None:
-        """The client's own transcript, if the recording is joined with one."""
+        """The client's own transcript; None if the recording is not joined with one."""
         return None
 
     @property
@@ -138,7 +138,10 @@ class Loaded:
             raise no_context_error(reading.head, reading.name, str(self.path or ""))
 
     def fetch(self) -> RecordingNews:
-        """Read what was appended since the last call; everything after a rewrite."""
+        """Read what was appended since the last call; everything after a rewrite.
+
+        If the file is gone, or cannot be read as a recording now, there is no news until it changes again.
+        """
         reading = self._reading
         if reading is not None and self._anew is not None:
             return self._read_anew(reading, self._anew)

@@ -27,8 +27,8 @@ def is_long(size: int) -> bool:
 def read_end(path: Path) -> Session | None:
     """Read the last `END_BYTES` of a recording of JSON lines as if it began there.
 
-    Numbers counted from the beginning are wrong. None if the file is short, is not made of lines, or its end holds no
-    context.
+    Numbers counted from the beginning are wrong. None if the file is short, not made of lines, of no known format or
+    not readable, or if its end holds no context.
     """
     try:
         with path.open("rb") as file:

@@ -28,7 +28,7 @@ class CommandResult(Struct, frozen=True):
     - `code`: its exit code; negative: the signal that ended it.
     - `left_out`: bytes of output cut from the middle.
     - `late`: it was stopped at the time limit.
-    - `notes`: changes that were refused.
+    - `notes`: sentences about changes that were refused, or a repository that could not be copied.
     """
 
     code: int

@@ -1,4 +1,4 @@
-"""Run a program confined to a folder, without network, with limits on time and memory."""
+"""Run a program confined to a folder, with or without network, with limits on time and memory."""
 
 from __future__ import annotations
 
@@ -39,14 +39,16 @@ async def run_confined(
     variables: str = "",
     reads: Iterable[str] = (),
 ) -> CommandResult:
-    """Run `argv` in `folder`, the only place it can write, for at most `seconds`.
+    """Run `argv` in `folder` for at most `seconds`.
 
+    It can write only there, except for guarded files, and in temporary folders.
     - `memory_mb`: limits its address space (0: no limit).
     - `network`: it may use the network.
-    - `variables`, `reads`: further environment variables and paths that it may read.
-    - `unconfined`: run it even if the machine cannot confine it.
+    - `variables`: further environment variables for it, names or patterns separated by blanks; `reads`: further paths
+      that it may read.
+    - `unconfined`: run it even if the machine cannot confine it; then it can write everywhere.
 
-    Cancelling this ends it. Raises `CtxtuiError`, and `OSError` if it cannot be started.
+    Cancelling this ends it. Raises `CtxtuiError` if it cannot be confined, and `OSError` if it cannot be started.
     """
     root = folder.resolve()
     way = await asyncio.to_thread(find_confinement, root)

@@ -18,14 +18,19 @@ import struct
 import sys
 
 REFUSED = 125
+"""Exit code if the program could not be confined, as of programs that start others (``env``, ``timeout``)."""
 _BIND, _DETACH, _RECURSIVE = 0x1000, 2, 0x4000
+"""``MS_BIND``, ``MNT_DETACH``, ``MS_REC``."""
 _SET_MOUNTS, _ALL_BELOW, _HERE = 442, 0x8000, -100
 """``mount_setattr`` of Linux 5.12, ``AT_RECURSIVE``, ``AT_FDCWD``."""
 _READ_ONLY, _NO_SETUID, _NO_DEVICES = 1, 2, 4
+"""``MOUNT_ATTR_RDONLY``, ``MOUNT_ATTR_NOSUID``, ``MOUNT_ATTR_NODEV``."""
 _DROP_BOUND, _AMBIENT, _CLEAR, _NO_NEW = 24, 47, 4, 38
 """``PR_CAPBSET_DROP``, ``PR_CAP_AMBIENT`` with ``CLEAR_ALL``, ``PR_SET_NO_NEW_PRIVS``."""
 _CAPABILITIES = 0x20080522
+"""``_LINUX_CAPABILITY_VERSION_3``."""
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 0x1
+"""``SIOCGIFFLAGS``, ``SIOCSIFFLAGS``, ``IFF_UP``."""
 _OLD, _NEW = "/old", "/new"
 """The mount points of the machine's root and the new one."""
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")

@@ -1,7 +1,4 @@
-"""Fill the full-text index session by session, newest first.
-
-Interrupted work is continued later.
-"""
+"""Fill the full-text index session by session; interrupted work is continued later."""
 
 from __future__ import annotations
 
@@ -43,7 +40,8 @@ def index_unit(session: SessionSummary) -> Unit:
 def list_unindexed(settings: Settings, sessions: Iterable[SessionSummary], *, live: bool = False) -> list[Unit]:
     """List the `sessions` that are not indexed in their current state, in the same order.
 
-    Sessions that are still being written are included only with `live`: they would soon be indexed again.
+    Sessions that are still being written are included only with `live`: they would soon be indexed again. If too much
+    of the index is outdated, it is emptied first.
     """
     units = [index_unit(session) for session in sessions if (live or not session.live) and not session.error]
     with Store.open(database(settings.data_dir)) as store:
@@ -53,7 +51,10 @@ def list_unindexed(settings: Settings, sessions: Iterable[SessionSummary], *, li
 
 
 def fill_index(settings: Settings, units: Iterable[Unit], stop: Callable[[], bool]) -> Iterator[SessionIndexed]:
-    """Index `units` one by one until `stop` returns True; it is checked between sessions."""
+    """Index `units` one by one until `stop` returns True; it is checked between sessions.
+
+    A session that cannot be read is indexed as empty, so that it is not read again until it changes.
+    """
     with Store.open(database(settings.data_dir)) as store:
         for unit in units:
             if stop():

@@ -72,11 +72,11 @@ class SessionMisses:
         return len(self._examined) > before
 
     def forecasts(self) -> CallForecaster | None:
-        """The forecasts learned from the calls so far."""
+        """The forecasts learned from the calls so far; None before the first call was examined."""
         return self._finder.forecasts if self._finder is not None else None
 
     def catch_up(self) -> None:
-        """Examine all calls, unless they must be examined again from the start."""
+        """Examine all calls; if they must be examined again from the start, only prepare that."""
         if self._finder is not None and (self._find_unexamined()[1] or self._is_outdated()):
             self._restart()
             return
@@ -132,7 +132,10 @@ def prefetch_new(book: Book, counter: Counter) -> None:
 
 
 def count_new(book: Book, counter: Counter | None) -> bool:
-    """Count new blocks if all that is needed is cached; True if everything is counted then."""
+    """Count new blocks if all that is needed is cached; True if everything is counted then.
+
+    Without a `counter` everything counts as cached.
+    """
     for model in book.models:
         nodes = _uncounted(book, model)
         if nodes is None or (counter is not None and not counter.has_counted(book.card(model), nodes)):
@@ -282,9 +285,9 @@ class Study:
             self.count()
 
     def train_forecasts(self) -> CallForecaster | None:
-        """Finish counting and looking for misses, and return the learned forecasts.
+        """Finish learning from reports and looking for misses, and return the learned forecasts.
 
-        For the worker thread.
+        For the worker thread, once everything is counted (`count_all`).
         """
         while self.progress[0] == self.progress[1] and self.count():
             pass

@@ -61,7 +61,7 @@ class ThreadStudy:
         self.lifetimes = BlockLifetimes(session.tree)
         """The calls that contain each block."""
         self.repeated: Mapping[int, Duplicate] = {}
-        """Repeated content in the thread's contexts, by node, as far as they were searched."""
+        """Repeated content in the thread's contexts, by node; grows while they are searched."""
         self._repeats: DuplicateFinder | None = None
         self._searched = 0
         self._session = session
@@ -145,7 +145,7 @@ class ThreadStudy:
             return self.lifetimes.advance(self.calls, limit) > before
 
     def find_repeats(self, names: Names, limit: int) -> bool:
-        """Look for repeats in up to `limit` further blocks.
+        """Look for repeats in up to `limit` further calls, or in the next `limit` blocks of a call that has more.
 
         True if there was anything to do.
         """

@@ -30,7 +30,7 @@ class BackgroundIndexer:
         self._worker = Worker(IndexFiller, settings, cwd)
 
     def run(self) -> None:
-        """Index all sessions at rest, now and every few minutes. Never creates the database."""
+        """Index all sessions at rest, now and every few minutes, until an error. Never creates the database."""
         while not self._stop.is_set():
             if self._settings.index and database(self._settings.data_dir).exists():
                 try:

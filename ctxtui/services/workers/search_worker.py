@@ -19,7 +19,7 @@ _MAX_SESSION_HITS = 100
 
 
 class SessionsSearch:
-    """Searches the sessions listed in `cwd`; for a `Worker`."""
+    """Searches all sessions that are not archived, listed as in `cwd`; for a `Worker`."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings, self._cwd = settings, cwd

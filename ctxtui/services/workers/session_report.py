@@ -38,7 +38,7 @@ class Report(Struct, Generic[Made], frozen=True, dict=True):
     """A kind of report on a whole session.
 
     - `work`: makes it, given the open session, its location, the settings, and `about`.
-    - `about`: a thread; "": all.
+    - `about`: what the kind needs besides: for growth a thread ("": the main one), for findings see `findings_report`.
     - `activity`, `way_out`: what it was doing and what to do instead, for the error if the process ends.
     """
 

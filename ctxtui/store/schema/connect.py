@@ -22,8 +22,9 @@ _AGAIN_SECONDS: Final = 0.02
 def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
     """Connect to the database `path`, creating or migrating it if needed (never with `readonly`).
 
-    New files, their -wal and -shm have mode 0600. Raises `NotFound` with `readonly` if there is none, `Unreadable` for
-    a file of another program or a newer ctxtui, and sqlite3's own errors.
+    New files, their -wal and -shm have mode 0600. Raises `Unreadable` for a file of another program or a newer ctxtui,
+    and sqlite3's own errors. With `readonly` also `NotFound` if there is no file or an empty one, and `CtxtuiError` if
+    the file needs a migration.
     """
     conn = open_to_read(path) if readonly else open_to_write(path)
     try:
@@ -44,7 +45,7 @@ def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
     return conn
 
 
-@decodes  # SQLite may say a damaged name, which is no text
+@decodes  # SQLite's error may contain a name from a damaged page that is not valid text
 def _check_application(conn: sqlite3.Connection, path: Path) -> int:
     version = schema_version(conn)
     application: int = conn.execute("PRAGMA application_id").fetchone()[0]

@@ -20,7 +20,8 @@ _TYPES: Final = {
 }
 """The types of values that a column may have, by its declared type.
 
-They are named as by ``typeof``. A text with a lone surrogate is a BLOB (`schema.tables`).
+They are named as by ``typeof``. A text with a lone surrogate is a BLOB (`schema.tables`); an uncompressed body is TEXT
+in a BLOB column.
 """
 _MAX_REAL: Final = 2.5e11
 """Limit of a plausible number.
@@ -47,7 +48,10 @@ def decodes(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_rows(conn: sqlite3.Connection, table: str, where: str, *args: object) -> None:
-    """Raise `Damaged` if a row of `table` has a value that its column cannot have."""
+    """Raise `Damaged` if a row of `table` has a value of a wrong type, or an implausibly large number.
+
+    `where` is the SQL condition of the rows to check, with `args` for its question marks.
+    """
     rows = conn.execute(f"PRAGMA table_info({table})").fetchall()
     columns = tuple((name, kind, bool(not_null or primary)) for _, name, kind, not_null, _, primary in rows)
     rows_with_fault = conn.execute(

@@ -43,7 +43,7 @@ def make_private(path: Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
         for part in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
-            # The last process to close the database removes these two.
+            # The last process to close the database removes -wal and -shm, perhaps just now.
             with suppress(FileNotFoundError):
                 state = part.stat()
                 if state.st_mode & _OTHERS and state.st_uid == os.geteuid():

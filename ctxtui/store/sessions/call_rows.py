@@ -49,7 +49,10 @@ def put_call(
     cost: Priced | None,
     skeletons: Skeletons,
 ) -> None:
-    """Insert a call, or update an existing one. `heads` are its raw, sent and response contexts."""
+    """Insert a call, or update an existing one, which keeps its `nth` and `number`.
+
+    `heads` are its raw, sent and response contexts, each as (run, blocks).
+    """
     existing = conn.execute(
         "SELECT nth, number FROM calls WHERE session = ? AND id = ?", (listed.session, sql_text(call.id))
     ).fetchone()

@@ -60,7 +60,8 @@ def set_subscription(conn: sqlite3.Connection, prefix: str, *, on: bool) -> str:
 def delete(conn: sqlite3.Connection, prefix: str) -> str:
     """Delete a session, its edits, and the blocks that no other session holds. Returns the session's id.
 
-    Raises `InUse` while it is hosted.
+    Notes on it stay, without their quotes; cached summaries of its files are deleted too. Raises `InUse` while it is
+    hosted.
     """
     with writing(conn):
         key, id_ = find(conn, prefix)
@@ -91,8 +92,10 @@ def _delete_summaries(conn: sqlite3.Connection, key: int) -> None:
 
 
 def older_sessions(conn: sqlite3.Connection, before: float) -> list[tuple[int, str]]:
-    """Key and id of the sessions whose last call (else their import) was before the Unix time `before`, except hosted
-    ones."""
+    """Key and id of the sessions without activity since the Unix time `before`, except hosted ones, oldest first.
+
+    Activity is the last call; the import for sessions without calls.
+    """
     query = "SELECT key, id FROM sessions WHERE coalesce(ended, imported) < ? ORDER BY coalesce(ended, imported)"
     hosted = {id_ for id_, _ in all_living_hosts(conn)}
     return [(key, py_text(id_)) for key, id_ in conn.execute(query, (before,)) if id_ not in hosted]

@@ -114,8 +114,10 @@ class Skeletons:
 
 
 def delete_unreferenced(conn: sqlite3.Connection, blocks: Iterable[int]) -> int:
-    """Delete those of `blocks` without references, and skeletons without a call; returns the number of blocks
-    deleted."""
+    """Delete those of `blocks` (keys) that no session has, and all skeletons without a call.
+
+    Returns the number of blocks deleted.
+    """
     before = conn.total_changes
     conn.executemany(
         "DELETE FROM blocks WHERE key = ? AND NOT EXISTS (SELECT 1 FROM session_blocks WHERE block = blocks.key)",

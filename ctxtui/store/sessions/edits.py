@@ -34,7 +34,7 @@ CREATE TABLE edits (         -- the overlay: append-only, a revert is a row of i
 CREATE TRIGGER edits_append_only BEFORE UPDATE ON edits BEGIN SELECT RAISE(ABORT, 'edits are append-only'); END;
 CREATE INDEX artifacts_name ON artifacts(session, name);
 """
-"""The edits table since migration 2; the one before was never written to."""
+"""The edits table since migration 4; the one of migration 1 was never written to."""
 
 
 class ArtifactRow(NamedTuple):
@@ -83,7 +83,7 @@ def _make_edit(row: tuple[str, str, str, str, float, str, str, str]) -> Edit:
 def add_edits(
     conn: sqlite3.Connection, id_: str, edits: Iterable[Edit], *, thread: str, branch: str, now: float
 ) -> int:
-    """Append new `edits` to a log; returns their number."""
+    """Append those `edits` whose ids are not in the log yet; returns their number."""
     with writing(conn):
         key = find_exact(conn, id_)
         where = (key, sql_text(thread), sql_text(branch))
@@ -112,7 +112,7 @@ def _target_values(target: Target) -> tuple[str, int, str]:
 
 
 def branches(conn: sqlite3.Connection, id_: str, thread: str) -> list[str]:
-    """The non-empty branches of a thread's log, oldest first."""
+    """The names of the branches of a thread's log that have edits, oldest first; "" names the first branch."""
     key = find_exact(conn, id_)
     query = "SELECT branch FROM edits WHERE session = ? AND thread = ? GROUP BY branch ORDER BY min(key)"
     return [py_text(branch) for (branch,) in conn.execute(query, (key, sql_text(thread)))]

@@ -77,7 +77,10 @@ def _has_grown(conn: sqlite3.Connection, key: int, source: SourceInfo) -> bool:
 
 
 def own_id(session: Session, source: SourceInfo) -> str:
-    """The name of a recording, stored or not: its own id, else one made of its path."""
+    """The name of a recording, stored or not: its own id if that can be typed, else a digest.
+
+    The digest is that of its id, else of its path, else (standard input) of its content.
+    """
     own = session.about.id
     if _SPEAKABLE.match(own):
         return own

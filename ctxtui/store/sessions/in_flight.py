@@ -52,6 +52,7 @@ MAX_ROW_EVENTS: Final = 4096
 """Maximum events of a row."""
 COLUMNS: Final = "call, at, kind, data, host, thread, parts"
 """The columns that `decode_events` reads."""
+# Of an `Event`: call, kind and thread; and of a timed piece: its data.
 _LINE: Final = itemgetter(0, 2, 4)
 _DATA: Final = itemgetter(1)
 _PARTS: Final = msgspec.json.Decoder(list[tuple[float, int]])
@@ -75,7 +76,7 @@ class EventRow(NamedTuple):
 
 
 def group_events(events: Iterable[Event]) -> Iterator[EventRow]:
-    """Group `events` into rows, in order."""
+    """Group consecutive `events` of one call, kind and thread into rows, in order; of `SLOTS` only the last."""
     for (call, kind, thread), together in groupby(events, _LINE):
         timed_data = [(at, _sql_value(data)) for _, at, _, data, _ in together]
         if kind in SLOTS:

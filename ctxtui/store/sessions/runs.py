@@ -41,7 +41,8 @@ class NodeRun(Struct):
 class RunLayout:
     """The runs that hold contexts of `tree`, and the position of each node in them.
 
-    `stored` runs exist already. `grown` are the indexes of runs that are new or longer than stored.
+    `stored` are the nodes of runs that exist already; their parents are not needed, as these runs only grow. `grown`
+    are the indexes of runs that are new or longer than stored.
     """
 
     def __init__(self, tree: Tree, stored: Iterable[list[int]] = ()) -> None:

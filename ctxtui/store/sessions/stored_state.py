@@ -22,7 +22,10 @@ State = tuple[object, ...]
 
 
 class StoredSnapshot(NamedTuple):
-    """The current stored session: `state` identifies its version, `pending` are pending events after the last calls."""
+    """The current stored session.
+
+    `state` identifies its version; `pending` are the pending events that begin or extend a context (`CONTEXT_EVENTS`).
+    """
 
     session: Session
     state: State
@@ -33,7 +36,7 @@ class StoredLocation(NamedTuple):
     """Source and location of a stored session.
 
     `when` is its last activity in Unix seconds, `file` the file that it was read from ("": none), `is_empty` whether it
-    is still empty.
+    has neither a call nor a user message.
     """
 
     id: str
@@ -59,8 +62,7 @@ def read_if_changed(path: Path, session_id: str, tree: Tree | None = None, known
 
 
 def stored_ids(path: Path, prefix: str) -> list[str]:
-    """The ids in the database `path` that begin with `prefix`, in the order of `listing.session_rows`, archived ones
-    last.
+    """The ids in the database `path` that begin with `prefix`: newest activity first, archived ones last.
 
     Raises `CtxtuiError`, also for a file of an older version.
     """

@@ -1,7 +1,8 @@
-"""Writes sessions, imported or live: new rows are added, existing ones stay.
+"""Writes sessions: an import replaces the rows of its session, a live session only adds rows.
 
-Several processes may append to one session. Runs only grow, so each process's copy of a run remains a prefix of it. If
-another process was faster, new blocks become a run of their own, and each context keeps its content.
+Blocks are shared: existing ones are never written again. Several processes may append to one session. Runs only grow,
+so each process's copy of a run remains a prefix of it. If another process was faster, new blocks become a run of their
+own, and each context keeps its content.
 """
 
 from __future__ import annotations
@@ -172,7 +173,7 @@ class Appender:
         self._packed = packed or {}
         self._skeletons = Skeletons(conn, packer)
         self._names: dict[str, str] = {}
-        """Own ids of calls that have another id here."""
+        """Stored ids of the calls that were added here, by the calls' own ids."""
         self._blocks: dict[str, int] = {}
         self._places: dict[Place, int] = {}
         stored = {run: nodes for run, nodes in nodes_by_run(conn, key, tree).items() if run is not None}
@@ -199,7 +200,8 @@ class Appender:
     def add_call(self, call: Call, tip: int, cost: Priced | None, left: str | None = None) -> None:
         """Write a finished call; the thread's record now ends at `tip`.
 
-        Deletes this host's pending events of the thread, or those of the host `left`, which the call contains.
+        Deletes the pending events of the thread, which the call contains: those of the host `left`, without one this
+        host's, except `SLOTS`.
         """
         conn = self._conn
         self._names[call.id] = self._unused_id(call)
@@ -232,7 +234,7 @@ class Appender:
         return id_
 
     def delete_pending(self, thread: str = MAIN) -> None:
-        """Delete this host's pending events of `thread`, which are recorded now."""
+        """Delete this host's pending events of `thread`, which are recorded now; `SLOTS` stay."""
         marks = ", ".join("?" * len(SLOTS))
         delete = f"DELETE FROM events WHERE session = ? AND host = ? AND thread = ? AND kind NOT IN ({marks})"
         self._conn.execute(delete, (self.key, self.host, sql_text(thread), *SLOTS))
@@ -243,7 +245,7 @@ class Appender:
         self._conn.execute(update, (self.host, self.key, left))
 
     def update_metadata(self, about: Described) -> None:
-        """Update the session's metadata."""
+        """Update the session's title, client and folder; empty ones stay as they were."""
         texts = {"title": about.title, "client": about.client, "cwd": about.cwd}
         columns = {name: sql_text(text) for name, text in texts.items() if text}
         if columns:

@@ -117,7 +117,7 @@ class AttachedHandler:
         self._open: dict[str, _OpenExchange] = {}
         self._bodies = BodiesByReference()
         self._answered: set[str] = set()
-        """Threads that received answers."""
+        """Threads in which an answer was streaming; once it is complete, its partial answer is reported as empty."""
 
     def record(self, line: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         name = as_str(line.get("x"))
@@ -138,7 +138,7 @@ class AttachedHandler:
         coming = self._partial_answers()
         yield Described(title=self._exchanges.threads.title)
         yield from self._exchanges.threads.tips()
-        # Held requests are not sent yet and have no answer.
+        # Requests that are held or being answered are not calls yet.
         yield from (one.tip for one in self._open.values() if one.tip is not None)
         yield from (AnswerGrew(thread, coming.get(thread, ())) for thread in sorted(self._answered))
 
@@ -257,6 +257,7 @@ class AttachedHandler:
             self._exchanges.hold_warm_up(exchange, warmed)
             return
         for event in self._exchanges.add_exchange(exchange, partial(self._with_sent_context, pending, error)):
+            # Of the requests without a context, GET and HEAD are not reported.
             if not (isinstance(event, Happened) and exchange.method in ("GET", "HEAD")):
                 yield event
         yield from self._exchanges.threads.settle()
@@ -280,7 +281,7 @@ class AttachedHandler:
             yield Happened("held", why, tip.thread, time)
 
     def _with_sent_context(self, pending: _OpenExchange, error: str, call: Call) -> Call:
-        """Give a call the context and body that were sent, if edits changed them.
+        """Add the relay's part to a call: its decision, `error`, and an edited context and body.
 
         `error` is what went wrong on the way ("": nothing).
         """

@@ -32,6 +32,7 @@ from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.transcripts.kit.tasks import value_text
 
 NAME: Final = "copilot cli"
+# Beginnings of the kinds of events that are not reported: no model reads them.
 _SILENT: Final = (
     "hook.", "permission.", "assistant.turn_", "tool.execution_start", "tool.execution_p", "session.permissions",
     "assistant.reasoning", "assistant.intent", "tool.user_requested", "session.info", "session.usage_info",
@@ -39,6 +40,7 @@ _SILENT: Final = (
 
 _SYSTEM: Final = "system"
 _BESIDE: Final = ("messageId", "requestId", "outputTokens", "turnId")
+"""Members of an answer's record that its call keeps unchanged."""
 
 
 def sniff(head: bytes, name: str) -> float:
@@ -262,7 +264,8 @@ reader = lines_reader(_CopilotHandler)
 class CopilotTotals:
     """Sums of a session by model, which continue when it is resumed.
 
-    A sum goes to the only call without a report, else to a thread of its own, minus the calls' own reports.
+    A sum, minus the calls' own reports, goes to the call without a report if it is the only one and the client counted
+    no other requests; else to a thread of its own.
     """
 
     def __init__(self, tree: Tree, ids: Ids) -> None:
@@ -294,7 +297,7 @@ class CopilotTotals:
     def _advance_meter(self, model: str, used: Usage, began: bool) -> Usage:
         """Total of a model's counter, which now reads `used`.
 
-        The counter restarted (`began`) if it counts fewer requests than are recorded, or reads less than before.
+        The counter restarted if it counts fewer requests than are recorded (`began`), or reads less than before.
         """
         base, last = self._sums.get(model, (None, used))
         if model in self._sums and (began or used.input < last.input or used.output < last.output):
@@ -326,7 +329,10 @@ class CopilotTotals:
 
 
 def usage(report: dict[str, Json]) -> Usage | None:
-    """Convert usage whose input includes cache reads and writes; None if all figures are zero."""
+    """Convert usage whose input includes cache reads and writes, unless it is smaller.
+
+    None without any input.
+    """
     input_tokens, read = as_count(report.get("inputTokens")), as_count(report.get("cacheReadTokens"))
     written, output = as_count(report.get("cacheWriteTokens")), as_count(report.get("outputTokens"))
     if input_tokens + read + written == 0:

@@ -49,8 +49,9 @@ class _GeminiHandler:
         self._title = ""
         self._calls: dict[str, Call] = {}
         self._tool_results: dict[str, Json] = {}
-        self._results_key = ""
         """Tool results of the last answer, by call; newer versions also write them as a separate message."""
+        self._results_key = ""
+        """Key of the message with them."""
         self._told: set[str] = set()
         """Tool calls whose results are in separate messages."""
 
@@ -170,7 +171,7 @@ def _answer_items(message: dict[str, Json]) -> list[Item]:
 
 
 def _thought_text(thought: dict[str, Json]) -> str:
-    """A summary of thoughts as Google sends it: its title, if any, and what the client took for the rest."""
+    """Text of a thought summary as Google sends it: subject (in bold) and description."""
     subject, description = as_str(thought.get("subject")), as_str(thought.get("description"))
     return f"**{subject}**\n\n{description}" if subject else description
 
@@ -188,7 +189,7 @@ def _tool_results(call: dict[str, Json]) -> list[Json]:
 def usage(report: Json) -> Usage | None:
     """Convert the usage of one answer: the input includes cached tokens, the output excludes thoughts.
 
-    None if all figures are zero: no call has an empty input.
+    None without an input figure, or if all figures are zero: no call has an empty input.
     """
     figures = as_dict(report)
     if "input" not in figures or not any(as_count(tokens) for tokens in figures.values()):

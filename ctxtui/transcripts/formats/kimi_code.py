@@ -82,7 +82,10 @@ class _Agent:
                 self._cut_messages(kind, value)
 
     def _cut_messages(self, kind: Json, value: dict[str, Json]) -> None:
-        """Remove messages from the context."""
+        """Apply a compaction, a clearing or an undo to the context.
+
+        Other kinds of records change nothing.
+        """
         match kind:
             case "context.apply_compaction":
                 self._apply_compaction(value)
@@ -119,7 +122,10 @@ class _Agent:
             self._messages = [summary, *self._messages[as_count(value.get("compactedCount")) :]]
 
     def _undo_turns(self, turns: int) -> None:
-        """Remove the user's last messages and everything after them, but not beyond a summary or the start."""
+        """Remove the user's last `turns` messages and everything after the first of them.
+
+        Nothing is removed if there are fewer since the last summary.
+        """
         user_indexes: list[int] = []
         for n, message in enumerate(self._messages):
             user_indexes = (
@@ -184,7 +190,10 @@ class _Agent:
         self._request, self._used, self._said, self._deferred = {}, None, [], []
 
     def _handle_usage(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
-        """Handle a usage report: of the step that ends next, or of a request besides the conversation."""
+        """Handle a usage report: of the step that ends next, or of another kind of request.
+
+        Such a request gets a call with usage only, in a thread for its kind.
+        """
         used, self._model = usage(value.get("usage")), as_str(value.get("model"))
         kind = as_str(self._request.get("kind")) or ("other" if value.get("usageScope") == "session" else _LOOP)
         if kind == _LOOP:
@@ -326,7 +335,10 @@ def _convert_part(part: dict[str, Json]) -> Json:
 
 
 def usage(report: Json) -> Usage | None:
-    """Convert the usage of one request."""
+    """Convert the usage of one request, whose input excludes the cache.
+
+    None if all figures are zero.
+    """
     figures = as_dict(report)
     if not any(as_count(tokens) for tokens in figures.values()):
         return None

@@ -121,7 +121,11 @@ class MessageStore:
         }
 
     def add_turn(self, dialogue: Dialogue, row: Row) -> Iterator[Event]:
-        """Add the call of a turn: its context, and what it added."""
+        """Add the call of a turn.
+
+        Its context ends with the turn's parent message, and the rest of the chain is its answer. If the parent is not
+        in the chain, only a last message of the assistant is the answer.
+        """
         chain = self._message_chain(as_str(row.get("tip_message_hash")))
         hashes = [as_str(message.get("hash")) for message in chain]
         parent = as_str(row.get("parent_message_hash"))
@@ -203,6 +207,7 @@ class MessageStore:
         )
 
 
+# Members of a stored part that `MessageStore` converts; the others keep their names.
 _SPELLED = ("type", "text", "text_ref", "name", "arguments", "input", "tool_call_id", "id", "output", "attachments",
             "attachment")  # fmt: skip
 

@@ -63,7 +63,11 @@ def _with_usage(usage: Usage | None, call: Call) -> Call:
 
 
 def _find_requests(text: str, skipped: list[Event]) -> list[_Pending]:
-    """List every request in order, with the next answer after it."""
+    """List every request in order, with its answer.
+
+    Answers and packets go to the oldest request without an answer. Requests whose body cannot be read are added to
+    `skipped`.
+    """
     requests: list[_Pending] = []
     waiting: list[_Pending] = []
     for match in _MARK.finditer(text):

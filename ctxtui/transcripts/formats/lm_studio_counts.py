@@ -1,7 +1,7 @@
 """LM Studio's server logs without request bodies: the number of messages and the tokens of each request.
 
-A continuing conversation has more messages each time; a request with no more than the one before starts another.
-Answers of ``/v1/responses`` are logged in full, and name the answer that they continue from.
+Each request of a conversation has more messages than the one before; otherwise a new conversation starts. Answers of
+``/v1/responses`` are logged in full, and name the answer that they continue from, which decides first.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ def _iter_calls(text: str, tree: Tree) -> Iterator[Event]:
             yield Skipped(text.count("\n", 0, match.start()) + 1, "a request without prompt_tokens")
             continue
         answer = _ANSWERED.search(text, match.start(), end)
+        # The first of equal keys counts: the answer's own id.
         named = dict(reversed(_IDS.findall(text, answer.end(), end))) if answer else {}
         earlier = by_answer.get(named.get("previous_response_id", ""))
         if earlier is not None:
@@ -82,6 +83,7 @@ def _iter_calls(text: str, tree: Tree) -> Iterator[Event]:
         ended = parse_timestamp(answer[1].replace("T", " ")) if answer else None
         started = parse_timestamp(match[1].replace("T", " ")) if match.re is _ASKED else None
         line = text[match.start() : text.find("\n", match.end())]
+        # The model's tag comes before "Running".
         model = _MODEL.search(line[: line.find(" R")] if " R" in line else line)
         call = Call(
             "",
@@ -99,7 +101,7 @@ def _iter_calls(text: str, tree: Tree) -> Iterator[Event]:
 
 
 def _find_requests(text: str) -> Iterator[re.Match[str]]:
-    """Yield the start of each request: the line that it runs, or an answer without such a line."""
+    """Yield the start of each request: its ``Running chat completion`` line, else its answer."""
     runs = False
     every = [*_ASKED.finditer(text), *_ANSWERED.finditer(text)]
     for request_match in sorted(every, key=lambda match: match.start()):

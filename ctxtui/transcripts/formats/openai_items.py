@@ -37,7 +37,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def read_session(value: Json, tree: Tree) -> Iterator[Event]:
-    """Yield the events of a list, in any order, oldest item first."""
+    """Yield the events of a list, whose items may be in either order."""
     dialogue = Dialogue(tree)
     yield Described(source=NAME)
     answer_items: list[Item] = []

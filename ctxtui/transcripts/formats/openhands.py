@@ -74,7 +74,7 @@ class _Meter(Struct):
     cost: float = 0.0
 
     def advance(self, report: dict[str, Json]) -> Usage | None:
-        """Return the usage since the last report; None if nothing was used."""
+        """Return the usage since the last report; None if no prompt tokens were used."""
         totals = as_dict(report.get("accumulated_token_usage"))
         now = tuple(as_count(totals.get(name)) for name in _FIGURES)
         cost = as_usd(report.get("accumulated_cost")) or 0.0
@@ -99,6 +99,7 @@ class Events:
         self._said: list[tuple[str, list[Item]]] = []
         self._meters: dict[str, _Meter] = {}
         self._due: Usage | None = None
+        """Usage of the main model that was reported for an answer that is not recorded yet."""
         self._response = ""
 
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:

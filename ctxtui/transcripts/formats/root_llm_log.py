@@ -147,6 +147,10 @@ class _SearchHandler:
         yield from map(self._fill_call, self._calls.values())
 
     def read_configuration(self, value: dict[str, Json]) -> Iterator[Event]:
+        """Read the models and their prices from the experiment's ``config.json``.
+
+        Several children give no model.
+        """
         for is_root, names in ((True, _ROOT), (False, _CHILDREN)):
             models = next((value[name] for name in names if value.get(name)), None)
             model = as_dict(models[0]) if isinstance(models, list) and len(models) == 1 else as_dict(models)
@@ -179,7 +183,10 @@ class _Model(NamedTuple):
     output: float | None
 
     def fill(self, call: Call) -> Call:
-        """Set the model, and the cost at the configured prices, of a call whose record lacks them."""
+        """Set the model, and the cost at the configured prices, of a call whose record lacks them.
+
+        There is no price for the cache, so a usage with cache figures gets no cost.
+        """
         usage = call.usage
         if usage and usage.cost is None and not usage.has_cache and self.input is not None and self.output is not None:
             usage = replace(usage, cost=(usage.fresh * self.input + usage.output * self.output) / 1e6)

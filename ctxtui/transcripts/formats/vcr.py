@@ -28,6 +28,7 @@ _BEGIN: Final = re.compile(
     r"(?:%YAML[^\n]*\n)?(?:#[^\n]*\n)*(?:---[^\n]*\n)?(?:version: \d+\n)?(http_)?interactions:\s*\n"
 )
 _TRIES: Final = 60
+"""Maximum interactions that are dropped from the end of a damaged cassette until the rest can be parsed."""
 _WRAPPERS: Final = frozenset({"string", "bytes", "base64_string", "base64"})
 """Members that hold the bytes of a mapping named ``body``."""
 
@@ -119,6 +120,7 @@ def _decompress(raw: bytes) -> bytes:
     if raw[:2] not in (b"\x1f\x8b", b"\x78\x9c", b"\x78\xda", b"\x78\x01"):
         return raw
     try:
+        # 47: zlib recognizes gzip and zlib headers by itself. The limit is in bytes.
         return zlib.decompressobj(47).decompress(raw, 200_000_000)
     except zlib.error:
         return raw

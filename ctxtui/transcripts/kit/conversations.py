@@ -1,8 +1,8 @@
 """Sorts the calls of a recording into threads, by which request continues which.
 
 Readers of requests without threads use it. The client's own data comes first: the thread of a request, the answer that
-it follows. Without it, a request continues the conversation with the same tools and system texts that shares the
-longest prefix of messages.
+it follows. Without it, a request continues the conversation that shares the longest prefix of messages with it, if it
+shares enough (`Conversations.find`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ClientThread(Struct, frozen=True):
     """The thread of a request as named by its recording: its id, label, and the id of the parent thread.
 
     `aside`: side requests, each of which begins a new context. `may_lead`: may become the main thread if it has
-    most calls.
+    most calls and no `parent`.
     """
 
     name: str
@@ -58,7 +58,8 @@ class ClientThread(Struct, frozen=True):
 class Conversation(Struct, kw_only=True, eq=False):
     """One thread: its calls in order, and the event that announced it.
 
-    `front` are the digests of the tools and system texts of its last request, `messages` those of its messages.
+    `front` are the digests of the tools and system texts of its last request, `messages` those of its messages, from
+    the first that the client did not insert.
     """
 
     scope: str
@@ -88,9 +89,9 @@ class Conversation(Struct, kw_only=True, eq=False):
 class Conversations:
     """The threads of one recording.
 
-    `scope` names the main thread of requests that are sorted separately (a sample, another session). In each scope, the
-    conversation with most calls leads: it becomes the main thread; the first of equal ones. `calls` are all calls by
-    id.
+    `scope` names the main thread of requests that are sorted separately (a sample, another session). In each scope, one
+    conversation leads and becomes the main thread at the next `settle`: the one that the client named so, else that
+    with most calls (the first of equal ones). `calls` are all calls by id.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -112,7 +113,10 @@ class Conversations:
 
     @property
     def title(self) -> str:
-        """The first text of a person, preferably in the main thread."""
+        """The first user text, preferably of the main thread.
+
+        A text that the client inserted only if all are.
+        """
         lead = self._leads.get(MAIN)
         return next((one.title for one in [*([lead] if lead else []), *self._all] if one.title), "")
 
@@ -138,7 +142,9 @@ class Conversations:
     ) -> Conversation:
         """Find the conversation that a request with `items` continues, or start a new one.
 
-        `after` is the id of the answer that the request says it follows ("": none).
+        `after` is the id of the answer that the request says it follows ("": none), and decides first. `client` is the
+        thread that the recording names, None if it names none. Then the messages decide, a tool call's id, or the text
+        of a compaction.
         """
         front, messages = _digest_request(items)
         conversation = self._homes.get(after)
@@ -194,7 +200,8 @@ class Conversations:
     ) -> Conversation | None:
         """Find the conversation, of those with the same first message, that shares most with a request.
 
-        It must share everything before the messages, else most messages, or all messages and the answer to them.
+        It must have the same tools and system texts, or share at least half of its last request's messages (two or
+        more), or all of them and the answer to them.
         """
         best, most = None, (-1, False)
         for candidate in alike:
@@ -242,8 +249,9 @@ class Conversations:
     def _find_compacted(self, items: Sequence[Item], front: tuple[str, ...]) -> Conversation | None:
         """Find the conversation that a request continues after a compaction by the client.
 
-        The previous call forced a certain tool, and the request begins with text from that tool's arguments, under
-        the same front or without the tools added for it: agents replace their history with a summary in this way.
+        The previous call forced a certain tool, and the request's first user text contains text from that tool's
+        arguments, under the same front or without the tools added for it: agents replace their history with a summary
+        in this way. The conversation's next call then begins an epoch.
         """
         prompt = next((i.block for i in items if i.place.role == "user" and i.block.kind != HEADER), None)
         if self.last is None or prompt is None or not front or not set(front) <= set(self.last[0].front):

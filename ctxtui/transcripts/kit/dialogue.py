@@ -45,7 +45,10 @@ class Ids:
 
 
 class Dialogue:
-    """One thread's growing context. `head` is its end, `title` the first text of a person."""
+    """One thread's growing context.
+
+    `head` is its end, `title` the first user text on one line, `calls` the number of calls.
+    """
 
     def __init__(self, tree: Tree, thread: str = MAIN, ids: Ids | None = None) -> None:
         self.tree = tree
@@ -69,7 +72,10 @@ class Dialogue:
             self.head = self.tree.child(self.head, item.block, item.place)
 
     def restart(self, start: EpochStart, detail: str = "", head: int = ROOT) -> None:
-        """Restart the context at `head`: the next call opens an epoch."""
+        """Restart the context at `head`.
+
+        The next call opens an epoch unless it is the thread's first.
+        """
         self.head = head
         self._restart = (start, detail)
 
@@ -129,10 +135,10 @@ def emit_sum(
     parent: str = MAIN,
     calls: int = 0,
 ) -> Iterator[Event]:
-    """Emit a thread with only a usage sum.
+    """Emit a `thread` with only a usage sum, the usage of `base`.
 
-    The sum covers the calls in `calls_in_sum` that have no report, and `calls` more that are not recorded (0: their
-    number is unknown).
+    The calls that it covers are emitted again, marked. The sum covers the calls in `calls_in_sum` that have no report,
+    and `calls` more that are not recorded (0: their number is unknown).
     """
     yield from mark_covered(calls_in_sum)
     side = Dialogue(tree, thread, ids)
@@ -153,7 +159,7 @@ class KeyedMessages:
         self._end = ROOT
 
     def put(self, key: str, items: Sequence[Item], first: bool = False) -> None:
-        """Set a message: in place if it exists, else at the end, or `first`."""
+        """Set a message: in place if it exists, else at the end, or at the start with `first`."""
         changed = [key]
         if key in self._items:
             is_last = next(reversed(self._items)) == key
@@ -168,6 +174,7 @@ class KeyedMessages:
         else:
             self._before[key] = self._end
         self._items[key] = items
+        # The first changed message keeps the context before it; each later one follows its predecessor.
         for n, one in enumerate(changed):
             self._before[one] = self._end if n else self._before[one]
             self._end = self._dialogue.tree.extend(self._before[one], self._items[one])

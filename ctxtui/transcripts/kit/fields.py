@@ -92,7 +92,7 @@ def as_dicts(value: Json) -> list[dict[str, Json]]:
 
 
 def as_count(value: Json) -> int:
-    """Return a number of tokens; 0 for anything that is not a positive number."""
+    """Return a number of tokens; 0 for anything that is not a positive number below 1e18."""
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return 0
     number = _float(value)

@@ -1,4 +1,4 @@
-"""Parse the JSON values in a file's head, which may be cut anywhere; the last value is repaired."""
+"""Parse the JSON values in a file's head, and repair an object or list that the head cuts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEAD_BYTES: Final = 65536
 
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[\[\]{},]|[^\s\[\]{},"]+', re.DOTALL)
 _HALF: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u[0-9A-Fa-f]{0,3})?$")
-"""A cut escape."""
+"""A cut escape; group 1 are the complete escaped backslashes before it."""
 _CLOSERS: Final = {"{": "}", "[": "]"}
 
 
@@ -25,10 +25,11 @@ def decode_head(head: bytes) -> str:
 
 
 def parse_values(head: bytes, limit: int = 50) -> list[Json]:
-    """Parse up to `limit` consecutive JSON values in `head`, skipping text between them.
+    """Parse up to `limit` consecutive JSON values in `head`.
 
-    A value that the head cuts is closed after its last complete part, so that a 3 MB body still shows its first keys.
-    The values are shared between sniffers and must not be changed.
+    Text between them is skipped to the end of its line. An object or list that the head cuts is closed at the cut, and
+    a cut string is kept if it is a member's value, so that a 3 MB body still shows its first keys. The values are
+    shared between sniffers and must not be changed.
     """
     return list(_cached_values(head[:HEAD_BYTES], limit))
 
@@ -66,8 +67,8 @@ def parse_records(head: bytes, limit: int = 50) -> list[dict[str, Json]]:
 def repair_json(text: str, *, begun: bool = False) -> Json:
     """Parse the cut JSON `text` without its incomplete end; None if nothing is complete.
 
-    With `begun`, a string cut at the end is kept: a request may begin with a system prompt that is longer than the
-    head.
+    With `begun`, a member's value that is a string cut at the end is kept: a request may begin with a system prompt
+    that is longer than the head.
     """
     end, before = 0, ""
     for match in _TOKEN.finditer(text):
@@ -106,12 +107,16 @@ def _next_value(text: str, offset: int) -> int:
 
 
 def _line_end(text: str, offset: int) -> int:
+    """Return the start of the next line, or the end of the text."""
     end = text.find("\n", offset)
     return len(text) if end < 0 else end + 1
 
 
 def _repair_at(text: str, offset: int) -> bool:
-    # Only a cut container is worth repairing; an unclosed container runs to the end of the text.
+    """Whether an object or list begins at `offset` that the text cuts.
+
+    Nothing else is worth repairing.
+    """
     if text[offset] not in "{[":
         return False
     depth = 0

@@ -54,7 +54,10 @@ def _without_index(call: Json) -> Json:
 
 
 def make_message(role: str, *parts: Json, mark: str = "") -> list[Item]:
-    """Build the items of a message from content parts; a plain string is a text."""
+    """Build the items of a message, header first, from content parts; a plain string is a text.
+
+    `mark` (``meta``, ``summary``, ...) says that the client inserted it; "": it did not.
+    """
     place = Place("messages", role, mark)
     message_blocks = [blocks.text(part) if isinstance(part, str) else blocks.from_part(part) for part in parts]
     return [Item(blocks.header(role), place), *(Item(block, place) for block in message_blocks)]
@@ -86,10 +89,11 @@ def add_message(dialogue: Dialogue, message: Json, find_call: CallLookup, path: 
 
 
 RESULT: Final = "tool_result"
+"""Kind of a tool result's block."""
 
 
 def text(words: Json, **other_members: Json) -> dict[str, Json]:
-    """Build a text part of either side."""
+    """Build a text part, of a user's or a model's message."""
     return {"type": "text", "text": words, **other_members}
 
 

@@ -134,7 +134,10 @@ def json_reader(take: ReadValue) -> Callable[[Tree], WholeReader]:
 
 
 def parse_json(data: bytes) -> tuple[Json, Skipped | None]:
-    """Parse the JSON value in `data`; also returns the error. A cut file gives everything before the cut."""
+    """Parse the JSON value in `data`; also returns the error, None if there is none.
+
+    A cut or damaged file gives the complete parts before that place, or None if it is nested too deeply.
+    """
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
     start = spans.skip(text, 0)
     if start == len(text):
@@ -153,6 +156,7 @@ def parse_json(data: bytes) -> tuple[Json, Skipped | None]:
 def _repair_cut(text: str, start: int, error: Malformed) -> tuple[Json, Skipped]:
     end = _find_error_offset(text, start)
     line = text.count("\n", 0, end) + 1
+    # The error is at the end of a cut text, or at the opening quote of a cut string.
     cut = not text[end:].strip() or text[end : end + 1] == '"'
     reason = "cut off: the JSON value that begins here has no end" if cut else error.message
     value = None if "nested" in error.message else file_head.repair_json(text[start:end])

@@ -79,16 +79,17 @@ _ODD_ESCAPE: Final = re.compile(rb"\\/|\\u(?!00(?:0[0-7bef]|1[0-9a-f]))")
 # Start of the clients' records; a torn write can leave one in the middle of a line.
 _BEGIN: Final = re.compile(r'\{"(?:type|parentUuid|timestamp|sessionId|uuid)":')
 _TRIES: Final = 20
+"""Maximum beginnings of records that are tried in a torn line."""
 _KINDS: Final = {'"': "a string", "[": "an empty list", "t": "a word", "f": "a word", "n": "null"}
 
 
 class RawRecord(Struct, frozen=True):
     """A JSON object on line `line`, bytes `start` to `end` of the file.
 
-    - `raw`: the object, minified if it is JSON, in valid UTF-8.
+    - `raw`: the object, minified if it is JSON, in valid UTF-8. With a `record`, the line's bytes, not checked.
     - `clean`: it is canonical, so that its parts can be used unchanged; None: not checked.
     - `note`: describes repairs; "" if there were none.
-    - `record`: the result of the stream's decoder; None without one.
+    - `record`: the result of the stream's decoder; None without one, and for lines that took the slow path.
     """
 
     line: int
@@ -187,7 +188,7 @@ def decode_legible(piece: RawRecord) -> Iterator[Piece]:
 
 
 def objects_at_start(text: str) -> int:
-    """Return the length of the consecutive complete JSON objects at the start of `text`."""
+    """Length, in characters, of the consecutive complete JSON objects at the start of `text`."""
     offset = length = 0
     while True:
         offset = skip(text, offset)
@@ -212,7 +213,10 @@ def _encode_text(text: str) -> bytes:
 
 
 def _read_slowly(number: int, start: int, text: str) -> Iterator[RawRecord | BrokenRecord]:
-    """Read glued values one by one, repair escapes and characters, unfold lists. `start` is the offset of `text`."""
+    """Read glued values one by one, repair escapes and characters, unfold lists.
+
+    `start` is the byte offset of `text` in the file, `number` its line.
+    """
     offset, note = 0, ""
     while offset < len(text):
         try:
@@ -266,7 +270,10 @@ def _mend_escapes(text: str) -> str:
 
 
 def _next_record(text: str, offset: int) -> int:
-    """Find a complete record that follows a torn one and runs to the line's end; the end of `text` if there is none."""
+    """Index at which complete records follow a torn one and run to the end of `text`.
+
+    Its length if there are none.
+    """
     for match in islice(_BEGIN.finditer(text, offset + 1), _TRIES):
         if not text[match.start() + objects_at_start(text[match.start() :]) :].strip(_SPACE):
             return match.start()
@@ -394,7 +401,7 @@ def bracket_depth(data: bytes) -> int:
 
 
 def _opens_value(data: bytes) -> bool:
-    # Pretty-printed values begin with a bracket alone, or with white space after it; minified text never does.
+    # Pretty-printed values begin with brackets alone, or with white space after one; minified text never does.
     data = data.removeprefix(BOM).strip(BLANK)
     if data in (b"{", b"[", b"[{"):
         return True

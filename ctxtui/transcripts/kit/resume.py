@@ -47,8 +47,8 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
     - `until`: the 1-based line before which the session ends; 0: at its end.
     - `end`: the index in `path` after its last answer and the results of that answer; nothing is written from there on.
       None: nothing follows them.
-    - `input_tokens`: input of that answer's request with the new context; `answer_tokens`: tokens of the answer and
-      everything after it (None: not known).
+    - `input_tokens`: input of the last answer's request with the new context; None: not known.
+    - `answer_tokens`: tokens of that answer and everything after it.
     - `ids`: yields random UUIDs; `now`: Unix seconds.
     """
 
@@ -120,7 +120,7 @@ class Translation(Struct, frozen=True):
 
 
 def format_time(now: float) -> str:
-    """Format `now` (Unix seconds) as records have it."""
+    """Format `now` (Unix seconds) as records have it: ISO, UTC, with milliseconds and ``Z``."""
     return datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -150,7 +150,10 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
         return self.removed or bool(self.changes)
 
     def change(self, part: int, block: Block | None) -> bool:
-        """Replace its 0-based `part` with `block` (None: remove it); False if the record cannot express that."""
+        """Replace its 0-based `part` with `block` (None: remove it); False if that is impossible.
+
+        An atomic record is removed even then: the caller inserts `block` in its place.
+        """
         if self.removed or self.is_atomic:
             self.removed = True
             return block is None
@@ -188,7 +191,8 @@ def apply_edits(
 ) -> ResumeEdits:
     """Apply the requested context to `entries`; with `cut` the session ends after its last block.
 
-    `positions` as returned by `find_blocks`; `beside` are further entries that a block was made of.
+    `positions` as returned by `find_blocks` (None: it is called). `beside` has, by a block's index on the path, further
+    entries that it was made of; they are removed if it changes.
     """
     positions = find_blocks(order.path, entries) if positions is None else positions
     end = len(order.path) if order.end is None else order.end
@@ -233,7 +237,10 @@ def is_answer(item: Item) -> bool:
 
 
 def first_change(entries: Sequence[ResumeEntry]) -> int:
-    """Return the number of the first entry that changed or is followed by something new."""
+    """Return the 0-based number of the first entry that changed or is followed by something new.
+
+    -1 if something new comes before all entries; their count if nothing changed.
+    """
     changed = [n - bool(one.before) for n, one in enumerate(entries) if one.is_changed or one.before]
     return min(changed, default=len(entries))
 
@@ -310,7 +317,7 @@ def _answered_call_id(block: Block) -> str:
 def read_source(order: ResumeOrder) -> tuple[list[tuple[bytes, RawRecord]], list[str]]:
     """Read the source's records before the line it ends at; also returns what could not be read.
 
-    Each record comes with its original bytes (minified if it is not a line).
+    Each record comes with its original bytes, minified if it was repaired or spans several lines.
     """
     stream = RecordStream()
     pieces: list[tuple[bytes, RawRecord]] = []

@@ -70,11 +70,14 @@ RESULT_KEYS: Final = (
     "exit_status", "submission", "resolved", "reward", "score", "scores", "success", "passed", "status", "verdict",
     "grade", "evaluation",
 )  # fmt: skip
-"""Members that hold a result, at any depth of a benchmark's record."""
+"""Members that hold a result of a benchmark's run."""
 
 
 def read_outcomes(record: dict[str, Json], label: str = "") -> Iterator[Outcome]:
-    """Yield the results in `record`, each named after its member; `label` distinguishes several runs in a file."""
+    """Yield the results among the members of `record`, not deeper, each named after its member.
+
+    `label` distinguishes several runs in a file.
+    """
     for name in RESULT_KEYS:
         value = record.get(name)
         if value is not None:

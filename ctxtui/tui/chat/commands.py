@@ -137,7 +137,7 @@ class BranchHere(Command):
 
 
 class LeaveOrInterrupt(Command):
-    """Leave the prompt, then go back to the transcript."""
+    """Leave the prompt, then go back to the transcript; there, interrupt a running turn."""
 
     name, keys, group = "leave", ("escape",), "general"
     run = Act(TalkController, TalkController.leave)

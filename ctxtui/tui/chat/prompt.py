@@ -30,7 +30,9 @@ HINT: Spans = [Span("i ", "accent bold"), Span("type a message", "faint")]
 _DRAFT_SAVE_SECONDS = 0.7
 """Seconds after the last key until the draft is saved."""
 _PERMISSIONS = {"y": "ONCE", "a": "SESSION", "n": "NOT_NOW", "N": "NEVER"}
+"""Members of `ToolLeave` by the key that answers."""
 _ANSWERS = {"y": "once", "a": "always", "n": "no", "N": "never"}
+"""Labels of these keys."""
 PAUSE_SECONDS = 0.7
 """Seconds a question must be visible, with nothing typed, before a key answers it.
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 CompareDrafts = Callable[[Sequence["Draft"]], Awaitable[list["RequestForecast | None"]]]
 """Forecasts several alternatives for the next request."""
 Work = Callable[[], Coroutine[Any, Any, None]]
+"""An action on a server; its `CtxtuiError` is shown on the prompt line."""
 _YES_NO = (("y", "yes"), ("n", "no"))
 
 
@@ -233,7 +234,7 @@ class ServersController(ChatController):
 
 
 def _describe_server(server: ServerConnection, on: bool) -> str:
-    """Describe a server: state, tools and command."""
+    """Describe a server: state, tools (`on`: in use) and command."""
     state = f"{server.state.value}{': ' if server.error else ''}{server.error}"
     count = len(server.tools)
     tools = f" · {count:,} tools{' in use' if on else ''}" if count else ""
@@ -274,6 +275,7 @@ def describe_missing_servers(host: Host) -> Spans:
 
 
 _MAX_LINE = 2_000
+"""Characters of a log line that are drawn; the pager shows all."""
 
 
 class PageLog(Command):

@@ -16,6 +16,7 @@ from ctxtui.tui.commands.command import Command, command_id
 Screens = Mapping[str, Sequence[type[Command]]]
 
 _NAMES: Final = frozenset(each.value for each in Keys)
+"""Textual's names of keys that are no single character."""
 
 
 def assign_keys(own: Mapping[str, Sequence[str]], screens: Screens) -> dict[str, str]:

@@ -137,9 +137,10 @@ def _section(title: str) -> list[Spans]:
 
 
 def _command_lines(command: type[Command], can: bool, room: int, *, alone: bool = False) -> Iterator[Spans]:
-    """Render a command: keys (`^p` if it has none), name, help. Unavailable commands are dim.
+    """Render a command: keys (`^p` if it has none), name, help.
 
-    `alone`: it also represents the commands that share its line, with their keys and names.
+    `can`: whether it is available; others are dim. `alone`: it also represents the commands that share its line, with
+    their keys and names.
     """
     shared = command.help_row if alone and command.help_partners else ("", "")
     keys, name = shared[0] or _keys(command) or "^p", shared[1] or command.name

@@ -83,7 +83,10 @@ class Browser(Vertical):
     # Showing
 
     def show(self, entries: Sequence[Entry], *, has_sessions: bool, to_top: bool = False) -> None:
-        """Show these entries; `has_sessions`: whether there are sessions at all."""
+        """Show these entries.
+
+        `has_sessions`: whether there are sessions at all; `to_top`: move the cursor to the first row.
+        """
         self.rows.empty_text = empty_list_text(has_sessions, self.list_order.words)
         self._welcome.show(not any(isinstance(entry, SessionsSought) for entry in entries))
         self.rows.show(entries, to_top=to_top)
@@ -96,7 +99,7 @@ class Browser(Vertical):
         self.query_one(GrowthPreview).show(self.rows.current)
 
     def progress(self, done: int, total: int, reading: bool) -> None:
-        """Show how many sessions are read."""
+        """Show how many sessions are read; `reading`: whether more are being read."""
         right = status_line(done, total, reading, self.list_order)
         if right != self.filter.right:
             self.filter.right = right

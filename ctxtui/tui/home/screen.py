@@ -55,7 +55,10 @@ else:
 
 
 _KEYS_BEFORE_QUIT = 4
-"""Keys of the key line before the quit key: open, (held request,) filter, find, stats."""
+"""Keys of the key line before the quit key: open, filter, find, stats.
+
+The key of a held request comes second; stats then follows the quit key.
+"""
 
 
 class HomeScreen(HomeActions, Commanded, Screen[None]):

@@ -108,7 +108,10 @@ def _escape(facts: frozenset[str]) -> tuple[Key, ...]:
 def _typing(
     facts: frozenset[str], available: Sequence[type[Command]], *, talking: bool, choice: bool, esc: str
 ) -> Iterator[Key]:
-    """Yield the keys that are not letters while a line is typed in."""
+    """Yield the keys that are not letters while a line is typed in.
+
+    `talking`: Enter sends a message; `choice`: a question takes one of a few keys, so only `esc` is listed.
+    """
     seeking = SEEKING in facts
     if not choice:
         yield Key("⏎", "send" if talking else "keep" if seeking else "accept")

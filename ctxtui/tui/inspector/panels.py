@@ -355,3 +355,4 @@ def _staged_map(staging: Staging, node: int | None, pixels: int) -> context_map.
 
 
 ALL_LINES = (LINE,) * (len(CATEGORY) - 1)
+"""Display modes without a filter: each category in one line per block."""

@@ -193,8 +193,9 @@ class HeaviestPane(Pane):
         self._painted_rows: dict[int, heaviest.HeaviestRow] = {}
 
     def show(self, nodes: Sequence[int], most: int, money: bool, make: Callable[[int], heaviest.HeaviestRow]) -> None:
-        """Show other blocks, heaviest first; `make` returns the row of a node, `most` is the size of a full bar.
+        """Show other blocks, heaviest first.
 
+        `make` returns the row of a node, `most` is the size of a full bar, `money`: whether costs are shown.
         The cursor stays on its block if it is still listed. Nothing is painted if the rows in view are the same.
         """
         same = (nodes, most, money) == (self.nodes, self._most, self.money)

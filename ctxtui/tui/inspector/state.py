@@ -213,7 +213,7 @@ class InspectorState:
     # Going
 
     def go(self, index: int, *, to_end: bool = False) -> None:
-        """Show call `index` of the thread, limited to its calls."""
+        """Show call `index` of the thread, limited to its calls; with `to_end`, its end."""
         index = min(max(0, index), self.count - 1)
         if self.study is not None and (index != self.index or to_end):
             self.index = index

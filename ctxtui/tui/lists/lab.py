@@ -32,6 +32,7 @@ from ctxtui.views.text.table import Table
 STAGE: Final = "stage"
 OPEN: Final = "open"
 PLACE: Final = "place"
+"""Kinds of `LabAction`."""
 
 
 class LabAction(NamedTuple):

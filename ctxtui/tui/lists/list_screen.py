@@ -103,6 +103,7 @@ Row = TypeVar("Row")
 Result = TypeVar("Result")
 
 _ESC = "press esc first"
+"""Hint for a key that works only in the inspector below."""
 _FILTER_CELLS = 400
 """Width of the rendered row that a filter searches."""
 

@@ -36,10 +36,12 @@ _WITHOUT_COLOUR: Final = {
     "on-cur": _REVERSE, "on-accent": _REVERSE, "on-crit": _REVERSE, "on-warn": _REVERSE, "on-ok": _REVERSE,
     "on-add-bg": Style(underline=True), "on-del-bg": Style(strike=True),
 }  # fmt: skip
+"""Styles of words without colours."""
 _IN_SIXTEEN: Final = {
     "on-cur": _REVERSE, "on-turn": Style(), "on-panel": Style(), "on-bg": Style(),
     "on-add-bg": Style(underline=True), "on-del-bg": Style(strike=True),
 }  # fmt: skip
+"""Styles of words that have no colour of their own among 16."""
 
 
 class Palette(Struct, frozen=True, eq=False, dict=True):

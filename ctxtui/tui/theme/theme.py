@@ -193,7 +193,9 @@ def _set_first_theme(app: App[Any], name: str) -> None:
 
 
 _ASCII: WeakKeyDictionary[App[Any], tuple[bool, bool]] = WeakKeyDictionary()
+"""`Look.ascii` and `Look.keep_wide` of each app."""
 _LOOKS: dict[tuple[str, bool, bool], Look] = {}
+"""Looks by theme name, `Look.ascii` and `Look.keep_wide`."""
 
 
 def look_of(app: App[Any]) -> Look:

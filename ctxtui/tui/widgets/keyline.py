@@ -43,6 +43,7 @@ WHILE_TYPING = (ALWAYS[0], ALWAYS[1]._replace(key="f1"))
 ACCEPT, LEAVE = Key("⏎", "accept"), Key("esc", "leave")
 """Keys that end a line."""
 _NAMES = {"⏎": "ret", "↑": "up", "↓": "down", "←": "left", "→": "right"}
+"""Names of keys where only ASCII may be written."""
 
 
 class _Placed(NamedTuple):

@@ -65,8 +65,8 @@ class Viewport:
     def top_showing(self, row: int, *, downwards: bool = True) -> int:
         """Return the top that shows `row` with the least movement.
 
-        A row taller than the view shows its beginning, or its end when the cursor comes from below. If it fills the
-        view already, nothing moves.
+        A row taller than the view shows its beginning, or its end when the cursor comes from below (not `downwards`).
+        If it fills the view already, nothing moves.
         """
         first, height, top = self.heights.line_of(row), self.heights.height(row), self.top
         if height >= self.room:
@@ -159,6 +159,7 @@ class Heights:
 
 
 _MOST_STRIPS = 4000
+"""Painted lines to keep; when there are more, all are dropped."""
 _WHEEL_LINES = 3
 _STATES = ("", "here", "on-cur")
 """Possible values of `ScrolledRows.row_state`."""

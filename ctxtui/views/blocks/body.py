@@ -28,7 +28,7 @@ class Body:
     - `source`: yields the styled, safe lines of the content.
     - `total`: their number, None if unknown without reading them all.
     - `hang`: indent of continuation lines.
-    - `find`: yields the hits in a line.
+    - `find`: yields the hits in a content line, as character ranges.
     - `lead`: so many first lines are not counted against a requested height.
     - `texts`: yields the lines again without styles, so that heights are known before styling.
     """
@@ -68,13 +68,13 @@ class Body:
         return self._hits_by_line.get(number, [])
 
     def hit(self, nth: int, most: int) -> HitInLine | None:
-        """Position of hit `nth` (from 0) if it is within the first `most` lines."""
+        """Position of hit `nth` (from 0); None if it is not in the first `most` lines or those wrapped already."""
         while len(self._spots) <= nth and not self._ended and len(self._lines) < most:
             self._wrap_until(len(self._lines) + 1)
         return self._spots[nth] if nth < len(self._spots) else None
 
     def height(self, most: int) -> int:
-        """Number of lines, at most `most` plus the lead lines."""
+        """Number of wrapped lines, at most `most` plus the lead lines."""
         most += self._lead
         if self._counted[0] != most:
             self._counted = most, self._count_lines(most)
@@ -95,7 +95,10 @@ class Body:
         return height
 
     def count_hidden(self, shown: int) -> int | None:
-        """Number of content lines after the first `shown` wrapped ones; None if unknown."""
+        """Number of lines after the first `shown` wrapped ones; None if unknown.
+
+        Near the end of the block wrapped lines are counted, else the content's lines.
+        """
         self._wrap_until(shown + LOOKAHEAD_LINES)
         if len(self._lines) <= shown:
             return 0
@@ -119,7 +122,10 @@ class Body:
                     self._add_hit(start, end, first, pieces)
 
     def _add_hit(self, start: int, end: int, first: int, pieces: list[_Piece]) -> None:
-        """Record a hit in a content line; a hit that is wrapped is recorded in both lines."""
+        """Record a hit in a content line.
+
+        A hit that is wrapped is at its first line for `hit`, and in each of its lines for `hits_in`.
+        """
         spots = [
             HitInLine(
                 line, max(start, piece.start) - piece.start + piece.lead, min(end, piece.end) - piece.start + piece.lead

@@ -21,14 +21,17 @@ def is_numbered(text: str) -> bool:
 
 
 def plain_lines(text: str) -> Iterator[str]:
-    """Yield the lines of a source text, safe to draw; a line is split where highlighting ends."""
+    """Yield the lines of a source text, safe to draw, split exactly as `styled_lines` splits them."""
     yield from safe_text.lines(text[:HIGHLIGHT_CHARS])
     if len(text) > HIGHLIGHT_CHARS:
         yield from safe_text.lines(text, HIGHLIGHT_CHARS)
 
 
 def styled_lines(text: str, hint: str, highlight: Highlight) -> Iterator[Spans]:
-    """Yield source lines as spans, highlighted up to `HIGHLIGHT_CHARS`."""
+    """Yield source lines as spans, highlighted up to `HIGHLIGHT_CHARS`, where a line is split.
+
+    `hint`: the file's path or the language, for the highlighter.
+    """
     head = text[:HIGHLIGHT_CHARS]
     styled = highlight("\n".join(safe_text.lines(head)), hint)
     yield from styled
@@ -37,7 +40,10 @@ def styled_lines(text: str, hint: str, highlight: Highlight) -> Iterator[Spans]:
 
 
 def numbered_lines(text: str, hint: str, highlight: Highlight | None) -> Iterator[Spans]:
-    """Yield the lines of a file printed by a tool with line numbers: numbers in a column, the rest as code."""
+    """Yield the lines of a file printed by a tool with line numbers: numbers in a column, the rest as code.
+
+    Lines without a number are dim. `hint` as in `styled_lines`; "" or `highlight` None: without colours.
+    """
     pieces = [_CAT_N.match(line) for line in text[:HIGHLIGHT_CHARS].split("\n")]
     bare = "\n".join(safe_text.line(piece[2] if piece else "") for piece in pieces)
     styled: Iterator[list[Span]] = highlight(bare, hint) if highlight and hint else iter(())

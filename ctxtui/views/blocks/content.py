@@ -73,6 +73,7 @@ def content(
 ) -> Content:
     """Return the lines of an opened block of `category`.
 
+    - `value`: the block's JSON, from which a tool definition is shown.
     - `call`: the call that a result answers; its path gives the language.
     - `facts`: lines about images (size in pixels, cost), in the order of the block's media.
     """
@@ -223,7 +224,8 @@ def loading() -> Content:
 def describe_unrecorded(tokens: int, low: int, high: int, attached: int = 0, put_in: str = "") -> Content:
     """Explain the unrecorded part of a context.
 
-    `attached` of its tokens came after a compaction; `put_in` says what the provider added to a complete request.
+    `low` and `high` bound its `tokens`; `attached` of them came after a compaction. `put_in` (else "") says what the
+    provider added to a request that is recorded completely; then `attached` is not mentioned.
     """
     kind = NOT_RECORDED.replace("_", " ")
     sentences: tuple[str, ...] = (
@@ -252,7 +254,10 @@ IMAGE_HEAD_CHARS = 512 * 1024
 
 
 def media_facts(block_content: BlockContent, scene: Scene, node: int, ledger: CostLedger | None) -> tuple[str, ...]:
-    """One line for each image and file of the block; tokens and cost are added to the last."""
+    """One line for each image and file of the block; tokens and cost, once counted, are added to the last.
+
+    The block has at least one of them.
+    """
     lines = [_media_fact(media) for media in block_content.media]
     if scene.running.is_counted(node):
         tokens = scene.running.block_tokens(node)

@@ -13,7 +13,10 @@ from ctxtui.views.text.span import Span, merged
 MAX_DEPTH: Final = 40
 """Maximum indented depth; deeper values are written on one line."""
 MAX_INLINE_CHARS: Final = 60
-"""Maximum length of a list or object that is written on one line."""
+"""Maximum length of a list or object that is written on one line.
+
+It must also have fewer than 8 entries, none of them a list or object with content.
+"""
 
 KEY, TEXT, NUMBER, SIGN = "cat-call", "cat-summary", "cat-image", "dim"
 

@@ -1,4 +1,7 @@
-"""Streaming text as styled lines of a given width: finished lines are styled once, only the last one again."""
+"""Text that is still changing: a streamed answer, and the change of a file that a tool asks to write.
+
+Finished lines of a stream are styled once, only the last one again.
+"""
 
 from __future__ import annotations
 

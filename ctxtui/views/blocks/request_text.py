@@ -17,7 +17,7 @@ CONTEXT_LINES: Final = 3
 
 
 def lines(request: bytes) -> list[Spans]:
-    """Indent the body: one line for each key, item or value."""
+    """Indent the body: one line for each key, item or value; short lists and objects stay on one line."""
     return list(json_text.lines(loads(request)))
 
 
@@ -26,7 +26,7 @@ _BREAK: Final = re.compile(r"(?<!\\)((?:\\\\)*\\n)(?=.)")
 
 
 def wrap(line: Spans, room: int) -> Iterator[Spans]:
-    """Wrap a line to `room` cells; long texts are also broken after their newlines."""
+    """Wrap a line to `room` cells; one that is too long is also broken at the ``\\n`` in its texts."""
     text = plain(line)
     if cells.width(text) <= room:
         yield line
@@ -63,7 +63,10 @@ def diff_lines(before: Sequence[Spans], after: Sequence[Spans]) -> list[Spans]:
 
 
 def _unchanged_lines(lines: Sequence[Spans], start: int, end: int, *, ends: bool = False) -> list[Spans]:
-    """The unchanged lines `start` to `end`: those next to a difference, and a count of the others."""
+    """The unchanged lines `start` to `end`: those next to a difference, and a count of the others.
+
+    `ends`: no difference follows.
+    """
     first = min(end, start + (CONTEXT_LINES if start else 0))
     last = end if ends else max(first, end - CONTEXT_LINES)
     leading, trailing = lines[start:first], lines[last:end]

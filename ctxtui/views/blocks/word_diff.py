@@ -21,7 +21,10 @@ MAX_STRETCH_CHARS: Final = 2000
 
 
 class WordDiffLine(NamedTuple):
-    """A line of the diff: its `number` in the new text (None if removed), its spans, and whether it changed."""
+    """A line of the diff: its `number` in the new text, its spans, and whether it changed.
+
+    `number` is None for a removed line, and for the rest of a line that was numbered already.
+    """
 
     number: int | None
     spans: tuple[Span, ...]
@@ -29,8 +32,10 @@ class WordDiffLine(NamedTuple):
 
 
 def lines(pieces: Iterable[DiffSpan], *, spelled: bool = False) -> Iterator[WordDiffLine]:
-    """Yield the lines of a word diff, safe to draw; if `spelled`, mark changes as ``[-removed-]`` and ``{+added+}``
-    like wdiff, for output without colour."""
+    """Yield the lines of a word diff, safe to draw.
+
+    `spelled`: changes are marked as ``[-removed-]`` and ``{+added+}`` like in wdiff, for output without colour.
+    """
     number, last_number, added = 1, 0, False
     pending: list[Span] = []
     changed = False

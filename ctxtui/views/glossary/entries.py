@@ -82,7 +82,7 @@ class Glossary(Struct, frozen=True):
         return _choose_meaning(self._labels.get(text.strip(), ()), pane)
 
     def glyph(self, char: str, pane: str = "") -> Entry | None:
-        """The entry for a character in a pane."""
+        """The entry for a character in a pane; None if it has no meaning there."""
         return _choose_meaning(self._glyphs.get(char, ()), pane)
 
     def grouped(self) -> Iterable[tuple[str, list[Entry]]]:
@@ -92,7 +92,7 @@ class Glossary(Struct, frozen=True):
 
 
 def _choose_meaning(meanings: Iterable[_Meaning], pane: str) -> Entry | None:
-    """Choose the meaning for `pane`, else a general one."""
+    """Choose the meaning for `pane`, else a general one; the first of all if `pane` is ""."""
     candidates = list(meanings)
     return next((entry for entry, panes in candidates if pane in panes), None) or next(
         (entry for entry, panes in candidates if not panes or not pane), None

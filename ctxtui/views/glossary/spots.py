@@ -53,9 +53,9 @@ class Region(NamedTuple):
 
 
 class Spot(Struct, frozen=True, kw_only=True):
-    """An occurrence of `entry` on the screen:
+    """An occurrence of `entry` on the screen: `text` at cell `x` of line `y`, `width` cells wide.
 
-    `text` at cell `x` of line `y`, `width` cells, in line `line` of `pane`. A `figure` is explained by what it counts.
+    `line` is its line in `pane`. `figure`: it is a number, and `entry` the word for what it counts.
     """
 
     x: int
@@ -247,12 +247,12 @@ def _entry_of_figure(
 
 
 def nearest_spot(spots_on_screen: Sequence[Spot], x: int, y: int) -> Spot | None:
-    """The spot at a cell, else the nearest one; a line counts as four cells."""
+    """The spot at a cell, else the nearest one (a line counts as four cells); None without spots."""
     return min(spots_on_screen, key=lambda spot: _distance(spot, x, y), default=None)
 
 
 def spot_at(spots_on_screen: Iterable[Spot], x: int, y: int) -> Spot | None:
-    """The spot at a cell."""
+    """The spot at a cell, if any."""
     return next((spot for spot in spots_on_screen if spot.y == y and spot.x <= x < spot.x + spot.width), None)
 
 
@@ -262,7 +262,11 @@ def _distance(spot: Spot, x: int, y: int) -> int:
 
 
 def next_spot(spots_on_screen: Sequence[Spot], here: Spot, columns: int, rows: int) -> Spot:
-    """The next spot in a direction; `here` if there is none."""
+    """The next spot in a direction; `here` if there is none.
+
+    `columns`: 1 is the next spot in reading order, -1 the previous one. Else `rows`: 1 is the nearest line below with a
+    spot, -1 above.
+    """
     if columns:
         index = spots_on_screen.index(here) + columns
         return spots_on_screen[index] if 0 <= index < len(spots_on_screen) else here

@@ -17,7 +17,7 @@ RELOAD_INTERVAL: Final = 20.0
 """Minimum seconds between two readings of a growing session."""
 
 FILE_FIELDS: Final = ("mtime", "size", "live", "stored", "own_title", "tags", "archived", "subscription")
-"""Fields of a summary that come from the listing of files."""
+"""Fields of a summary that come from the listing, not from reading the session."""
 
 
 class Collection(Struct):
@@ -43,8 +43,8 @@ class Collection(Struct):
     def update(self, glimpses: Iterable[SessionSummary]) -> bool:
         """Replace the list of sessions; return whether anything changed.
 
-        Sessions missing from `glimpses` are removed. Known figures are kept, also those of a changed file until new
-        ones come.
+        Sessions missing from `glimpses`, the summaries as listed, are removed. Known figures are kept, also those of a
+        changed file until new ones come.
         """
         merged = {summary.key: self._merge(summary) for summary in glimpses}
         if merged == self.sessions:
@@ -111,8 +111,10 @@ class Collection(Struct):
         return sum(summary.known for summary in self.sessions.values()), len(self.sessions)
 
     def keys_to_read(self, now: float) -> list[str]:
-        """Keys of sessions without figures, then of stale ones; a growing session is read again after `RELOAD_INTERVAL`
-        seconds at the earliest."""
+        """Keys of sessions without figures, then of stale ones.
+
+        A growing session is read again after `RELOAD_INTERVAL` seconds at the earliest.
+        """
         unread = [key for key, summary in self.sessions.items() if not summary.known]
         return unread + [key for key in self.stale if now - self._read_at.get(key, -RELOAD_INTERVAL) >= RELOAD_INTERVAL]
 

@@ -16,7 +16,7 @@ from ctxtui.views.text.span import Span, Spans, merged
 from ctxtui.views.text.table import Column, Table
 
 NARROW: Final = 60
-"""Screen width from which rows show model and number of calls."""
+"""Screen width from which rows show model, number of calls and the share read from the cache."""
 SOURCE_WIDTH: Final = 76
 """Screen width from which rows show a short source name."""
 MEDIUM: Final = 100
@@ -30,12 +30,15 @@ EXPIRY_WARNING_SECONDS: Final = 60
 BOLD_COST_USD: Final = 5.0
 """US dollars from which a session's cost is bold."""
 GOOD_READ: Final = 0.9
+"""Share read from the cache above which it is green."""
 POOR_READ: Final = 0.8
+"""Share read from the cache below which it is amber."""
 
 MADE_BY_CTXTUI: Final = "made by ctxtui"
 """Prefix of the title of a session that ctxtui wrote for resuming, until a client has continued it."""
 _DOT: Final = Span(numbers.NONE, "faint")
 DATE_DIGITS: Final = 8
+"""Digits of a date at the end of a model id: ``20250929``."""
 
 
 class HomeRow(NamedTuple):
@@ -176,9 +179,9 @@ def _window_tokens(s: SessionSummary) -> int:
 
 
 def _cost(row: HomeRow, room: int) -> Span:
-    """A session's cost; `≥` if some calls have no price.
+    """A session's cost; with ``≥`` if some calls have no price or an incomplete answer.
 
-    For subscriptions the tokens are shown, because they are what the plan counts.
+    For subscriptions the tokens are shown instead, because the plan counts those.
     """
     s = row.summary
     if s.is_made:
@@ -195,12 +198,12 @@ def _tokens(s: SessionSummary) -> str:
 
 
 def least_cost(s: SessionSummary) -> float | None:
-    """A session's cost in USD; a lower bound if calls have no price or an incomplete answer."""
+    """A session's cost in USD; a lower bound if calls have no price or an incomplete answer. None if unknown."""
     return s.known_usd if s.cost_usd is None else s.cost_usd
 
 
 def format_least_cost(s: SessionSummary) -> str:
-    """The cost as text: ``$8.03``, ``≥$8.03``; ``–`` for a session without model calls."""
+    """The cost as text: ``$8.03``, ``≥$8.03``; ``–`` for one that ctxtui wrote and no client continued."""
     if s.is_made:
         return numbers.NOT_APPLICABLE
     return numbers.least(least_cost(s), s.cost_usd is None).replace(" ", "")
@@ -394,7 +397,7 @@ def row(summary: SessionSummary, width: int, now: float, *, cursor: bool = False
 
 
 def describe_error(summary: SessionSummary) -> str:
-    """Why a session has no figures: unreadable, or no model context in it."""
+    """The reason for missing figures: the session is unreadable, or has no model context."""
     error = safe_text.one_line(summary.error)
     return error if is_empty(summary) else f"not readable: {error}"
 

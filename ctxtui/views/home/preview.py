@@ -48,7 +48,7 @@ class PreviewSize(NamedTuple):
 
 
 def preview_size(width: int, height: int) -> PreviewSize:
-    """Size of the preview on a screen of `width` x `height` (look book, layout)."""
+    """Size of the preview on a screen of `width` x `height` cells; none below 60 x `MIN_HEIGHT`."""
     lines = 0 if height < MIN_HEIGHT or width < 60 else 7 if height < LOW_HEIGHT else 11 if height < TALL_HEIGHT else 16
     return PreviewSize(lines, 30 if width < NARROW else 45 if width < WIDE else width * 44 // 100)
 
@@ -286,7 +286,10 @@ def shorten_path(path: str, room: int) -> str:
 
 
 def status_line(done: int, total: int, reading: bool, list_order: ListOrder) -> list[Span]:
-    """``reading 41 of 61 ━━━───   s sort: age ↓``."""
+    """The progress while sessions are read, then sort key and order.
+
+    ``reading 41 of 61 ━━━───   S sort: age ↓``
+    """
     sort = sorts()[list_order.sort]
     order = f" sort: {sort.name} {'↓' if list_order.falling else '↑'} "
     right = [Span("S", "accent bold"), Span(order, "dim")]

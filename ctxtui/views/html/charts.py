@@ -41,7 +41,7 @@ class LimitLine(Struct, frozen=True):
 
 
 class Mark(Struct, frozen=True):
-    """A sign below column `at` (from 0), and its meaning."""
+    """A sign below value `at` (from 0) in CSS class `style`, and its meaning as a tooltip."""
 
     at: int
     sign: str
@@ -69,9 +69,11 @@ def stacked(
     axis: Figure = short,
     column: str = "call",
 ) -> str:
-    """Draw stacked columns of `parts`; `description` describes the chart.
+    """Draw stacked columns of `parts`; "" without values.
 
-    `figure` formats single values, `axis` the axis labels.
+    `description` is the text for readers who do not see the chart. `figure` formats single values, `axis` the axis
+    labels; `column` names a column in its tooltip. A limit is drawn only if the highest column exceeds a third of it,
+    as the columns would be too low otherwise; of the marks of one column only the first.
     """
     count = max((len(part.values) for part in parts), default=0)
     if not count:
@@ -113,7 +115,10 @@ def curves(
     limits: Sequence[LimitLine] = (),
     figure: Figure = short,
 ) -> str:
-    """Draw overlaid curves, each with its letter at the right end."""
+    """Draw overlaid curves, each with its letter at the right end; "" without values.
+
+    Parameters as in `stacked`.
+    """
     count = max((len(curve.values) for curve in curves_drawn), default=0)
     values_drawn = [value for curve in curves_drawn for value in curve.values if value is not None]
     if not count or not values_drawn:
@@ -141,7 +146,7 @@ def curves(
 
 
 def spark(values: Sequence[float], description: str) -> str:
-    """Draw a small chart for a table row."""
+    """Draw a small chart for a table row, of at most 60 columns; "" without values."""
     if not values:
         return ""
     groups = _groups(len(values), 60)
@@ -156,7 +161,7 @@ def spark(values: Sequence[float], description: str) -> str:
 
 
 def bar(value: float, most: float, fill: str) -> str:
-    """Draw a bar next to a figure."""
+    """Draw a bar next to a figure; `most` is the value of a full bar, `fill` a CSS class."""
     percent = 100 * max(0.0, value) / most if most > 0 else 0.0
     return f'<span class="track"><i class="{fill}" style="width:{percent:.1f}%"></i></span>'
 

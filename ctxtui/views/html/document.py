@@ -31,7 +31,7 @@ def head(title: str, rules: str = "") -> Iterator[str]:
 
 
 def foot(text: str) -> str:
-    """Closing tags with a footer."""
+    """Footer and closing tags; the caller has opened ``<main>`` after `head`."""
     return f"</main><footer>{safe(text)}</footer></body></html>"
 
 
@@ -50,7 +50,7 @@ def _align(column: int, left: Sequence[int]) -> str:
 
 
 def style(rules: str = "") -> str:
-    """The document's CSS, with the look book's colours for dark and light screens; print is always light."""
+    """The document's CSS, with the theme's colours for dark and light screens; print is always light."""
     classes = "".join(
         f".c{n}{{background:var(--{sign.style})}}.t{n}{{color:var(--{sign.style})}}.f{n}{{fill:var(--{sign.style})}}"
         for n, sign in enumerate(CATEGORY)

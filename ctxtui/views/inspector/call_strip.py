@@ -116,7 +116,11 @@ def window(before: Window | None, count: int, cursor: int, room: int) -> Window:
 
 
 class CallStrip(Struct, frozen=True):
-    """Data of the strip: columns in view, index of the call shown, top of the scale in tokens."""
+    """Data of the strip.
+
+    - `columns`: the columns in view, each `per` cells wide; `here`: index of the call shown in them.
+    - `top`: upper end of the scale; `usable`: the limit to draw. Both in tokens.
+    """
 
     columns: tuple[StripColumn, ...]
     per: int

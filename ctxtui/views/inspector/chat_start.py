@@ -23,9 +23,10 @@ MAX_TEXT_WIDTH: Final = 100
 class ChatStart(Struct, frozen=True):
     """Facts of the start page of a chat.
 
-    - `model`, `of` (its provider), `address`: where requests go.
-    - `local`: that is on this machine; `keeps`: and nothing is sent on (a gateway may do so).
-    - `offline`: the embedded provider, which is no model.
+    - `model`: its name ("": not chosen yet); `of`: its provider; `address`: where requests go.
+    - `local`: whether `address` is on this machine; `keeps`: whether also the model runs there, so that nothing leaves
+      the machine (a local gateway may forward requests).
+    - `offline`: whether it is the offline provider, which is no model.
     - `why`: how the model was chosen.
     - `window`: tokens (0: unknown).
     - `usd`: list prices of a million input and output tokens (None: unknown), valid once `priced`.

@@ -28,7 +28,7 @@ BAR_FROM: Final = 40
 class CategoryPart(Struct, frozen=True, kw_only=True):
     """One category of the composition. None: not known yet, or nothing is staged.
 
-    - `tokens`: those in the context; `share`: their share of it.
+    - `tokens`: those in the context; `share`: their share of it, after staged edits if there are any.
     - `change`: tokens more than in the previous call.
     - `this`, `so_far`: USD in this call, and in all calls so far.
     - `shown`: how the transcript shows its blocks: ``line``, ``full`` or ``hidden``.
@@ -156,10 +156,9 @@ class Composition(Struct, frozen=True, kw_only=True):
 
 
 def with_staged_edits(composition: Composition, changes: Mapping[int, int], without: int, after: int) -> Composition:
-    """Apply token `changes` by category index to `composition`: the total is `without` before the edits and `after`
-    them.
+    """Apply token `changes` by category index to `composition`.
 
-    The residual stays, since it cannot be assigned to blocks.
+    The total is `without` the edits, and `after` them. The residual stays, since it cannot be assigned to blocks.
     """
     if not composition.parts:
         return composition
@@ -225,7 +224,10 @@ def composition(
 
 
 def notes(composition: Composition, room: int) -> list[Span]:
-    """Text for the rule: exact total and its origin, with the interval if the total was not reported."""
+    """Text for the rule: exact total and its origin, with the interval if the total was not reported.
+
+    Under staged edits the totals before and after them; in a wide pane also the residual.
+    """
     exact = numbers.exact(composition.total)
     if not composition.parts:
         return [Span(exact if composition.reported else numbers.NOT_YET, "ink bold"), Span(" counting", "dim")]

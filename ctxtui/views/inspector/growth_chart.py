@@ -16,7 +16,7 @@ class GrowthChart(Struct, frozen=True):
     """Growth of a thread's context.
 
     - `tokens`: the context of each call in order.
-    - `usable`: the limit.
+    - `usable`: the usable window in tokens, drawn as the limit (0: unknown).
     - `here`: the index of the call shown.
     - `window`: the window in force.
     - `compactions`: their positions as shares of the width.
@@ -30,7 +30,7 @@ class GrowthChart(Struct, frozen=True):
 
     @property
     def per_call(self) -> float:
-        """Average growth in tokens per call since the context last shrank."""
+        """Average growth in tokens per call since the context last shrank by more than a sixth."""
         start = len(self.tokens) - 1
         while start > 0 and self.tokens[start - 1] <= self.tokens[start] * 1.2 and self.tokens[start - 1] > 0:
             start -= 1
@@ -46,7 +46,10 @@ def notes(what: GrowthChart) -> list[Span]:
 
 
 def lines(what: GrowthChart, room: int, height: int) -> list[Spans]:
-    """The body: the curve in ink, the limit ``┄``, the limit's figure and zero at the left."""
+    """The body: the curve in ink, the limit ``┄``, the limit's figure and zero at the left.
+
+    A sentence for fewer than two calls or three lines.
+    """
     if len(what.tokens) < 2 or height < 3:
         sentence: Spans = [Span(" Only one call so far.", "dim")]
         return [sentence][:height]

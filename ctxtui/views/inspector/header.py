@@ -29,12 +29,15 @@ class Header(Struct, frozen=True, kw_only=True):
     """Content of the header.
 
     - `call`: number of the call shown; 0: none.
-    - `state`: ``live``, ``following``, ``reading``, ``held`` or ``recorded``. `fidelity`, `behind` (number of newer
-      calls): follow the state.
-    - `used`: tokens of the context; None if not known yet. `after`: those under staged edits.
-    - `cost`: USD; None if unknown. `priced`: it is looked up.
+    - `state`: ``live``, ``following``, ``reading``, ``held`` or ``recorded``.
+    - `behind`: number of newer calls, printed after the state; else, if there is room, the `fidelity` of a recorded
+      call.
+    - `used`: tokens of the context; None if not known yet. `after`: those under staged edits. `limits`: the model's
+      window, and how much of it is usable.
+    - `cost`: USD; None if unknown. `priced`: whether prices are known yet; if not, no cost is shown.
+    - `thread`: label of a subagent, "" for the main thread.
     - `auto_release_s`: seconds until a held request is sent.
-    - `record`: (correct forecasts, all forecasts) so far.
+    - `record`: (correct forecasts, all forecasts) so far, for the explanations of figures; not drawn.
     """
 
     title: str
@@ -106,7 +109,7 @@ def draw_header(content: Header, room: int) -> list[Span]:
     state, fidelity = _state(content, room)
     call = [Span(f"  call {content.call:,}")] if content.call else []
     model = [Span(f"  {content.model}", "dim")] if content.model and room >= 100 else []
-    # The origin of the limit is shown on the map as well.
+    # The origin of the window limit is dropped first: the context map names it too.
     right = _figures(content, room, origin=room >= 100)
     title_room = min(cells.width(name), TITLE_CELLS)
     if width([*badge, *model, *call, *state, *fidelity, *right]) + 1 + title_room > room:
@@ -166,6 +169,7 @@ def _figures(content: Header, room: int, *, origin: bool = False) -> list[Span]:
         out.append(Span(f" of {numbers.tokens(usable).replace('.0k', 'k')}", "dim"))
     if usable and content.used is not None:
         level = content.used if content.after is None else content.after
+        # `readtx` is the style of a context within the limit, which needs no emphasis here.
         style = bars.budget_style(level, usable)
         share = f"{100 * level / usable:.0f} %"
         out.append(
@@ -208,7 +212,10 @@ WARN_BELOW_SHARE: Final = 0.2
 
 
 class RateLimit(Protocol):
-    """One limit, see `providers.rate_limits.Headroom`: its subject, the share left, its reset time (Unix seconds)."""
+    """One limit: its subject, the share left, its reset time (Unix seconds; None: unknown).
+
+    `providers.rate_limits.Headroom` is one; the pure core cannot import it.
+    """
 
     @property
     def what(self) -> str: ...
@@ -219,7 +226,10 @@ class RateLimit(Protocol):
 
 
 def headroom(limits: Sequence[RateLimit], now: float) -> Spans:
-    """The tightest of `limits` (sorted) at Unix time `now`, if little of it is left."""
+    """Text about the first of `limits` of which less than half is left, at Unix time `now`; empty if none is so low.
+
+    `limits` are sorted by the share left, the smallest first.
+    """
     tightest = next((limit for limit in limits if limit.share < SHOWN_BELOW_SHARE), None)
     if tightest is None:
         return []

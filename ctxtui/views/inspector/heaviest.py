@@ -30,8 +30,10 @@ class Heaviest:
         self._running: object = None
 
     def update(self, scene: Scene, path: Sequence[int]) -> list[int]:
-        """Nodes of the heaviest blocks of the context shown (nodes `path`), heaviest first; empty while tokens are not
-        counted."""
+        """Nodes of the heaviest blocks of the context shown (nodes `path`), heaviest first.
+
+        Only blocks that the model read; empty while tokens are not counted.
+        """
         if not scene.counted:
             return []
         tree, head = scene.session.tree, scene.head

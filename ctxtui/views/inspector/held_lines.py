@@ -12,7 +12,7 @@ ANSWER_KEYS: Final = ("enter", "a", "w", "x")
 MORE_KEY: Final = "m"
 """Further key, if the program can be kept waiting."""
 RED_SECONDS: Final = 20
-"""Seconds from which the remaining time is red."""
+"""Seconds below which the remaining time is red."""
 WRITING: Final[Spans] = (Span(" ‖ ", "warn bold"), Span("your answer instead of the model's › ", "dim"))
 DECIDES: Final[Spans] = (Span("^o", "accent bold"), Span(" decides", "dim"))
 LATER: Final[Spans] = (
@@ -27,7 +27,7 @@ OUTCOMES: Final[Mapping[str, Spans]] = {
     "more": (Span("‖ ", "warn"), Span("ten more minutes: pings keep the program waiting", "dim")),
     "refuse": (Span("✗ ", "crit"), Span("the program got 403; nothing was sent", "dim")),
 }
-"""Confirmation of each way to release a held request."""
+"""Confirmation of each decision on a held request."""
 
 
 COMPACTION_KEYS: Final = ("enter", "l", "R", "x")
@@ -65,7 +65,7 @@ def confirm_rules(rules: Sequence[str]) -> Spans:
 
 
 def format_clock(seconds: int) -> str:
-    """``1:43``."""
+    """Minutes and seconds: ``1:43``."""
     return f"{seconds // 60}:{seconds % 60:02}"
 
 

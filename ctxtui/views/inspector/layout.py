@@ -1,4 +1,4 @@
-"""Positions of the Inspector's panes for any screen size (look book, layout). Pure arithmetic."""
+"""Positions of the Inspector's panes for any screen size. Pure arithmetic."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 
 NARROW: Final = 100
-"""Widths in cells from which the side column is shown, and is wide."""
+"""Screen width from which the side column has 46 cells instead of 30."""
 WIDE: Final = 160
+"""Screen width from which the side column has 44 % of it, and a lower part in two columns."""
 MIN_FULL_SIZE: Final = (60, 16)
+"""Width and height from which there are panes besides the transcript."""
 MIN_READABLE_SIZE: Final = (30, 6)
+"""Width and height below which only a sentence is shown."""
 WHY_LINE_HEIGHT: Final = 20
 """Screen height from which a line says why the context is so big."""
 
@@ -88,8 +91,10 @@ def arrange(width: int, height: int, wants: PaneNeeds) -> Layout:
 
 
 def _arrange_side(boxes: dict[str, Box], width: int, height: int, room: Box, wants: PaneNeeds) -> tuple[int, bool]:
-    """Stack the side column into `room`; to fit, these shrink in order: heaviest, scale, this call, small categories,
-    map, edits."""
+    """Stack the side column into `room`; return the rows of the map, and whether it has a scale.
+
+    To fit, these shrink in order: heaviest, scale, this call, small categories, map, edits.
+    """
     edits = wants.staged is not None
     lines = {
         "context": wants.context + 1,

@@ -10,8 +10,9 @@ from ctxtui.views.text.span import Span, Spans, width
 FULL_HEIGHT: int = 7
 """Lines of the complete pane."""
 EXPIRY_WARNING_SECONDS: float = 60.0
-"""Seconds from which the remaining lifetime is amber."""
+"""Seconds below which the remaining lifetime is amber."""
 _TOKENS_END = 17
+"""Cells of a line up to the end of its tokens."""
 
 
 def notes(forecast: NextCallForecast, room: int) -> list[Span]:
@@ -130,7 +131,7 @@ def _clock(seconds: float) -> str:
 
 
 def plain_lines(forecast: NextCallForecast, now: float) -> list[Spans]:
-    """The same in two lines, for plain output."""
+    """The same for plain output: an empty line, the figures, then cost and lifetime."""
     figures = [
         Span("next call  ", "bold"),
         Span(f"read {numbers.tokens(forecast.read)}", "read"),

@@ -81,8 +81,8 @@ HINT: Final = "call number, event (turn, miss, compaction, jump, error), or cate
 def parse_command(text: str, calls: int) -> PromptCommand:
     """Parse a command for a thread of `calls` calls.
 
-    ``139``, ``+5``, ``miss``, ``-turn`` (previous one), ``user result`` (only these categories), ``-thinking`` (all but
-    these), ``all``.
+    ``139`` or ``#139``, ``miss``, ``-turn`` (previous one), ``user result`` (only these categories), ``-thinking`` (all
+    but these), ``all``.
     """
     words = text.lower().replace("tool call", "call").replace("tool result", "result").replace(",", " ").split()
     if not words or words == ["all"]:

@@ -35,7 +35,7 @@ class StackedChart(Struct, frozen=True):
 
     @property
     def top(self) -> float:
-        """Tokens of the full height; includes the limit if the context comes near it."""
+        """Tokens of the full height; includes the limit if the largest context exceeds a third of it."""
         most = max((sum(max(0, n) for n in part.values()) for part in self.parts), default=0)
         usable = self.window.usable
         return scale.ceiling(max(most, usable * 1.02 if most > usable / 3 else 0))
@@ -147,7 +147,7 @@ def _marks(chart: StackedChart, groups: Sequence[range], per: int) -> Spans:
 
 
 def legend(chart: StackedChart, room: int) -> list[Span]:
-    """Meaning of the colours, as far as there is room, and the limit."""
+    """Meaning of the colours, largest part first until the room is used, and the limit."""
     limit = bars.limit_words(chart.window)
     entries: list[Span] = []
     used_width = sum(cells.width(span.text) for span in limit) + 2

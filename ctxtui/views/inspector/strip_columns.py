@@ -25,9 +25,8 @@ MARKS_BY_RANK: Final = (COMPACTION, "here", "error", "miss", "ttl miss", "model"
 Compactions come first: they nearly always come with a miss, and are rare enough to be searched for.
 """
 
-# Cost relative to a fresh token, for calls without a price: a read a tenth, a write a quarter more (facts §5).
 PRICE_WEIGHTS: Final = (0.1, 1.25, 1.0)
-"""Typical prices of tokens read, written and fresh, relative to fresh ones."""
+"""Typical prices of tokens read, written and fresh, relative to fresh ones (facts §5), for calls without a price."""
 
 
 class StripColumn(Struct, frozen=True):
@@ -35,7 +34,7 @@ class StripColumn(Struct, frozen=True):
 
     - `read`, `write`, `fresh`: tokens.
     - `marks`: names of `MARKS_BY_RANK`.
-    - `forecast`: it is the next call, drawn in accent.
+    - `forecast`: whether it is drawn in accent; the call strip does so with the call shown.
     - `usd`: cost; None if unknown.
     - `ghost`: tokens that staged edits would remove.
     """
@@ -61,19 +60,22 @@ class StripColumn(Struct, frozen=True):
 
 
 class Window(NamedTuple):
-    """Calls shown in a strip: indices `first` to `last` (0-based, inclusive), with `per` columns each."""
+    """Calls shown in a strip: indices `first` to `last` (0-based, inclusive), each `per` cells wide."""
 
     first: int
     last: int
     per: int
 
     def column_of(self, call: int) -> int:
-        """The first column of `call` (0-based index)."""
+        """The first cell of `call` (0-based index)."""
         return (call - self.first) * self.per
 
 
 def window(count: int, cursor: int, room: int) -> Window:
-    """The `room` columns of `count` calls that end at `cursor`; two columns per call if they fit."""
+    """The part of `count` calls that fits in `room` cells and ends at `cursor`, or later if there is room.
+
+    All calls with two cells each if they fit.
+    """
     if count <= 0 or room <= 0:
         return Window(0, -1, 1)
     if room >= 2 * count:

@@ -21,12 +21,13 @@ FULL_HEIGHT: int = 7
 COMPACT_HEIGHT: int = 3
 """Lines of the folded pane: figures in one line, the total, the facts."""
 _TOKENS_END = 17
+"""Cells of a line up to the end of its tokens."""
 ORIGIN_WIDTH = 26
 """Cells from which the rule says "reported"."""
 
 
 class CallPart(Struct, frozen=True):
-    """One part of the call; `tokens` is None if not reported."""
+    """One part of the call; `tokens` is None if not reported, a lower bound if reported in part (`partial`)."""
 
     name: str
     sign: Span
@@ -39,8 +40,8 @@ class CallPart(Struct, frozen=True):
 class ThisCall(Struct, frozen=True, kw_only=True):
     """Facts of the call shown.
 
-    - `total`: USD; None: no price is known. `priced`: it is looked up.
-    - `uncached`: the cost of the same call without a cache.
+    - `total`: USD; None: no price is known. `priced`: whether prices are known yet; if not, no cost is shown.
+    - `uncached`: the cost of the same call without a cache; None if unknown, or if no cache figures are reported.
     - `facts`: short texts about time and stop reason.
     - `missed`: describes the cache miss ("": none); `by_pause`: a pause caused it.
     - `record`: (correct forecasts, all forecasts) so far.
@@ -51,7 +52,7 @@ class ThisCall(Struct, frozen=True, kw_only=True):
     lines: tuple[CallPart, ...]
     total: float | None
     partial: bool = False
-    """Whether the answer is reported in part, so that `total` is a lower bound."""
+    """Whether `total` is a lower bound: the answer is reported in part, or a price is missing."""
     priced: bool
     uncached: float | None
     facts: tuple[str, ...]
@@ -141,7 +142,10 @@ def _facts(before: Call | None, call: Call) -> tuple[str, ...]:
 
 
 def lines(content: ThisCall, room: int, height: int) -> list[Spans]:
-    """The body in at most `height` lines: complete, or folded to `COMPACT_HEIGHT`; always with the total."""
+    """The body in at most `height` lines: complete, or folded to `COMPACT_HEIGHT`, of which the total stays longest.
+
+    For a call without a report a sentence and the facts.
+    """
     if not content.reported:
         text = " No usage recorded for this call." if room >= 35 else " No usage recorded."
         text = text if content.sent else " Not sent yet."

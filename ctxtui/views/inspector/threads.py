@@ -23,9 +23,9 @@ class ThreadRow(Struct, frozen=True, kw_only=True):
 
     - `depth`: levels below the main one; `last`: it is the last of its parent's.
     - `calls`: their number.
-    - `tokens`, `peak`: those of its last and its largest call (None: unknown).
+    - `tokens`, `peak`: context of its last and of its largest call (None: unknown).
     - `usd`: its cost (None: unknown). It is a lower bound if calls are `lacking` a price or the end of their answer.
-    - `priced`: all calls were looked up.
+    - `priced`: whether the prices of all its calls were looked up; before, no cost is shown.
     """
 
     id: str
@@ -57,7 +57,10 @@ class ThreadSums:
         self._sums: dict[str, _Sum] = {}
 
     def rows(self, session: Session, costs: Mapping[str, Cost | None], size: Size) -> list[ThreadRow]:
-        """The threads as a tree (see `thread_tree.order_threads`); `costs` maps calls to prices, None if unknown."""
+        """The threads as a tree (see `thread_tree.order_threads`).
+
+        `costs` maps the calls that were looked up to prices, None if unknown; `size` gives a call's context in tokens.
+        """
         return [self._with(session, row, costs, size) for row in thread_rows(session)]
 
     def _with(self, session: Session, row: ThreadRow, costs: Mapping[str, Cost | None], size: Size) -> ThreadRow:

@@ -42,8 +42,11 @@ RESERVED_CELLS: Final = ((160, 80), (0, 16))
 
 
 class WhySoBig(Struct, frozen=True, kw_only=True):
-    """Content of the line: composition, heaviest `groups` first (None: not known yet), and the safe `cut` that saves
-    most (None: unknown), which the key `key` lists."""
+    """Content of the line.
+
+    - `groups`: heaviest first; None: not known yet.
+    - `cut`: the safe cut that saves most; None: unknown. `key`: the key that opens the list of cuts.
+    """
 
     composition: Composition
     groups: Sequence[HeavyGroup] | None = None

@@ -49,7 +49,7 @@ def place_options(number: int, calls: int, thread: str) -> str:
 
 
 def format_savings(piece: Advice) -> str:
-    """Its savings over the calls ahead."""
+    """Its savings over the calls ahead: money, or tokens if no price is known."""
     return numbers.money(piece.saves) if piece.saves else f"{numbers.tokens(piece.worth)} tokens"
 
 
@@ -78,8 +78,10 @@ def note(pieces: Sequence[Advice]) -> str:
 
 
 def lines(pieces: Sequence[Advice], name: str = "") -> Iterator[tuple[list[Span], str]]:
-    """Rows of the best pieces for the bill, each with the explanation of its figures; with command lines if the
-    session's `name` is given."""
+    """Rows of the first pieces for the bill, each with the explanation of its figures.
+
+    With command lines if the session's `name` is given.
+    """
     for piece in pieces[:MAX_IN_BILL]:
         yield [Span(" ✓ ", "ok"), *advice_spans(piece)], explain(piece)
         if name:
@@ -99,8 +101,10 @@ def advice_spans(piece: Advice) -> list[Span]:
 
 
 def detail(piece: Advice, command_line: str, room: int, staged: int = 0) -> list[Spans]:
-    """Effect, risk and price of a piece of advice, and its `command_line`; `staged` is the number of tokens that
-    staged edits free already."""
+    """Effect, risk and price of a piece of advice, and its `command_line`.
+
+    `staged` is the number of tokens that staged edits free already.
+    """
     wide = max(20, room - 2)
     out: list[Spans] = [
         [Span(f" {part}", "ink bold" if n == 0 else "ink")]
@@ -117,7 +121,7 @@ def payback_clause(calls: int | None) -> str:
 
 
 def price_lines(tag: PriceTag, risk: Risk | None, staged: int = 0) -> Iterator[Spans]:
-    """Size of the next call, and costs at the cheapest moment and now."""
+    """Size of the next call, and costs at the cheapest moment and now, if they are known."""
     yield [
         Span(" next call ", "dim"),
         Span(f"{numbers.tokens(tag.before - staged)} → {numbers.tokens(tag.after)}", "ink bold"),

@@ -63,8 +63,10 @@ def _rows(compaction: Compaction) -> list[tuple[str, int, int]]:
 
 
 def bars_of(compaction: Compaction, room: int, height: int = 99) -> list[Spans]:
-    """Two bars for each category, before and after, on one scale; the smallest are folded into one line if `height` is
-    too small."""
+    """Two bars for each category, before and after, on one scale.
+
+    The smallest are folded into one line if `height` is too small.
+    """
     rows = _rows(compaction)
     folded: list[tuple[str, int, int]] = []
     if len(rows) > height:
@@ -156,7 +158,10 @@ def sentences(compaction: Compaction) -> Iterator[Spans]:
 
 
 def facts(compaction: Compaction, shown: str = LOST) -> list[Fact]:
-    """The facts to list: first those that came back (most tokens first), then by kind, most frequent first."""
+    """The facts to list under the filter `shown`; literals last.
+
+    Before and among them those come first that came back (most tokens first), then by kind, most frequent first.
+    """
     order = {kind: n for n, kind in enumerate(_LIST_ORDER)}
     selected = [
         fact

@@ -1,5 +1,4 @@
-"""A diff as rows: a summary, one row for every changed block with its word diff, then blocks that change within the
-run."""
+"""A diff as rows: a summary, a row for each difference with its word diff, then blocks that change within the run."""
 
 from __future__ import annotations
 

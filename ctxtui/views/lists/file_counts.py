@@ -15,9 +15,10 @@ _NOTES = {"binary": "binary: no model reads it", "pdf": "PDF, pages with their p
 
 
 def lines(files: Sequence[FileCount], half: float, usd: float | None, model: str, usable: int) -> Iterator[list[Span]]:
-    """A row for each file, and a total:
+    """A row for each file, and a total of several.
 
-    `half` is half of its interval, `usd` its price, `usable` the usable window of `model` in tokens (0: unknown).
+    `half` is half of the total's interval, `usd` its price, `usable` the usable window of `model` in tokens (0:
+    unknown).
     """
     total = sum(file.tokens for file in files)
     token_width = max(8, *(len(numbers.exact(file.tokens)) for file in files), len(numbers.exact(total)))

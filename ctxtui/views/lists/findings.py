@@ -68,7 +68,7 @@ def _shorten_name(name: str) -> str:
 
 
 def format_savings(priced: PricedFinding) -> str:
-    """Savings over the calls ahead."""
+    """Savings over the calls ahead: money, else tokens a call; ``warning`` for a finding that saves nothing."""
     if priced.finding.warning:
         return "warning"
     if priced.saves is not None:
@@ -175,10 +175,9 @@ def _staged_lines(priced: PricedFinding) -> Iterator[Spans]:
 
 
 def _describe_proof(result: EditedCalls) -> str:
-    """The total:
+    """The total: ``6.2M tokens less, −$11.69 in 200 calls``.
 
-    ``6.2M tokens less, −$11.69 in 200 calls``. If fewer tokens cost more, say that cached tokens are written again,
-    which is the only cause with equal answers.
+    If fewer tokens cost more, say that cached tokens are written again: with equal answers that is the only cause.
     """
     tokens = (
         f"{numbers.tokens(abs(result.tokens))} tokens {'less' if result.tokens >= 0 else 'more'}, "

@@ -15,7 +15,9 @@ from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans, width
 
 _NAME: Final = 10
+"""Cells of a sentence's name."""
 _NAMED_PARTS: Final = 4
+"""Maximum parts of the context that a sentence names."""
 
 
 def describe_shape(shape: GrowthShape) -> str:

@@ -20,11 +20,16 @@ MAX_CURVES: Final = 6
 _COLOURS: Final = ("cat-image", "cat-summary", "cat-user", "cat-document", "cat-call", "cat-memory")
 _RECORDED: Final = "r"
 TOKEN_SETTINGS: Final = ("target", "tokens", "trigger", "n", "k", "limit", "size")
+"""Settings of which a value of 1,000 or more is a number of tokens, which needs no name: ``80.0k``."""
 
 
 class LabLine(NamedTuple):
-    """A variant in the table: its `letter` on the chart ("": no curve) in `colour`, whether no other is both cheaper
-    and less risky (`best`), and the share of the recorded cost it `saves` (None: unknown)."""
+    """A variant in the table.
+
+    - `letter`: on the chart, in `colour` ("": no curve).
+    - `best`: whether no other one is cheaper at no more risk, or less risky at no more cost.
+    - `saves`: the share of the recorded cost that it saves; negative if it costs more, None if unknown.
+    """
 
     row: LabRow
     letter: str
@@ -34,9 +39,9 @@ class LabLine(NamedTuple):
 
 
 def lab_lines(lab: SessionLab, hidden: Sequence[int] = ()) -> list[LabLine]:
-    """The variants, cheapest first, or those that send least if no price is known.
+    """The variants, cheapest first; those without a price by the tokens they send, after all priced ones.
 
-    `hidden` are indices of lab rows without a curve.
+    The recorded one and the first `MAX_CURVES` - 1 others get a curve, except those with an index in `hidden`.
     """
     if not lab.rows:
         return []

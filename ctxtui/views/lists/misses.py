@@ -1,4 +1,4 @@
-"""Cache misses: the list, dearest first, and one miss in detail (look book 5)."""
+"""Cache misses: the list, dearest first, and one miss in detail."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from ctxtui.views.text.span import Span, Spans, width
 from ctxtui.views.text.table import Column, Table
 
 NARROW: int = 100
+"""Width from which the list shows the time, and whether a miss was foreseen."""
 _BARS: int = 110
 """Width from which there are bars next to the changes."""
 READ_TOLERANCE: float = 0.02
@@ -301,7 +302,11 @@ def _because(miss: CacheMiss) -> str:
 
 
 def _lanes(miss: CacheMiss, room: int) -> Iterator[Spans]:
-    """Both requests to scale: the shared prefix, and the tokens read of the second."""
+    """Both requests to scale, and which tokens of the second were read.
+
+    The sign between them is at the end of the shared prefix; at the end of the tokens read if only the cache entry was
+    gone.
+    """
     longest = max(*miss.sizes, 1)
     bar = max(10, room - 2 * LABEL_CELLS - 2)
 

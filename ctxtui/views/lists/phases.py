@@ -158,8 +158,11 @@ def explain_summary(rows: Sequence[Phase]) -> str:
 
 
 def summary(rows: Sequence[Phase]) -> list[Span]:
-    """Typical tokens of a phase, for the rule; none for two phases, since the first includes the prompt and the last
-    may be unfinished."""
+    """Typical growth of a phase and tokens sent, for the rule; empty for a single phase.
+
+    With two phases only the tokens sent: none is typical, as the first includes the prompt and the last may be
+    unfinished.
+    """
     if len(rows) < 2:
         return []
     if len(rows) < MIN_TYPICAL_PHASES:

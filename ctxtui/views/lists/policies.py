@@ -64,7 +64,7 @@ class Proposed(Struct, frozen=True, dict=True):
 
 
 def sort_policies(rows: Sequence[Proposed]) -> list[Proposed]:
-    """Sort by tokens freed once all are computed, then those with active edits, then the others."""
+    """Sort once all are computed: those with a gain by tokens freed, those with active edits, others, refused ones."""
     if not all(row.is_computed for row in rows):
         return list(rows)
     return sorted(rows, key=lambda row: (bool(row.why), not row.has_gain, not row.stands, -(row.freed or 0)))
@@ -191,7 +191,7 @@ def explain_notes(rows: Sequence[Proposed]) -> str:
 
 
 def notes(rows: Sequence[Proposed]) -> list[Span]:
-    """Number of computed policies, for the rule."""
+    """Number of computed policies, then of those with a gain, for the rule."""
     done = sum(row.freed is not None or bool(row.why) for row in rows)
     gaining = sum(row.has_gain for row in rows)
     if done < len(rows):

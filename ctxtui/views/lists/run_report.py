@@ -14,7 +14,10 @@ _NAME, _FIGURE = 20, 11
 
 
 class ProjectFiles(Protocol):
-    """The files of a project; see `services.project.report.CountedProject`."""
+    """The files of a project; see `services.project.report.CountedProject`.
+
+    `half`: half of the 90 % interval of `tokens`. `kinds`: (kind, number of files, tokens) of each kind of file.
+    """
 
     @property
     def tokens(self) -> int: ...
@@ -24,7 +27,10 @@ class ProjectFiles(Protocol):
 
 
 class RunFigures(Protocol):
-    """See `services.project.report.RunReport`."""
+    """Figures of a run; see `services.project.report.RunReport`.
+
+    `kilobytes`: text that fits in the available tokens. `project` and `selection` are None without a project.
+    """
 
     @property
     def budget(self) -> ContextBudget: ...

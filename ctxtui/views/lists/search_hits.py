@@ -38,9 +38,10 @@ class BlockHits(Struct, frozen=True, kw_only=True):
 
 
 class SearchProgress(Struct, frozen=True):
-    """Progress after one session:
+    """Progress after one session.
 
-    `done` of `total`, `direct` of them not in the index, and new `found` blocks. `trouble` ends the search.
+    `done` of `total` sessions are searched, `direct` of them by reading, as they are not in the index. `found` are the
+    new blocks. `trouble`: the error that ended the search, "" for none.
     """
 
     done: int
@@ -72,7 +73,10 @@ MAX_FOLDED_BLOCKS: Final = 3
 
 
 def rows(sessions: Sequence[FoundSession]) -> list[Row]:
-    """The rows of the list."""
+    """The rows of the list.
+
+    A session with only one block more than `MAX_FOLDED_BLOCKS` is listed whole: a row for the rest saves no line.
+    """
     out: list[Row] = []
     for session in sessions:
         is_complete = session.opened or len(session.blocks) <= MAX_FOLDED_BLOCKS + 1
@@ -162,9 +166,9 @@ def empty_text(text: str, done: int, total: int) -> str:
 
 
 def progress_text(done: int, total: int, blocks: int, sessions: int, direct: int, *, capped: bool) -> str:
-    """Progress text:
+    """Progress text: `done` of `total` sessions, `blocks` with hits in `sessions` of them.
 
-    `done` of `total` sessions, `blocks` with hits in `sessions`; `direct` sessions are not in the index.
+    `direct` sessions are not in the index, so they were read. `capped`: there are more blocks than were kept.
     """
     block_count = f"{blocks:,}{'+' if capped else ''} block{'s' if blocks != 1 else ''}"
     if done < total:

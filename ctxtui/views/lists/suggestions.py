@@ -109,9 +109,13 @@ def detail(
 
 
 class ChangedBlock(Struct, frozen=True):
-    """A block changed by edits: its `node` (0: inserted), category, the name of its new `mark`, tokens now and `after`
-    (None: being counted). `along`: removed only because the provider would refuse the rest. `text` is the inserted
-    text."""
+    """A block changed by edits.
+
+    - `node`: 0 for an inserted block, whose text is `text`.
+    - `mark`: name of its new mark.
+    - `tokens`: its size now; `after`: its size then (None: being counted).
+    - `along`: it is removed only because the provider would refuse the rest.
+    """
 
     node: int
     category: int

@@ -38,7 +38,7 @@ class Recent(Generic[T]):
         self._values: OrderedDict[object, T] = OrderedDict()
 
     def get(self, key: object) -> T | None:
-        """The value for `key`."""
+        """The value for `key`; None if it is not kept."""
         value = self._values.get(key)
         if value is not None:
             self._values.move_to_end(key)
@@ -162,7 +162,7 @@ class Readings:
         return self.reading(node).call_id or (self._names.answered_call_id(here) if here.category == _RESULT else "")
 
     def call_of(self, node: Node, content: BlockContent) -> BlockContent | None:
-        """The call that a result answers, if it is among the `MAX_STEPS_BACK` blocks before it."""
+        """The call that a result answers, if it is ready and among the `MAX_STEPS_BACK` blocks before it."""
         tree, call_id = self._session.tree, content.call_id or self._names.answered_call_id(node)
         if node.category != _RESULT or not call_id:
             return None

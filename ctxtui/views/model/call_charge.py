@@ -76,8 +76,10 @@ def charge(scene: Scene, path: Sequence[int]) -> Charge | None:
 
 
 def _recorded_breakpoints(scene: Scene, path: Sequence[int]) -> list[int]:
-    """Number of blocks before each recorded breakpoint of the call shown and the previous one; reads end at one of
-    these."""
+    """Number of blocks before each recorded breakpoint of the call shown and of the previous call.
+
+    Reads end at one of these. Empty if neither request is on record.
+    """
     tree, depths = scene.session.tree, set[int]()
     for call in scene.calls[max(0, scene.index - 1) : scene.index + 1]:
         if call.skeleton is None:
@@ -97,7 +99,7 @@ class ChargeCache:
         self._cached: tuple[object, Charge | None] = None, None
 
     def get(self, scene: Scene, path: Sequence[int]) -> Charge | None:
-        """Like `charge`."""
+        """Like `charge`; None while tokens are not counted."""
         if not scene.counted:
             # Only the end of a long recording is read, without a book.
             return None

@@ -18,8 +18,12 @@ from ctxtui.views.model.session_summary import SAMPLES, CallSpent, SessionSummar
 
 
 class CallSums(NamedTuple):
-    """Sums over calls: tokens in and out, USD of priced calls, number of unpriced calls and partial answers, input
-    tokens, and input tokens read from a cache."""
+    """Sums over calls.
+
+    - `tokens`: in and out; `input`: in; `read`: those of `input` that were read from a cache.
+    - `usd`: of priced calls; `unpriced`: number of the others.
+    - `partial`: number of answers that are reported in part.
+    """
 
     calls: float = 0
     tokens: float = 0

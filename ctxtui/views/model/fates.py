@@ -35,8 +35,12 @@ class Fate(Struct, frozen=True, kw_only=True):
 
 
 class Step(NamedTuple):
-    """Effect of edits at a raw position: tokens `freed` (negative: added), `category` of the new content (None:
-    removed), and number of raw `blocks` replaced (0: inserted before the position)."""
+    """Effect of edits at a raw position.
+
+    - `freed`: tokens (negative: added).
+    - `category`: that of the new content; None if the blocks are removed.
+    - `blocks`: number of raw blocks replaced; 0 for an insertion before the position.
+    """
 
     position: int
     freed: int

@@ -88,10 +88,10 @@ FILE_WRAPPER: Final = r'\A<(?:file|folder|memory|instructions) path="([^"\n]+)"(
 
 
 class Preview(NamedTuple):
-    """A block in one line, safe to draw:
+    """A block in one line, safe to draw.
 
     `voice` is the style of `text`; a `loud` label is bold; `failed` is whether a tool reported an error; `asked` are
-    the arguments of a result's call.
+    the arguments of a result's call, or the form of a project's file that is not whole.
     """
 
     label: str

@@ -78,9 +78,9 @@ class Scene(Struct, frozen=True):
 
     @property
     def tip(self) -> int:
-        """End of the thread's record: for its last call after the answer, else the answer itself.
+        """The end of the call's answer; for the thread's last call the end of the thread, if that continues the answer.
 
-        A ctxtui chat, and a held request, may continue in another context (with other tools); then the end of that.
+        A ctxtui chat, and a held request, may continue in another context (with other tools): then that context's end.
         """
         answer = self.call.response_head or self.head
         thread = self.session.threads.get(self.thread)
@@ -176,7 +176,7 @@ def is_unreported(scene: Scene) -> bool:
 
 
 def describe_sent_edits(scene: Scene) -> tuple[str, ...]:
-    """Outcome of the edits in a call sent by ctxtui, and the size its program believes to have sent."""
+    """Facts about a call sent by ctxtui: the outcome of its edits, its size without them, and the user's decisions."""
     call = scene.call
     record = call.extra.get(EDITS)
     if not isinstance(record, dict):

@@ -1,4 +1,4 @@
-"""Home's data about a session (look book 4)."""
+"""Home's data about a session."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OVER: Final = "o"
 class CallSpent(NamedTuple):
     """The contribution of one call to the totals.
 
-    - `id`: core.call's: the same call in two files is counted once.
+    - `id`: the call's own id, by which the same call in two files is counted once.
     - `input`, `read`: tokens, 0 without a report; `tokens`: input and output.
     - `cost`: USD, None if unknown.
     - `model`: an index into the session's `SessionSummary.models` (-1: none named).
@@ -84,9 +84,9 @@ class CallSpent(NamedTuple):
 class SessionSummary(Struct, frozen=True, kw_only=True):
     """Home's data about one session.
 
-    With `known` False only the fields up to `group` are filled, from names and file times. With `known` True the file
-    was read, with `error` if that failed. Tokens are integers, money is USD, times are Unix seconds. 0 and "" mean
-    "none", except if None means "unknown".
+    With `known` False only the fields up to `group` are filled, from names and file times, and those that the user set
+    (tags, archived, subscription). With `known` True the file was read, with `error` if that failed. Tokens are
+    integers, money is USD, times are Unix seconds. 0 and "" mean "none", except if None means "unknown".
     """
 
     key: str

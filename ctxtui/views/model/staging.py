@@ -1,4 +1,4 @@
-"""Figures of the context under staged edits, as shown by the panes (look book, staged)."""
+"""Figures of the context under staged edits, as shown by the panes."""
 
 from __future__ import annotations
 
@@ -212,12 +212,15 @@ class Staging:
 
     @property
     def freed(self) -> int:
-        """Tokens removed by the edits in question minus those added."""
+        """Tokens removed minus tokens added by the edits that `without` leaves out."""
         return self.without - self.after
 
     @property
     def without(self) -> int:
-        """Tokens of the request without the edits in question; 0 while it is being counted."""
+        """Tokens of the next request without the edits whose effect is shown; 0 while it is being counted.
+
+        Those are the edits on top of `under`; if there is no `under`, all that the call shown was not sent with.
+        """
         if self.under is not None:
             return self.under.after
         if self.unsent:
@@ -274,7 +277,10 @@ class Staging:
 
     @property
     def by_category(self) -> dict[int, int]:
-        """Change in tokens of each category by the edits, by index."""
+        """Change in tokens by category index, as shown for `without`.
+
+        Empty while it is being counted, or if there is no request to compare with.
+        """
         before = self.raw if self.unsent else self.under.request if self.under is not None else None
         if before is None or self.request is None:
             return {}
@@ -282,10 +288,9 @@ class Staging:
         return {category: after - old for category, (old, after) in enumerate(pairs) if after != old}
 
     def mark(self, node: int) -> str:
-        """The mark of an unchanged block:
+        """The mark of an unchanged block: ``marked``, ``pinned``, ``breakpoint`` or "".
 
-        ``marked``, ``pinned``, ``breakpoint`` or ""; for an inserted one that of its edit, or ``dropped`` if the next
-        request omits it.
+        For an inserted block that of its edit, or ``dropped`` if the next request omits it.
         """
         if node in self.marked:
             return "marked"
@@ -300,8 +305,10 @@ class Staging:
         return "pinned" if at in self.applied.pinned else ""
 
     def is_behind_break(self, node: int) -> bool:
-        """Whether `node` is after the part of the cached prefix that stays readable: after a change, or after the last
-        cache entry before it."""
+        """Whether `node` is after the part of the cached prefix that stays readable.
+
+        So it is after a change, and between the last cache entry before the change and the change.
+        """
         breakage, scene = self.breakage, self.scene
         if breakage is None:
             return False

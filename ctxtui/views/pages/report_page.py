@@ -25,8 +25,12 @@ MAX_PHASES: Final = 60
 
 
 class ReportedCall(Struct, frozen=True):
-    """One call's reported tokens read, written and fresh (None: no report), cost in USD (None: unknown; a lower bound
-    if `partial`), and the cause of a cache miss ("": no miss)."""
+    """One call.
+
+    - `usage`: reported tokens read, written and fresh (None: no report).
+    - `usd`: cost (None: unknown; a lower bound if `partial`).
+    - `missed`: the cause of a cache miss ("": no miss).
+    """
 
     usage: tuple[int, int, int] | None
     usd: float | None
@@ -35,8 +39,12 @@ class ReportedCall(Struct, frozen=True):
 
 
 class ReportedBlock(Struct, frozen=True):
-    """A heavy block: its `category`, `label` and first `words`, tokens, number of calls containing it, and their cost
-    in USD."""
+    """A heavy block.
+
+    - `words`: its first words.
+    - `calls`: number of calls that contain it.
+    - `usd`: its cost in these calls (None: unknown).
+    """
 
     category: str
     label: str
@@ -79,8 +87,12 @@ class ReportedSession(Struct, frozen=True, kw_only=True):
 
 
 class ReportPage(Struct, frozen=True, kw_only=True):
-    """The document: sessions in order, the last `rest` of which are table rows only, masking level and results, and
-    unreadable files with the reason."""
+    """The document.
+
+    - `sessions`: in order; the last `rest` of them are table rows only.
+    - `level`: the masking level; `masked`: one line for each kind of masked text.
+    - `failed`: unreadable files, each with the reason.
+    """
 
     title: str
     sessions: tuple[ReportedSession, ...]

@@ -21,8 +21,13 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/=\s]*")
 
 
 class SharedBlock(Struct, frozen=True, kw_only=True):
-    """One block: its `category` index, `label`, `text` as the model read it, tokens, and images as (media type,
-    base64). `read` is False if the provider removed the block."""
+    """One block.
+
+    - `category`: see `category_index`.
+    - `text`: as the model read it; `images`: as (media type, base64).
+    - `tokens`: its size; `method`: how that was counted.
+    - `read`: False if the provider removed the block.
+    """
 
     category: int
     role: str
@@ -41,7 +46,7 @@ class SharedCall(Struct, frozen=True, kw_only=True):
     - `total`: the context's tokens; `method`: how they were obtained.
     - `residual`: the total minus the blocks' tokens.
     - `body`: the request's JSON ("": it cannot be built); `lost`: parts of the context missing in it.
-    - `masked`: one line for each kind of masked text.
+    - `level`: the masking level; `masked`: one line for each kind of masked text.
     """
 
     title: str

@@ -37,9 +37,9 @@ def line(value: float, scale: float, room: int, tiny: str = "·") -> str:
 
 
 def level(value: float, scale: float, room: int, style: str = "readtx") -> list[Span]:
-    """Draw a level on its track in exactly `room` cells:
+    """Draw a level on its track in exactly `room` cells.
 
-    ``━`` in `style` for the present part, ``─`` faint for the rest.
+    ``━`` in `style` is `value`, ``─`` the rest of `scale`.
     """
     filled = line(value, scale, room, tiny="")
     return merged([Span(filled, style), Span("─" * (room - len(filled)), "hair")])
@@ -63,7 +63,10 @@ def staged(kept: float, freed: float, scale: float, room: int, style: str, freed
 
 
 def budget_style(used: float, usable: float) -> str:
-    """Level colour of `used` tokens: under 90 % of `usable` ``readtx``, under 100 % ``warn``, else ``crit``."""
+    """Level colour of `used` tokens: under 90 % of `usable` ``readtx``, under 100 % ``warn``, else ``crit``.
+
+    ``readtx`` also without a known limit (`usable` 0).
+    """
     if usable <= 0 or used < 0.9 * usable:
         return "readtx"
     return "warn" if used < usable else "crit"

@@ -1,4 +1,4 @@
-"""The transcript's grid: columns by the width of pane and screen (look book, layout)."""
+"""The transcript's grid: columns by the width of pane and screen."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ BODY: Final = 8
 
 
 class Grid(Struct, frozen=True):
-    """Widths in cells:
+    """Widths in cells; `text` takes the rest.
 
-    `text` takes the rest; hidden columns `bar`, `call` and `cost` are 0. While edits are `staged`, `before` is the
-    column of the size before them (0: hidden).
+    Hidden columns `bar`, `call` and `cost` are 0. While edits are `staged`, `before` is the column of the size before
+    them (0: hidden).
     """
 
     width: int
@@ -54,8 +54,11 @@ class Grid(Struct, frozen=True):
         return max(1, self.width - BODY - 2)
 
     def heads(self, above: int, blocks: int, *, partial: bool = False) -> list[Span]:
-        """Right part of the rule: column heads and number of rows above the view; without counts if the rows are the
-        end of a longer list (`partial`)."""
+        """Right part of the rule: column heads, and the number of rows `above` the view.
+
+        In a narrow pane the number of `blocks` instead of heads, under staged edits the heads alone. Without counts if
+        the rows are the end of a longer list (`partial`).
+        """
         up = "↑ ·" if partial else f"↑ {above:,}" if above else ""
         if self.staged:
             columns = f"{'before→':>7}  {'after':>5}" + " " * (self.bar + 1) if self.before else "after "

@@ -1,4 +1,4 @@
-"""Number formats of the look book: short, of known width, and exact at every boundary."""
+"""Number formats: short, of known width, and exact at every boundary."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ _UNITS: Final = "kMGTPEZY"
 
 
 def tokens(n: float) -> str:
-    """Format tokens in at most 6 cells: ``0``-``999``, ``1.0k``-``999.9k``, ``1.00M``-``99.99M``, ``100.0M``-``999.9M``
-    ...
+    """Format tokens in at most 6 cells: ``999``, ``1.0k``, ``999.9k``, ``1.00M``, ``99.99M``, ``100.0M`` ...
 
     Halves round up. Negative counts have a sign (7 cells). From 10^27 on the result is ``∞``.
     """
@@ -50,7 +49,7 @@ def _rounded(top: int, bottom: int) -> int:
 
 
 def exact(n: int) -> str:
-    """Format all digits, with commas: ``122,441``. Used once per screen."""
+    """Format all digits, with commas: ``122,441``."""
     return f"{n:,}".replace("-", MINUS)
 
 
@@ -90,12 +89,15 @@ def money(usd: float | None) -> str:
 
 
 def least(usd: float | None, partial: bool) -> str:
-    """Like `money`, with ``≥`` if a price or the end of an answer is missing (`partial`)."""
+    """Like `money`, with ``≥`` if a price or the end of an answer is missing (`partial`).
+
+    ``unknown`` if no part of it is known.
+    """
     return f"≥ {money(usd)}" if partial and usd else money(None if partial else usd)
 
 
 def least_tokens(n: float, partial: bool) -> str:
-    """Like `tokens`, with ``≥`` if the end of an answer is missing (`partial`)."""
+    """Like `tokens`, with ``≥`` if the end of an answer is missing (`partial`); ``·`` if no part of it is known."""
     return f"≥{tokens(n)}" if partial and n else NONE if partial else tokens(n)
 
 

@@ -1,4 +1,4 @@
-"""Signs: a glyph, a letter and a style for each category, mark and cache state, and the colours (look book).
+"""Signs: a glyph, a letter and a style for each category, mark and cache state, and the colours.
 
 All glyphs take one cell and have no emoji form. The letters are for terminals without Unicode; other ASCII replacements
 are in `tui.theme.glyphs`.

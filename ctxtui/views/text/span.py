@@ -11,8 +11,8 @@ from ctxtui.views.text import cells
 class Span(NamedTuple):
     """A piece of one line.
 
-    `style` is one or more words joined by spaces: a colour of the look book without its ``$`` (``ink``, ``dim``,
-    ``cat-user``, ``write``), a background (``on-cur``, ``on-cat-tools``), attributes (``bold``, ``italic``, ``strike``,
+    `style` is one or more words joined by spaces: a colour of the theme (``ink``, ``dim``, ``cat-user``, ``write``), a
+    background (``on-cur``, ``on-cat-tools``), attributes (``bold``, ``italic``, ``strike``,
     ``underline``, ``reverse``, and ``quiet``: dim if there is no colour). Colour values are applied outside of this
     package.
     A tuple, because a frame creates a thousand of them.

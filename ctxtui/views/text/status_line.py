@@ -9,6 +9,7 @@ from ctxtui.views.text.span import Span, Spans
 
 SEPARATOR = Span(" · ", "dim")
 EXPIRY_WARNING_SECONDS = 60.0
+"""Seconds below which the remaining cache lifetime is a warning."""
 
 
 def line(status: ClientStatus, usd: float | None, warning: StatusWarning | None) -> Spans:

@@ -14,7 +14,7 @@ MAX_TERMS: Final = 3
 
 
 def share(part: int, whole: int, of: str = "") -> str:
-    """``122 of 1,000 tokens sent = 12.2 %.``"""
+    """``122 of 1,000 tokens sent = 12.2 %.``; "" if the whole is 0."""
     return f"{part:,} of {whole:,} tokens{of} = {numbers.share(part / whole)}." if whole > 0 else ""
 
 
@@ -33,7 +33,7 @@ def usd(amount: float) -> str:
 
 
 def rate(amount: float | None, tokens: int, of: str = "tokens") -> str:
-    """``$0.310 for 183,200 tokens: $1.69 for a million.``, without a rate if either is 0; "" if the cost is unknown."""
+    """``$0.310 for 183,200 tokens: $1.69 per million.``, without a rate if either is 0; "" if the cost is unknown."""
     if amount is None:
         return ""
     if not amount or not tokens:

@@ -19,14 +19,14 @@ SORT_MARK: Final = " ↓"
 
 
 class Column(Struct, Generic[Row], frozen=True):
-    """A column `name` of `width` cells.
+    """A column with the head `name`.
 
-    0 for the one column that takes the rest, `least` cells or more.
+    - `width`: in cells; 0 for the one column that takes the rest, `least` cells or more.
     - `cell`: draws a row's spans in the given number of cells; longer ones end in ``…``.
     - `sum`: explains its figure, or returns "".
     - `gap`: blanks before it.
     - `from_width`, `below`: it is shown on lines from so many cells on, and below so many (0: all).
-    - `wider`: (line width, column width): from that line width on it has that column width.
+    - `wider`: (line width, column width), ascending: from that line width on it has that column width.
     - `sort`: the sort key, if any.
     """
 
@@ -67,6 +67,7 @@ class Table(Struct, Generic[Row], frozen=True):
     - `mark`: cells of the cursor mark before them (0: none). `tail`: blanks that end a line.
     - `style`: that of the heads; the sorted one is in ``ink``, followed by `ordered_by`.
     - `instead`: if it returns spans for a row, they replace all columns but the first.
+    - `group`: the heading of the group to which a row belongs; lists draw it above the group's first row.
     """
 
     columns: tuple[Column[Row], ...]

@@ -115,8 +115,10 @@ class LineCache:
 
 
 class Tails:
-    """Rows after the context shown (answer and unsent blocks) for the scenes of one session; the start of the unsent
-    blocks is cached, since there may be many of them."""
+    """Rows after the context shown (answer and unsent blocks), for the scenes of one session.
+
+    The start of the unsent blocks is cached, since there may be many of them.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -208,7 +210,10 @@ class ContextRows:
         self._charges = ChargeCache()
 
     def show(self, scene: Scene, boundaries: Boundaries, ledger: CostLedger | None, shown: tuple[str, ...]) -> None:
-        """Show another call, or the same one with more data."""
+        """Show another call, or the same one with more data.
+
+        `boundaries` are the rules of the thread; `shown` has the display mode of each category (`DISPLAY_MODES`).
+        """
         if self._rows is None or self._trail is None or self._tails is None:
             tree = scene.session.tree
             self._rows, self._trail, self._tails = RowIndex(tree), PathNodes(tree), Tails(tree)
@@ -270,7 +275,7 @@ class ContextRows:
 
     @property
     def blocks(self) -> int:
-        """Number of visible blocks of the context."""
+        """Number of rows of the context, rules included, without the answer and unsent blocks; under edits all rows."""
         return self._list.context_rows if self._list is not None else 0
 
     @property
@@ -300,7 +305,7 @@ class ContextRows:
 
     @property
     def inserts(self) -> list[tuple[int, InsertedBlock]]:
-        """The rows of inserts."""
+        """The rows of inserts, each with its block."""
         return self._staged.inserts if self._staged is not None else []
 
     def rule_at(self, index: int) -> RuleRow | None:
@@ -370,7 +375,7 @@ class ContextRows:
         return block_details.details(self.scene, entry, self.lifetimes, self._repeat(entry), room)
 
     def is_user_row(self, index: int) -> bool:
-        """Whether row `index` is a user's."""
+        """Whether row `index` is a user's text."""
         entry = self.entry(index)
         return entry > 0 and self.scene is not None and rows.is_user_text(self.scene.session.tree[entry])
 

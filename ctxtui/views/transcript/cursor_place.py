@@ -14,8 +14,14 @@ if TYPE_CHECKING:
 
 
 class CursorPlace(Struct, frozen=True):
-    """The cursor's position: the `node` of a block (0: unrecorded content), an inserted block (`new`; with a `node` if
-    it was sent already), or a `rule` between blocks. All None without rows, or if the user did not move to the rule."""
+    """The cursor's position.
+
+    - `node`: that of a block; 0 for unrecorded content.
+    - `new`: an inserted block; with a `node` if it was sent already.
+    - `rule`: a rule between blocks, if the user moved to it.
+
+    All None without rows, or on a rule to which the user did not move.
+    """
 
     node: int | None = None
     new: InsertedBlock | None = None

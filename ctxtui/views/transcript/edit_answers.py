@@ -36,9 +36,9 @@ _LISTS: Final = Span(" lists", "dim")
 
 
 class Blocks(NamedTuple):
-    """Descriptions of edit targets:
+    """Descriptions of edit targets.
 
-    `name` returns a short name, `is_block` is False for a message header, which has no row.
+    `name` returns a short name; `is_block` returns False for a message header, which has no row.
     """
 
     name: Callable[[Target], str]
@@ -120,7 +120,7 @@ def _gain(staged: StagedEdits) -> str:
 
 
 def needless_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
-    """Why it was not done: ``✗ not externalized: "lets go" 3 → 14, nothing is gained``."""
+    """The reason why it was not done: ``✗ not externalized: "lets go" 3 → 14, nothing is gained``."""
     assert staged.gained is not None
     after = staged.before - staged.gained
     text = f"not {_past_participle(staged.edits)}: {blocks.describe(staged.edits)} "
@@ -129,14 +129,17 @@ def needless_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
 
 
 def refused_answer(why: str, tokens: int | None, left: int) -> list[Span]:
-    """Why nothing is done: ``✗ already short: 53 tokens``."""
+    """The reason why nothing is done: ``✗ already short: 53 tokens``.
+
+    `tokens`: size of the block (None: not told); `left`: number of blocks that were left unchanged.
+    """
     text = why if tokens is None else f"{why}: {numbers.tokens(tokens)} tokens"
     text += f" ({left:,} blocks)" if left > 1 else ""
     return [Span(MARK["error"].glyph + " ", "crit"), Span(text, "crit")]
 
 
 def revert_answer(edits: Sequence[Edit], blocks: Blocks, freed: int | None) -> list[Span]:
-    """``taken back: drop of Read README.md  +4.6k``."""
+    """``taken back: drop of Read README.md  +4.6k``; `freed` as in `undo_answer`."""
     return [Span(f"taken back: {describe_action(edits, {}, blocks)}"), *_change_span(freed)]
 
 
@@ -160,9 +163,10 @@ def undo_answer(
     then: Sequence[Edit],
     key: str,
 ) -> list[Span]:
-    """``undone: drop of Read README.md (+4.6k) · u next: apply of 2``:
+    """``undone: drop of Read README.md  +4.6k · u next: apply of 2``.
 
-    `freed` are the tokens freed by the undo (negative: added), `then` the next action of `key`.
+    `key` is ``u`` (undo) or the key that does it again. `freed` are the tokens freed by it (negative: added; None:
+    unknown), `then` are the entries that `key` would act on next.
     """
     word = "undone" if key == "u" else "done again"
     spans = [Span(f"{word}: {describe_action(entries, by_id, blocks)}"), *_change_span(freed)]

@@ -21,8 +21,11 @@ _UNTIL = {"": "they are applied", EXPIRY: "the cache expires", MISS: "a request 
 
 
 class EditRow(Struct, frozen=True):
-    """One log entry: its state is ``staged``, ``waiting``, ``applied``, ``taken back``, or "" for entries that apply,
-    delay or revert others."""
+    """One log entry, with a description of its target in `about`.
+
+    `state` is ``staged``, ``waiting``, ``applied`` or ``taken back``; "" for entries that apply, delay or revert
+    others, or record an export.
+    """
 
     edit: Edit
     state: str

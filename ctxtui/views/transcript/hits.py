@@ -101,7 +101,11 @@ class HitList(Sequence[HitAt]):
 
 
 def describe_progress(at: int | None, count: int, elsewhere: int, done: bool, capped: bool) -> str:
-    """Search status: hit `at` (from 0) of `count`, and the number of blocks with hits `elsewhere` in the session."""
+    """Search status: hit `at` (from 0; None: none chosen) of `count`.
+
+    `elsewhere`: number of blocks with hits that are not in the rows. `done`: everything is searched. `capped`: there
+    are more hits than `count`.
+    """
     more = "+" if capped else ""
     if count:
         position = f"{at + 1:,} of {count:,}{more}" if at is not None else f"{count:,}{more} hits"

@@ -1,4 +1,4 @@
-"""The transcript of a chat: recorded rows, then the streaming answer (look book, live tail)."""
+"""The transcript of a chat: recorded rows, then the streaming answer."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class LiveRows(ContextRows):
             super().toggle(index, raw=raw)
 
     def is_user_row(self, index: int) -> bool:
-        """Whether row `index` is a user's."""
+        """Whether row `index` is a user's text."""
         return index < self.recorded and super().is_user_row(index)
 
     def turn_row(self, index: int) -> int | None:
@@ -135,7 +135,7 @@ class LiveRows(ContextRows):
         return 1 + body.height
 
     def row(self, index: int, *, history: bool = True) -> TranscriptRow | RuleRow:
-        """Row `index` of the record."""
+        """Row `index`; for a streaming row the last recorded one."""
         base_row = super().row(min(index, self.recorded - 1), history=history)
         if self.unseen and isinstance(base_row, TranscriptRow) and self.entry(index) in self.unseen:
             words = tuple(Span(span.text, "faint strike") for span in base_row.words)

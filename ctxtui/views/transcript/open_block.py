@@ -31,8 +31,10 @@ EXTENSION_FACTOR: Final = 8
 
 
 class OpenBlock(Struct, frozen=True):
-    """The open state of a block: at most `lines` lines, as JSON if `raw`; its text from character `start` on if that is
-    not None."""
+    """The open state of a block: at most `lines` lines, as JSON if `raw`.
+
+    `start`: its plain text from that character on (None: its content from the beginning).
+    """
 
     lines: int
     raw: bool = False
@@ -162,8 +164,10 @@ _FIGURES: Final = _NAME + _BAR + 10
 
 
 def segment_lines(scene: Scene, node: int, text: str, room: int) -> list[Spans]:
-    """Labelled segments of `node`'s block with `text` in `room` cells, then a rule; empty if no label rule splits it,
-    or while it is not counted."""
+    """Labelled segments of `node`'s block with `text` in `room` cells, then a rule.
+
+    Empty if no label rule applies to it, or while it is not counted.
+    """
     if not scene.book.is_counted(scene.call.model, node):
         return []
     segments = segment_figures(scene.book, scene.call.model, node)

@@ -1,5 +1,7 @@
-"""The reading layout of the transcript: texts in full, file changes as diffs, each tool call with its result in one
-line, other blocks folded into one line."""
+"""The reading layout of the transcript: texts in full, file changes as diffs, tool calls with their results in a line.
+
+Runs of system prompt, tools and memory are folded into one line.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,7 @@ class Reading:
         return isinstance(row, RuleRow) and row.kind not in ("answer", "since")
 
     def call_of(self, index: int) -> int | None:
-        """The call's row above row `index` that it answers; None if it is not near."""
+        """The node of the call that the result in row `index` answers; None if it is not near above it."""
         entry = self._rows.entry(index)
         if entry not in self._calls:
             call_id = self._id(entry)
@@ -104,7 +106,7 @@ class Reading:
         return None if call is None else call
 
     def result_of(self, index: int) -> int | None:
-        """The result node of the call in row `index`; None if there is none yet."""
+        """The node of the result of the call in row `index`; None if it is not near below it, or not there yet."""
         entry = self._rows.entry(index)
         result = self._answers.get(entry)
         if result is None:
@@ -140,7 +142,7 @@ class Reading:
         return 1
 
     def _gap(self, index: int, kind: str) -> int:
-        """Blank lines after a row: one after a text, and before the next one."""
+        """Blank lines after a row: one after a text, and one before the next text or rule."""
         if kind == TEXT:
             return 1
         for index_below in range(index + 1, min(self._rows.count, index + SEARCHED_ROWS)):
@@ -246,7 +248,7 @@ class Reading:
         return numbers.tokens(sum(scene.running.block_tokens(node) for node in nodes))
 
     def _front_line(self, index: int, grid: Grid, cursor: str) -> Spans:
-        """A run of blocks around the conversation, in one line."""
+        """A run of system prompt, tools, memory and unrecorded content, in one line."""
         rows, scene = self._rows, self._rows.scene
         kinds: dict[int, int] = {}
         tokens, counted, row_index = 0, True, index
@@ -322,7 +324,7 @@ def _replacements(arguments: Json) -> Iterator[tuple[str, str]]:
 
 
 def _patch(arguments: Json) -> str:
-    """The text of a patch among a call's arguments; "" without one."""
+    """The text of a patch (which has lines such as ``*** Begin Patch``) among a call's arguments; "" without one."""
     texts = (
         [arguments]
         if isinstance(arguments, str)

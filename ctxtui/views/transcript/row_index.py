@@ -131,7 +131,7 @@ class RowIndex:
 
         `boundaries` are rules by the node they precede; `hidden` are category indices to leave out (`elsewhere` maps
         nodes to another category in which they are shown); `missing` adds the row of unrecorded content. If the context
-        is the end of a longer one (`partial`), the row of encrypted reasoning is further up.
+        is the end of a longer one (`partial`), encrypted reasoning gets no row: that is further up.
         """
         categories, rules_by_node, tails = elsewhere or {}, boundaries or {}, list(tails)
         filters = (hidden, len(categories) if hidden else 0)

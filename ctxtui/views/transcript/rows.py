@@ -48,9 +48,9 @@ class TranscriptRow(Struct, frozen=True, kw_only=True):
     """One block of the transcript, ready to draw.
 
     - `words`: label and text, cut to the width.
-    - `weight`: tokens, the length of the bar.
+    - `weight`: tokens that the model read, the length of the bar.
     - `call`: the number of the call that brought the block; `cost`: its cost since then.
-    - `note`: the sign of a note or bookmark; `mark`: that of a duplicate.
+    - `note`: the sign of a note or bookmark; `mark`: that of a duplicate, or of a row that the user marked.
     """
 
     gutter: Span

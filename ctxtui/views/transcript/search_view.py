@@ -38,8 +38,10 @@ class TranscriptSearch:
         self._rows.here = None
 
     def go(self, hit: HitAt, grid: Grid) -> int:
-        """Open the block of `hit` so that the hit is in view, unless its row shows it; return the line of the hit in
-        its row."""
+        """Open the block of `hit` so that the hit is in view, unless its row shows it.
+
+        Returns the line of the hit in its row.
+        """
         rows = self._rows
         self._refold()
         if not rows.readings.ready(hit.node):

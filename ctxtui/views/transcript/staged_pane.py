@@ -21,12 +21,15 @@ _WIDE: Final = 44
 MIN_PRICE_USD: Final = 0.0005
 """US dollars below which a price counts as 0."""
 MAX_CALLS_SHOWN: Final = 99_950
-"""Number of calls that is rounded to 100k and never reached."""
+"""Number of calls from which a payback is shown as ``>100k``, as it would be rounded to that."""
 
 
 class MomentPrice(Struct, frozen=True):
-    """Price of applying at one moment: its `name` and a time `hint`, USD `once` and per later call (None: unknown), and
-    the calls until it pays back (0: at once, None: never)."""
+    """Price of applying at one moment, which has a `name` and a time `hint`.
+
+    - `once`, `per_call`: USD once, and for each later call (None: unknown).
+    - `pays_back`: number of later calls until it pays back (0: at once, None: never).
+    """
 
     name: str
     hint: str
@@ -36,8 +39,10 @@ class MomentPrice(Struct, frozen=True):
 
 
 class WaitingEdits(Struct, frozen=True):
-    """Number of edits that wait for a `moment` (the name of a price), and the seconds `left` until then (None:
-    unknown)."""
+    """Number of edits that wait for a `moment` (the name of a price).
+
+    `left`: seconds until then (None: unknown).
+    """
 
     count: int
     moment: str
@@ -61,7 +66,7 @@ def countdown(seconds: int) -> str:
 class StagedPane(Struct, frozen=True, kw_only=True):
     """Content of the pane of staged edits.
 
-    - `usable`: the window limit in tokens (0: unknown).
+    - `usable`: the usable window in tokens (0: unknown).
     - `moments`: the prices; `chosen`: one of them; `cheapest`: the one with the lowest one-time cost.
     - `waits`: the waiting edits; `asleep`: edits without a target in this context.
     - `dialect`: the provider dialect checked; `warnings`: (text, subject).
@@ -166,7 +171,7 @@ def _sums(pane: StagedPane, room: int) -> Iterator[Spans]:
 
 
 def explain_warm_cache(pane: StagedPane) -> str:
-    """Sentence on why applying now costs more than waiting; "" if it does not."""
+    """Clause on why applying now costs more than waiting; "" if it does not."""
     prices = {moment.name: moment.once for moment in pane.moments}
     now, later = prices.get("now"), prices.get("at expiry")
     if now is None or later is None or now < MIN_PRICE_USD or later >= now:
@@ -175,8 +180,10 @@ def explain_warm_cache(pane: StagedPane) -> str:
 
 
 def _shown_moments(pane: StagedPane) -> list[tuple[int, MomentPrice]]:
-    """The moments with a row, by index: the chosen one, and those whose prices are neither 0 nor equal to the previous
-    ones. Empty if applying changes no price."""
+    """The moments with a row, by index; empty if applying changes no price.
+
+    Shown are the chosen one, and those whose prices are neither 0 nor equal to the previous ones.
+    """
 
     def prices(moment: MomentPrice) -> tuple[float | None, float | None]:
         return moment.once, moment.per_call
@@ -283,8 +290,10 @@ def _breaks(pane: StagedPane, room: int) -> Iterator[Spans]:
 
 
 def _accepted(ok: Span, api: str, repairs: int, room: int) -> Spans:
-    """Acceptance by the provider (`api`; "" if there is little room), and the number of further blocks
-    removed for it."""
+    """Acceptance by the provider, and the number of further blocks removed for it.
+
+    `api` names the provider; "" if there is little room.
+    """
     blocks = f" block{'' if repairs == 1 else 's'} removed" if api else f" {MARK['dropped'].glyph}"
     more = [Span(f", {repairs:,} more{blocks}", "dim")] if repairs else []
     return _fit([Span(" "), ok, Span(f" {api} accepts it" if api else " accepted", "ok"), *more], room)

@@ -75,7 +75,7 @@ class StagedRows:
         return self._rules[self._first - 1 - entry] if self.is_edit_rule(entry) else self._base.rule(entry)
 
     def insert_at(self, entry: int) -> InsertedBlock | None:
-        """The block that an edit inserts at `entry`."""
+        """The block that an edit inserts at `entry`; None for other entries."""
         return self._inserts_by_entry.get(entry)
 
     @property
@@ -110,7 +110,7 @@ class StagedRows:
         return bisect_left(self._base.entries, 2 * self._base.depth(node), key=self._base.sort_position)
 
     def _visible_rows(self, only: frozenset[int]) -> list[int]:
-        """The indices of rows that stay visible if only edited rows are shown."""
+        """The indices of rows that stay visible if only edited rows are shown; all if no row is edited."""
         staging, count = self._staging, len(self._base)
         applied = staging.applied
         touched = {*applied.changes, *applied.marks, *applied.pinned, *(new.at for new in staging.unsent_inserts)}
@@ -299,8 +299,10 @@ def draw_insert(new: InsertedBlock, grid: Grid, cursor: str) -> list[Span]:
 
 
 def draw_rule(rule: RuleRow, grid: Grid, broken: int, cursor: str = " ") -> list[Span]:
-    """Draw a folded run, or the end of the cached prefix; `broken` is the number of cached tokens that become
-    unreadable."""
+    """Draw a folded run, or the end of the cached prefix.
+
+    `broken` is the number of cached tokens that become unreadable.
+    """
     if rule.kind == BREAK:
         break_text = f"prefix ends here · breaks {numbers.tokens(broken)} cached"
         text = f" {break_text if broken else 'changed from here on, nothing cached is lost'} "

@@ -15,8 +15,10 @@ _BAR = 8
 
 
 def progress_note(done: int, total: int, skipped: int, shown: Sequence[str]) -> list[Span]:
-    """Progress of counting (`done` of `total` blocks), number of unreadable lines `skipped`, and display modes of
-    categories."""
+    """Progress of counting, number of unreadable lines `skipped`, and display modes of categories.
+
+    `done` of `total` blocks are counted; `shown` has the mode of each category.
+    """
     spans = [Span(f"▲ {skipped:,} skipped ", "warn")] if skipped else []
     if done < total:
         spans += [Span(f"counting {done:,} of {total:,} ", "dim"), *bars.progress(done, total, _BAR)]

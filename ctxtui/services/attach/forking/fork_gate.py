@@ -16,7 +16,8 @@ from ctxtui.transcripts.kit.http_exchange.pair import Exchange, classify_side_ca
 class ForkGate(Struct):
     """Answers requests whose messages match the recording from `answers`.
 
-    `live` decides on all others. A thread becomes live when it sends other messages, or when it has passed the fork.
+    `live` decides on all others. A thread becomes live when it sends other messages; the forked one also when the
+    call at the fork was answered.
     """
 
     live: Gate
@@ -24,7 +25,7 @@ class ForkGate(Struct):
     played: int = 0
     """Number of requests answered from the recording."""
     departure: str = ""
-    """Message about a program that differs from the recording before the fork; "" otherwise."""
+    """Message about a program whose main thread differs from the recording before the fork; "" otherwise."""
     reached: bool = False
     """Whether the call at the fork was answered from the recording."""
     _live_threads: set[str] = field(default_factory=set)

@@ -1,6 +1,6 @@
 """Asks a child process (`preparer`) to prepare requests before they go through a relay.
 
-An error or a timeout of the child never holds a request up.
+If the child fails, or takes longer than `MAX_PREPARE_SECONDS`, the request goes on without preparation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ForecastSummary(Struct, frozen=True):
 
     - `tokens`: its input.
     - `usd`: its cost with a typical answer; None if no price is known.
-    - `miss`: why it will miss the cache; "" if it will hit.
+    - `miss`: why it will miss the cache; "" if it will hit, or nothing is known to be cached.
     """
 
     tokens: int

@@ -107,7 +107,7 @@ class Children:
         return run
 
     def _tool_names(self, task: ChildTask) -> frozenset[str]:
-        """The parent's tools that match the task and need no permission.
+        """The parent's tools that match the task and need no permission, or were allowed for the session.
 
         Raises `NotFound` for a name that is no tool of the parent.
         """

@@ -1,7 +1,7 @@
 """Stores quota reports that Claude Code sends to its status line; its recordings have none.
 
-The newest report of each window is kept. They are stored after every message of the client, so nothing is imported that
-the status line does not need anyway.
+The newest report of each window is kept. This runs after every message of the client, so it imports only what the
+status line imports anyway.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ def read_reports(settings: Settings) -> list[QuotaReport]:
 
 
 def store_reports(client_input: dict[str, Any], settings: Settings, at: float) -> None:
-    """Store the quota reports in a client's status line input at the time `at` (Unix seconds), if they are new."""
+    """Store the quota reports in a client's status line input at the time `at` (Unix seconds).
+
+    Nothing is written if they repeat those stored within `REPEAT_SECONDS`.
+    """
     new = list(_read_reports(client_input.get("rate_limits"), at))
     if not new:
         return

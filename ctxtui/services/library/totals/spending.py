@@ -17,7 +17,7 @@ from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpen
 
 MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT = "model", "tool", "category", "thread", "day", "project"
 WAYS: Final = (MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT)
-"""What costs can be grouped by."""
+"""Groupings of costs."""
 UNKNOWN: Final = "unknown"
 QUARTER: Final = 900
 """Seconds of a period that is within one day and week in every time zone.
@@ -27,7 +27,7 @@ Offsets are quarters of an hour.
 
 
 def day_of(started: float | None) -> str:
-    """The local date of a Unix time, ``2026-11-21``."""
+    """The local date of a Unix time, ``2026-11-21``; `UNKNOWN` without one."""
     return _day_of(int(started // QUARTER)) if started else UNKNOWN
 
 

@@ -57,7 +57,7 @@ def make_stats(
     """Make the stats at the Unix time `at` for sessions with figures.
 
     - `since`: only calls from this Unix time on; a call without a time has that of its session.
-    - `by`: the rows, one of `WAYS`; "": none.
+    - `by`: the rows, one of `WAYS`; "": none. Those by tool are always in `Stats.tools`, not in `Stats.rows`.
     - `changed`: divides the calls into before and after.
     - `list_changes`: also list the changes that can be compared.
     - `quota_reports`: those that are in no recording, each with its client.
@@ -132,7 +132,7 @@ def _row_name(summary: SessionSummary, call: CallSpent, by: str) -> str:
 
 
 def week_of(started: float | None) -> str:
-    """The local ISO 8601 week of a Unix time, ``2026-W47``."""
+    """The local ISO 8601 week of a Unix time, ``2026-W47``; `UNKNOWN` without one."""
     return _week_of(int(started // QUARTER)) if started else UNKNOWN
 
 

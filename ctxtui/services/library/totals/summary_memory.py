@@ -107,7 +107,7 @@ def iter_cached(seen: Iterable[SessionSummary], settings: Settings, *, usage: bo
             rows = store.load_summaries(usage_version_for(settings)) if usage else []
             rows += store.load_summaries(version_for(settings))
     except CtxtuiError:
-        return  # whoever listed the sessions has told what is wrong with the database
+        return  # the list of sessions has reported the error already
     kept = {(name, size, mtime): told for name, size, mtime, told in rows}
     decoder = msgspec.json.Decoder(_cached_type())
     for summary in wanted:
@@ -128,7 +128,7 @@ def reread_reason(seen: Iterable[SessionSummary], settings: Settings) -> str:
         with Store.open(path) as store:
             rows = store.outdated_summaries((now, usage_version_for(settings)))
     except CtxtuiError:
-        return ""  # whoever listed the sessions has told what is wrong with the database
+        return ""  # the list of sessions has reported the error already
     kept = {(name, size, mtime): version for name, size, mtime, version in rows}
     versions = {
         kept[key]

@@ -136,7 +136,11 @@ class AiderReader(Reader):
             yield Happened("interrupt", words)
 
     def _add_answer(self, usage: Usage | None, figures: str) -> Iterator[Event]:
-        """Add the pending answer as a call; token counts without an answer (an interrupted one) are a call too."""
+        """Add the pending answer as a call.
+
+        Token counts without an answer (an interrupted one) are a call, too. Text without counts that follows no user
+        input is the output of a command, and only reported. `figures` is the notice with the counts ("" without one).
+        """
         if self._waiting is None and usage is None:
             return
         items = make_message("assistant", "\n\n".join(self._waiting)) if self._waiting else []
@@ -165,7 +169,10 @@ def _kind_of_line(text: str) -> tuple[str, str]:
 
 
 def _parse_usage(words: str) -> Usage | None:
-    """Parse aider's own counts, rounded from a thousand on; "sent" includes cache writes."""
+    """Parse aider's own counts, rounded from a thousand on; None without a "sent" figure.
+
+    "sent" includes cache hits and writes, unless it is smaller than these.
+    """
     figures = {}
     for number, scale, name in _FIGURE.findall(words):
         try:

@@ -1,7 +1,7 @@
 """Reads aider's ``--llm-history-file``.
 
-The messages of each request as text, and the answer. Every line begins with its role. Times are in the machine's time
-zone, which is not recorded. Model and usage are in the chat history, with which `chat` joins this.
+It has the messages of each request as text, and the answer. The lines of a message begin with its role. Times are in
+the machine's time zone, which is not recorded. Model and usage are in the chat history, with which `chat` joins this.
 """
 
 from __future__ import annotations

@@ -92,8 +92,8 @@ def _answer_lines(words: str, lost: list[str]) -> Iterator[str]:
 def _spoken_texts(order: ResumeOrder) -> dict[int, str]:
     """Text of the person and the model, by index on the path; aider inserts everything else.
 
-    The chat history holds only that text. In the message history, aider's own texts are recognized by their wording
-    (0.86).
+    The chat history holds only that text, so blocks are looked up in it. In the message history, aider's own texts are
+    recognized by their wording (that of aider 0.86).
     """
     texts = {
         index: block_content.read(item.block).text
@@ -109,7 +109,9 @@ def _spoken_texts(order: ResumeOrder) -> dict[int, str]:
     for index, words in texts.items():
         asks = order.path[index].place.role != "assistant"
         if asks and words.startswith(_EXAMPLES_END):
+            # Everything before is aider's examples.
             spoken = {}
+        # The answer "Ok ..." to one of aider's own texts is aider's, too.
         is_client_text = words.startswith(_OWN_TEXTS) if asks else is_client_text and words.startswith("Ok")
         if not is_client_text:
             spoken[index] = _REMINDER.split(words, maxsplit=1)[0].rstrip() if asks else words
@@ -117,7 +119,10 @@ def _spoken_texts(order: ResumeOrder) -> dict[int, str]:
 
 
 def _find_known(words: str, known_texts: list[str]) -> str:
-    """Longest known text that `words` equals or begins with; aider's reminder may follow user input."""
+    """Longest known text that `words` equals or begins with; "" if there is none.
+
+    aider's reminder may follow user input. `known_texts` are sorted, the longest first.
+    """
     plain = _plain_lines(words)
     return next((one for one in known_texts if one and (plain == one or plain.startswith(f"{one}\n"))), "")
 

@@ -34,6 +34,7 @@ RESPONSES: Final = (
 """Members that may hold an answer, the likeliest first."""
 
 _ANSWERS_AT_TOP: Final = RESPONSES[: RESPONSES.index("body")]
+"""Members that hold an answer at the top of a record; there, the names after them may also hold a request."""
 _STARTED: Final = ("started_at", "start_time", "startTime", "startedDateTime", "timestamp", "time", "ts", "date",
                    "created_at", "recorded_at", "created")  # fmt: skip
 """Members that may hold the start time."""
@@ -63,7 +64,10 @@ class Pair(Struct, frozen=True):
 
 
 def find_pair(text: JsonText) -> Pair | None:
-    """Find the request and the answer in a record; None if it has neither."""
+    """Find the request and the answer in a record.
+
+    None if it has neither (an error alone is no answer).
+    """
     record = text.value()
     if not isinstance(record, dict):
         return None
@@ -126,7 +130,10 @@ def _to_json_text(value: Json) -> JsonText:
 
 
 def _find_path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[Json, list[str]] | None:
-    """The request (an object, its text, or messages) inside `value`, and the keys that lead to it."""
+    """The request (an object, its text, or messages) inside `value`, and the keys to it.
+
+    There are no keys if it is text.
+    """
     for name in names:
         member = value.get(name)
         if isinstance(member, str) and member.lstrip()[:1] == "{" and classify(parsed(member)) == BodyShape.REQUEST:

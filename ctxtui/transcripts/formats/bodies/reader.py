@@ -109,7 +109,8 @@ class BodyDecoder:
 def base_call(pair: Pair, decoded: Decoded, text: JsonText) -> Call:
     """Build a call from the fields of the record `text` outside its bodies.
 
-    Without an answer's id, equal records are the same call. A request without a model may be incomplete.
+    Without an answer's id, equal records are the same call. A request without a model may be incomplete, so its
+    fidelity is that of a transcript; Google's have the model in the URL.
     """
     created = pair.answer.get("created", pair.answer.get("created_at")) if isinstance(pair.answer, dict) else None
     model = decoded.response.model or decoded.model
@@ -200,9 +201,12 @@ class BodiesReader(Reader):
         self._fed = b""
         self._values = 0
         self._lone: tuple[Conversation, Call] | None = None
+        """The call of a request that is the file's only value so far."""
         self._growing: tuple[Conversation, Call] | None = None
+        """The call whose context grows by messages that are one a line."""
         self._title = ""
         self._mended = b""
+        """The incomplete body that was read last."""
 
     @property
     def tail(self) -> Skipped | None:
@@ -344,6 +348,7 @@ _SURE: Final = {BodyShape.REQUEST: 0.85, BodyShape.ANSWER: 0.8, BodyShape.MESSAG
 _PAIR: Final = 0.8
 _LOG: Final = 0.7
 _OTHERS: Final = frozenset({"kwargs", "backing_model"})
+"""Members of a gateway's log, which `request_log` reads better."""
 _LOOKED_AT: Final = 8
 _SURE_OF_TOOLS: Final = 0.5
 _TALK: Final = frozenset({"messages", "input", "contents", "prompt"})
@@ -368,7 +373,10 @@ def open_as(name: str, tree: Tree) -> BodiesReader:
 
 @lru_cache(maxsize=4)
 def _detect(head: bytes) -> tuple[str, float]:
-    """Dialect of a head and the confidence in it; cached, since three formats ask for it."""
+    """Dialect of a head and the confidence in it.
+
+    Cached, since the formats of all dialects ask for it.
+    """
     values = file_head.parse_values(head)[:_LOOKED_AT]
     lists = [value for value in values if isinstance(value, list) and classify(value) == BodyShape.OTHER]
     values += [item for value in lists for item in value[:_LOOKED_AT]]

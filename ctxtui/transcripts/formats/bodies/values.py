@@ -44,7 +44,7 @@ class JsonText(Struct, frozen=True):
         return encode_text(self.text)
 
     def value(self) -> Json:
-        """Return the whole value."""
+        """Return the value; None for anything but an object or a list."""
         if self.members is not None:
             return {m.key: m.value if m.items is None else [v.value for v in m.items] for m in self.members}
         return None if self.items is None else [item.value for item in self.items]
@@ -195,7 +195,10 @@ class Margins:
         self._behind += data[max(0, end - (self._offset - len(data))) :]
 
     def add_to(self, skeleton: Skeleton) -> Skeleton:
-        """Add the surrounding text to `skeleton`, of the body that is the file's only value."""
+        """Add the surrounding text to `skeleton`, of the body that is the file's only value.
+
+        It is left out if it is more than white space and a byte order mark, or if `MAX_HEAD_BYTES` does not hold it.
+        """
         start, _ = self._bounds or (0, 0)
         before, after_value = decode_text(bytes(self._head[:start])), decode_text(bytes(self._behind))
         plain = (

@@ -93,6 +93,7 @@ class PendingCall:
         if message.content:
             self.answer.contents += (message.content,)
         before, usage = self.usage, newer_report(self.usage, message.report.usage)
+        # A repeated report adds no facts to those of an identified request.
         if not (usage and "requestId" in self.extra and usage is before):
             self.extra = add_facts(record, message, self.extra)
         if usage is None or usage is before:
@@ -139,7 +140,10 @@ def newer_report(old: Usage | None, new: Usage | None) -> Usage | None:
 
 
 def _with_min_tokens(extra: dict[str, Json], answer: ApiResponse, tree: Tree) -> dict[str, Json]:
-    """Add the minimum tokens of an answer whose final usage is not reported yet."""
+    """Add the minimum tokens of an answer whose final usage is not reported yet.
+
+    Only new blocks are weighed again.
+    """
     if answer.contents:
         blocks = {part.block.digest: part.block for raw in answer.contents for part in parse_parts(raw, None)}
         answer.least = sum(map(min_tokens, blocks.values()))
@@ -180,7 +184,10 @@ def _client_facts(record: ClaudeRecord) -> dict[str, Json]:
 
 
 def _prompt_time(prompted: float | None, before: float | None, answer_time: float | None) -> dict[str, Json]:
-    """Time of a person's message, if other records have a copy's time: no answer is that fast."""
+    """Time of the user's message, if the newest record before the answer is not the request's start.
+
+    Its time is that of a copied file then, since no answer is that fast. Empty in all other cases.
+    """
     if (
         prompted is None
         or before is None
@@ -367,7 +374,8 @@ class Answers:
     def add_result(self, part: ContentPart, time: float | None, role: str) -> tuple[Anchor | None, bool]:
         """Add a result to the answer that made its call.
 
-        Returns that answer, and whether the result belongs there: a second, different result of one call does not.
+        Returns that answer (None for an unknown call), and whether the result belongs there: a second, different result
+        of one call does not. Raises `NeedsContexts` for any second result if contexts are not built.
         """
         owner = self._owners.get(part.answers)
         if owner is None:
@@ -396,6 +404,6 @@ class Answers:
 def estimate_start(before: float | None, answer_time: float | None) -> float | None:
     """Estimate when the request answered at `answer_time` was sent: at `before`, the newest record in its context.
 
-    None if `before` is later, as in a copied file, whose records may have the copy's time.
+    None if `before` is unknown, or later, as in a copied file, whose records may have the copy's time.
     """
     return before if before is None or answer_time is None or before <= answer_time else None

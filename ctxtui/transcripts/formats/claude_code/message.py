@@ -184,7 +184,7 @@ _RAW_PARTS_DECODER: Final = msgspec.json.Decoder(list[Raw])
 def parse_message(record: ClaudeRecord, clean: bool | None, *, contexts: bool = True) -> ClaudeMessage | None:
     """Parse the message in `record`, None if it has none.
 
-    `clean`: whether the record's JSON is minified already (`records.minify`); None if not checked yet.
+    `clean`: whether the record's JSON is canonical (`records.minify`); None if it is neither minified nor checked yet.
     `contexts`: if False, skip the bodies of most blocks (`_parse_outline`).
     """
     if record.loose is not None:
@@ -215,9 +215,10 @@ def parse_message(record: ClaudeRecord, clean: bool | None, *, contexts: bool = 
 
 
 def _parse_outline(raw: bytes) -> list[ContentPart]:
-    """Parse a content's parts, skipping all bodies but those of text and of tool calls that start subagents.
+    """Parse a content's parts, skipping all bodies but those of text.
 
-    A block without its body has no digest.
+    A content with tool calls and a ``prompt`` is parsed in full, since its calls may start subagents. A block from the
+    outline has no digest.
     """
     if raw[:1] != b"[":
         return parse_parts(raw, None)

@@ -24,9 +24,11 @@ from ctxtui.transcripts.kit.fields import as_count
 PASSING: Final = "passing"
 """A point that adds nothing: progress, hooks, a record of a message located elsewhere."""
 SAID: Final = "said"
+"""A point with user text, a summary, or an answer's text that the client wrote."""
 CLIENT: Final = "client"
 """A point with text that the client inserted (reminders, attachments, notices)."""
 RESULT: Final = "result"
+"""A point with tool results and no user text."""
 
 
 @standard.dataclass(slots=True, eq=False)
@@ -35,7 +37,9 @@ class Anchor:
 
     - `head`: the context there.
     - `results`: results of the calls made in it.
-    - `sides`: client texts after the results of parallel calls, which later records do not descend from.
+    - `sides`: texts that belong to later contexts, though later records need not descend from them: client texts after
+      the results of parallel calls, and queued user messages.
+    - `latest`: the time of the newest result.
     - `front`: the node of the system prompt and tools under `head`; `ROOT`: not recorded.
     - `rendered`: whether it has attachments whose position in a request differs from that in the file.
     - `version`: grows with every change.

@@ -39,7 +39,7 @@ _SILENT: Final = frozenset(
 )
 """Types of records that the model does not read."""
 _BEGINNING: Final = 120
-"""Bytes of a block that are searched for its beginning."""
+"""First bytes of a block that are searched for the output of one of the client's own commands."""
 _TITLES: Final = frozenset({"summary", "custom-title", "ai-title"})
 _SPEAKERS: Final = ("user", "assistant")
 _SAYING: Final = ("user", "assistant", "system")

@@ -55,6 +55,7 @@ _REQUESTS: Final = frozenset({"api-request", "api-request-blob", "api-request-re
 """Removed request records; the shape of requests (system and tools) holds no conversation and stays."""
 _SPENT: Final = "cost-state"
 """The client counts the money in this record as the session's own, but a copy has spent nothing yet."""
+# Records outside the chain that are removed with everything else after the session's new end.
 _ABOUT_END: Final = _REQUESTS | {"last-prompt", "queue-operation", "file-history-snapshot", "file-history-delta"}
 _CHAINED: Final = frozenset({"user", "assistant", "attachment", "system", "progress"})
 _NONE: Final = {"input_tokens": 0, "output_tokens": 0}
@@ -252,9 +253,10 @@ def _strip_wrapper(words: Any) -> str:
 
 
 def _update_usage(records: list[SourceRecord], order: ResumeOrder) -> None:
-    """Remove usage and requests after the first change.
+    """Set usage after the first change to zero, and remove requests there.
 
-    The last answer gets the computed size, marked as an estimate.
+    The record of the money spent is removed in any case. The last answer gets the computed size, if known, marked as an
+    estimate.
     """
     first = first_change(records)
     last = next((r.answer_id for r in reversed(records) if r.answer_id and not r.removed), "")

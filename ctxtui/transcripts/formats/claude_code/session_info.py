@@ -1,6 +1,6 @@
 """Collects the description of a Claude Code session, and its subagents.
 
-The description has id, title, folder and version; the events are emitted by `state`.
+The description has id, title, folder and version; `reader` emits it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,15 @@ _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _OF_WINDOW: Final = re.compile(r"[\d.]+[kKmM]?\s*/\s*(\d+(?:\.\d+)?)([kKmM])\s+tokens")
 """The context window in the output of ``/context``."""
 _PICTURE: Final = 20_000
+# Ranks of titles by source: a person's message, a summary, the client's title, the user's own.
 _HUMAN, _SUMMARY, _GENERATED, _GIVEN = 1, 2, 3, 4
 
 
 class About(Struct):
-    """Collects the session's description; `news` returns it when it has changed.
+    """Collects the session's description.
 
-    A title from a better source replaces another one (`_rank`).
+    `now` is the current one, `emitted` the one that `news` returned last, `sessions` all ids that its records name. A
+    title from a better source replaces another one (`_rank`).
     """
 
     now: Described = field(default_factory=lambda: Described(source=SOURCE))
@@ -63,7 +65,10 @@ class About(Struct):
             self.now = replace(self.now, window=tokens)
 
     def title(self, text: str, rank: int) -> None:
-        """Set the title unless a better one is known; the fallback is the first text of a person."""
+        """Set the title unless one of a higher rank is known.
+
+        Of titles with the same rank the latest counts, but the first of a person's messages.
+        """
         line = one_line(text)
         if line and (rank > self._rank or (rank == self._rank and rank > _HUMAN)):
             self._rank = rank
@@ -127,7 +132,7 @@ class Tasks(Struct):
     _agents: dict[str, Task] = field(default_factory=dict)
 
     def call(self, thread: str, block: Block) -> None:
-        """Note a tool call if it spawns a subagent (it has a prompt and a description)."""
+        """Note a tool call if its input has a prompt, so that it may spawn a subagent."""
         if block.body.find(b'"prompt":') < 0:
             return
         value = block.value()
@@ -139,7 +144,7 @@ class Tasks(Struct):
             self._prompts[tool_input["prompt"].strip()] = task
 
     def spawns(self, call_id: str) -> bool:
-        """Whether a call spawns a subagent."""
+        """Whether a call may spawn a subagent: its input has a prompt."""
         return call_id in self._calls
 
     def result(self, call_id: str, tool_use_result: Json) -> str:

@@ -49,7 +49,7 @@ class TokenCounts(NamedTuple):
         return TokenCounts._make(map(add, self, other))
 
     def less(self, other: TokenCounts) -> TokenCounts:
-        """Subtract per kind, not below 0."""
+        """Subtract per kind, not below 0; nothing is left if only `hour` and `reasoning` are."""
         difference = TokenCounts(*(max(0, a - b) for a, b in zip(self, other, strict=True)))
         return (
             difference if difference.fresh + difference.read + difference.write + difference.output else TokenCounts()

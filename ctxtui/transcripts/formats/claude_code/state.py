@@ -122,7 +122,7 @@ class ClaudeState:
         return self.tip_events(thread)
 
     def tip_events(self, thread: ClaudeThread) -> list[Event]:
-        """Return the event for a changed tip of `thread`, if it changed."""
+        """Return the event for the tip of `thread` if it changed; none if contexts are not built."""
         if not self.contexts:
             return []
         head = build_context(self.tree, thread.tip) if thread.tip is not None else thread.head

@@ -16,6 +16,7 @@ from ctxtui.transcripts.formats.claude_code.session_info import Task, Tasks
 from ctxtui.transcripts.kit.fields import compaction_detail, one_line
 
 _NAMED: Final = 3
+"""Maximum subagents that a message names."""
 
 
 class ClaudeThreads:
@@ -106,8 +107,8 @@ class ClaudeThreads:
     def parent(self, record: ClaudeRecord, thread: ClaudeThread, starts: bool) -> Point:
         """Return the point that `record` follows in `thread`.
 
-        If its parent is not in the file, the thread's tip is taken. Without a parent a new context starts, if
-        `starts` says that the record can begin one.
+        If its parent was not read or is in another thread, the thread's tip is taken. Without a parent a new context
+        starts, if `starts` says that the record can begin one; so it does in a thread without a tip.
         """
         id_ = record.parent_uuid
         point = self.points.get(id_) if isinstance(id_, str) else None

@@ -1,7 +1,7 @@
 """Calls of a Codex rollout.
 
-The items that the model wrote between a request and its token count. `session` passes items and counts; `Calls` decides
-where a call begins and ends.
+A call has the items that the model wrote between a request and its token count. `session` passes items and counts;
+`Calls` decides where a call begins and ends.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ESTIMATED_BY: Final = "estimated_by"
 class TokenCounts(NamedTuple):
     """A token_count event.
 
-    - `last`, `total`: usage of the last call and of the session; None if zero.
+    - `last`, `total`: usage of the last call and of the session; None if zero or not given.
     - `window`: the context window.
     - `record`: it is a usage record, which has the figures of exactly one response, whose id is `response`.
     - `estimated`: an input that ctxtui estimated, in a session that it wrote to be resumed; 0: none.
@@ -60,7 +60,10 @@ def parse_usage_record(payload: dict[str, Json]) -> TokenCounts:
 
 
 def uncounted_usage(before: Usage, total: Usage, last: Usage) -> Usage | None:
-    """Usage of a call without a count: the growth of the totals since `before` beyond the `last` call."""
+    """Usage of a call without a count: what the totals grew since `before` beyond the `last` call.
+
+    None if the totals grew by less than the last call in any figure, or by no more input.
+    """
     names = ("fresh", "cache_read", "write_30m", "output", "reasoning")
     rest = {name: getattr(total, name) - getattr(before, name) - getattr(last, name) for name in names}
     if min(rest.values()) < 0 or rest["fresh"] + rest["cache_read"] == 0:
@@ -92,6 +95,8 @@ class Calls(Struct, kw_only=True):
       another call, even if a count is missing (the client writes results after the answer has ended).
     - `start`: why the next call begins an epoch; None if it does not.
     - `input`, `window`: the last reported input and window.
+    - `open`: the current call, None between calls; `last`: the id of the latest call.
+    - `newest`: the latest time of an item (Unix seconds), at which the next call starts.
     """
 
     thread: str = MAIN
@@ -116,11 +121,13 @@ class Calls(Struct, kw_only=True):
     _total: Usage | None = None
     _parse_usage: Usage | None = None
     _cut: list[Call] = field(default_factory=list)
+    """Calls that ended without a count since the last count."""
     _model: str = ""
     _ids: dict[str, str] = field(default_factory=dict)
     _known: dict[str, Call] = field(default_factory=dict)
     """Calls that have ended; copies of them are ignored."""
     _records: bool = False
+    """Whether the client writes a usage record for each response."""
     _compactions: int = 0
     _ended: Call | None = None
 
@@ -144,8 +151,9 @@ class Calls(Struct, kw_only=True):
         """Handle a token count; returns the calls whose usage it gives.
 
         It returns none if the count repeats an earlier one or counts nothing. Totals that grew by more than the last
-        call include the usage of an interrupted call before it. If the client writes a usage record for each response
-        (facts §13), a count that ends no call is a repetition.
+        call include the usage of the interrupted call before it, if exactly one call ended without a count. If the
+        client writes a usage record for each response (facts §13), a count that ends no call is a repetition. An
+        estimate is no usage: it becomes the estimated input of the open call.
         """
         total, usage = counts.total, counts.last
         if counts.estimated and self.open is not None:
@@ -199,7 +207,8 @@ class Calls(Struct, kw_only=True):
     def compact(self, response: str, says: Callable[[Call], bool]) -> Call | None:
         """Handle a compaction; returns the call that made its summary, in a thread of its own, or None if unrecorded.
 
-        It is the last call if its response is `response`, or if that is unknown and the call `says` the summary.
+        It is the last call if its response is `response`, or if either id is unknown and the call `says` the summary.
+        A tool result or a user's message after the last call means that another, unrecorded call made the summary.
         """
         last = self.open or self._ended
         self.begin(EpochStart.COMPACTION)
@@ -243,7 +252,10 @@ class Calls(Struct, kw_only=True):
         return call
 
     def begin(self, start: EpochStart) -> None:
-        """Begin an epoch with the next call, unless a more important reason is already set."""
+        """End the current call, and begin an epoch with the next one.
+
+        The reasons START and COMPACTION stay if set.
+        """
         self.close()
         if self.start not in (EpochStart.START, EpochStart.COMPACTION):
             self.start = start

@@ -30,6 +30,7 @@ UNSENT: Final = frozenset({"world_state", "inter_agent_communication_metadata"})
 """Records of the client's own state (facts §13), which the model does not read."""
 TYPES: Final = frozenset({SESSION_META, ITEM, "turn_context", EVENT, "compacted", USAGE}) | UNSENT
 _OLD: Final = "old"
+"""Prefix for a bare line whose type needs a payload in newer files; it is counted as a record of unknown type."""
 
 
 class CodexRecord(Struct):
@@ -86,7 +87,7 @@ def _decode_leniently(value: dict[str, Json]) -> list[CodexRecord]:
 
 
 def _bare_type(type_: str | None, role: str | None, record_type: str | None) -> str:
-    # A bare line is an item if it has an item's type (or a role), a state mark, or the first line: the session.
+    # A bare line is a state mark (`record_type`), an item (a type or a role), or else the first line: the session.
     if record_type:
         return record_type
     if type_ in TYPES:
@@ -127,8 +128,10 @@ _head: Final = msgspec.json.Decoder(_Head)
 
 
 class CodexMessage(Struct, kw_only=True):
-    """One item: its blocks, whether the model wrote it, and its provider's id ("" for none).
+    """One item: its blocks, and whether the model wrote it.
 
+    - `id`: the provider's id of its call, else of the item; "" for none, and for one too short to be unique.
+    - `answers`: it is the result of a tool call.
     - `words`: a person's text in it.
     - `asks`: it is to be answered.
     - `base`: it has the base instructions.
@@ -217,7 +220,7 @@ def _provider_id(value: Json) -> str:
 
 
 def text_mark(words: str) -> str:
-    """Return the mark of a user's text that the client inserted."""
+    """Return the mark of a user's text that the client inserted; "" for a person's text."""
     start = words.lstrip()
     if start.startswith(_MEMORIES):
         return MEMORY

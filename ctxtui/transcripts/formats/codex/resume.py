@@ -48,6 +48,7 @@ from ctxtui.wire.translate.turns import Losses
 
 _COUNT: Final = "token_count"
 _BESIDE: Final = frozenset({"replacement_history_metadata", "retained_context", "latest_token_usage_record"})
+"""The client's notes on the history in a compaction's record."""
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
@@ -139,7 +140,11 @@ class Slot(ResumeEntry):
 
 
 class RolloutLine(Struct, kw_only=True):
-    """One line: its bytes, its type, the items it holds (a compaction holds many), and its `kind` of event."""
+    """One line: its bytes, its type, the items that it holds, and its `kind` of event.
+
+    A compaction holds many items. `bare`: it is an item without the envelope of ``timestamp``, ``type`` and
+    ``payload``.
+    """
 
     raw: bytes
     type: str
@@ -216,7 +221,7 @@ def _text_slot(words: str) -> Slot:
 
 
 def _to_items(new: Iterable[Item]) -> list[Any]:
-    """Convert new blocks to items: texts to messages of their role, everything else unchanged."""
+    """Convert new blocks to items: texts and images to messages, everything else unchanged."""
     values: list[Any] = []
     for item in new:
         value, role = item.block.value(), item.place.role
@@ -362,7 +367,7 @@ def _update_counts(lines: Sequence[RolloutLine], first: int, order: ResumeOrder)
 
 
 def _last_window(lines: Sequence[RolloutLine]) -> int | None:
-    """Window in the last count or turn."""
+    """Window in the last count or turn; None if none has it."""
     for line in reversed(lines):
         if line.type == EVENT:
             info = line.payload.get("info")

@@ -31,7 +31,10 @@ _KEPT_ROLES = frozenset({"user", "developer", "system"})
 
 
 class History(Struct):
-    """The context so far: `head` in `tree`. `turns` are the contexts before each message of a person."""
+    """The context so far: `head` in `tree`.
+
+    `turns` are the contexts before each message that is to be answered.
+    """
 
     tree: Tree
     head: int = ROOT
@@ -81,7 +84,10 @@ class History(Struct):
         return before
 
     def compact(self, payload: dict[str, Json]) -> None:
-        """Apply a compaction: its replacement history, or (old files) the earlier user messages, and the summary."""
+        """Apply a compaction: its replacement history becomes the context.
+
+        In old files without one, the messages of user, developer and system stay, and the summary follows them.
+        """
         replacement, summary = payload.get("replacement_history"), payload.get("message")
         new: Iterable[Item]
         if isinstance(replacement, list):
@@ -107,7 +113,7 @@ class History(Struct):
         return kept_items
 
     def roll_back(self, turns: int) -> None:
-        """Remove the last `turns` user turns."""
+        """Remove the last `turns` user turns, or all if there are fewer."""
         if turns > 0 and self.turns:
             self.head = self.turns[-min(turns, len(self.turns))]
             del self.turns[-turns:]
@@ -168,7 +174,10 @@ class CodexSession:
         return []
 
     def handle_broken(self, piece: BrokenRecord) -> list[Event]:
-        """Add an unreadable block in place of an item that cannot be parsed."""
+        """Add an unreadable block in place of an item or a compaction that cannot be parsed.
+
+        A line without a legible type may be one; other records hold no context.
+        """
         match = _TYPE.search(piece.raw)
         if match is not None and match.group(1).decode("utf-8", "replace") not in (ITEM, "message", "compacted"):
             return []

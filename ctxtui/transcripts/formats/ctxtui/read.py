@@ -195,7 +195,10 @@ class CtxtuiReader(Reader):
 
 
 def _keep_unknown(of: str, number: int, members: dict[str, Json]) -> Happened:
-    """Preserve members of a line that this version does not know; `of` and `number` identify the line."""
+    """Preserve members of a line that this version does not know.
+
+    `of` is the line's first member (`line_key`), `number` counts the lines with that one from 1.
+    """
     return Happened(BEYOND, canonical.dump_text({"of": of, "number": number, "members": members}))
 
 

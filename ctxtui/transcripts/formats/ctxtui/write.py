@@ -56,7 +56,7 @@ class _NewerData:
         return bool(self._members)
 
     def joined(self, line: dict[str, Json]) -> dict[str, Json]:
-        """Add the members of a newer version to a line."""
+        """Add the members of a newer version to a line; call it once for each line, in order."""
         if not self._members:
             return line
         name = line_key(line)

@@ -83,7 +83,10 @@ class _LogHandler:
 
 
 def is_anthropic(body: dict[str, Json]) -> bool:
-    """Whether a body with messages is for Anthropic's API: no tool has `function`, no message is the system's."""
+    """Whether a body with messages is for Anthropic's API.
+
+    Then no tool has ``function``, and no message has the role of system, developer or tool.
+    """
     roles = {as_str(one.get("role")) for one in as_dicts(body.get("messages"))}
     functions = any("function" in one for one in as_dicts(body.get("tools")))
     return not functions and not roles & {"system", "developer", "tool"}

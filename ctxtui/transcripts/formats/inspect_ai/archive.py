@@ -34,9 +34,10 @@ class _Damaged(Exception):
 
 
 def members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
-    """Yield the members of the archive in `data`, in order; for a damaged one, the reason.
+    """Yield the JSON files of the archive in `data`, in order, by name.
 
-    An archive without its directory (cut, or still being written) is walked member by member.
+    A damaged one comes as the reason. An archive without its directory (cut, or still being written) is walked member
+    by member, which yields all files, after an unnamed entry that reports it.
     """
     try:
         archive = zipfile.ZipFile(BytesIO(data))
@@ -95,7 +96,10 @@ def _walk_members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
 
 
 def _unpack(packed: bytes, method: int, limit: int) -> tuple[bytes, int]:
-    """Unpack `packed`, to at most `limit` bytes; also returns how many of its bytes that took."""
+    """Unpack `packed`, to at most `limit` bytes; also returns how many of its bytes that took.
+
+    A stored member ends before the next ``PK``, and may be larger. Raises `_Damaged`.
+    """
     if method == _STORED:
         end = packed.find(b"PK")
         return (packed, len(packed)) if end < 0 else (packed[:end], end)

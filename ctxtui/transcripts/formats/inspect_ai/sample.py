@@ -150,6 +150,7 @@ class SampleReader:
     def __init__(self, tree: Tree, threads: Conversations, ids: Ids, name: str, label: str) -> None:
         self._tree, self._threads, self._ids, self._name, self._label = tree, threads, ids, name, label
         self._first: Conversation | None = None
+        """The sample's own conversation, to which its compactions belong."""
 
     def read(self, sample: dict[str, Json]) -> Iterator[Event]:
         """Yield the events of `sample`."""
@@ -203,7 +204,7 @@ class SampleReader:
         yield from self._threads.add_request(request_items, answer, _make_call(event, output, decoded), thread)
 
     def _decode_request(self, event: dict[str, Json], shared: SharedParts) -> Decoded | None:
-        """Decode the request as it was sent, if the log has it."""
+        """Decode the request as it was sent; None if the log lacks it or it cannot be read."""
         call = as_dict(event.get("call"))
         request = dict(as_dict(call.get("request")))
         if call.get("call_refs") is not None and as_str(call.get("call_key")):
@@ -269,7 +270,10 @@ def event_messages(event: dict[str, Json], shared: SharedParts) -> list[Json]:
 
 
 def _api_url(model: str) -> str:
-    """URL that determines the dialect of a logged request without one, by its model's name."""
+    """URL that determines the dialect of a logged request without one, by its model's name.
+
+    "" if the request's own members show it.
+    """
     provider = model.partition("/")[0]
     return {"anthropic": "https://host/v1/messages", "google": "https://host/v1/models/m:generateContent"}.get(
         provider, ""

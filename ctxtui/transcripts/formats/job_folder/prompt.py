@@ -28,6 +28,7 @@ _ROUND: Final = re.compile(
 _NAMES: Final = re.compile(r"[A-Za-z_][\w.-]*")
 _MIN_ANSWER_CHARS: Final = 20
 """Minimum characters of an answer to be recognized."""
+# An empty line before a sentence: the last one in the history begins the prompt's final request.
 _CLOSING: Final = re.compile(r"\n[ \t]*\n(?=[^\s=#{\[<`-][^\n]*[?.:!](?:\s|$))")
 
 
@@ -98,7 +99,11 @@ def _split_by_answers(section: str, answers: Sequence[str]) -> Iterator[tuple[bo
 
 
 def _convert_round(text: str, number: int) -> list[list[Item]]:
-    """Convert a round to an answer and the results of its calls."""
+    """Convert a round to an answer and the results of its calls.
+
+    A round without JSON calls is an answer alone if it has no heading. With a heading, the calls are the names after
+    its colon, else one call named ``round``, so that the rest of its text is a result.
+    """
     lines = text.splitlines(keepends=True)
     calls: list[dict[str, Json]] = []
     end = 1

@@ -48,7 +48,7 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
 
 
 def _sort_key(file: dict[str, Json]) -> tuple[int, int]:
-    """Sort key of a file: its number, then prompt before response."""
+    """Sort key of a file: its number, then prompt before response; turns' logs are last."""
     named = _FILE.match(as_str(file.get("name")))
     return (int(named[1]), _ORDER.index(named[2])) if named else (1 << 62, 0)
 

@@ -68,8 +68,8 @@ def turn_call(turn: dict[str, Json]) -> Call:
 class Turns:
     """Adds the turns of a run to `talk`, one by one.
 
-    With recorded tokens a context continues the last turns, as in versions of the program that record them; before,
-    each turn was a request of its own.
+    A turn with recorded tokens continues the turns before it (`_CONTEXT_TURNS`), as in versions of the program that
+    record them; in older versions each turn was a request of its own.
     """
 
     def __init__(self, talk: Dialogue) -> None:
@@ -98,7 +98,7 @@ class Turns:
 
 
 def _find_agent(turn: dict[str, Json]) -> dict[str, Json]:
-    """The member of a turn's log that holds the model's usage or action."""
+    """The member of a turn's log that holds the model's usage or action; empty if there is none."""
     named = [as_dict(turn.get(name)) for name in ("agent", "llm", "model", "response", "decision")]
     return next((one for one in named if one.keys() & {"usage", "token_usage", *_THOUGHT, *_SAID, *_DID}), {})
 

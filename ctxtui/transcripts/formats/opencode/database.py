@@ -1,6 +1,6 @@
 """OpenCode's database, or its files as rows of it: sessions, their messages, the parts of each.
 
-The newest session without a parent is the main thread.
+The newest session whose parent is not in the recording is the main thread.
 """
 
 from __future__ import annotations
@@ -105,7 +105,10 @@ def _read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
 
 
 def messages_of(tables: Tables) -> dict[str, list[OpenCodeMessage]]:
-    """Collect the messages of each session in order, by the session's id."""
+    """Collect the messages of each session in order, by the session's id.
+
+    If both versions of the tables have a session, those of version 1 count.
+    """
     parts = _group_rows(tables.get("part", []), "message_id", timed=False)
     rows = sorted(tables.get(MESSAGES, []), key=lambda row: as_count(row.get("seq")))
     newer: dict[str, list[OpenCodeMessage]] = {}

@@ -83,7 +83,10 @@ def convert_result(part: Part, when: float = 0.0) -> Json:
 
 
 def interrupted_result(part: Part) -> Json:
-    """Make the result that OpenCode sends for an interrupted call; None for any other part."""
+    """Make the result that OpenCode sends for a call that has not ended.
+
+    None for any other part.
+    """
     if part.get("type") != "tool" or get_path(part, "state", "status") in _ENDED:
         return None
     return messages.tool_result(part.get("callID"), _INTERRUPTED, error=True)

@@ -107,7 +107,10 @@ class ImportMessage(ResumeEntry):
 
     @property
     def dropped_parts(self) -> set[int]:
-        """The removed parts; a call's result is removed with it."""
+        """The parts whose text or call is removed.
+
+        A call's result is in the same part, and removed with it.
+        """
         return {
             self.positions[n][0] for n, block in self.changes.items() if block is None and self.positions[n][1] == _SAID
         }
@@ -152,7 +155,7 @@ class ImportMessage(ResumeEntry):
             parts[place] = {**kept, "type": "text", "text": _text_of(block)}
 
     def report(self, input_tokens: int | None, answer_tokens: int) -> None:
-        """Set estimated tokens; without `input_tokens` it has no report."""
+        """Set estimated tokens; without `input_tokens` they are zeros, which stand for no report."""
         info = self.value["info"]
         tokens = _make_tokens(0, 0) if input_tokens is None else _make_tokens(input_tokens, max(1, answer_tokens))
         self.estimated = input_tokens is not None
@@ -164,7 +167,10 @@ class ImportMessage(ResumeEntry):
 def _make_messages(
     groups: Sequence[Sequence[Item]], messages: Sequence[ImportMessage], number: int, lost: list[str]
 ) -> Iterator[ImportMessage]:
-    """Make messages from inserted items, just before the message `number` (at the end if there is none)."""
+    """Make messages from inserted items, just before the message `number`, or at the end.
+
+    Each copies members of the nearest message of its side; without one, the items are lost (`lost`).
+    """
     at_end = number == len(messages)
     for n, group in enumerate(groups):
         same = [k for k, one in enumerate(messages) if one.said.answers == is_answer(group[0])]
@@ -186,7 +192,10 @@ def _make_messages(
 
 
 def _update_usage(messages: Sequence[ImportMessage], order: ResumeOrder) -> None:
-    """Remove usage reports that do not apply to the new context; the last answer gets the computed size."""
+    """Set usage reports that do not apply to the new context to zero.
+
+    The last answer gets the computed size.
+    """
     first = first_change(messages)
     answers = [n for n, one in enumerate(messages) if one.said.answers and not one.removed]
     for n in answers:
@@ -278,7 +287,10 @@ def _text_of(block: Block) -> str:
 
 
 def _neighbor_id(id_: str, step: int) -> str:
-    """Make an id that sorts `step` ids after `id_`."""
+    """Make an id that sorts `step` ids after `id_`, or before it if negative.
+
+    An id in another form stays as it is for a negative `step`.
+    """
     match = _ID.fullmatch(id_)
     if match is None:
         return f"{id_}{'' if step < 0 else step}"

@@ -50,7 +50,7 @@ class OpenCodeMessage(Struct, frozen=True):
 
     @property
     def is_summary(self) -> bool:
-        """Whether it is the summary of a compaction."""
+        """Whether it is the complete summary of a compaction, without an error."""
         ended = self.info.get("finish") or get_path(self.info, "time", "completed") is not None
         return self.answers and self.info.get("summary") is True and bool(ended) and not self.info.get("error")
 

@@ -26,7 +26,10 @@ _ROLES: Final = {
 
 
 def genai_messages(value: Json) -> list[Item]:
-    """Convert ``gen_ai.input.messages`` and ``gen_ai.output.messages``: JSON text, or the list itself."""
+    """Convert ``gen_ai.input.messages`` and ``gen_ai.output.messages``.
+
+    They are JSON text, or the list itself. Text that is no JSON becomes one user message.
+    """
     content = decode_column(value)
     if isinstance(content, str) and content:
         return make_message("user", content)

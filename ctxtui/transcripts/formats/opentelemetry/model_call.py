@@ -73,7 +73,8 @@ def is_call(span: OtelSpan) -> bool:
 class SpanContent(Struct, frozen=True):
     """The request's and the answer's items, as far as attributes and events hold them.
 
-    `follows` is the id of the previous answer that the request names.
+    `follows` is the id of the previous answer that the request names, `response` that of this answer ("": none).
+    `skeleton` is set if the provider's own JSON of the request is recorded.
     """
 
     asked: tuple[Item, ...] = ()
@@ -84,7 +85,7 @@ class SpanContent(Struct, frozen=True):
 
 
 class ModelCall(Struct):
-    """The spans of one call, the most detailed first."""
+    """The spans of one call, the most detailed first; `told` is the content of that one."""
 
     spans: list[OtelSpan]
     told: SpanContent = field(default_factory=SpanContent)
@@ -104,7 +105,7 @@ class ModelCall(Struct):
 
 
 def merge_details(span: OtelSpan) -> None:
-    """Copy the attributes of a details event to the span."""
+    """Copy the attributes and the body of a details event to the span, where it lacks them."""
     for event in span.events:
         if event.name == _DETAILS:
             attributes = {name: value for name, value in event.attributes.items() if name not in span.attributes}
@@ -112,7 +113,10 @@ def merge_details(span: OtelSpan) -> None:
 
 
 def read_content(span: OtelSpan) -> SpanContent:
-    """Read the content of a span, from the convention that holds most of it."""
+    """Read the content of a span: the provider's own JSON if recorded, else by the conventions.
+
+    Request, answer, and tools each come from the first convention that has them.
+    """
     raw = _decode_raw_bodies(span.attributes)
     if raw is not None:
         return raw

@@ -64,7 +64,9 @@ _STRICT: Final = ("Request", "ResourceSpans", "ScopeSpans")
 _LOG: Final = (b"\x09", b"\x10", b"\x59")
 """Start of a log record, a time or a severity; a span begins with its trace id."""
 _FIRST: Final = b"\x0a"
+"""Start of a request: the key of its first field, ``resourceSpans``."""
 _DEEPEST: Final = 60
+"""Maximum levels of values inside values; deeper ones are left out."""
 _TRACE_ID: Final = 32
 
 
@@ -95,7 +97,10 @@ def _has_otlp_features(resource_part: dict[str, Json]) -> bool:
 
 
 def decode_requests(data: bytes) -> tuple[list[dict[str, Json]], Skipped | None]:
-    """Convert the messages in `data` to OTLP's JSON; also returns where they break off."""
+    """Convert the messages in `data` to OTLP's JSON, one for each resource.
+
+    Also reports if they break off.
+    """
     request: dict[str, Json] = {}
     tail = None
     try:
@@ -128,9 +133,11 @@ def _wrap_request(resource_part: dict[str, Json]) -> dict[str, Json]:
 
 
 def _read_message(data: bytes, message: str, decoded: dict[str, Json], depth: int = _DEEPEST) -> None:
-    """Read a message into `decoded`.
+    """Read a message into `decoded`; everything before damage is read.
 
-    Raises `_CutMessage`, after reading the rest, if parts of other messages would be lost.
+    `depth`: levels of nested values that are still allowed.
+
+    Raises `_CutMessage` if one of the `_STRICT` messages is damaged; other damaged messages only end early.
     """
     try:
         for number, wire, value in _iter_fields(data):

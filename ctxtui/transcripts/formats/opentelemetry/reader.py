@@ -36,7 +36,7 @@ _AGENTS: Final = ("gen_ai.agent.name", "agent.name", "traceloop.entity.name", "g
 class ThreadKey(Struct, frozen=True):
     """Identity of a thread: the conversation, the agent, and, for a call without context, the trace.
 
-    `outer` is the enclosing agent's span if another agent runs this one.
+    `span` is the agent's own span, and `outer` that of the enclosing agent, if another agent runs this one.
     """
 
     conversation: str = ""
@@ -188,7 +188,10 @@ class SpanTaker:
         yield from Traces(self._complete_spans()).events(self._tree)
 
     def _complete_spans(self) -> list[OtelSpan]:
-        """Spans with their log records; records without a span are combined to one."""
+        """Spans with their log records.
+
+        Records of a span that is not in the file make a span with its ids.
+        """
         spans = {
             key: replace(span, attributes=dict(span.attributes), events=list(span.events))
             for key, span in self._spans.items()

@@ -20,6 +20,7 @@ Attributes = dict[str, Json]
 _DEEPEST: Final = 60
 _PLAIN: Final = ("stringValue", "boolValue", "doubleValue", "bytesValue")
 _LONGEST: Final = 20
+"""Maximum digits of a number in text."""
 
 
 def to_json(value: Json, depth: int = _DEEPEST) -> Json:

@@ -137,7 +137,7 @@ def _make_source_entry(raw: bytes, value: dict[str, Any]) -> PiEntry:
 def _make_entry(
     entries: Sequence[PiEntry], near: PiEntry, items: Sequence[Item], new: Iterator[str], order: ResumeOrder
 ) -> dict[str, Any]:
-    """Make an entry from inserted items, near the entry `near`."""
+    """Make an entry from inserted items, with the times of the entry `near`."""
     role = "assistant" if is_answer(items[0]) else "user"
     message: dict[str, Any] = {"role": role, "content": [_to_pi_part(item.block) for item in items]}
     more = {}
@@ -152,7 +152,10 @@ def _make_entry(
 
 
 def _update_usage(entries: Sequence[PiEntry], order: ResumeOrder) -> None:
-    """Remove usage reports that do not apply to the new context; the last answer gets the computed size."""
+    """Set usage reports after the first change to zero.
+
+    The last answer gets the computed size, if known.
+    """
     first = first_change(entries)
     answers = [n for n, one in enumerate(entries) if one.is_model_answer and not one.removed]
     for n in answers:

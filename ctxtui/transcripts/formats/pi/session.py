@@ -76,6 +76,7 @@ class _PiHandler:
         self._broken: tuple[int, list[Item]] | None = None
         """Context and items of an interrupted answer, until a result shows that its calls were executed."""
         self._broken_head = ROOT
+        """Context after that answer."""
 
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         id_, parent = as_str(value.get("id")), as_str(value.get("parentId"))
@@ -181,7 +182,10 @@ class _PiHandler:
         self._dialogue.add(item for entry in kept_entries for item in entry.items)
 
     def _entries_kept(self, value: dict[str, Json], parent: str) -> list[_Entry]:
-        """Entries that a compaction keeps after its summary."""
+        """Entries that a compaction keeps after its summary.
+
+        None if the first one that it names does not exist.
+        """
         first = value.get("firstKeptEntryIndex")
         if isinstance(first, int):
             return self._entries[max(0, first) :]

@@ -17,7 +17,9 @@ from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
 
 CONTEXT: Final = frozenset({"messages", "system", "toolConfig"})
+"""Members of a request that hold its context; the others are parameters."""
 MARKER: Final = "cachePoint"
+"""Member of a part that is a cache breakpoint."""
 
 
 def request_items(body: dict[str, Json]) -> list[Item]:
@@ -41,7 +43,7 @@ def _convert_parts(content: Json) -> list[Json]:
 
 
 def _convert_part(part: Json) -> Json:
-    """Convert a part, which its only member names, to Anthropic's spelling."""
+    """Convert a part to Anthropic's spelling; its only key is its kind."""
     if not isinstance(part, dict):
         return part
     kind, value = next(iter(part.items()), ("part", None))
@@ -86,7 +88,7 @@ def parse_usage(report: Json) -> Usage | None:
 
 
 def decode_answer(body: dict[str, Json]) -> Response:
-    """Decode an answer."""
+    """Decode a complete Converse answer; one without ``output`` is an error."""
     if "output" not in body:
         return Response(error=as_str(body.get("message")) or as_str(body.get("Message")), extra=body)
     message = as_dict(get_path(body, "output", "message"))
@@ -99,7 +101,10 @@ def decode_answer(body: dict[str, Json]) -> Response:
 
 
 def decode_stream(events: Iterable[ServerEvent]) -> Response:
-    """Assemble the answer of ConverseStream's events."""
+    """Assemble the answer of ConverseStream's events.
+
+    It is interrupted without a stop reason, or by an error.
+    """
     blocks_: dict[int, dict[str, Json]] = {}
     message: dict[str, Json] = {"role": "assistant"}
     body: dict[str, Json] = {}
@@ -122,6 +127,7 @@ def decode_stream(events: Iterable[ServerEvent]) -> Response:
                 error = f"{name}: {as_str(value.get('message'))}"
     content = [_finish_block(blocks_[index]) for index in sorted(blocks_)]
     message = {"role": message["role"], "content": content}
+    # Events carry ``p``, padding that is no part of the answer.
     answer = decode_answer({**{key: item for key, item in body.items() if key != "p"}, "output": {"message": message}})
     return answer if "stopReason" in body and not error else answer.as_interrupted(error)
 
@@ -152,7 +158,7 @@ def _add_reasoning(block: dict[str, Json], news: dict[str, Json]) -> None:
 
 
 def _finish_block(block: dict[str, Json]) -> Json:
-    """A content block with its call's input as JSON, unless it broke off."""
+    """Parse the JSON of a tool call's input; text that is cut stays a string."""
     call = as_dict(block.get("toolUse"))
     if not isinstance(call.get("input", ""), str):
         return block

@@ -52,7 +52,10 @@ def may_compact(path: str, body: bytes) -> bool:
 
 
 def recognize_compaction(path: str, body: Json) -> CompactionRequest | None:
-    """The compaction that this request is; None for every other request."""
+    """Recognize the compaction that a request asks for, by its path or its last message.
+
+    None for other requests.
+    """
     request = as_dict(body)
     if path.rstrip("/").endswith(_COMPACT_PATH):
         return CompactionRequest("codex", sealed=True)
@@ -62,7 +65,10 @@ def recognize_compaction(path: str, body: Json) -> CompactionRequest | None:
 
 
 def compaction_of(items: Sequence[Item]) -> CompactionRequest | None:
-    """The same for the items of a decoded request."""
+    """Recognize the compaction that a decoded request asks for, by its last item.
+
+    None for other requests.
+    """
     last = items[-1] if items else None
     if last is None:
         return None
@@ -90,7 +96,10 @@ def _last_text(message: dict[str, Json]) -> str:
 
 
 def read_summary(dialect: str, answer: bytes) -> str:
-    """The text of a provider's complete, unpacked answer; "" if it has none that can be read."""
+    """Read the text of a provider's decompressed answer.
+
+    "" if it has none, is an error, or is incomplete.
+    """
     response = decode_response(dialect, Exchange(b"", answer, status=200))
     if response.error or not response.complete:
         return ""
@@ -98,15 +107,18 @@ def read_summary(dialect: str, answer: bytes) -> str:
 
 
 def summary_part(text: str) -> str:
-    """The part of an answer's text that becomes the summary: the inside of ``<summary>``, if there is one."""
+    """Return the part of an answer's text that becomes the summary.
+
+    That is the inside of ``<summary>``, or all of the text without it.
+    """
     match = _SUMMARY.search(text)
     return match[1] if match else text
 
 
 def replace_summary(dialect: str, answer: bytes, summary: str) -> bytes:
-    """The answer with another summary, and everything else as the provider sent it.
+    """Replace the summary in an answer, and keep everything else as the provider sent it.
 
-    Raises `CtxtuiError` if it has not exactly one text.
+    Raises `CtxtuiError` if the answer has not exactly one text, or its dialect cannot be rewritten.
     """
     old_text = read_summary(dialect, answer)
     match = _SUMMARY.search(old_text)
@@ -126,7 +138,10 @@ def replace_summary(dialect: str, answer: bytes, summary: str) -> bytes:
 
 
 def _rewrite_events(dialect: str, events: Sequence[sse.ServerEvent], text: str, places: set[Json]) -> Iterator[bytes]:
-    """The events with `text` in the first piece of the answer's text, and without the other pieces."""
+    """Encode the events with `text` in the first piece of the answer's text.
+
+    The other pieces are dropped or emptied. The positions of the answer's texts are added to `places`.
+    """
     for event in events:
         value = event.value()
         if isinstance(value, dict):
@@ -184,10 +199,15 @@ _REWRITE_PIECE: Final[dict[str, Callable[[dict[str, Json], str, set[Json], str],
     CHAT: _completion_piece,
     RESPONSES: _response_piece,
 }
+"""Rewrites one event of a stream: `text` is its piece ("" once it is placed), `whole` the text for events that repeat
+it in full. Positions of texts are added to `places`. None: the event is dropped."""
 
 
 def _rewrite_whole(dialect: str, body: dict[str, Json], text: str, places: set[Json]) -> dict[str, Json]:
-    """An answer that is no stream, with `text` as its text."""
+    """Replace the text of an answer that is no stream.
+
+    The positions of its texts are added to `places`.
+    """
     if dialect == CHAT:
         choices = as_dicts(body.get("choices"))
         places.update(choice.get("index") for choice in choices)

@@ -27,6 +27,7 @@ from ctxtui.wire.stream import error_text
 CONVERSE: Final = "converse"
 COHERE: Final = "cohere"
 
+# Requests that no model answers from a context. A compaction's answer (``compact``) is no call either.
 _OTHER: Final = re.compile(
     r"/(embeddings?|embed|moderations|rerank|images|audio|files|batches|fine_tuning|vector_stores|classify|tokenize"
     r"|input_tokens|compact|realtime|count-tokens|cachedContents)(/|$)|:(embedContent|batchEmbedContents|countTokens)\b"
@@ -44,8 +45,8 @@ _COUNT: Final = ("/count_tokens", "/count-tokens:rawPredict")
 class Decoded(NamedTuple):
     """A request's context and its answer.
 
-    `skeleton` is None for an API that ctxtui cannot encode byte for byte; `params` then holds everything but the
-    context.
+    `skeleton` is None if ctxtui cannot encode the body byte for byte (Converse, a body inside another). `params` holds
+    everything but the context.
     """
 
     dialect: str
@@ -57,9 +58,9 @@ class Decoded(NamedTuple):
 
 
 def decode(exchange: Exchange) -> Decoded | None:
-    """Decode an exchange with a model; None if no model was to read a context.
+    """Decode an exchange with a model; None if `detect_dialect` finds no context.
 
-    Raises `Malformed` if one was and the request cannot be read.
+    Requests that only count tokens are decoded, too. Raises `Malformed` if a context cannot be read.
     """
     body = parse_body(exchange.request)
     if isinstance(body, dict) and _is_wrapped(exchange.path, body):
@@ -146,7 +147,10 @@ def _detect_by_messages(exchange: Exchange, body: dict[str, Json]) -> str:
 
 
 def decode_response(dialect: str, exchange: Exchange) -> Response:
-    """Decode the answer of `exchange`; an unreadable one becomes an answer with an error that says so."""
+    """Decode the answer of `exchange`; an unreadable one becomes an answer with an error.
+
+    Without a body, the error is the HTTP status if that is 400 or more, else "" (the answer was not recorded).
+    """
     body = exchange.response
     if not body.strip():
         refused = exchange.status >= 400

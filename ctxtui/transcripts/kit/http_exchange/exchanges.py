@@ -74,7 +74,8 @@ class Exchanges:
     ) -> list[Event]:
         """Add a decoded call and return its events.
 
-        `base` holds the fields recorded outside the bodies; its id counts if the answer has none.
+        `base` holds the fields recorded outside the bodies; its id counts if the answer has none. `client` is the
+        thread that the client names (None: it names none), `session` the client's id of its session ("": unknown).
         """
         before, name = self._server_items(decoded)
         with_stored = with_server_items(decoded, before)
@@ -87,7 +88,7 @@ class Exchanges:
         return events
 
     def pending_tips(self, exchange: Exchange) -> Iterator[TipMoved]:
-        """Yield the tip of the thread of a request that is not sent yet."""
+        """Yield the tip of the thread of a request that is held, or whose answer is not complete."""
         try:
             decoded = decode(exchange)
         except Malformed:

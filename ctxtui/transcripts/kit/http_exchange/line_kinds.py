@@ -44,9 +44,10 @@ class BodiesByReference:
         self._runs: dict[str, dict[str, bytes]] = {}
 
     def resolve(self, name: str, line: dict[str, Json], kind: str = "") -> bytes | None:
-        """Return the body of exchange `name` (of its `kind`); None if it refers to an unknown one.
+        """Return the body of exchange `name`; None if it refers to an unknown one.
 
-        It is its own text between the ``head`` first and the ``tail`` last bytes of an earlier body.
+        `kind`: "" for requests as the client sent them, ``sent`` for edited ones; they do not refer to each other. A
+        body is its own text between the ``head`` first and the ``tail`` last bytes of an earlier body.
         """
         bodies = self._runs.setdefault(f"{name.partition('.')[0]} {kind}", {})
         body, like = decode_bytes(line), as_str(line.get("like"))

@@ -38,7 +38,8 @@ class Sender(Struct, frozen=True, kw_only=True):
     """The client that sent a request.
 
     `session` and `thread` are the client's own ids ("" if it sends none; `MAIN` for its main thread), `parent` is the
-    thread that started this one, `label` the client's name for it. `client` and `version` are from the user agent.
+    thread that started this one, `label` the client's name for it. `client` and `version` are from the user agent;
+    Claude Code and Codex are recognized by their own headers.
     """
 
     session: str = ""
@@ -50,8 +51,10 @@ class Sender(Struct, frozen=True, kw_only=True):
 
     @property
     def has_known_side_calls(self) -> bool:
-        """Whether requests besides the conversation are recognised by their form: other programs may send the same
-        forms for reasons of their own.
+        """Whether requests besides the conversation are recognized by their form.
+
+        True for clients that name a session, and Gemini CLI. Other programs may send the same forms for reasons of
+        their own.
         """
         return bool(self.session) or self.client == _GEMINI_CLI
 
@@ -168,7 +171,7 @@ class Exchange(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The path, without query, unescaped."""
+        """The path, without query; escaped colons and slashes are decoded."""
         path = "/" + self.url.partition("://")[2].partition("?")[0].partition("/")[2]
         return path.replace("%3A", ":").replace("%3a", ":").replace("%2F", "/")
 

@@ -53,7 +53,7 @@ class BodyShape(StrEnum):
 
 
 def classify(value: Json) -> BodyShape:
-    """Classify `value` by itself."""
+    """Classify `value` by its members alone."""
     if isinstance(value, list):
         return BodyShape.MESSAGES if _is_message_list(value) else BodyShape.OTHER
     if not isinstance(value, dict):

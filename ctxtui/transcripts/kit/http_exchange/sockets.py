@@ -8,7 +8,7 @@ from ctxtui.transcripts.kit.fields import as_dict, as_str, get_path
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body
 
 _LAST: Final = ("response.completed", "response.failed", "response.incomplete", "error")
-"""The event that ends an answer."""
+"""Events that end an answer."""
 
 
 class SocketExchanges:

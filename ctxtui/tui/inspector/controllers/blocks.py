@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _MAX_COPY_CHARACTERS = 1_000_000
 """Characters; no terminal copies more."""
 _PUTS_IN = " puts in, here or in another session"
+"""What the key of `PutInCopied` does."""
 
 
 class BlocksController(Controller):
@@ -142,7 +143,10 @@ class BlocksController(Controller):
             self._copy(self._texts(tree.path(end, tree.common(before, end))))
 
     def copy(self) -> None:
-        """Copy the marked blocks, else the one under the cursor, through the terminal."""
+        """Copy the text of the marked blocks, else of the one under the cursor.
+
+        The blocks themselves are kept for the command that puts them into any session.
+        """
         marks = self.state.marks
         text, copied = self._texts(marks) if marks else self._text(), self._copied_blocks()
         if copied is not None:

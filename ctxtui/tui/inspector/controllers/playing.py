@@ -16,6 +16,7 @@ from ctxtui.views.text.span import Span
 SECONDS_PER_CALL: Final = (4.0, 2.0, 1.0, 0.5, 0.25, 0.1)
 """Seconds per call, from slow to fast."""
 _FIRST_SPEED: Final = 2
+"""Index of the first speed in `SECONDS_PER_CALL`."""
 
 
 class PlayController(Controller):

@@ -28,6 +28,7 @@ QUOTA, MISSES, CHANGES = "quota", "misses", "changes"
 VIEWS: Final = (*GROUPINGS, QUOTA, MISSES, CHANGES)
 """Views in the order of their key; quota only if one was reported."""
 _NO_ROWS_BY: Final = frozenset({QUOTA, MISSES, CHANGES})
+"""Views that do not group rows by anything."""
 EMPTY_TEXTS: Final = {
     MISSES: "No miss cost money.",
     CHANGES: "No session has a new version, policy, compressor or tag; D compares by any day.",

@@ -21,10 +21,11 @@ class ContextMap(Struct, frozen=True, kw_only=True):
 
     - `shown`: the category of each pixel.
     - `extent`: tokens of all pixels.
-    - `segments`, `marks`: the cache track.
+    - `segments`: the cache track as (state, tokens).
+    - `marks`, `own`: tokens of cache breakpoints; those that are automatic or inferred, and those that the request or a
+      staged edit sets.
     - `here`: the token of the block under the cursor.
-    - `own`: positions of breakpoints that staged edits set; `break_at`: the token where the cached prefix ends under
-      them.
+    - `break_at`: the token where the cached prefix ends under staged edits (None: no edits, or nothing breaks).
     - `limit`: describes the window limit and its origin.
     """
 

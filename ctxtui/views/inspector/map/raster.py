@@ -117,7 +117,8 @@ def rows_of(
     """The map as `height` lines of `width` cells from the category index at each pixel.
 
     Half blocks in two colours; without `colour` a glyph per cell (``░`` result, ``▒`` call, conversation bold); with
-    `letters` an ASCII letter per cell. Free cells are blank, with dots in the last line (in every line for glyphs).
+    `letters` an ASCII letter per cell. Free cells are blank, with dots in the last line (in every line without
+    `colour`).
     """
     whole = letters or not colour
     out = []
@@ -153,9 +154,8 @@ def track(
 ) -> list[Span]:
     """The cache track below the map in `width` cells: read (``━``), written (``╍``) and fresh (``┄``) tokens.
 
-    `segments` are (``read`` | ``write`` | ``fresh`` | "", tokens) in prompt order. `breakpoints` are (token,
-    automatic):
-    ``◆``, or ``◇`` if automatic or inferred. `break_at` is the token where the prefix ends: ``╳``.
+    `segments` are (``read`` | ``write`` | ``fresh`` | "", tokens) in prompt order. `breakpoints` are (token, whether
+    automatic or inferred): ``◇`` if so, else ``◆``. `break_at` is the token where the prefix ends: ``╳``.
     """
     ends = list(accumulate(tokens for _, tokens in segments))
     total = ends[-1] if ends else 0

@@ -186,6 +186,7 @@ BLOCKS_SHOWN: Final = 6
 CURES_SHOWN: Final = 4
 TOOLS_SHOWN: Final = 5
 
+# Rows of spending that are no tools; with those of unrecorded content, the rows without a sign.
 _NO_TOOLS: Final = frozenset({CONVERSATION, OUTPUT, OTHER, RECORDED})
 _REST: Final = _NO_TOOLS | {NOT_RECORDED, ATTACHED}
 _CAUSES: Final = {

@@ -33,8 +33,12 @@ _STABLE: Final = {HIGH: "ok", MEDIUM: "warn", LOW: "crit", "": "faint"}
 
 
 class HeavyBlock(Struct, frozen=True):
-    """A block with its category; `usd` is its cost since it entered (None: unknown), `context` the size of its context
-    in tokens, `stale` why it is a stale result ("": not stale)."""
+    """A block with its category.
+
+    - `usd`: its cost since it entered (None: unknown).
+    - `context`: the size of its context in tokens.
+    - `stale`: the reason why it is a stale result ("": not stale).
+    """
 
     weight: BlockWeight
     category: int
@@ -76,7 +80,10 @@ def _common_stability(rows: Sequence[HeavyBlock]) -> str | None:
 
 
 def table(preview_of: Callable[[int], Preview], rows: Sequence[HeavyBlock] = ()) -> Table[HeavyBlock]:
-    """The table; `preview_of` previews a node's block. Columns that are the same in all `rows` are left out."""
+    """The table; `preview_of` previews a node's block.
+
+    Left out are ``stale`` and ``cost`` if no row has a value, and ``cacheable`` if all `rows` have the same.
+    """
 
     def words(row: HeavyBlock, room: int) -> list[Span]:
         sign, says = CATEGORY[row.category], preview_of(row.weight.node)
@@ -172,8 +179,10 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
 def weigh_blocks(
     scene: Scene, lifetimes: BlockLifetimes, ledger: CostLedger | None, repeats: Iterable[Duplicate] = ()
 ) -> list[HeavyBlock]:
-    """All blocks of the scene's context with carried tokens and, if `ledger` has it, cost; `repeats` are duplicates in
-    this context that are found so far."""
+    """All blocks of the scene's context with carried tokens and, if `ledger` has it, cost.
+
+    `repeats` are the duplicates in this context that are found so far.
+    """
     tree, running, number = scene.session.tree, scene.running, scene.number
     context = scene.figures.context_tokens
     if lifetimes.done < number:

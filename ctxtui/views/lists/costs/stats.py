@@ -355,8 +355,10 @@ def describe_sides(comparison: Comparison) -> str:
 
 
 def explain_missing_side(stats: Stats, change: str) -> str:
-    """Explain why `change` cannot be compared (one side has no call), and name comparable changes, preferably of its
-    kind."""
+    """Explain that `change` cannot be compared, as one side has no call.
+
+    Names comparable changes, preferably of its kind.
+    """
     kind = change.partition("=")[0] + "="
     available = [safe_text.one_line(seen.words, 60) for seen in stats.changes]
     available = [words for words in available if words.startswith(kind)] or available

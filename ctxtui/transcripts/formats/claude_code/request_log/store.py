@@ -166,6 +166,7 @@ class RequestStore:
         return Item(item.block, item.place._replace(mark=mark)) if mark else item
 
     def record(self, record: ClaudeRecord, message: ClaudeMessage, items: Sequence[Item]) -> None:
+        """Add a record's blocks as a candidate for a message, alone or with those before it."""
         if record.is_compact_summary:
             self._summaries.update(item.block.digest for item in items)
         side = (message.role, message.id if message.role == "assistant" else "")

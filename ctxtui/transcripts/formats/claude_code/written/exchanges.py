@@ -61,6 +61,7 @@ class WrittenCalls:
         self._system = ""
         """The main thread's system prompt, if no index names it."""
         self._made_of: dict[str, tuple[object, object, object]] = {}
+        """Call -> the index line, request and answer that it was last built from."""
         self._hidden: dict[str, int] = {}
         """Call -> number of redacted thinking blocks in it when last emitted."""
         self._title = ""
@@ -219,11 +220,10 @@ def _merge_files(exchange: WrittenExchange, request: WrittenRequest | None, resp
 
 
 def _insert_all(exchanges: list[WrittenExchange], unindexed: list[WrittenExchange], bodies: WrittenBodies) -> None:
-    """Insert `unindexed` by position.
+    """Insert `unindexed` into `exchanges`.
 
-    By order of writing if file times are reliable, else after the answer that they continue from.
-
-    Exchanges without a known answer go to the end.
+    The order of writing counts if file times are reliable; else the answer that an exchange continues from, and those
+    without a known answer go to the end.
     """
     orders = [bodies.order(exchange.request.name) if exchange.request is not None else -1 for exchange in exchanges]
     known_orders = [order for order in orders if order >= 0]

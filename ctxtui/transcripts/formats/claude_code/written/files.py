@@ -1,4 +1,4 @@
-"""Readers for files that Claude Code writes under `OTEL_LOG_RAW_API_BODIES=file:DIR`.
+"""Readers for files that Claude Code writes under ``OTEL_LOG_RAW_API_BODIES=file:DIR``.
 
 Each file is read as a companion of a transcript; without one, a whole folder is read as one stream. Source: facts
 §13.1.
@@ -24,7 +24,7 @@ INDEX: Final = "index.jsonl"
 FOLDER: Final = "claude_code_bodies"
 """Member of the first line of a stream that is a folder of bodies."""
 FILE: Final = "claude_code_body"
-"""Member of a stream's line that names a body's file; its `text` is the body."""
+"""Member of a stream's line that names a body's file; the line's ``text`` is the body."""
 
 _NAMES: Final = frozenset({"session_id", "query_source", "message_uuid", "request_file", "response_file"})
 _ENOUGH: Final = 3

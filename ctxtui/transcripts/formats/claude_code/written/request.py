@@ -73,7 +73,10 @@ def answer_parts(answer: Mapping[str, Json]) -> list[Item]:
 
 
 def compute_ending(backwards: Iterable[Item], own: bool = False) -> Ending:
-    """Compute the ending of a context from its items, last first. `own` leaves out texts that the client wrote."""
+    """Compute the ending of a context from its items, last first.
+
+    `own` leaves out texts that the client wrote, except summaries.
+    """
     results, texts, parts = set(), [], 0
     answer_items: list[Item] = []
     for item in backwards:
@@ -107,7 +110,8 @@ class WrittenRequest(Struct, frozen=True):
 
     - `betas`: those of the header.
     - `session`: the session in its metadata.
-    - `ending`: its position; `before`: its second to last answer.
+    - `tools`: whether it offers tools.
+    - `ending`: its position; `before`: the name of its second to last answer.
     - `withheld`: the client's reason for not writing the body; "" if it did.
     """
 
@@ -134,7 +138,7 @@ class WrittenRequest(Struct, frozen=True):
 
     @property
     def prompt(self) -> str:
-        """The first text that is not a reminder of the client's."""
+        """The first user text that is not a reminder of the client's; "" if there is none."""
         for item in self.items:
             if item.place.section == "messages" and item.place.role == "user" and item.block.kind == "text":
                 text = block_content.read(item.block).text
@@ -155,7 +159,7 @@ def restore_thinking(items: Sequence[Item], thoughts: Mapping[str, str]) -> tupl
 
 
 def collect_thinking(items: Sequence[Item]) -> dict[str, str]:
-    """Map the thinking of one answer by its signature, or its position in the answer."""
+    """Map the thinking of one answer by key: its signature, or the answer's name and its number."""
     thoughts = {}
     for name, thinking in _named_thinking(items):
         value = as_dict(thinking.block.value())
