@@ -329,7 +329,7 @@ class ForecastRecord(Sequence[tuple[int, int]]):
 
 
 def build_record(book: Book, calls: Iterable[Call]) -> ForecastRecord:
-    """Compare the forecasts of a thread's `calls` with their reports, up to the last one learnt."""
+    """Compare the forecasts of a thread's `calls` with their reports; calls not learnt yet have none."""
     record = ForecastRecord()
     for call in calls:
         forecast, usage = book.forecasts.get(call.id), call.usage

@@ -31,7 +31,7 @@ class BlockSizes:
 
     @property
     def person_position(self) -> int:
-        """Position of the last user message: the provider drops thinking before it."""
+        """Position of the last user message if the provider drops thinking before it; else 0."""
         return self._asked
 
     def grow(self) -> None:
@@ -63,7 +63,10 @@ class BlockSizes:
         return self._sum - sum(self._own[p] for p in stripped)
 
     def stripped_tokens(self, before: int, positions: Container[int]) -> int:
-        """Tokens of thinking at `positions` that the provider drops now and did not drop at `before`."""
+        """Tokens of thinking at `positions` that the provider drops since the last turn began.
+
+        `before` is the `person_position` of the turn before.
+        """
         thinking = self._context.thinking
         newly_stripped = thinking[bisect_left(thinking, before) : bisect_left(thinking, self._asked)]
         return sum(self._own[position] for position in newly_stripped if position in positions)

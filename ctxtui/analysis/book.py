@@ -1,7 +1,7 @@
 """The book: all token counts of a session, under the weights of each call's model.
 
-Every figure comes from here. `tokens` counts features and learns weights; `forecast` learns from reports; this module
-combines them and keeps the results.
+All figures of tokens start from it. `tokens` counts features and learns weights; `forecast` learns from reports; this
+module combines them and keeps the results.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ class Book:
     - `measure`: counts the features of a block.
     - `labels`: splits blocks by the user's rules; None: no rules.
 
-    `advance` counts, and may run in a worker thread; all other methods only read. A node has figures once `is_counted`
-    returns True. Reports are learned from as soon as their contexts are counted. Weights then change in steps: each
-    step raises `version`, and values computed under an older version must be computed again.
+    `advance` counts and learns; it may run in a worker thread. `count`, `settle` and `copy_report` change figures as
+    well; all other methods only read, or cache results. A node has figures once `is_counted` returns True. Reports are
+    learned from as soon as their contexts are counted. Weights then change in steps: each step raises `version`, and
+    values computed under an older version must be computed again.
     """
 
     def __init__(self, session: Session, table: ModelTable, measure: Measure, labels: Labels | None = None) -> None:
@@ -67,10 +68,13 @@ class Book:
         self._reported = ReportedThinking(session)
         self._learning = ForecastLearner(session, self.cumulated, self.card)
         self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
+        """Arguments and result of the last `sums`."""
         self.contexts = ReadContexts(self)
         self._first: dict[tuple[str, int], str] = {}
+        """By thread and epoch: the id of the first call with a report."""
         self._first_estimate: dict[tuple[str, int], str] = {}
         self._scanned: dict[str, int] = {}
+        """By thread: the number of calls that `first_report` has searched."""
 
     @property
     def is_settled(self) -> bool:
@@ -158,7 +162,10 @@ class Book:
             way.advance(limit)
 
     def advance(self, limit: int | None = None) -> tuple[int, int]:
-        """Count up to `limit` further nodes for every model; returns (nodes counted, nodes in all)."""
+        """Count up to `limit` further nodes for every model, and learn from the reports that this allows.
+
+        Returns (nodes counted, nodes in all). Once all are counted, the weights are updated if enough was learnt.
+        """
         ways = {id(way): way for way in (self.cumulated(model) for model in self.models)}
         first = self._reported.advance()
         if first is not None:
@@ -307,7 +314,10 @@ class Book:
         return None if exact else weights.half_width
 
     def first_report(self, thread: str, epoch: int) -> Call | None:
-        """First call with a report in an epoch of a thread, else the first with the client's own estimate."""
+        """First call with a report in an epoch of a thread, else the first with the client's own estimate.
+
+        None if no call has either.
+        """
         order = self.session.order.get(thread, [])
         # The list may grow during the loop.
         last = len(order)

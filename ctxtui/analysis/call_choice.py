@@ -22,8 +22,8 @@ class ChosenCall(Struct, frozen=True):
 def choose_call(session: Session, thread: str = "", number: int = 0, *, after: bool = False) -> ChosenCall:
     """Select call `number` (0: the last) of `thread` ("": the main one, or the first that has calls).
 
-    With `after`, selects the call that is still to be made. For a session without calls this is the context at
-    its tip. Raises `NotFound`.
+    With `after`, selects the call that is still to be made, whatever the number. A thread without calls has one that is
+    not sent yet: the context at its tip. Raises `NotFound`.
     """
     name = thread or _default_thread(session)
     if name not in session.threads and name not in session.order:
@@ -53,7 +53,7 @@ def _default_thread(session: Session) -> str:
 def unsent_call(session: Session, thread: str) -> Call | None:
     """The call that is still to be made in `thread`, with everything after the last answer.
 
-    None if nothing is new since then.
+    None if nothing but parts of answers is new since then, or if the context at the tip does not continue it.
     """
     calls, tree = session.thread_calls(thread), session.tree
     if not calls:

@@ -55,7 +55,7 @@ class ContextWindow(Struct, frozen=True):
     - `usable`: the part of it that should be filled at most.
     - `origin`: how the limit is known.
     - `window`: the window that the client assumes.
-    - `model`: the model's own window.
+    - `model`: the model's own window, or a larger one that was requested or accepted.
     """
 
     limit: int = 0
@@ -101,7 +101,10 @@ def _usable_tokens(window: int, share: float, user_tokens: int | None) -> int:
 
 
 def context_window(book: Book, call: Call, usable_share: float) -> ContextWindow:
-    """Determine the window in force for `call`; `usable_share` is the share of it that may be filled."""
+    """Determine the window in force for `call`.
+
+    `usable_share` is the share of it that may be filled, unless the user set the usable tokens of the model.
+    """
     model = call.model or book.session.model
     card, shown = book.card(model), book.windows.signs_of(model)
     window, origin = _client_window(book.session, call, card, shown)

@@ -56,7 +56,7 @@ class CallFigures(Struct, frozen=True, kw_only=True):
 
 
 def uncounted_figures(call: Call) -> CallFigures:
-    """Figures of a call whose context has blocks without a count."""
+    """Figures of a call whose context has blocks without a count, or absent blocks not determined yet."""
     total = call.usage.input if call.usage and not call.is_sum else 0
     return CallFigures(
         context_tokens=total,
@@ -83,9 +83,11 @@ class BlockFigure(Struct, frozen=True, kw_only=True):
 
     - `node`: its tree node; `ROOT` if not recorded.
     - `tokens`: with their 90 % interval `lo` to `hi`.
-    - `method`: ``exact`` or ``guessed``; ``reported`` for reasoning; ``inferred`` for unrecorded input.
+    - `method`: ``exact``, ``calibrated`` or ``guessed``; ``reported`` for reasoning; ``inferred`` for unrecorded input,
+      and for a block of which only a part was read.
     - `read`: False for a block that the provider removes before the model reads; its tokens count nowhere.
-    - `gone`: reason and start of an absence that a report shows; the block's replacement is ``inferred``.
+    - `gone`: reason and start of an absence that a report shows; `tokens` are then those of the block's replacement, if
+      it has one.
     """
 
     node: int
@@ -131,7 +133,8 @@ def figures(book: Book, call: Call) -> CallFigures:
 def next_figures(book: Book, call: Call, head: int) -> CallFigures:
     """Figures of the request after `call` with the context `head`, without edits.
 
-    The total is a forecast. If `head` is the call's own context, the result equals `figures`.
+    The total is a forecast from the report of `call`, else its size plus the growth of the counts. If `head` is the
+    call's own context, the result equals `figures`. Not counted if one of the two contexts is not.
     """
     call_figures = figures(book, call)
     if head == call.sent_head or not call_figures.counted or not book.is_counted(call.model, head):
@@ -192,7 +195,7 @@ def answer_size(book: Book, call: Call) -> AnswerSize | None:
 
 
 def context_size(book: Book, call: Call) -> int | None:
-    """The `context_tokens` of `figures` alone, for lists of calls; None while unknown."""
+    """The `context_tokens` of `figures` alone, for lists of calls; None while unknown, and for sums."""
     if call.is_sum:
         return None
     if call.usage is not None:

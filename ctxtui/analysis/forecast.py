@@ -120,7 +120,10 @@ class Forecaster:
 
     @property
     def report_count(self) -> int:
-        """Number of reports learnt, all models together."""
+        """Number of times that weights were learnt from a report, all models together.
+
+        A report may count twice: for its step, and for its whole context.
+        """
         return sum(calibration.learnt for calibration in (*self._calibrations.values(), *self._wholes.values()))
 
     @property
@@ -293,7 +296,10 @@ class Forecaster:
 
 
 def is_informative(forecast: Forecast, reported: int) -> bool:
-    """Whether the report is informative about weights: no content was removed and the model is the same."""
+    """Whether the report is informative about weights.
+
+    That is, no content was removed, no image was added, and the model is the same.
+    """
     step = forecast.step
     is_unchanged = min(step.net) >= 0 and step.base.model == forecast.call.model
     return is_unchanged and reported >= step.usage.input and not step.added.image

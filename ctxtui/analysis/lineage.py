@@ -36,7 +36,8 @@ class LineageStep(Struct, frozen=True, kw_only=True):
     - `answer`, `thinking`: the parts of the base's answer that are present, thinking separately; `is_whole_answer`: all
       of it is; `parts`: its blocks without thinking.
     - `added`: the blocks after the answer (`nodes`); `lost`: blocks of the base's context that are absent here.
-    - `stale`: thinking in the base's context of turns before its own; a provider that strips thinking had removed it.
+    - `stale`: thinking among the `lost` blocks that is of turns before the base's own; a provider that strips thinking
+      had removed it already.
     - `person_wrote`: a person wrote before the call. Such a provider then also removes `earlier`, the thinking before
       the answer, of which `earlier_tokens` are known by report.
     """
@@ -82,7 +83,7 @@ class Lineage:
         self._thoughts: dict[str, _Thoughts] = {}
 
     def step_to(self, call: Call, counts: Cumulated) -> LineageStep | None:
-        """Step to `call` from the call that it extends, by `counts`; None for a thread's first.
+        """Step to `call` from the call that it extends, by `counts`; None before a call with a report.
 
         Raises `IndexError` while the context is not counted.
         """
@@ -181,9 +182,9 @@ class Lineage:
 
 
 def _is_from_person(node: Node) -> bool:
-    """Whether `node` is text from a person, even next to a tool result.
+    """Whether `node` is content from a person: not a result, and not marked as the client's.
 
-    Such text opens no turn, but ends the thinking before it.
+    Next to a tool result it opens no turn, but thinking before it is stripped all the same.
     """
     place = node.place
     spoken = place.section == "messages" and place.role in _PERSON_ROLES and not place.mark
@@ -197,4 +198,5 @@ def _sum_parts(parts: Sequence[Features]) -> Features:
 
 
 def _absolute_size(features: Features) -> float:
+    """Sum of the first seven features (sizes of texts, ciphers and images), each without its sign."""
     return sum(map(abs, features[:7]))

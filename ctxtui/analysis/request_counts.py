@@ -41,7 +41,7 @@ class CountingTerms(Struct, frozen=True, kw_only=True):
     - `strips`: the provider removes thinking of earlier turns.
     - `is_rebuilt`: the request is built from a transcript.
     - `client`: tokens added by the client.
-    - `residual`: the same under all edits.
+    - `residual`: the remaining tokens of the report; the same under all edits.
     - `gone`: blocks that reports show to be absent: position, and tokens beyond those of the replacement that was read.
     """
 

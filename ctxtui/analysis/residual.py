@@ -94,6 +94,7 @@ def likely_addition(book: Book, number: int, call: Call) -> str:
 
 
 def _is_read_file_changed(book: Book, head: int) -> bool:
+    """Whether any call before read a file; that the command changed this file is only assumed."""
     tree = book.session.tree
     for node in islice(reversed(tree.path(head)), _MAX_BLOCKS_BACK):
         if tree[node].category == _CALL and any(touch.kind == READ for touch in find_touches(read(tree[node].block))):

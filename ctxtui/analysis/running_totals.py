@@ -42,10 +42,11 @@ class _AbsentTotals:
 class RunningTotals:
     """Whole tokens of every prefix in a session's tree, as one model counts them.
 
-    `advance` follows the book; a worker thread may call it. All other methods only read, for nodes that are
-    `is_counted`. A block's tokens are differences of rounded running sums, as in `analysis.figures`, so that rows add
-    up to figures. When the book has new weights, `advance` builds new totals beside the old ones, and swaps them once
-    they are complete. `version` is that of the weights of the current totals.
+    `advance` takes over new counts and weights of the session's `Book`; a worker thread may call it. The other methods
+    change nothing but caches of their last result, and are for nodes that are `is_counted`. A header's tokens are
+    counted with the first block after it. A block's tokens are differences of rounded running sums, as in
+    `analysis.figures`, so that rows add up to figures. When the book has new weights, `advance` builds new totals
+    beside the old ones, and swaps them once they are complete. `version` is that of the weights of the current totals.
     """
 
     def __init__(self, book: Book, model: str) -> None:
@@ -59,7 +60,9 @@ class RunningTotals:
         self.moved_categories: dict[int, int] = {}
         """Displayed category by node, for blocks that label rules move mostly to another category than their own."""
         self._along: tuple[Absences | None, tuple[int, ...], Sequence[int]] = None, (), ()
+        """Absences and key (context, version, number of nodes) of the last `read_along`, and its result."""
         self._gone: tuple[Absences | None, int, _AbsentTotals, _AbsentTotals] = (None, 0, *_no_absences())
+        """The last absences, the version of their totals, and these: of thinking, and of everything else."""
 
     @property
     def done(self) -> int:
@@ -228,7 +231,10 @@ def _empty_totals() -> tuple[array[int], array[int]]:
 
 
 def running_totals(book: Book) -> Callable[[str], RunningTotals]:
-    """Return a function that gives the running totals of each model of a counted book, created on demand."""
+    """Return a function from a model to its running totals, created on demand.
+
+    Everything in `book` must be counted: totals are computed once.
+    """
     by_model: dict[str, RunningTotals] = {}
 
     def totals_of(model: str) -> RunningTotals:

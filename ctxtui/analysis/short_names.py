@@ -33,7 +33,7 @@ class Names:
     def call(self, call_id: str, node: int | None = None) -> BlockContent | None:
         """Content of call `call_id`; None if it is not in the tree.
 
-        If several calls have the id, it is the last before `node`, in its context.
+        If several calls have the id, it is the last before `node` in its context; the last of all if there is none.
         """
         id_ = self.call_node(call_id, node)
         return None if id_ is None else read(self._tree[id_].block)

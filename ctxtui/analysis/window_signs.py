@@ -38,8 +38,7 @@ class ShownWindow(Struct):
     def compacts_at(self) -> int:
         """Size at which the client compacts automatically, 0 if unknown.
 
-        Sizes below a context that was sent later are ignored: they come from an earlier setting. A context a
-        little above the limit does not raise it.
+        The smallest one that no context exceeded: sizes below a context that was sent come from another setting.
         """
         return min((size for size in self.compacted if size >= self.largest), default=0)
 

@@ -3,8 +3,9 @@
 Causes are tried in this order:
 - Nothing could be cached: markers, minimum.
 - No entry was live: lifetime, model, parameters.
-- The prompts differ: tools, system, messages, compaction, stripped thinking.
+- The prompts differ: tools, compaction, stripped thinking, other content (system prompt or messages).
 - The entry was unreachable: not yet readable, marker moved, lookback.
+- The common prefix is below the minimum.
 
 Anything else is not in the record.
 """
@@ -74,7 +75,7 @@ class MissExplanation(NamedTuple):
     - `by`: an amount: seconds (`EXPIRED`, `NOT_YET`), positions (`LOOKBACK`, `MARKER_MOVED`), tokens (`MINIMUM`).
     - `before`, `now`: the tree nodes of the first blocks where the two requests differ (`ROOT`: none, or one ends
       there); `section`: their section.
-    - `lost`: tokens that the previous request had cached and this one did not read.
+    - `lost`: tokens that the previous request had cached and this one did not read; 0 if that one had cached nothing.
     """
 
     cause: str
@@ -91,8 +92,8 @@ def explain_miss(
 ) -> MissExplanation | None:
     """Explain why the request `now` read less than the request `before` had left in the cache.
 
-    None if it read all of that. `left` is the outcome of `before`, `outcome` that of `now`. Both contexts are in
-    `tree`.
+    None if it read all of that. If `before` left nothing, only a prefix below the minimum is named. `left` is the
+    outcome of `before`, `outcome` that of `now`. Both contexts are in `tree`.
     """
     available = left.read + left.written if left.prompt.markers else left.total
     if left.life is None or outcome.read >= min(available, outcome.total) > 0:
@@ -238,7 +239,7 @@ def _is_still_prefix(case: _Case) -> bool:
 
 
 def _deepest_entry(left: CacheOutcome) -> PrefixEnd | None:
-    """Deepest position that a request left in the cache."""
+    """Deepest position that a request left in the cache; None if it read and wrote nothing."""
     markers = [
         marker.position for marker in left.prompt.markers if any(marker.position.key == key for key, _ in left.entered)
     ]

@@ -20,9 +20,10 @@ DeepestCached = Callable[[float], int]
 
 
 class KnownEnds:
-    """Results of earlier searches in one tree: the last static block, and the last memory block.
+    """Results of earlier searches in one tree: the last static block, and the last block of memory or summary.
 
-    Static blocks are those before the messages. Keys are the nodes from which the search started.
+    Static blocks are those before the messages. `static` is by the node before the turn in which the search started,
+    `memory` by the node from which it started.
     """
 
     def __init__(self) -> None:
@@ -112,9 +113,10 @@ def mark_memory_aware(request: PlacementRequest) -> Placement:
 
 
 def mark_anchored(request: PlacementRequest) -> Placement:
-    """Mark the last block for 5 minutes, and the first block after the cached prefix for an hour.
+    """Mark the last block for 5 minutes, and a block near the end of the cached prefix (the anchor) for an hour.
 
-    Only that one block is written for an hour, but its entry holds the whole prefix.
+    A new anchor is the first block after the cached prefix. Only that block is written for an hour, but its entry holds
+    the whole prefix. The end of the system prompt is marked too.
 
     The anchor moves when that is worth more than the block: the chance of a pause, times the tokens written again after
     it. If nothing is cached there is no anchor, because an hour would cost twice the price of everything.
@@ -163,7 +165,7 @@ PREFIX_STRATEGIES: Final = ("static prefix", "static + tail")
 
 
 def markable_at(tree: Tree, node: int) -> int:
-    """`node`, or the nearest node before it that may have a marker (`ROOT`: none)."""
+    """`node` if it may have a marker, else the nearest node before it that may (`ROOT`: none)."""
     while node != ROOT and not _markable(tree[node]):
         node = tree[node].parent
     return node
@@ -191,7 +193,10 @@ def static_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> in
 
 
 def memory_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> int:
-    """Last block of memory or summary in the context (`ROOT`: none)."""
+    """Last block of memory or summary in the context (`ROOT`: none).
+
+    If it may have no marker, the nearest block before it that may.
+    """
     ends = known_ends.memory if known_ends is not None else {}
     node = head
     while node != ROOT and node not in ends and tree[node].category not in _MEMORY:
@@ -201,7 +206,7 @@ def memory_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> in
 
 
 def messages_back(tree: Tree, head: int, messages: int) -> int:
-    """End of the context `messages` messages before its last one (`ROOT`: too few messages)."""
+    """Markable end of the context `messages` messages before its last one (`ROOT`: too few)."""
     last = tree[head].message - messages
     while head != ROOT and tree[head].message > last:
         head = tree[head].parent
@@ -227,5 +232,5 @@ def _place_markers(rules: CacheRules, nodes: Sequence[tuple[int, str]]) -> Place
         if node != ROOT:
             placement.pop(node, None)
             placement[node] = rules.lives.get(life) or rules.seconds(life)
-    # Longer lifetimes first, else the provider refuses the request.
+    # In prompt order: on one path a later node has a larger id.
     return sorted(placement.items(), key=lambda mark: mark[0])

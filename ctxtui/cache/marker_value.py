@@ -36,7 +36,8 @@ class MarkerValue(Struct, kw_only=True):
 def evaluate_markers(outcomes: Sequence[CacheOutcome], prices: Sequence[MarkerRates]) -> list[MarkerValue]:
     """Evaluate every entry that the calls wrote, in order.
 
-    `outcomes` are the simulator's, one for each call in turn; `prices` are the token rates of each.
+    `outcomes` are the simulator's, one for each call in turn; `prices` are the token rates of each. Entries are found
+    by the key of their marker's position, as the Anthropic engine has them.
     """
     values: list[MarkerValue] = []
     live: dict[bytes, MarkerValue] = {}

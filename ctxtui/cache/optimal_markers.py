@@ -1,7 +1,7 @@
 """Finds the cheapest markers of a recorded session, with all its pauses known.
 
 It is a search over the calls in order. Its state between two calls is the set of entries that are still useful. Of two
-states with the same entries the cheaper is kept.
+states with the same entries the cheaper is kept; a state is dropped if a cheaper one is at least as good.
 
 After the deepest hit, three kinds of positions are worth marking:
 - The first block: an entry there holds the whole prefix.
@@ -79,8 +79,8 @@ def _search(
 ) -> _Path:
     """Find the cheapest path through `calls` that costs less than `most`.
 
-    At each call the cheapest `states` are followed (None: all). `least[n]` is a lower bound of the cost of the calls
-    from `n` on.
+    If there is none, the cost of the result is infinite. At each call the cheapest `states` are followed (None: all).
+    `least[n]` is a lower bound of the cost of the calls from `n` on.
     """
     paths: dict[State, _Path] = {frozenset(): _Path(0.0, ())}
     for n, call in enumerate(calls):
@@ -149,7 +149,7 @@ def _writes(
 def _write_ends(places: Sequence[PrefixEnd], lives: int) -> Iterator[tuple[PrefixEnd | None, ...]]:
     """Yield the end of the write for each lifetime, longest first.
 
-    None means no write; ends never decrease.
+    None means no write; each end is after the one before.
     """
     for ends in product([None, *places], repeat=lives):
         numbers = [position.number for position in ends if position is not None]
@@ -284,10 +284,13 @@ class CallsAhead:
         self._calls = calls
         self._markable = markable
         self._sharing: dict[bytes, int] = {}
+        """By prefix key: the calls that have it (a bit mask)."""
         self._numbers: dict[bytes, int] = {}
+        """By prefix key: the number of its position."""
         self._known: dict[tuple[int, int], list[PrefixEnd]] = {}
         self._written: dict[tuple[int, int], list[tuple[tuple[CacheMarker, ...], float]]] = {}
         self._spots: list[dict[bytes, PrefixEnd]] = []
+        """For each call, its positions by prefix key."""
         for n, call in enumerate(calls):
             self._spots.append({})
             for position in call.prompt.last.back():
@@ -319,7 +322,8 @@ class CallsAhead:
     def _find_writable(self, n: int, hit: PrefixEnd | None) -> list[PrefixEnd]:
         """Positions after `hit` where an entry is worth writing at call `n`, in prompt order.
 
-        They are the first position, and the last one of each stretch that the same later calls share.
+        They are the last position of each stretch that the same later calls share, and the first position of all. Empty
+        if no later call shares any. Positions below the minimum, and those without a marker, are left out.
         """
         prompt = self._calls[n].prompt
         least, after = prompt.rules.minimum, hit.number if hit else 0

@@ -46,12 +46,12 @@ class Reason(NamedTuple):
 class CacheOutcome(NamedTuple):
     """Input of `prompt`, sent `at` (Unix seconds), split into tokens read, written and fresh.
 
-    `read` + `written` + `fresh` = its total (law 6). The cache changes only when the outcome is recorded.
+    `read` + `written` + `fresh` = its total (design §6 law 6). The cache changes only when the outcome is recorded.
     - `writes`: (lifetime in seconds, tokens).
-    - `hit`: the position up to which was read.
+    - `hit`: the deepest cached position; `read` may still be 0 where short reads do not count.
     - `entered`: keys that this request puts into the cache, with their lifetimes; `renewed`: those whose lifetime
       starts anew.
-    - `life`: the lifetime of the longest cached prefix from now on (None: nothing is cached).
+    - `life`: the lifetime of the longest cached prefix from now on (None: nothing is cached, or it never expires).
     """
 
     prompt: CachedPrompt
@@ -81,7 +81,7 @@ class CacheOutcome(NamedTuple):
 
     @property
     def expires(self) -> float | None:
-        """When the longest cached prefix expires unless it is used again (Unix seconds, at the earliest)."""
+        """When the longest cached prefix expires unless it is used again (Unix seconds); None as for `life`."""
         return None if self.life is None else self.at + self.life
 
     def with_min_read(self, floor: int) -> CacheOutcome:
@@ -95,7 +95,10 @@ class CacheOutcome(NamedTuple):
         return self._replace(read=self.read + more, writes=tuple(writes)) if more else self
 
     def to_usage(self, output: int = 0) -> Usage:
-        """Usage as the provider would report it, with `output` answer tokens."""
+        """Usage as the provider would report it, with `output` answer tokens.
+
+        Writes of a lifetime that `Usage` does not have count as five minutes'.
+        """
         written: dict[str, Any] = {}
         for life, tokens in self.writes:
             name = _LIVES.get(life, "write_5m")

@@ -21,7 +21,7 @@ class Use(NamedTuple):
 
 
 class PrefixHistory:
-    """Prefixes by key, each with the request that had it first (its owner).
+    """Prefixes by key, each with its owner: the last request that added it as a new one.
 
     For caches where each use renews the whole prefix. A request costs time only for its new positions.
     """

@@ -47,7 +47,10 @@ _WEB: Final = (b'"type":"web_search_', b'"type":"web_fetch_')
 
 
 class ContentFacts(NamedTuple):
-    """Content of a prompt up to a node: images, documents with citations, and a digest of its web tools."""
+    """Content of a prompt up to a node: images, documents with citations, and a digest of its web tools.
+
+    `images` is noted only with `IMAGES_TOGGLE`.
+    """
 
     images: bool = False
     citations: bool = False
@@ -99,7 +102,7 @@ class PromptFacts:
         return facts
 
     def last_person_node(self, head: int) -> int:
-        """Node of the last message from a person in the context `head` (`ROOT`: none)."""
+        """Last block from a person in the context `head` (`ROOT`: none)."""
         computed = self._person_nodes
         if head not in computed:
             for node in self._tree.missing_nodes(head, computed):
@@ -117,9 +120,9 @@ def gather_facts(line: Iterable[Node]) -> ContentFacts:
 
 
 def is_from_person(node: Node) -> bool:
-    """Whether `node` is text from a person, even next to a tool result.
+    """Whether `node` is content from a person: not a result, and not marked as the client's.
 
-    Such text opens no turn, but ends the thinking before it.
+    Next to a tool result it opens no turn, but thinking before it is stripped all the same.
     """
     place = node.place
     spoken = place.section == "messages" and place.role in _SPEAKING and not place.mark
@@ -192,7 +195,7 @@ class PrefixEnd(Struct, eq=False):
     - `key`: names the prefix (16 bytes).
     - `before`: the previous position (None at the very start).
     - `number`: counts positions from 1.
-    - `opens_message`: the block opens a message, so that the previous position ends one.
+    - `opens_message`: the block opens a message, so that the previous position ends one; never set for Anthropic.
     - `is_server_result`: the block is the result of a server-side tool.
     """
 
@@ -323,7 +326,7 @@ class PrefixKeys:
         return parts
 
     def _is_own_item(self, node: Node) -> bool:
-        """Whether a block is an item of its own, outside messages."""
+        """Whether a block is an item of its own, outside messages, as OpenAI's Responses have them."""
         inside = node.place.section != "messages" or node.block.kind in MESSAGE_PARTS
         return self._salt.dialect == RESPONSES and not inside
 
@@ -343,9 +346,9 @@ def _is_uncached(section: str, block: Block) -> bool:
 
 
 def _before_messages(position: PrefixEnd) -> PrefixEnd:
-    """Position before all messages.
+    """Position before all messages, where a provider's own compaction continues.
 
-    Content replaced by a provider's own compaction is not read (facts §3).
+    The content that it replaced is not read (facts §3).
     """
     while position.section == "messages" and position.before is not None:
         position = position.before

@@ -47,7 +47,7 @@ class _Default(Struct, frozen=True):
 
 
 class RuleTable:
-    """All rules, in the order of the data file."""
+    """All rules, in the order of the data file: a later rule overrides an earlier one, figure by figure."""
 
     def __init__(
         self,
@@ -63,7 +63,8 @@ class RuleTable:
     def for_model(self, card: ModelCard, provider: str = "", client: str = "") -> CacheRules:
         """Cache rules of the model of `card` at `provider`, as a client's version uses them.
 
-        `provider` is such as ``anthropic``, ``llama.cpp`` ("": the model's maker). `client` is a version ("": unknown).
+        `provider` is such as ``anthropic``, ``llama.cpp`` ("": the model's maker). `client` is a version ("": unknown,
+        so that rules from a certain version on do not apply).
         """
         key = (card.id, provider, client)
         rules = self._known.get(key)

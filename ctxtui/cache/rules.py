@@ -55,7 +55,7 @@ class Mechanism(Struct, frozen=True, kw_only=True):
 class CacheRules(Struct, frozen=True, kw_only=True):
     """Caching rules of one model.
 
-    - `engine`: the name of the simulator's engine; `mechanism`: what it does.
+    - `engine`: the name of the simulator's engine (``none``: the model's caching is not known); `mechanism`: its flags.
     - `minimum`: the shortest cached prefix in tokens.
     - `step`, `offset`: reads are counted in whole steps of tokens; a step ends `offset` tokens before a multiple of
       `step`.
@@ -71,7 +71,8 @@ class CacheRules(Struct, frozen=True, kw_only=True):
     - `asks_aside`: the client sends a request of its own after each turn.
     - `keeps_resumed`: its requests begin as before when it is started anew.
     - `reports_writes`: a report without a write says that nothing was written.
-    - `read`, `writes` (by lifetime): prices as multiples of fresh input.
+    - `read`, `writes` (by the lifetime's name): prices as multiples of fresh input.
+    - `parameters`: by dialect, those that reach the prompt.
     - `sources`: the source of each figure, by field name.
     """
 

@@ -33,7 +33,8 @@ def mark_partial(
 ) -> tuple[Usage | None, dict[str, Json]]:
     """Mark the usage of a call as partial, because its answer broke off after `blocks`.
 
-    Returns the usage with `output_final` False, and `extra` with the lower bound of the answer's tokens.
+    Returns the usage with `output_final` False, and `extra` with the lower bound of the answer's tokens. Without
+    `usage`, both are as given.
     """
     if usage is None:
         return None, dict(extra)
@@ -66,4 +67,5 @@ def _text_leaves(value: Json) -> Iterator[str]:
         for inner in value:
             yield from _text_leaves(inner)
     elif value is not None:
+        # A number or a bool is at least one piece.
         yield "0"

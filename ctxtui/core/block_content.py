@@ -30,7 +30,7 @@ class BlockContent(Struct, frozen=True, kw_only=True):
 
     - `text`: what the model reads as text.
     - `name`: the tool's name; `call_id`: pairs a call with its result.
-    - `arguments`: the JSON text of a call's input, as the provider spelled it.
+    - `arguments`: the JSON text of a call's input: as the provider spelled it if that is a text, else minified.
     - `hidden`: number of characters of text that the recording withholds (a thinking signature, encrypted reasoning).
     - `media`: the images and files in it.
     - `is_error`: a result says that the call failed.
@@ -135,7 +135,7 @@ def _read_call(value: dict[str, Json]) -> BlockContent:
 
 
 def response_text_key(response: Json) -> str:
-    """The member of a function's response that is its text; "" where all of it is."""
+    """Key of the only member of a function's response that is its text; "" if the whole response is the text."""
     members = response if isinstance(response, dict) else {}
     text_keys = [key for key in RESPONSE_TEXTS if isinstance(members.get(key), str)]
     # Some clients repeat the tool's name.

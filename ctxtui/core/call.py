@@ -24,9 +24,8 @@ COUNTED: Final = "count_tokens"
 COMPACTED: Final = "compacted"
 """Key in `Call.extra` of the first call after a compaction.
 
-Who started it, and at how many tokens. Its value is ``{"trigger": "auto"
-
-"manual", "tokens": n}``. It is missing if the record does not say who.
+It says who started it, and at how many tokens: ``{"trigger": "auto", "tokens": n}``, or ``manual``. It is missing if
+the record does not say who.
 """
 
 
@@ -37,8 +36,8 @@ TOOL_USE_INPUT: Final = "tool_use_input"
 EDITS: Final = "edits"
 """Key in `Call.extra` of another program's call sent through ctxtui.
 
-What happened to the edits. It has the ids of the edits that were ``applied``, ``asleep`` and ``refused``, and the
-authors of the applied ones (``by``).
+It has the ids of the edits that were ``applied``, those without effect because their blocks were not in the request
+(``asleep``), those ``refused``, and the authors of the applied ones (``by``).
 """
 COMPACTS: Final = "compacts"
 """Key in `Call.extra` of a request with which the client has its history summarized: the client's name."""
@@ -67,7 +66,8 @@ It is there if a client gives each copy an id of its own (forks).
 SUM: Final = "sum"
 """Key in `Call.extra` of a record that sums up several calls.
 
-How many of them have no record of their own. No context ever had that size. True if the number is not known.
+Its value is the number of those that have no record of their own; True if it is not known. No context ever had that
+size.
 """
 
 
@@ -90,7 +90,7 @@ class Fidelity(StrEnum):
 
 
 class EpochStart(StrEnum):
-    """Why a stretch of calls begins."""
+    """Why an epoch begins."""
 
     START = "start"
     RESUME = "resume"
@@ -175,7 +175,7 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def estimated_input(self) -> int | None:
-        """Input tokens as estimated by the writer of the recording; None without such a figure."""
+        """Input tokens as estimated by the writer of the recording; None without such a figure, or with a report."""
         tokens = self.extra.get(ESTIMATED_INPUT)
         return tokens if isinstance(tokens, int) and tokens > 0 and self.usage is None else None
 
@@ -209,10 +209,11 @@ class Call(Struct, frozen=True, gc=False):
 
         `usage` and `output` are lower bounds then.
         - The report was made before the answer was complete.
-        - There is no report for a request that was not refused.
+        - There is no report for a request that was not refused, or that was answered.
         - The report has no input: no request is empty.
 
-        A call without an id is not sent yet.
+        Never for calls that are not sent yet (without an id), only count tokens, or are known by totals, and for those
+        whose further use is in a recorded sum (`IN_ALL`).
         """
         if not self.id or IN_ALL in self.extra or self.stop_reason == COUNTED or self.fidelity == Fidelity.TOTALS:
             return False
@@ -257,9 +258,9 @@ def paid_id(call: Call) -> str:
 def answer_start(tree: Tree, call: Call) -> int:
     """The node after which the answer of `call` begins.
 
-    The end of the sent context, or of the agent's own. If the answer continues neither of them, or there is none, it is
-    the answer's own end. Edits change no history, so the answer to an edited context continues the agent's own: nothing
-    is then between the end of the sent context and the end of the answer.
+    It is the end of the sent context or of the agent's own, the later one of those that the answer continues. An answer
+    to an edited context continues the agent's own, because edits change no history. If it continues neither, or there
+    is no answer, the result is the answer's own end.
     """
     answer = call.response_head
     # The sent context may be a prefix of the agent's own: the longer one counts, and a parent has the smaller id. A

@@ -1,8 +1,8 @@
 """The canonical form of JSON: minified, with key order and number literals kept.
 
-Two values that are equal have equal canonical bytes and so equal digests (design §6, law 1). Keys are never sorted:
-their order is part of a provider's prompt prefix. A float keeps its literal (``1e3`` stays ``1e3``), because a
-rewritten number is another prompt.
+Two equal values with the same order of keys have equal canonical bytes and so equal digests (design §6, law 1). Keys
+are never sorted: their order is part of a provider's prompt prefix. A float keeps its literal (``1e3`` stays ``1e3``),
+because a rewritten number is another prompt.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DIGEST_BYTES: Final = 16
 
 
 class Number:
-    """A float literal that Python's own float would not reproduce, such as ``1e3`` or ``1.10``."""
+    """A number literal that Python would not reproduce: ``1e3``, ``-0``, ``NaN``, a long integer."""
 
     __slots__ = ("text",)
 
@@ -49,7 +49,7 @@ def number(literal: str) -> float | Number:
 
 
 LONG_INTEGER: Final = 4000
-"""Digits from which an integer stays text: Python refuses to convert more than 4,300."""
+"""Characters beyond which an integer stays text: Python refuses to convert more than 4,300 digits."""
 
 
 def _read_integer(literal: str) -> int | Number:
@@ -68,7 +68,7 @@ def _make_decoder() -> JSONDecoder:
 def loads(text: str | bytes) -> Json:
     """Decode one JSON value, keeping number literals.
 
-    Raises `ValueError` (json's own, with position) on malformed input.
+    Raises `ValueError` (json's own, with position) on malformed input, `RecursionError` on very deep nesting.
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "surrogatepass")

@@ -15,8 +15,8 @@ from ctxtui.core.errors import Malformed
 def to_json(edit: Edit) -> dict[str, Json]:
     """Encode one entry.
 
-    Its members are ``id``, ``kind``, ``targets`` (each with ``digest`` and ``occurrence``), ``author``, ``at``,
-    ``payload``, and ``batch`` and ``reverts`` if not empty.
+    Its members are ``id``, ``kind``, ``targets`` (each with ``digest``, ``occurrence``, and ``id`` if not empty),
+    ``author``, ``at``, ``payload``, and ``batch`` and ``reverts`` if not empty.
     """
     entry: dict[str, Json] = {
         "id": edit.id,
@@ -39,10 +39,10 @@ def dumps(log: Iterable[Edit]) -> bytes:
 
 
 def loads(data: bytes, place: str = "") -> list[Edit]:
-    """Decode the entries in `data`: one JSON list, an object with a list under ``edits``, or JSON Lines.
+    """Decode the entries in `data`: a JSON list or entry, an object with a list ``edits``, or JSON Lines.
 
-    Only ``kind`` and ``targets`` are required. A target is an object or its digest as a string, ``digest#1`` for the
-    second occurrence. Raises `Malformed` with the entry's place.
+    Only ``kind`` is required, and ``targets`` of entries that are edits. A target is an object or its digest as a
+    string, ``digest#1`` for the second occurrence. Raises `Malformed` with the entry's place.
     """
     values = _list_entries(data, place)
     return [from_json(value, f"{place}$[{n}]") for n, value in enumerate(values)]

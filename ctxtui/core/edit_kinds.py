@@ -41,7 +41,7 @@ class EditKind(Struct, frozen=True, kw_only=True):
     A kind may have several effects:
     - `rewrites`: changes a block in place.
     - `removes`: blocks; `moves`: blocks to another place.
-    - `adds`: a new block, which replaces the blocks that it removes or moves.
+    - `adds`: a new block, which replaces the blocks that it removes or moves, if any.
     - `pins`: blocks; `marks_cache`: after blocks.
     """
 

@@ -20,7 +20,6 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.edit import APPLY, LEAVE, REVERT, USER, WAIT, Edit, active_edits, payload
 
 UNDO: Final = "undo"
-"""Reasons of reverts, with `REDO` and `DISCARD`; "" for single reverts."""
 REDO: Final = "redo"
 DISCARD: Final = "discard"
 """Reasons of reverts; "" for single reverts."""
@@ -95,7 +94,7 @@ def postpone_staged(log: Sequence[Edit], until: str, stamp: Stamp, only: Iterabl
 
 
 def unapplied_ids(log: Iterable[Edit]) -> set[str]:
-    """The ids of the edits whose application was reverted."""
+    """The ids of the edits whose last application was reverted."""
     entries = list(log)
     active_ids = _active_ids(entries)
     ends = {entry.id: entry.id in active_ids for entry in entries if entry.kind == APPLY}
@@ -183,12 +182,13 @@ def _find_actions(log: Sequence[Edit]) -> tuple[list[_Action], list[tuple[_Actio
 
 
 def _undone_index(done: Sequence[_Action], entries: _Action) -> int:
-    """Index of the action that the entries of an undo reverted; older logs never undid an application."""
+    """Index of the action that the entries of an undo reverted; -1, the last one, if none has them."""
     ids = {entry.reverts for entry in entries}
     return next((at for at in range(len(done) - 1, -1, -1) if any(edit.id in ids for edit in done[at])), -1)
 
 
 def _group_batches(log: Sequence[Edit]) -> list[_Action]:
+    """Neighbouring entries of one batch; waits and exports are left out, as they cannot be undone."""
     batches: list[_Action] = []
     for entry in log:
         if entry.kind in (WAIT, LEAVE):

@@ -59,7 +59,7 @@ class Touch(NamedTuple):
 
 
 def find_touches(call: BlockContent, cwd: str = "") -> Iterator[Touch]:
-    """The files that a call's `BlockContent` names, with paths relative to `cwd`. Empty if it names none."""
+    """Yield the files that a call's `BlockContent` names; paths below `cwd` are relative to it."""
     arguments = arguments_value(call) if call.arguments else {}
     if isinstance(arguments, str):
         yield from _find_in_patch(arguments, cwd)
@@ -87,7 +87,7 @@ def _line_range(arguments: Mapping[str, Json]) -> tuple[int, int]:
 
 
 def shell_command(call: BlockContent) -> str:
-    """The shell command that a call runs; "" if it runs none."""
+    """The first argument of a call that is named like a shell command, whatever the tool; "" if none is."""
     arguments = arguments_value(call) if call.arguments else {}
     return next(_list_commands(arguments), "") if isinstance(arguments, Mapping) else ""
 
@@ -103,7 +103,7 @@ def _list_commands(arguments: Mapping[str, Json]) -> Iterator[str]:
 
 
 def _find_in_shell(arguments: Mapping[str, Json], cwd: str) -> Iterator[Touch]:
-    """The files that a shell command prints, and those that a patch in it changes."""
+    """The files that a shell command prints or writes, and those that a patch in it changes."""
     for command in _list_commands(arguments):
         yield from _find_in_patch(command, cwd)
         for written in _WRITTEN.finditer(command[:_MAX_PATCH_CHARS]):

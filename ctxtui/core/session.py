@@ -70,13 +70,14 @@ class Skipped(Struct, frozen=True):
 
 
 COMPACTING: Final = "compacting"
-"""Kind of the event that the client's request for a summary of its history passes."""
+"""Kind of `Happened`: a client's request for a summary of its history passes through ctxtui."""
 
 
 class Happened(Struct, frozen=True):
     """An event worth showing that is no call: an API error, an interrupt.
 
-    `kind` names it, `text` is shown. `after` is the id of the call before it ("": none).
+    `kind` names it, `text` is shown. `at` is in Unix seconds (None: not recorded). `after` is the id of the call before
+    it ("": none).
     """
 
     kind: str
@@ -212,7 +213,7 @@ class Session(Struct):
 
     @property
     def model(self) -> str:
-        """The model of most calls, the later one of two that tie; "" without calls."""
+        """The model of most calls, of two that tie the one that appeared later; "" if no call names one."""
         tally: dict[str, int] = {}
         for call in list(self.calls.values()):
             if call.model:

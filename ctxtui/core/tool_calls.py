@@ -54,7 +54,7 @@ def short_path(path: str, cwd: str) -> str:
 
 
 def main_argument(content: BlockContent, cwd: str = "") -> str:
-    """The most informative argument of a call; all of them as JSON if none is known."""
+    """The most informative argument of a call, or the files of a patch; all as JSON if none is known."""
     arguments = arguments_value(content) if content.arguments else {}
     if isinstance(arguments, str):
         patched = re.findall(_PATCHED, arguments[:100_000])

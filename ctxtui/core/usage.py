@@ -62,7 +62,10 @@ class Usage(Struct, frozen=True, gc=False):
 
     @classmethod
     def nothing(cls) -> Self:
-        """The neutral element of addition."""
+        """Usage to start a sum from: its cost is 0, not unknown, so that the sum may have one.
+
+        The sum's `has_cache` is then always True.
+        """
         return cls(cost=0.0)
 
 

@@ -84,7 +84,7 @@ of the uncertain weights.
 
 
 def _averaging_factor(size: float) -> float:
-    """Share of a block's error that is left when the errors of its pieces even out.
+    """Share of the variance of a block's error that is left when the errors of its pieces even out.
 
     `size` in tokens.
     """
@@ -234,7 +234,7 @@ COVERAGE: Final = 0.9
 _MAX_ERRORS: Final = 120
 """Number of past errors kept."""
 _STEP: Final = 0.01
-"""Increase of the target share after each miss.
+"""Step of the target share: it grows after each error outside the interval, and shrinks a little after others.
 
 The method is adaptive conformal inference (Gibbs and Candès 2021).
 """
@@ -269,7 +269,7 @@ class Errors:
         return values[low] + (values[low + 1] - values[low]) * (place - low)
 
     def learn(self, error: float) -> None:
-        """Add one error; if it was outside the interval, later intervals are wider."""
+        """Add one error; outside the interval it makes later intervals wider, inside a little narrower."""
         low, high = self.bounds()
         self._bounds = None
         self._outside += _STEP * ((1 - COVERAGE) - (not low <= error <= high))

@@ -179,11 +179,11 @@ class Cumulated:
     - `measure`: gives the raw features of one block.
     - `parts`: splits them among categories (None: no rules).
     - `reported`: reported tokens by node; they replace the features of the block.
-    - `alike`: reported tokens by digest of blocks that another session has a report for; they do, too.
+    - `alike`: reported tokens by digest, used in the same way for nodes that `reported` lacks.
 
     Counting is the slow part, so `advance` does it in slices. A worker thread may call it while other threads read
-    `composition_at` for nodes below `done`: entries are only appended. A header's own features are added to the first
-    part of its message, so that compositions need no row for headers.
+    `composition_at` for nodes below `done`: entries are only appended, until `revise` replaces some. A header's own
+    features are added to the first part of its message, so that compositions need no row for headers.
     """
 
     def __init__(
@@ -272,7 +272,7 @@ class Cumulated:
         return self.pending_features(self._tree[node].parent)
 
     def pending_features(self, node: int) -> Features:
-        """Features of a header at the end of context `node`, which count with the next part."""
+        """Features of the headers at the end of context `node`, which count with the next part."""
         return self._owed.features_after(node)
 
     def categories(self, node: int) -> tuple[int, ...]:

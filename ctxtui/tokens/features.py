@@ -18,15 +18,15 @@ class Features(NamedTuple):
     - `tools`: in tool definitions; `thinking`: in visible thinking.
 
     Other sizes:
-    - `hidden`: characters of signature or cipher beyond the empty envelope, where they hold more than the visible
-      thinking.
+    - `hidden`: characters of signature or cipher beyond the empty envelope; they count in place of visible thinking,
+      which may be a summary.
     - `image`: tokens by the card's image rule.
     - `pages`: tokens of PDF pages.
     - `symbols`: runs of characters between U+2000 and U+2BFF (arrows, boxes, check marks) in tool results: o200k spends
       at least a token on each, Claude less.
     - `reported`: tokens that a report gives for a block, in place of its own counts.
-    - `letters`: quarters of a character in prose and results: their ratio to the card's encoding tells one tokenizer
-      from another.
+    - `letters`: a quarter of the number of characters in prose and results: the ratio to the card's encoding tells one
+      tokenizer from another.
 
     Numbers of parts:
     - `calls`: tool calls; `returns`: tool results; `definitions`: tools; `messages`: message heads.

@@ -34,9 +34,11 @@ class ReminderPredictor:
 
     def __init__(self) -> None:
         self._since: list[int] = [0, 0]
+        """Steps of each clock since the last reminder."""
         self._seen: tuple[dict[int, tuple[float, float]], ...] = ({}, {})
         """By clock and steps since the last reminder: how often one came, and out of how many times (both fade)."""
         self._sizes: list[float] = []
+        """Tokens of the last reminders."""
 
     def expect(self, steps: Steps) -> float:
         """Tokens expected to be added before a call that is `steps` further; mostly 0."""
@@ -76,6 +78,10 @@ class ReminderPredictor:
             self._since[clock] = 0 if came else steps_since
 
     def _reminder_rate(self, clock: int, steps: int) -> float:
+        """How often a reminder came after so many steps, else after the nearest number up to two below.
+
+        A quarter without observations.
+        """
         counts = self._seen[clock]
         hits, times = counts.get(steps, (0.0, 0.0))
         if not times and (before := max((k for k in counts if k < steps), default=0)) >= steps - 2 and before:

@@ -207,7 +207,7 @@ _PAGE: Final = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _PAGE_COUNT: Final = rb"/Type\s*/Pages\b[^>]{0,400}?/Count\s+(\d+)|/Count\s+(\d+)[^>]{0,400}?/Type\s*/Pages\b"
 """The number of pages in the page tree of a PDF."""
 _BYTES_PER_PAGE: Final = 50_000
-"""Bytes of a page of a PDF that does not state its pages."""
+"""Bytes assumed for a page of a PDF that does not state its pages."""
 
 
 def is_pdf(media: Media) -> bool:
@@ -223,7 +223,7 @@ def holds_pdf(media: Media) -> bool:
 def media_tokens(media: Media, rule: ImageRule, page_tokens: int) -> int:
     """Count the tokens of an image by `rule`, or of a PDF at `page_tokens` per page.
 
-    An estimate if only an address is recorded.
+    Other files have none. An estimate if only an address is recorded.
     """
     if is_pdf(media):
         return pdf_pages(_decode_base64(media.data)) * page_tokens

@@ -16,7 +16,7 @@ Count = Callable[[str], int]
 PER_MESSAGE: Final = 3
 """Tokens for each message."""
 PER_NAME: Final = 1
-"""Tokens for a message's name."""
+"""Tokens for a message's name, beyond those of its text."""
 REPLY_PRIMING: Final = 3
 """Tokens for the opening of the answer, once per request."""
 
@@ -27,6 +27,7 @@ _PER_OBJECT: Final = 3
 """Tokens for an object's properties."""
 _PER_PROPERTY: Final = 3
 _ENUM: Final = -3
+"""Correction for each property with choices, which the formula subtracts."""
 _PER_ENUM_ITEM: Final = 3
 FUNCTIONS_END: Final = 12
 """Tokens once per request that has any tools."""

@@ -83,7 +83,7 @@ SHA256: Final = {
 """SHA-256 of each uncompressed vocabulary, as tiktoken expects it (facts §6)."""
 
 _WORDS_PER_SLICE: Final = 8192
-"""Lines of a vocabulary parsed before other threads may run."""
+"""Words of a vocabulary (two in each line) that are parsed before other threads may run."""
 
 
 def check_vocabulary(vocabulary: str, raw: bytes) -> None:

@@ -54,8 +54,8 @@ def half_interval(features: Features, weights: Weights) -> float:
 def is_exact(features: Features, weights: Weights) -> bool:
     """Whether a block with these features is counted by the model's own tokenizer, without an estimate.
 
-    True for plain text only, also in results: the rendering of calls, definitions, hidden thinking and images is
-    not published.
+    True for plain text, also in results, and for reported tokens: the rendering of calls, definitions, thinking and
+    images is not published.
     """
     guessed = features.json or features.tools or features.thinking or features.hidden
     return weights.exact and not (guessed or features.image or features.pages)

@@ -185,8 +185,8 @@ class AuditedRead(Struct, frozen=True, kw_only=True):
     - `previous`: the input of the call whose context it extends; a hit reads more than half of it.
     - `predicted`, `floor`, `ceiling`: the forecast and its band; `reported`: the report.
     - `lost`: cached tokens that it did not read (see `cached_input.CachedInput`); `foretold`: the forecast of them.
-    - `cause`: the cause of the predicted loss. For a miss that was not predicted, the cause in the recording; ``not in
-      the record`` if there is none.
+    - `cause`: the cause of the predicted loss. For a loss whose cause was not predicted, the cause in the recording;
+      ``not in the record`` if there is none; "" without a loss.
     - `what`: the tool, parameter or model that changed.
     - `evidence`: describes a miss from the recording.
     - `inferred`: the client's markers are not recorded.
@@ -210,7 +210,7 @@ class AuditedRead(Struct, frozen=True, kw_only=True):
 
     @property
     def within(self) -> bool:
-        """Whether the forecast was right."""
+        """Whether the forecast was right, within `MAX_ERROR_TOKENS` or `MAX_ERROR_SHARE`, whichever is more."""
         return abs(self.predicted - self.reported) <= max(MAX_ERROR_TOKENS, MAX_ERROR_SHARE * self.input)
 
     @property
@@ -313,7 +313,7 @@ def audit_reads(
 
 
 def summarize_reads(rows: Sequence[AuditedRead]) -> dict[str, Any]:
-    """Aggregate `rows` by provider, in percent."""
+    """Aggregate `rows` by provider: shares in percent, and numbers of calls and misses."""
     by_provider: dict[str, list[AuditedRead]] = {}
     for row in rows:
         by_provider.setdefault(row.provider, []).append(row)

@@ -28,7 +28,10 @@ _LONGEST_LIFETIME: Final = 720 * _MINUTE
 
 
 def entry_lifetime(call: Call) -> float:
-    """Promised lifetime in seconds of the entries of `call`, by what it wrote (facts §2, §4)."""
+    """Promised lifetime in seconds of the longest-lived entry that `call` wrote (facts §2, §4).
+
+    Five minutes if it wrote none.
+    """
     usage = call.usage
     if usage and usage.write_12h:
         return _LONGEST_LIFETIME
@@ -59,7 +62,7 @@ class CachedInput(Struct, frozen=True, kw_only=True):
 
     - `resent`: the part of the previous context that was sent again.
     - `before`: the last call of its thread with a report; None: none.
-    - `cached`: tokens that this call left in the cache.
+    - `cached`: tokens that `before` left in the cache.
     - `expected`: those of them that were sent again, and should have been read.
     - `promised`: the client writes its cache entries itself, so that each must be there.
     - `cause`: the recorded cause of a loss.
@@ -85,8 +88,8 @@ class CachedInput(Struct, frozen=True, kw_only=True):
     def lost_tokens(self, read: int) -> int:
         """Cached tokens that were sent again and are missing from `read`; 0 for a hit.
 
-        If the client writes its entries, every loss counts. An automatic cache promises nothing: there a loss counts
-        only if the request changed, or if it is more than half.
+        Losses below `SHORTEST_CACHED` do not count. If the client writes its entries, every other loss counts. An
+        automatic cache promises nothing: there a loss counts only if the request changed, or if at most half was read.
         """
         lost = self.expected - read
         if lost < SHORTEST_CACHED:
@@ -166,7 +169,7 @@ class CachedInputs:
         """Tokens that the call `before`, with the usage `was`, left in the cache.
 
         If the provider reports writes, they are its reads and writes. Otherwise all of its input counts, once anything
-        was read. It also counts if resent input had changed and the provider is known to keep every prefix.
+        was read. It also counts if resent input had changed and the provider's cache rules are known. Else 0.
         """
         if was.cache_write or call.provider == "anthropic" or rules.mechanism.writes_at_markers:
             return self._writes.cached_after(before, rules)

@@ -39,7 +39,7 @@ class CallForecaster:
         """Learnt calls, in order."""
 
     def forecast(self, call: Call) -> CallForecast:
-        """Forecast `call`, the next one, from the learnt calls."""
+        """Forecast `call`, the next one, from the learnt calls; nothing for a call without a report."""
         input_forecast = self.inputs.forecast(call) if call.usage is not None else None
         return CallForecast(
             input_forecast, self.reads.forecast(call, input_forecast) if input_forecast is not None else None

@@ -28,7 +28,7 @@ ASKED_AT: Final = "asked_at"
 def sent_at(call: Call) -> float | None:
     """Start time of the request of `call` (Unix seconds).
 
-    None if the recorded time is only that of a copy. A recording of the request itself has its time, even if the
+    None if no time is recorded, or only that of a copy. A recording of the request itself has its time, even if the
     answer was very fast.
     """
     asked_at = call.extra.get(ASKED_AT)
@@ -62,7 +62,7 @@ class Clock(Struct):
         return time_sent if time_sent is not None else self.first or 0.0
 
     def latest(self, call: Call) -> float:
-        """Latest possible start of `call`."""
+        """Latest possible start of `call`; 0 if unknown."""
         time_sent = sent_at(call)
         return time_sent if time_sent is not None else self.last + MAX_CALL_SECONDS if self.last is not None else 0.0
 
@@ -106,12 +106,15 @@ class ClientBehaviour(Struct, kw_only=True):
 
     @property
     def loses_at_resume(self) -> bool:
-        """Whether a restarted client is expected to lose the rest: its system prompt may differ."""
+        """Whether a restarted client is expected to lose the rest: its system prompt may differ.
+
+        False once it kept the cache more often than it lost it.
+        """
         return self.lost + 1 > self.kept
 
     @property
     def lags(self) -> bool:
-        """Whether a cache that fell behind more often stays behind for the next call than catches up."""
+        """Whether the cache is behind, and more often stays so for the next call than catches up."""
         return self.behind > 0 and self.stays > self.leaves
 
     def learn_read(self, tokens: int, expected: int, usual: bool) -> None:

@@ -1,9 +1,9 @@
 """Forecasts the cache read of the next call in a recorded session, from earlier calls only.
 
 The calls are run through the cache simulator. Recorded markers (wire bodies) are used as they are. If they are not
-recorded, two are assumed: at the ends of the last two messages, with the lifetime that the session wrote before.
-Prefixes have their reported lengths. The audit compares the forecasts with reports; the next-call forecast and what-ifs
-are made by the same code.
+recorded, they are assumed at the ends of the last messages (`CacheRules.marked` of them), with the lifetime that the
+session wrote before. Prefixes have their reported lengths. The audit compares the forecasts with reports; the next-call
+forecast and what-ifs are made by the same code.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ _WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")
 class CacheForecast(Struct, frozen=True, kw_only=True):
     """Predicted cache read of `call`, in tokens.
 
-    - `read`: the prediction; 95 % of reports are between `floor` and `ceiling`.
+    - `read`: the prediction. For automatic caches 95 % of reports are between `floor` and `ceiling`; for others both
+      equal `read`.
     - `base`: the call whose context it extends.
     - `input`: the predicted input.
     - `cause`: explains a loss of part of the base's cache (see `miss_cause.MissCause`); "" if nothing is lost.
@@ -189,7 +190,10 @@ class CacheForecaster:
         )
 
     def start_what_if(self, call: Call, total: int) -> tuple[Simulator, CachedPrompt, float]:
-        """Start of a what-if: the caches (not to be changed), `call` as a prompt of `total` tokens, and its time."""
+        """Start of a what-if: the caches (not to be changed), `call` as a prompt of `total` tokens, and its time.
+
+        The time is the earliest possible start (Unix seconds; 0 if unknown).
+        """
         return (
             self._simulator,
             self._prompts.prompt(call, total, self._behaviour_of(call).life),
@@ -221,9 +225,10 @@ class CacheForecaster:
         self._prompts.assume_markers(next_call, after)
 
     def floors(self, call: Call) -> ReadFloors:
-        """Tokens that `call` reads in any case, by earlier calls; none if its markers are recorded.
+        """Tokens that `call` reads in any case, by earlier calls of a client whose markers are not recorded.
 
-        With recorded markers every entry is simulated.
+        None if its markers are recorded or taken from an earlier request, because then every entry is simulated; and
+        none for other kinds of caches, or if nothing was cached so far.
         """
         behaviour = self._behaviour_of(call)
         if (

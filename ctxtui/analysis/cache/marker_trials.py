@@ -38,7 +38,10 @@ MIN_CALLS = 2
 
 @dataclass(frozen=True, slots=True)
 class StrategyTrial:
-    """A thread's input cost (USD) under one breakpoint strategy, and the share (0..1) read from the cache."""
+    """A thread's input cost under one breakpoint strategy, and the share (0..1) read from the cache.
+
+    The cost is in the unit of `MarkerTrials`.
+    """
 
     name: str
     description: str
@@ -52,7 +55,7 @@ class MarkerTrials:
 
     Costs are of input alone, in USD; if `relative`, no price is known and they are multiples of the price of one fresh
     token.
-    - `calls`: calls with a report and a time of their own.
+    - `calls`: the calls that are compared (see `comparable_calls`).
     - `paid`: the cost of their recorded usage.
     - `own`: the simulated cost with the client's own markers, to be compared with the others.
     - `tried`: the cost with each strategy, the cheapest first.
@@ -82,9 +85,8 @@ def try_markers(
 ) -> MarkerTrials | None:
     """Compare the calls of `thread` under every strategy, the optimum and the client's markers.
 
-    None if its provider takes no markers or too little is known. `rates` prices a call's tokens (None: no price is
-    known). Everything in `book` must be counted. `prompts` is the result of `learnt_prompts`, if it is already
-    computed.
+    None if fewer than `MIN_CALLS` calls can be compared. `rates` prices a call's tokens (None: no price is known).
+    Everything in `book` must be counted. `prompts` is the result of `learnt_prompts`, if it is already computed.
     """
     prompts = prompts or learnt_prompts(book, rules)
     calls = comparable_calls(book, rules, thread)
@@ -132,7 +134,10 @@ def learnt_prompts(book: Book, rules: Callable[[Call], CacheRules]) -> CacheProm
 
 
 def comparable_calls(book: Book, rules: Callable[[Call], CacheRules], thread: str) -> list[Call]:
-    """Calls of a thread that other markers can be tried on; empty if times are not in order."""
+    """Calls of a thread that other markers can be tried on; empty if their times are not in order.
+
+    They have a report and a time of their own, and their provider caches at markers.
+    """
     calls = [call for call in book.session.thread_calls(thread) if call.usage is not None and sent_at(call) is not None]
     calls = [call for call in calls if rules(call).mechanism.writes_at_markers]
     times = [sent_at(call) or 0.0 for call in calls]

@@ -25,16 +25,17 @@ class CacheMiss(Struct, frozen=True, kw_only=True):
     """One miss of the prompt cache.
 
     - `number`: the call's number in `thread`, from 1; `base`: that of the previous call.
-    - `at`: its time (Unix seconds; None: unknown); `between`, `pause`: seconds since the previous call (None: not
-      recorded).
+    - `at`: its start, `between`: that of the previous call (Unix seconds); `pause`: the seconds from there to here.
+      None: not recorded.
     - `tokens`: tokens that were written again or paid in full; `paid`: their cost at this call; `usd`: the extra cost
       over reading them (None: no price is known).
     - `read`: tokens that were read.
     - `shared`: tokens of the common prefix of both requests, as reported.
     - `sizes`: the inputs of both calls.
-    - `cause`: one of this module's; `what`: details of it; `by`: the delay in seconds after expiry; `life`: the
+    - `cause`: a displayed name; `what`: details of it; `by`: for `TTL` the seconds since expiry, else 0; `life`: the
       lifetime in force.
-    - `tested`: the simulator predicted hit or miss (see `audit.AuditedRead.missed`); `foreseen`: it predicted the miss.
+    - `tested`: there is a forecast, and it counts as a miss by `audit.AuditedRead.missed`; `foreseen`: it predicted the
+      miss.
     - `evidence`: describes the miss from the recording.
     - `block`: position (from 1) of the first block that differs, among `blocks`; `old`, `new`: that block in both
       requests.
@@ -68,5 +69,5 @@ class CacheMiss(Struct, frozen=True, kw_only=True):
 
     @property
     def partial(self) -> bool:
-        """Whether the prefix before the change was still read."""
+        """Whether a part of the prefix was still read."""
         return self.read > 0

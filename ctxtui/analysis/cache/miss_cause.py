@@ -30,7 +30,7 @@ CONTENT: Final = explain.CONTENT
 TOOLS: Final = explain.TOOLS
 PARAMETER: Final = explain.PARAMETER
 BEHIND: Final = "cache behind"
-"""An automatic cache that was behind at the previous call, unexpectedly."""
+"""An automatic cache was behind at the previous call: the miss was predicted, without another cause."""
 EDITS: Final = "edits"
 """Edits alone, applied or taken back: the agent's own context only grew."""
 
@@ -61,7 +61,8 @@ def cause_from_requests(
 ) -> MissCause:
     """Find the cause by comparing two requests with recorded markers and parameters.
 
-    `left` is the cache outcome of the first, `outcome` that of the second.
+    `left` is the cache outcome of the first, `outcome` that of the second. `NO_CAUSE` if nothing is lost, or if the
+    requests do not explain it.
     """
     explanation = explain.explain_miss(tree, before, now, left, outcome)
     if explanation is None or explanation.cause == explain.NOT_IN_RECORD:
@@ -80,7 +81,7 @@ def attribute_to_edits(tree: Tree, before: Call, call: Call, cause: MissCause) -
 def infer_cause(
     tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, clock: Clock, behaviour: ClientBehaviour
 ) -> MissCause:
-    """Find the cause if the recording has no markers.
+    """Find the cause if the recording has no markers; `NO_CAUSE` if nothing is lost.
 
     `outcome` is the simulated one, for the earliest possible start of the call. Time before the last unrecorded use of
     the cache does not count.
@@ -187,7 +188,7 @@ def _changed_parameters(before: Call, call: Call, rules: CacheRules) -> str:
 
 
 def _seconds_expired(rules: CacheRules, time: float, clock: Clock, behaviour: ClientBehaviour) -> float | None:
-    """Seconds since the thread's whole cache expired; None if it has not."""
+    """Seconds since the thread's whole cache expired; None if it has not, or never does."""
     mechanism = rules.mechanism
     if clock.last is None or not (mechanism.writes_at_markers or mechanism.keeps_every_prefix):
         return None

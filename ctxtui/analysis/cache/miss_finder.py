@@ -103,12 +103,15 @@ class Misses(Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Tokens written again."""
+        """Tokens written again or paid in full."""
         return sum(miss.tokens for miss in self.misses)
 
     @property
     def lost(self) -> float | None:
-        """USD paid for the misses above the price of reads, where prices are known; None if none is."""
+        """USD paid for the misses above the price of reads, where prices are known; None if none is.
+
+        0 without misses.
+        """
         amounts = [miss.usd for miss in self.misses if miss.usd is not None]
         return sum(amounts) if amounts or not self.misses else None
 
@@ -307,9 +310,9 @@ def _block_text(block: Block) -> str:
 
 
 def _find_writer(book: Book, base: Call, call: Call, node: int) -> str:
-    """Name of the tool call before `call` that touched the file of the changed block.
+    """Name of the tool that the answer of `base` called on a file whose path is in the changed block.
 
-    "" if none did.
+    "" if there is none.
     """
     tree = book.session.tree
     if node == ROOT:
@@ -326,7 +329,10 @@ def _find_writer(book: Book, base: Call, call: Call, node: int) -> str:
 
 
 def find_cure(miss: CacheMiss, all_misses: Sequence[CacheMiss]) -> tuple[str, float]:
-    """Name the fix of a miss, and the USD that it saves over all misses with the same cause."""
+    """Name the fix of a miss, and the USD that it saves over all misses with the same cause.
+
+    "" if none is known; 0 if the fix saves nothing by itself.
+    """
     alike = [m for m in all_misses if m.cause == miss.cause]
     saved = sum(m.usd or 0.0 for m in alike)
     match miss.cause:

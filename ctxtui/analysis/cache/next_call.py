@@ -80,7 +80,7 @@ class NextCallForecast(Struct, frozen=True, kw_only=True):
 
 
 def typical_answer(calls: Sequence[Call]) -> int:
-    """Tokens of a typical answer, from the last calls."""
+    """Median tokens of the last `MAX_ANSWERS` answers; 0 without any."""
     # Partial counts would bias the median if there are whole ones.
     complete_outputs = (call.output for call in reversed(calls) if call.output and not call.is_partial)
     outputs = list(islice(complete_outputs, MAX_ANSWERS)) or list(
@@ -101,7 +101,8 @@ def forecast_next_call(
 ) -> NextCallForecast:
     """Forecast the next call from `request`; `expiry` is `NextCallForecast.expires`.
 
-    `calls` are the thread's so far, `half_width` is the half width of the input forecast in tokens.
+    `calls` are the thread's so far, `half_width` is the half width of the input forecast in tokens. `life` and
+    `inferred` are as in `NextCallForecast`.
     """
     outcome, forecast = request.simulator.predict(request.prompt, request.at), request.forecast
     usage = predicted_usage(forecast) if forecast is not None else outcome.to_usage()

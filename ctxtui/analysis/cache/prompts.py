@@ -132,7 +132,7 @@ class CachePrompts:
         return self._inputs.calibration(call.model).tokens
 
     def front(self, call: Call) -> int:
-        """Tokens before everything recorded, from the first report of the thread."""
+        """Tokens before everything recorded, from the thread's first report by this model; 0 while unknown."""
         return self._lengths_of(call).front
 
     def reported_length(self, call: Call, node: int) -> tuple[int, int]:
@@ -163,9 +163,10 @@ class CachePrompts:
     ) -> CachedPrompt:
         """Build `call` as a prompt of `total` tokens.
 
-        `markers` are (node, lifetime in seconds). If None, those of the recorded request are used; if these are not
-        recorded, markers at the ends of the client's last messages, with the lifetime `life` ("": the default). Without
-        `has_time` (the time of the call is unknown), its entries do not expire. `answered`: the answer is included.
+        `markers` are (node, lifetime in seconds, and optionally `CacheMarker.ends`). If None, those of the recorded
+        request are used; if these are not recorded, those of `assume_markers`; else, where entries are at markers, the
+        ends of the client's last messages, with the lifetime `life` ("": the default). Without `has_time` (the time of
+        the call is unknown), its entries do not expire. `answered`: the answer is included.
         """
         rules, head = self._rules(call), call.sent_head
         recorded_markers = self._recorded_markers(call, rules)
@@ -209,8 +210,8 @@ class CachePrompts:
     def assume_markers(self, next_call: Call, after: Call) -> None:
         """Assume that `next_call`, which is not made yet, sets the recorded markers of `after`.
 
-        Markers on its last two messages move to the ends of the new last messages, others stay. Nothing without
-        recorded markers.
+        Markers on its last two messages move to the ends of the new last messages; others stay if their block does.
+        Does nothing without recorded markers, if `next_call` is recorded, or if entries are not at markers.
         """
         recorded_markers, rules = self._recorded_markers(after, self._rules(after)), self._rules(next_call)
         if recorded_markers is None or next_call.skeleton is not None or not rules.mechanism.writes_at_markers:

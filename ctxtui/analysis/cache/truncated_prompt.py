@@ -82,6 +82,9 @@ FIXES: Final = {
 
 
 def fix_for(kind: str, sent: int) -> str:
-    """Fix for a server of `kind`, for prompts of `sent` tokens: the next larger power of two."""
+    """Fix for a server of `kind`, for prompts of `sent` tokens.
+
+    The window is the power of two above a quarter more than that, at least 4,096.
+    """
     window = 1 << max(12, (sent * 5 // 4).bit_length())
     return FIXES.get(kind, "give the server a context of {window} tokens").format(window=window)

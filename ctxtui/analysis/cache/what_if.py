@@ -115,7 +115,10 @@ class Replay:
         return _start_request(forecasts.reads, call, total)
 
     def request_after(self, call: Call, head: int, time: float | None = None) -> NextRequest:
-        """Request that would follow `call` with the context `head`, sent `time` (None: when `call` ended)."""
+        """Request that would follow `call` with the context `head`, sent `time` (Unix seconds).
+
+        None: when `call` ended, or else began.
+        """
         forecasts = self._advance_to(call, inclusive=True)
         started = time if time is not None else call.ended or call.started
         next_call = replace(
@@ -181,7 +184,10 @@ def replay_after(
 
 
 def _known_skeleton(skeleton: Skeleton | None) -> Skeleton | None:
-    """The known parts of the next request's format: its parameters, and a marker at its end."""
+    """The known parts of the next request's format: its parameters, and a marker at its end.
+
+    None unless the last request had such a marker (a top-level ``cache_control``).
+    """
     if skeleton is None or "cache_control" not in Request((), skeleton).params:
         return None
     parts = {key: value for key, value in skeleton.parts.items() if key in ("frame", "styles")}

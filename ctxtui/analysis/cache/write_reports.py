@@ -37,7 +37,10 @@ class WriteReports:
         self._most_read[key] = max(self._most_read.get(key, 0), usage.cache_read)
 
     def cached_after(self, call: Call, rules: CacheRules) -> int:
-        """Tokens that `call` left in a cache with entries at markers; 0 without a report."""
+        """Tokens that `call` left in a cache with entries at markers; 0 without a report.
+
+        All of its input if reports lack writes.
+        """
         usage, key = call.usage, (call.provider, call.model)
         if usage is None:
             return 0

@@ -146,7 +146,7 @@ class BlockLifetimes:
         return number - 1 if number else None
 
     def _first_equal_node(self, node: int) -> int:
-        """The first node of an earlier request with the same prefix as `node`."""
+        """The first node with the same prefix as `node`, ignoring headers; `node` itself if it is new."""
         tree, beginnings = self._tree, self._prefix
         path = []
         while node not in beginnings:

@@ -96,7 +96,7 @@ class Fact(Struct, frozen=True, kw_only=True):
 class Compaction(Struct, frozen=True, kw_only=True):
     """A compaction before call `number` (from 1) of `thread`.
 
-    - `kind`: from `EpochStart`; `trigger`: ``auto``, ``manual`` or "".
+    - `kind`: from `EpochStart`; `trigger`: ``auto``, ``manual`` or ""; `at`: Unix seconds (None: not recorded).
     - `before`, `after`: the figures of the calls around it.
     - `summary`: nodes of the new blocks that replace the history, with `summary_tokens`.
     - `kept`: nodes of blocks that stayed verbatim, with `kept_tokens`; `replaced`: number of removed blocks.

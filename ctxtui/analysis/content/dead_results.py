@@ -1,8 +1,8 @@
 """Dead weight: tool results that were carried from call to call and never quoted by the model.
 
 A result is quoted if later text of the model contains one of its literals (a path, an id, a number, an error line) that
-occurred nowhere before. A result without such a literal is not judged. A result that is never quoted may still have
-been useful.
+no block before it had, except other results. A result without such a literal is not judged. A result that is never
+quoted may still have been useful.
 """
 
 from __future__ import annotations

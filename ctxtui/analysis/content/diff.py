@@ -1,8 +1,8 @@
 """Diff of two contexts: of two calls in one tree, or of two sessions.
 
 The screen and ``ctxtui diff`` show it. In one tree the contexts share a path; two sessions are compared by the digests
-of blocks. Blocks that differ are then compared by content (`normalized`): a block in another dialect or with another id
-is *respelled*, one with other words is *changed*.
+of blocks. Blocks that differ are then compared by content (`normalized`): a block with another id or spelling is
+*respelled*, one with other words is *changed*. The same content in another dialect is no change.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Diff(Struct, frozen=True, kw_only=True):
 
 
 def compare_contexts(a: DiffSide, b: DiffSide) -> Diff:
-    """Compare two contexts. Time grows with the differences; a shared path in one tree costs nothing."""
+    """Compare two contexts, in time near linear in their lengths."""
     old_rows, new_rows = a.rows(), b.rows()
     shared = _count_shared(a, b, old_rows, new_rows)
     changes: list[Change] = []
@@ -253,7 +253,7 @@ def matching_ranges(
 
 
 def match_versions(a: Tree, b: Tree, old_rows: Sequence[int], new_rows: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield indices of blocks that are two versions of one: the same kind, with similar words or position."""
+    """Yield indices of blocks that are two versions of one: the same category, with similar words or the only ones."""
     is_single_pair, free = len(old_rows) == len(new_rows) == 1, 0
     for old_index, old in enumerate(old_rows):
         for new_index in range(free, min(len(new_rows), free + _MAX_DISTANCE)):

@@ -84,7 +84,7 @@ def _strip_line_numbers(text: str) -> str:
 
 
 def _split_line(line: str) -> Iterator[str]:
-    """Yield the pieces of `line` between ends of sentences, in steps of `STEP_CHARACTERS`.
+    """Yield the pieces of `line` between punctuation, in steps of `STEP_CHARACTERS`.
 
     Some are empty.
     """
@@ -97,7 +97,7 @@ def _split_line(line: str) -> Iterator[str]:
 
 
 def make_sketch(text: str) -> Sketch | None:
-    """Sketch of `text`; None if it is too short."""
+    """Sketch of `text`; None if it is too short, or has fewer than three significant lines."""
     if len(text) < MIN_CHARACTERS:
         return None
     hashes = {zlib.crc32(line.encode("utf-8", "replace")) for line in plain_lines(text)}
@@ -140,7 +140,7 @@ _CALL, _RESULT, _TOOLS = INDEX["tool_call"], INDEX["tool_result"], INDEX["tools"
 class Duplicate(Struct, frozen=True):
     """The block `node` could be removed, for the reason `kind`.
 
-    - `other`: the node whose block has its content; `ROOT`: a file has it.
+    - `other`: the node whose block has its content, or changed its file; `ROOT`: a file has the content.
     - `share`: the part of its lines found there.
     - `path`: the file, if one is concerned.
     """
@@ -156,8 +156,8 @@ class DuplicateFinder:
     """Finds duplicates along a path, block by block.
 
     `cwd` is the session's directory, `names` pairs results with calls; `duplicates` has the finds by node. A block that
-    has the content of a marked block is never marked itself. Thus all marked blocks can be removed together, and no
-    valid text is lost.
+    has the content of marked ones stays: if it is marked later, these are unmarked. Thus all marked blocks can be
+    removed together, and no valid text is lost.
     """
 
     def __init__(self, tree: Tree, names: Names, cwd: str = "") -> None:

@@ -50,8 +50,8 @@ def read_nodes(book: Book, call: Call, after: int = ROOT) -> list[int]:
 def find_first_difference(book: Book, running: RunningTotals, before: Call, call: Call) -> FirstDifference:
     """First difference between `before` and `call`.
 
-    Both must be counted in `running`, for the model of `call`. The shared path is compared only if one of them
-    did not read all of it.
+    Both must be counted in `running`, for the model of `call`. The shared path is compared only if the two read
+    different amounts of it.
     """
     tree = book.session.tree
     common = tree.common(before.sent_head, call.sent_head)

@@ -34,6 +34,7 @@ _BEFORE_PROGRAMS: Final = frozenset({"sudo", "env", "command", "exec", "time", "
 _MAX_COMMAND_CHARS: Final = 20_000
 """Characters of a command line that are searched."""
 _MAX_ORIGIN_CHARS: Final = 80
+"""Characters of a call's argument in its one-line description."""
 _NO_ALARM: Final = frozenset({"random text", "cookie", "signature in a url", "password hash"})
 """Names of masks that are not reported as risks.
 

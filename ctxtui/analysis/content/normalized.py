@@ -14,8 +14,9 @@ from ctxtui.core.tree import Node
 def neutral_key(node: Node) -> Hashable:
     """Category and content of a block, independent of its dialect.
 
-    Text, a call's tool and input, or a tool's name, description and schema. Ids, signatures and the role's name
-    are left out, so that two clients' records of one conversation agree.
+    Text and media, a call's tool and input, or a tool's name, description and schema; without text, the number of
+    withheld characters. Ids, signatures and the role's name are left out, so that two clients' records of one
+    conversation agree.
     """
     block, category = node.block, CATEGORIES[node.category]
     value = block.value()
@@ -48,7 +49,10 @@ def _sort_keys(value: Json) -> Json:
 
 
 def diff_text(node: Node) -> str:
-    """Text of a block for a word diff: its text, a call's input, or a tool's definition, one item per line."""
+    """Text of a block for a word diff: its text, a call's input, or a tool's definition.
+
+    Media, and the members of an input or definition, have lines of their own. A block without any of these is its JSON.
+    """
     value = node.block.value()
     category = CATEGORIES[node.category]
     if category == "tools":

@@ -28,8 +28,8 @@ def target_of(tree: Tree, node: int) -> Target:
 class PlacedNote(Struct, frozen=True):
     """A note with its position in the session.
 
-    `call` (from 1) of `thread` is the first call that has the block; `node` is the block's node, None for a note on a
-    call. Both are None if the recording no longer holds the subject.
+    `call` (from 1) of `thread` is the first call that has the block (None: no call has it yet); `node` is the block's
+    node, None for a note on a call. `thread` is "" if no context of the recording holds the subject.
     """
 
     note: Note

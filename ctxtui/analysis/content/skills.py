@@ -28,8 +28,8 @@ _NAMED: Final = ("skill", "command")
 def call_skills(session: Session, thread: str) -> list[str]:
     """Skill or command of each call of `thread`, in order; "" if none was requested in its turn.
 
-    A skill requested by the model applies to the calls after it, one typed by the user to the calls of the turn
-    that it begins.
+    A skill requested by the model applies to the later calls of its turn, one typed by the user to all calls of the
+    turn that it begins.
     """
     calls, tree = session.thread_calls(thread), session.tree
     turns = turns_of(tree, calls)

@@ -1,6 +1,6 @@
 """Reads tool definitions and calls in any dialect.
 
-Tool, server, and whether it is loaded or deferred.
+Of each: the tool, its server, and for a definition whether it is loaded or deferred.
 """
 
 from __future__ import annotations

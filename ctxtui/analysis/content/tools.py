@@ -1,7 +1,7 @@
 """Tools of a context by server.
 
-Tokens of definitions, whether they are loaded, number of calls. The tools list and the finding about unused tools show
-these figures.
+They are the tokens of definitions, whether these are loaded, and the number of calls. The tools list and the finding
+about unused tools show these figures.
 """
 
 from __future__ import annotations
@@ -113,9 +113,8 @@ class ToolUse:
     ) -> list[ToolServer]:
         """Tools by server: most tokens first, then most calls.
 
-        `tokens_of` gives the tokens of a node's block; None while they are not counted. Calls are those on the path, or
-        those
-        of `used`.
+        `tokens_of` gives the tokens of a node's block; None while they are not counted. Calls are those of `used`
+        (None: those on the path).
         """
         calls = self._resolve_servers(self._calls if used is None else used)
         names = dict.fromkeys([*self._defined, *calls])

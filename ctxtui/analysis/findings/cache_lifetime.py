@@ -11,7 +11,7 @@ KIND = "cache lifetime"
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
-    """Report entries of an hour where five minutes are requested, and the opposite."""
+    """Report that entries of an hour, or of five minutes, would have cost less than those requested."""
     for cure, cache, says, setting in (
         (
             hour_entries(inputs.costs, inputs.missed, inputs.rates),

@@ -46,7 +46,7 @@ class Finding(Struct, frozen=True, kw_only=True, dict=True):
 
     - `says`, `cure`: the sentences about the problem and the fix. Placeholders: ``{tokens}``, ``{usd}``, ``{so_far}``
       (``, $1.20 so far``), ``{calls}``, ``{count}``, ``{names}``.
-    - `tokens`: in every call now.
+    - `tokens`: the tokens in `says`: of every call now, or for misses those written again.
     - `so_far`: USD paid for it in `calls` calls; None: unknown.
     - `count`: number of things, which `names` name.
     - `edits`: fix it from here on.
@@ -83,7 +83,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     - `policy_context`: that context under the active edits.
     - `calls`: the thread's calls so far; `costs`: the cost of their blocks; `missed`: their misses; `markers`: their
       cost under other cache markers.
-    - `policies`: all policies by name.
+    - `policies`: all policies by name; `rates`: gives the prices of a call's tokens (None: unknown).
     - `priced`: whether prices are known at all.
     - `minimum`: gives a model's shortest cacheable prefix.
     - `guard`: finds risks in a block.
@@ -123,7 +123,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         return unquoted
 
     def saved_by_markers(self, cache: str) -> float | None:
-        """USD saved in the calls by the markers of `cache`, from the lab; None if unknown."""
+        """USD saved in the calls by the markers of `cache`, from the lab; None if unknown for any call."""
         edited_calls = self.markers.edited_calls(cache, self.calls)
         return (
             -edited_calls.usd
@@ -139,7 +139,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         return usage.fresh * by.fresh + usage.cache_read * by.read + by.write_cost(usage)
 
     def first_call(self, position: int) -> int:
-        """The number (from 1) of the call that first sent the block at `position`."""
+        """Number (from 1) of the call that first sent the block at `position`: the next one if none did."""
         first = self.costs.lifetimes.first_call(self.policy_context.context.nodes[position])
         return (len(self.calls) if first is None else first) + 1
 
@@ -180,7 +180,8 @@ class FindingKind(Protocol):
 class EditEffect(Struct, frozen=True):
     """Effect of edits.
 
-    `tokens` are freed in every call. `calls` held any of the blocks, `count` is the number of blocks.
+    `tokens` are freed in every call. `count` is the number of blocks that become smaller, `calls` the number of calls
+    that held the one of them that was held longest.
     """
 
     tokens: int

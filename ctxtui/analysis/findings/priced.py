@@ -26,7 +26,7 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
     - `tag`: the price of its edits; None: no edit fixes it. `risk` is their risk.
     - `rest`: their effect on the recorded calls that followed; None: there were none.
-    - `marks`: breakpoints that fix it in the next request.
+    - `marks`: breakpoints that fix it in the next request. `horizon`: number of next calls that `saves` covers.
     - `proved`: its saving up to the call shown, had it been applied from the first call on; markers as found by the
       lab. None: unknown.
     - `blocks`: number of blocks that the edits are about; `longer`: those that would not get smaller; `along`: further
@@ -108,7 +108,7 @@ def staged_blocks(policy_context: PolicyContext, after: Applied, edits: Iterable
 def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[NoFinding]]:
     """Sort findings: warnings, then by risk, then saving (tokens if no price is known).
 
-    Also returns those that save too little.
+    Also returns the kinds of those that save too little, with the reasons.
     """
     least = MIN_SAVING_SHARE * max((finding.saves or 0.0 for finding in every), default=0.0)
     ranked, silent = [], []
@@ -138,7 +138,7 @@ def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], 
 
 
 class Findings(Struct, frozen=True, kw_only=True):
-    """All findings in `thread` up to call `number` (of `calls`), the least risky first.
+    """All findings in `thread` up to call `number` (of `calls`): warnings, then the least risky first.
 
     - `together`: the price of all their edits at once; None: there are none. Savings overlap, so that it is less than
       their sum.
@@ -158,7 +158,7 @@ class Findings(Struct, frozen=True, kw_only=True):
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """All edits that save, without repeats, the largest savings first.
+        """All edits that save, without repeats, in the order of their findings.
 
         Breakpoints are staged separately (their saving is in no price tag of one request), and so are redactions.
         """

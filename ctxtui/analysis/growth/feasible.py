@@ -54,7 +54,7 @@ class Feasibility(Struct, frozen=True):
 
 
 def judge_fit(after: Range | None, tokens: int) -> str:
-    """Whether a context of size `after` stays below `tokens`."""
+    """Whether a context of size `after` does not exceed `tokens`: `FITS`, `LIKELY`, and so on."""
     if after is None or not tokens:
         return UNKNOWN
     if after.high <= tokens:
@@ -67,7 +67,7 @@ def judge_fit(after: Range | None, tokens: int) -> str:
 def check_feasibility(outlook: Outlook, phases: Sequence[Phase], usable: int, window: int) -> Feasibility:
     """Whether the units ahead in `outlook` fit below `usable` tokens and the `window` (0: unknown).
 
-    If a user named phases, phases are counted, by the growth of those so far.
+    If a user named at least two phases, phases are counted, by the growth of those so far.
     """
     steps = [phase.growth for phase in phases[1:] if phase.growth > 0]
     by_phases = sum(phase.own for phase in phases) >= 2 and bool(steps)

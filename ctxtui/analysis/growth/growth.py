@@ -189,7 +189,7 @@ class Growth(Struct, frozen=True, kw_only=True):
 
     - `stretch`: the calls (from 1) that `shape` is fitted to: the last ones without a compaction between them.
     - `phases`: named by `rule`.
-    - `dead_usd`: cost of the dead results so far; None: unknown.
+    - `dead_usd`: cost of the dead results so far; None: unknown, or there are none.
     - `lacks`: what is missing, with reasons.
     """
 
@@ -240,7 +240,7 @@ def context_parts(call_figures: CallFigures) -> dict[str, int]:
 
 
 def call_sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
-    """Sizes of the contexts of a thread's `calls`; parts not counted yet are missing."""
+    """Sizes of the contexts of a thread's `calls`; one that is not counted yet is all `RESIDUAL`."""
     turns = turns_of(book.session.tree, calls)
     rows: list[CallSize] = []
     for index, call in enumerate(calls):

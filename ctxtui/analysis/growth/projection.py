@@ -29,8 +29,10 @@ ROUND: Final = "round"
 """Units: turns of a person, or rounds of an agent that runs by itself."""
 OVERHEAD: Final = 20_000
 MARGIN: Final = 13_000
-"""Claude Code compacts automatically this far below its window, minus the room for an answer: assumed, as read from
-the client by others in 2026; a session's own compactions take precedence."""
+"""Claude Code compacts automatically at its window less these: room for an answer, and a margin.
+
+Assumed, as read from the client by others in 2026; a session's own compactions take precedence.
+"""
 MIN_SHARE_KEPT: Final = 0.1
 """Minimum share of the current context that a shrinking one is assumed to keep."""
 CODEX_SHARE: Final = 0.9
@@ -42,8 +44,9 @@ _BREAKS: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION, EpochStart.
 class TurnGrowth(NamedTuple):
     """One turn or round of a thread: its number, its number of calls, and the growth of the context in tokens.
 
-    `growth` is None if it was compacted, or for the first. `output` are the tokens of all its answers, `size` the
-    context at its end, `usd` the cost of its calls for input and for answers (None: unknown).
+    `growth` is None for the first, and after a compaction, a restart or a return to an earlier point. `output` are the
+    tokens of all its answers, `size` the context at its end, `usd` the cost of its calls for input and for answers
+    (None: unknown).
     """
 
     number: int
@@ -156,7 +159,10 @@ def _pair_groups(
 
 
 def was_shortened(before: Sequence[Call], group: Sequence[Call]) -> bool:
-    """Whether the context was made smaller between the end of one group and that of the next."""
+    """Whether the context may have been cut between the end of one group and that of the next.
+
+    That is, an epoch began by a compaction, a restart or a return to an earlier point.
+    """
     return any(
         call.epoch.number != was.epoch.number and call.epoch.start in _BREAKS
         for was, call in pairwise((before[-1], *group))

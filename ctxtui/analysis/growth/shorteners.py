@@ -29,7 +29,7 @@ def find_compressors(session: Session) -> tuple[str, ...]:
     for thread in session.threads:
         epoch = None
         for call in session.thread_calls(thread):
-            # The first call of an epoch says how it began; an epoch that begins a session was compacted in another.
+            # A thread's first epoch is skipped: if it starts with a compaction, that happened in another session.
             if epoch is not None and call.epoch.number != epoch:
                 names.update(_client_compactions(call, client))
             epoch = call.epoch.number
@@ -56,10 +56,10 @@ def _provider_edits(call: Call) -> Iterator[str]:
 
 
 def find_policies(session: Session, logs: Mapping[str, Sequence[Edit]]) -> tuple[str, ...]:
-    """Names of the policies whose edits calls of `session` were sent under, sorted.
+    """Names of the policies whose edits applied to any call of `session`, sorted.
 
-    `BY_HAND` for the user's own. `logs` are the edits of each thread in the database; a call that went through
-    ctxtui records its own.
+    `BY_HAND` for the user's own. `logs` are the edits of each thread in the database; a call that went through ctxtui
+    records its own.
     """
     policies: set[str] = set()
     authors: dict[tuple[str, int], set[str]] = {}

@@ -61,7 +61,8 @@ class EditedPath:
         """Add the request for `context`; returns its head and the result of the edits.
 
         `context` is the previous call's context, grown, or another one. `propose` may add edits first (None: no
-        policy). `out` are raw positions that are left out independently of edits.
+        policy); if the provider would refuse the result, they are left out. `out` are raw positions that are left out
+        independently of edits.
         """
         if context is not self._context:
             self._context, self._applied, self._ends, self._alike = context, None, [], 0

@@ -101,7 +101,8 @@ def _usage_under_edits(report: Usage, plain: VariantCall, simulated: VariantCall
 def _cost_of(inputs: LabInputs, recorded: Call, call: Call, usage: Usage) -> float | None:
     """Cost of `recorded` as `call` with another `usage`: the paid cost plus the difference.
 
-    `call` may go to another model. Without a recorded price, the difference alone.
+    If `call` goes to another model, the simulated cost alone. Without a recorded price, the difference alone. None if a
+    price is unknown.
     """
     assert recorded.usage is not None
     paid, now = inputs.paid_usd(recorded), simulated_usd(inputs, call, usage)

@@ -19,7 +19,7 @@ from ctxtui.curation.apply.applied import RAW, Applied
 from ctxtui.curation.apply.standing_markers import markers_under_edits
 
 LIFETIMES: Final = ("5m", "1h")
-"""The client's own markers, with this lifetime for all of them."""
+"""Strategies that set the client's own markers, all with this lifetime."""
 
 PlacedMarker = tuple[int, float, int]
 """A node, a lifetime in seconds, and `CacheMarker.ends`."""

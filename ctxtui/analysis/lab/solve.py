@@ -35,7 +35,7 @@ class Fold(NamedTuple):
 class FittedVariant(Struct, frozen=True):
     """The `best` variant for all sessions, and its average saving as a share of each session's cost.
 
-    `folds` are empty for a single session: the saving on others is then unknown.
+    `tried` is the number of variants. `folds` are empty for a single session: the saving on others is then unknown.
     """
 
     best: str
@@ -87,8 +87,8 @@ class KeepWarm(NamedTuple):
 def keep_warm_break_even(rules: CacheRules, rates: MarkerRates, tokens: int) -> list[KeepWarm]:
     """Break-even for each lifetime of the provider, for a context of `tokens`.
 
-    Empty unless entries are at markers. It does not depend on the length of the context: both sides are
-    proportional to it.
+    Empty unless entries are at markers, and if reads cost nothing. The number of requests does not depend on `tokens`:
+    both sides are proportional to it.
     """
     if not rules.mechanism.writes_at_markers or not rates.read:
         return []

@@ -88,7 +88,10 @@ def _match_pointers(rule: LabelRule, text: str, start: int, end: int) -> Iterato
 
 
 def json_in(text: str, start: int, end: int) -> Iterator[Value]:
-    """Yield the JSON objects and lists that begin on a line of their own, outermost only."""
+    """Yield the JSON objects and lists that begin a line, outermost only.
+
+    Stops after `_MAX_FAILURES` attempts; nothing for more than `MAX_JSON_CHARACTERS`.
+    """
     if end - start > MAX_JSON_CHARACTERS:
         return
     failed = 0

@@ -45,6 +45,7 @@ PARTS: Final = (CARRY, REWRITES, FIRST, OUTPUT, OTHER, RECORDED)
 - ``carry``: input that was sent before and is paid again as usual: read from the cache or, without one, at full price.
 - ``rewrites``: the extra cost over a read of input that the cache had held and that was not read from it.
 - ``first writes``: input sent for the first time.
+- ``output``: answers.
 - ``other``: web searches and the provider's own passes.
 - ``recorded``: calls without a list price, by the cost in their record, which cannot be split.
 """
@@ -69,7 +70,7 @@ class Bill(Struct, kw_only=True):
     """Cost of calls. `parts` by name add up to `usd`.
 
     - `threads`: USD by thread id.
-    - `priced`, `unpriced`: number of calls with a known price, and without one by model.
+    - `priced`: number of calls with a known cost, also free ones; `unpriced`: by model, those without a complete price.
     - `unreported`: calls without any report.
     - `partial`: calls with a partly reported answer; `likely`: the count of their blocks beyond what is charged here.
     - `beyond`, `short`: residuals of the calls (`figures`): reported input beyond blocks and known missing input, and
@@ -110,7 +111,7 @@ class Bill(Struct, kw_only=True):
         self.parts[name] = self.parts[name].plus(usd, tokens)
 
     def add_bill(self, bill: Bill, prefix: str = "") -> None:
-        """Add another session's bill; its threads get `prefix`."""
+        """Add another session's bill; its threads get `prefix`, except the main one."""
         for name, part in bill.parts.items():
             self.add(name, part.usd, part.tokens)
         self.rewrites += bill.rewrites

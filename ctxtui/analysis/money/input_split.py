@@ -34,8 +34,8 @@ class InputSplit(NamedTuple):
 def split_input(usage: Usage, cost: Cost, resent: Resent, lost: int) -> InputSplit:
     """Split a call's input into carried, rewritten and first sent.
 
-    `resent` are the tokens sent before; of them the cache had `lost`. The parts add up to the input's cost. Reads come
-    first in the context, then writes, then fresh input.
+    `resent` are the tokens sent before; `lost` of them were in the cache and not read from it. The parts add up to the
+    input's cost. Reads come first in the context, then writes, then fresh input.
     """
     read, written = usage.cache_read, usage.cache_write
     kept = max(resent.kept, read)

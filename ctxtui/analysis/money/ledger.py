@@ -65,12 +65,15 @@ class CostLedger:
         """The members of `CallRates`, a column for each (of the rates one for all three)."""
         self._rates, self._answers = array("d"), array("d")
         self._sums = array("d", [0.0])
+        """Running sum of the first rate (of reads) over the calls."""
         self._least: list[int] = []
+        """Minimum depth that was read, by chunk of calls."""
         self._by_category = array("d", [0.0] * _WIDTH)
         """USD by category index, then of unrecorded and re-attached input, of the first n calls, one after another."""
         self.changes = 0
         """Number of changes, for callers that cache results."""
         self._turns = array("i")
+        """By call: `Node.turn` at the end of its context."""
         self._path: list[int] = []
         self._cached: dict[int, tuple[int, int]] = {}
         """By tokens: the last call with a cached part of that length, and the node at its end."""
@@ -202,8 +205,8 @@ class CostLedger:
     def block_usd(self, node: int, tokens: int, calls: int) -> float | None:
         """USD that the block of `node` with its `tokens` cost over the first `calls` calls, in all positions.
 
-        Written once as an answer, then part of every context that held it. None until the first call that held it
-        is added.
+        Written once as an answer, then part of every context that held it. None until the first call that held it, or
+        answered with it, is added.
         """
         last, answering_call = min(calls, self.done), self.lifetimes.answering_call(node)
         first = self.lifetimes.first_call(node)

@@ -59,7 +59,10 @@ class ResentTracker:
         self._last: Call | None = None
 
     def add_call(self, call: Call) -> Resent:
-        """Add the thread's next call, which must be counted; returns its resent input."""
+        """Add the thread's next call, which must be counted; returns its resent input.
+
+        Nothing for a call without a report, and before the first one with it.
+        """
         resent = self._compute_resent(call) if self._last is not None and call.usage is not None else Resent()
         head = call.sent_head
         new = self._tree.path(head, self._longest_sent(head))

@@ -248,7 +248,10 @@ def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
 
 
 def unread_rate(call: Call, by: Rates) -> float:
-    """USD for one unread token at this call: written like the client's writes, or at full price."""
+    """USD for one unread token at this call: written like the client's writes, or at full price.
+
+    Without writes in the report, Anthropic's price of five minutes is used.
+    """
     usage = call.usage
     if usage is None or not usage.cache_write:
         return by.write_5m if call.provider == "anthropic" else by.fresh

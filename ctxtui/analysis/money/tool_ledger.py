@@ -74,8 +74,8 @@ class LedgerTool(Struct, frozen=True, kw_only=True):
 class LedgerServer(Struct, frozen=True, kw_only=True):
     """All tools of one server, the most expensive definition first.
 
-    A `name` "" is unnamed. `mcp`: shown to be an MCP server. Figures are sums; `carried` is the maximum. The verdict is
-    for the server as a whole.
+    A `name` "" is unnamed. `mcp`: shown to be an MCP server. Figures are sums; `carried` and `unpriced` are maxima, as
+    calls carry several tools, and `last_used` is the latest. The verdict is for the server as a whole.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Totals of a session, with and without its subagents.
 
-The only place where calls and costs are added up; Home, the header and commands (`cost`, `show`, `sessions`) read them.
+The one source of these figures: Home, the header and commands (`cost`, `show`, `sessions`) read them.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def add_calls(calls: Iterable[tuple[str, SpendingRow]]) -> SessionTotals:
 
 
 def main_thread(session: Session) -> str:
-    """Thread that a session is opened at."""
+    """Thread that a session is opened at; `MAIN` if it has none."""
     try:
         return choose_call(session).thread
     except NotFound:

@@ -45,6 +45,7 @@ _FIRM: Final = frozenset({"system", "developer"})
 _NEAR: Final = 0.25
 """Relative tolerance within which blocks explain the missing tokens."""
 _HALF: Final = 0.5
+"""Share of the missing tokens that blocks must have, and that their error may be at most."""
 
 
 class Absence(Struct, frozen=True):
@@ -233,12 +234,12 @@ class Absences:
         return Absences(self.by_node | {n: Absence(n, replacement_tokens, since, absent.why) for n in absent.nodes})
 
     def only(self, why: str) -> Absences:
-        """Filter by the reason `why`."""
+        """Keep the absences with the reason `why`."""
         remaining = {n: absence for n, absence in self.by_node.items() if absence.why == why}
         return self if len(remaining) == len(self.by_node) else Absences(remaining) if remaining else NO_ABSENCES
 
     def where(self, predicate: Callable[[int], bool]) -> Absences:
-        """Filter by node."""
+        """Keep the absences whose node passes `predicate`."""
         return Absences({node: absence for node, absence in self.by_node.items() if predicate(node)})
 
     def without_since(self, since: int) -> Absences:

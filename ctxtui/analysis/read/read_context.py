@@ -41,6 +41,7 @@ _RESULT: Final = INDEX["tool_result"]
 _CLOSED_MAKERS: Final = frozenset({"anthropic", "google", "xai"})
 """Makers whose models no third-party server cuts requests for."""
 _LEAST_SLACK: Final = 0.1
+"""Minimum relative error of a count in the test for a cut."""
 _SMALLEST_WINDOW: Final = 256
 """Minimum tokens of any server's window: a smaller request was not cut, its texts are counted wrongly."""
 
@@ -48,8 +49,8 @@ _SMALLEST_WINDOW: Final = 256
 def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Absences:
     """Blocks that the provider removed from the request of `call`, according to answer and report.
 
-    `number` is the call's number in its thread. Each cleared result is replaced by a notice of `notice` tokens. Every
-    request is edited and cut separately.
+    None unless the blocks count more than the report. `number` is the call's number in its thread. Each cleared result
+    is replaced by a notice of `notice` tokens. Every request is edited and cut separately.
     """
     if call.fidelity != Fidelity.WIRE or call.usage is None:
         return NO_ABSENCES
@@ -104,8 +105,8 @@ _MIN_FRONT_SHARE: Final = 0.5
 class ReadContexts:
     """Read contexts of a session's calls.
 
-    `advance` processes the calls. All other methods only read, and may be called from other threads meanwhile: results
-    are replaced, never changed.
+    `advance` processes the calls. All other methods only read, or cache results, and may be called from other threads
+    meanwhile: results are replaced, never changed.
     """
 
     def __init__(self, book: Book) -> None:

@@ -42,6 +42,8 @@ class ReadContext(Struct, frozen=True, kw_only=True, gc=False):
     - `residual`: what remains of the report.
     - `since`: the call whose report changed the residual most; `step`: that change in tokens.
     - `events`: number of reports so far in which blocks were found absent.
+    - `lowered`: tokens by which `front` last decreased in this epoch; 0 if it has increased since.
+    - `blank`: no block of the context is recorded.
 
     A call without a report has the figures of the one that it extends; if there is none, it is not `reported`.
     """
@@ -183,7 +185,10 @@ class Shortfalls:
         return round(weigh(_CLEARED, self._book.weights(call.model)))
 
     def find_absent(self, line: ReadLine, step: ReadStep, absences: Absences, rest: int, before: int) -> Absences:
-        """Absent blocks, if `rest` tokens of the report remain and `before` tokens precede the blocks."""
+        """Absent blocks, if `rest` tokens of the report remain and `before` tokens precede the blocks.
+
+        `absences`, those known before, as the same object if the report gives no reason to change them.
+        """
         call = step.call
         if line.events >= _MAX_EVENTS:
             return absences

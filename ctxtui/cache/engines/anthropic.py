@@ -24,7 +24,10 @@ from ctxtui.wire.grammar import ANTHROPIC
 GRACE: Final = 0.0
 """Seconds that an entry is assumed to outlive its lifetime, which is a minimum (unverified, facts §12)."""
 HIT_KEEPS_LIFE: Final = True
-"""Whether a marker with another lifetime at a live entry renews it with the entry's own lifetime (unverified)."""
+"""Whether an entry that is written twice before it is readable keeps its first lifetime (unverified).
+
+It matters if the second marker names another one. A readable entry always keeps its own.
+"""
 
 
 class Anthropic:
@@ -40,9 +43,9 @@ class Anthropic:
     def __init__(self, entries: dict[bytes, Entry] | None = None) -> None:
         self.entries: dict[bytes, Entry] = entries or {}
         self._last = max((until for until, _, _ in self.entries.values()), default=0.0)
-        """Time when the last entry expires (Unix seconds)."""
+        """Time when the last entry expires, or of the last request if that is later (Unix seconds)."""
         self._ends: dict[float, float] = {}
-        """The same by lifetime in seconds."""
+        """By lifetime in seconds: when the last entry of that lifetime expires."""
         for until, _, life in self.entries.values():
             self._ends[life] = max(until, self._ends.get(life, 0.0))
 
@@ -53,7 +56,7 @@ class Anthropic:
         return copied
 
     def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """Predict what a request reads and writes now; changes nothing."""
+        """Predict what a request sent `at` (Unix seconds) reads and writes; changes nothing."""
         rules, _, markers, tokens, total, _, _ = prompt
         if not markers:
             return CacheOutcome(prompt, at, reasons=(Reason(NO_MARKER),))

@@ -25,7 +25,7 @@ class Automatic:
         return Automatic(self.history.copy())
 
     def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """Predict what a request reads now; changes nothing."""
+        """Predict what a request sent `at` (Unix seconds) reads; changes nothing."""
         rules = prompt.rules
         hit = self.history.deepest(prompt.last, self._holds(at, rules.retention))
         common = prompt.tokens(hit.node) if hit else 0
@@ -34,12 +34,15 @@ class Automatic:
         return CacheOutcome(prompt, at, read, hit=hit, life=rules.retention, reasons=reasons)
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """Longest cached prefix, which includes every shorter one; None if none."""
+        """Longest cached prefix, which includes every shorter one.
+
+        None if there is none, or if the retention is shorter than `life`.
+        """
         retention = prompt.rules.retention
         return self.history.deepest(prompt.last, self._holds(at, retention)) if retention >= life else None
 
     def _holds(self, at: float, retention: float, began: bool = True) -> Callable[[int, int], bool]:
-        """Return a test whether a request with a prefix was sent recently (and its answer has begun)."""
+        """Return a test whether a request with a prefix was sent recently and, with `began`, its answer has begun."""
         uses = self.history.uses
 
         def lately(use: Use) -> bool:

@@ -19,8 +19,9 @@ breakpoints of any kind, which `CacheRules.lookback` is.
 _RESULTS: Final = frozenset({"tool", "function"})
 """Roles of messages that hold tool results."""
 _FIRST: Final = frozenset({"system", "developer", ""})
-"""Roles of the initial developer block; "" is the ``instructions`` member."""
+"""Roles of developer blocks; "" is the ``instructions`` member."""
 _EXPLICIT: Final = b"explicit"
+"""Suffix of the keys of explicit breakpoints: their entries differ from those of message ends."""
 
 
 class _Candidate(NamedTuple):
@@ -47,7 +48,7 @@ class Breakpoints:
         return Breakpoints(dict(self.entries))
 
     def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """Predict what a request reads and writes now; changes nothing."""
+        """Predict what a request sent `at` (Unix seconds) reads and writes; changes nothing."""
         rules = prompt.rules
         marked = [_Candidate(mark.position, mark.position.key + _EXPLICIT, mark.life) for mark in prompt.markers]
         life = rules.seconds(rules.life)
@@ -126,7 +127,8 @@ class Breakpoints:
 def implicit_breakpoints(last: PrefixEnd) -> Iterator[PrefixEnd]:
     """Yield the positions of implicit breakpoints, the latest first.
 
-    These are the ends of user messages, of runs of tool outputs, and of the initial developer block.
+    These are the ends of user messages, of runs of tool outputs, and of developer blocks; also the end of the prompt,
+    unless that is an answer.
     """
     count = 0
     after: PrefixEnd | None = None

@@ -39,7 +39,7 @@ class Slots:
         return Slots(self.history.copy(), self.slots)
 
     def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """Predict what a request reads now; changes nothing."""
+        """Predict what a request reads; changes nothing. Nothing expires, so `at` does not matter."""
         _, hit = self._choose_slot(prompt)
         read = prompt.rules.reported_read(prompt.tokens(hit.node), prompt.total) if hit else 0
         return CacheOutcome(prompt, at, read, hit=hit, reasons=() if read else (Reason(NEVER),))
@@ -47,7 +47,7 @@ class Slots:
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
         """Longest prefix in the slot that would take the prompt.
 
-        It is kept until another prompt takes the slot.
+        None if that slot has no part of it. It is kept until another prompt takes the slot, so `life` does not matter.
         """
         return self._choose_slot(prompt)[1]
 
