@@ -251,7 +251,7 @@ class Conversation:
         return [call for call in calls if call.id not in answered]
 
     def _breakpoints(self, items: Sequence[Item]) -> tuple[Sequence[int], Mapping[str, Json] | None]:
-        """The positions in `items` that carry a breakpoint, and the breakpoint."""
+        """The positions in `items` that carry a breakpoint, and the breakpoint (None without positions)."""
         marked = breakpoint_positions(items, self.memory) if self.memory is not None else []
         if marked and self.memory is not None:
             return marked, self.memory.marker
@@ -297,7 +297,10 @@ def _model_name(params: Mapping[str, Json]) -> str:
 
 
 def begin(tree: Tree, opening: ConversationStart, shape: Shape | None = None) -> Conversation:
-    """Start a conversation with `opening`; earlier messages are translated to the dialect."""
+    """Start a conversation with `opening`; earlier messages are translated to the dialect.
+
+    `shape` is that of `Conversation` (None: requests are sent as they are).
+    """
     model = _model_name(opening.params)
     # A body needs a message: the probe is removed again, so that the context ends with the earlier messages.
     items_with_probe = [*_opening_items(opening), *opening.before, *user_message(opening.dialect, _PROBE)]

@@ -15,6 +15,7 @@ MAX_FOLDER_NAME: Final = 200
 """Claude Code truncates a project folder's name to this length and adds ``-`` and a hash (facts §11)."""
 
 _NOT_ALPHANUMERIC: Final = re.compile(r"[^A-Za-z0-9]")
+"""Characters of a path that Claude Code replaces by ``-`` in a folder's name."""
 
 
 def folder_name(directory: Path) -> str:

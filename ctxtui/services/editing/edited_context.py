@@ -100,7 +100,7 @@ class WrittenContext:
 
 
 def write_context(edited: EditedContext, form: str, source: Path | None) -> WrittenContext:
-    """Write `edited` in `form` ("": the recorded body form); `source` is the recording.
+    """Write `edited` in `form` ("": the recorded body form); `source` is the recording's file (None: there is none).
 
     Raises `Refused` if the edits cannot be applied, `CtxtuiError` if the recording is another tool's or no file.
     """
@@ -128,7 +128,7 @@ TRANSLATED: Final = tuple(name for name, target in TARGETS.items() if target.key
 
 
 def is_translation(edited: EditedContext, form: str, source: Path | None) -> bool:
-    """Whether `form` is a translatable form of another tool than that of the recording `source`."""
+    """Whether `form` is a translatable form of another tool than that of the recording `source` (None: no file)."""
     return form in TRANSLATED and form != resumed_by(edited, source)
 
 

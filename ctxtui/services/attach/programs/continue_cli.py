@@ -17,6 +17,7 @@ _FLAG: Final = "--config"
 _DEFAULT_URLS: Final = {"anthropic": "https://api.anthropic.com/v1/", "openai": "https://api.openai.com/v1/"}
 """Base URLs of models without ``apiBase``, by their ``provider``."""
 _MEMBER: Final = re.compile(r"(\s*(?:- +)?)(\w+)\s*:\s*[\"']?([^\s\"'#]*)")
+"""A member of a YAML mapping in one line: its indentation (with a list's dash), name, and value."""
 _replace: Final = replace_urls("apiBase")
 
 
