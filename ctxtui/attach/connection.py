@@ -90,7 +90,7 @@ _CHECK_INTERVAL_S: Final = 1.0
 class Connection(asyncio.Protocol):
     """A client's connection, which executes the commands of its passage.
 
-    With `guarded` the system can identify the client's user, and only our own user's programs are served.
+    With `guarded` the system can identify the client's user, and only programs of our own user and of root are served.
     """
 
     def __init__(
@@ -202,14 +202,18 @@ class Connection(asyncio.Protocol):
             self._client.close()
 
     def break_off(self) -> None:
-        """Abort the client's connection as the provider's broke: not every answer shows by itself that it is
-        truncated."""
+        """Reset the client's connection, as the provider's broke.
+
+        Not every answer shows by itself that it is truncated. If bytes are still to be sent, it is closed after them
+        instead, as a reset would discard them.
+        """
         client = self._client
         if client is None:
             return
         if client.get_write_buffer_size():
             client.close()
             return
+        # Without lingering, the system sends a reset.
         client.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.abort()
 

@@ -66,7 +66,7 @@ class Exchange(Struct, kw_only=True):
     gated_content: list[bytes] = field(default_factory=list)
     """A gated body, without its chunk framing."""
     size: int = 0
-    """Its size in bytes."""
+    """Bytes of `gated_content`."""
     skipped_gate: bool = False
     """Whether it skipped the gate because it is too large."""
     head_count: int = 0
@@ -126,7 +126,10 @@ class Exchange(Struct, kw_only=True):
         return (data, b"", content) if length == len(data) else (data[:length], data[length:], content)
 
     def to_waiting_request(self, alive: KeepAlive | None) -> WaitingRequest:
-        """Make the gate's view of the complete request; `alive` sends a ping to its client."""
+        """Make the gate's view of the complete request; `alive` sends a ping to its client.
+
+        Its body is empty if it cannot be unpacked.
+        """
         try:
             body = make_unpacker(self.head.get("content-encoding")).feed(b"".join(self.gated_content))
         except Malformed:
@@ -135,7 +138,10 @@ class Exchange(Struct, kw_only=True):
         return WaitingRequest(x=self.x, url=self.url, head=self.head, body=body, keep_alive=alive, can_hold_answer=True)
 
     def to_waiting_answer(self, alive: KeepAlive | None) -> WaitingAnswer:
-        """Make the gate's view of the complete answer; `alive` sends a ping to its client."""
+        """Make the gate's view of the complete answer; `alive` sends a ping to its client.
+
+        Its body is empty if it cannot be unpacked.
+        """
         assert self.held_answer is not None and self.answer_head is not None
         try:
             unpacker = make_unpacker(self.answer_head.get("content-encoding"))
@@ -183,7 +189,10 @@ class Exchange(Struct, kw_only=True):
             self.tell(AnswerDecided(self.x, at, report))
 
     def apply_verdict(self, verdict: RequestVerdict, at: float) -> None:
-        """Apply a verdict: send its own bytes, or others."""
+        """Report a verdict, and make its own bytes or others wait for the provider.
+
+        The caller sends the verdict's own answer, if it has one.
+        """
         if verdict.report or verdict.body is not None:
             self.tell(RequestDecided(self.x, at, verdict.body, verdict.report))
         if verdict.body is not None:

@@ -1,4 +1,7 @@
-"""Events of an exchange, from a relay or a hook in a program, for the recorder."""
+"""Events of an exchange, from a relay or a hook in a program, for the recorder.
+
+`at` is in Unix seconds; `fields` are the HTTP headers, in order.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,10 @@ class ExchangeEnded(Struct, frozen=True):
 
 
 class RequestDecided(Struct, frozen=True):
-    """The decision on a request: the body sent instead of its own (None: its own), and a `report` to record."""
+    """The decision on a request: the body sent instead of its own (None: its own).
+
+    `report` is the record of the decision (see `gate.RequestVerdict`).
+    """
 
     exchange_id: str
     at: float
@@ -77,7 +83,10 @@ class RequestDecided(Struct, frozen=True):
 
 
 class AnswerDecided(Struct, frozen=True):
-    """The decision on a held answer, as a `report` to record; the recording has what the provider sent."""
+    """The decision on a held answer: `report` is its record.
+
+    The answer is recorded as the provider sent it.
+    """
 
     exchange_id: str
     at: float

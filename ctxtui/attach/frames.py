@@ -1,4 +1,4 @@
-"""WebSocket frames: reading them in passing, and writing changed ones (RFC 6455, RFC 7692). No IO."""
+"""WebSocket frames: parse relayed ones, encode changed ones (RFC 6455, RFC 7692). No IO."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ from ctxtui.wire.bounds import MAX_BODY
 _TEXT: Final = 1
 _CLOSE: Final = 8
 _PACKED: Final = 0x40
+"""The bit of a frame's first byte for a compressed message (RSV1)."""
 _LAST: Final = 0x80
+"""The bit for the last frame of a message (FIN)."""
 _TAIL: Final = b"\x00\x00\xff\xff"
+"""The end of a compressed block, which is not sent."""
 _WORTH_PACKING: Final = 1024
+"""Bytes above which a text is compressed."""
 _BITS: Final = re.compile(r"client_max_window_bits\s*=\s*\"?(\d+)")
 
 
@@ -43,7 +47,8 @@ class WireFrame(Struct, frozen=True):
 class Deflate(Struct, frozen=True):
     """The negotiated ``Sec-WebSocket-Extensions``.
 
-    Whether messages are compressed, whether each side keeps its context, and the client's window (`bits`).
+    `on`: messages may be compressed. `client_takeover`, `server_takeover`: that side compresses with the context of its
+    earlier messages. `bits`: the client's window, as a power of two.
     """
 
     on: bool = False
@@ -65,7 +70,10 @@ def parse_extensions(extensions: str) -> Deflate:
 
 
 class FrameReader(Struct, kw_only=True):
-    """Reads one direction. `deflate`: permessage-deflate is in force, with context `takeover`."""
+    """Reads one direction.
+
+    `deflate`: messages may be compressed (permessage-deflate), with `takeover` in the context of earlier ones.
+    """
 
     deflate: bool = False
     takeover: bool = True
@@ -159,7 +167,8 @@ def make_readers(deflate: Deflate) -> tuple[FrameReader, FrameReader]:
 def encode_text_frame(text: bytes, mask: bytes = b"", *, packed: bool = False, bits: int = 15) -> bytes:
     """Encode `text` as one frame, masked with the key `mask` if given.
 
-    A `packed` one uses no earlier context, which is always allowed.
+    `packed`: a text of more than 1 KB is compressed, without earlier context, which every receiver accepts. `bits` is
+    the window, as a power of two; with 8 the text is not compressed, as zlib cannot write such a stream.
     """
     first = _LAST | _TEXT
     if packed and len(text) > _WORTH_PACKING and bits > 8:

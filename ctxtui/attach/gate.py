@@ -21,6 +21,7 @@ Its arguments: the ping, the encoder of errors as events (the answer has begun b
 class WaitingRequest(Struct, frozen=True, kw_only=True):
     """A complete request that is held: `x` names the exchange, `body` is its unpacked body.
 
+    `body` is empty if it cannot be unpacked.
     `keep_alive` sends a ping to its client (None: the client accepts none). `can_hold_answer`: whether its answer can
     be held too, which a WebSocket's cannot.
     """
@@ -34,7 +35,10 @@ class WaitingRequest(Struct, frozen=True, kw_only=True):
 
 
 class WaitingAnswer(Struct, frozen=True, kw_only=True):
-    """A provider's complete answer with status 200 that is held: `body` is its unpacked body."""
+    """A provider's complete answer with status 200 that is held: `body` is its unpacked body.
+
+    It is empty if it cannot be unpacked.
+    """
 
     body: bytes
     keep_alive: KeepAlive | None = None

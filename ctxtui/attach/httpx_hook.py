@@ -38,7 +38,10 @@ class WatchedExchange:
         """Whether its end was reported."""
 
     def begin(self, request: Any, session: str, thread: str) -> None:
-        """Report the request before it is sent."""
+        """Report the request before it is sent.
+
+        A body that the program streams is reported as empty.
+        """
         try:
             fields = [(name.decode("latin-1"), text.decode("latin-1")) for name, text in request.headers.raw]
             self._tell(
@@ -72,7 +75,7 @@ class WatchedExchange:
             self._fault(error)
 
     def end(self, error: str = "") -> None:
-        """Report the end."""
+        """Report the end, once; `error` is the reason if premature."""
         if not self.is_over:
             self.is_over = True
             try:

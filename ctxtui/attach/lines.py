@@ -62,6 +62,7 @@ def mask_for(fields: Fields) -> KeyMask:
 _MAX_KEPT_BYTES: Final = 32 << 20
 """Maximum bytes of earlier bodies kept for comparison, except that the newest is always kept."""
 _STEP: Final = 1 << 16
+"""Bytes that are compared at once."""
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -151,7 +152,7 @@ def find_most_similar(body: bytes, earlier_bodies: Sequence[bytes]) -> Likeness 
 
 
 class RecordedBodies:
-    """The bodies of one recording, each written as a difference."""
+    """The bodies of one recording, written as differences from similar earlier ones."""
 
     def __init__(self) -> None:
         self._earlier_bodies: OrderedDict[str, bytes] = OrderedDict()

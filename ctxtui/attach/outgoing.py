@@ -23,7 +23,7 @@ def proxy_for(upstream: Upstream, env: Mapping[str, str]) -> str:
     """The proxy URL for `upstream`, "" for none.
 
     By ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` (``HTTP_PROXY`` for an address without TLS), lower-case names
-    first.
+    first. A loopback address never has one.
     """
     if _bypasses_proxy(upstream, _env_value(env, "no_proxy")):
         return ""

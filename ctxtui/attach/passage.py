@@ -79,7 +79,10 @@ class Passage:
             self._end_client_data(at)
 
     def _end_client_data(self, at: float) -> None:
-        """Handle the end of the client's data: an incomplete request is not answered."""
+        """Handle the end of the client's data.
+
+        An incomplete head is refused; a request with an incomplete body is not answered.
+        """
         if self._exchange is not None:
             if not self._exchange.body.done:
                 self.client_lost(at)

@@ -76,8 +76,9 @@ class _RecordedExchange(Struct, kw_only=True):
 
 
 class Tapes:
-    """The files of a run. Lines made by `record` are in them after the next `flush`.
+    """The files of a run.
 
+    Lines made by `record` are in them after the next `flush`, unless a file holds only probes (`Tape.is_wanted`).
     Callers of `record`, `discard`, `drop` or `can_append` hold `lock`; only one thread calls `flush` and `close`, which
     write without it.
     """
@@ -412,7 +413,10 @@ class Recorder:
         self._begin()
 
     def put(self, event: ExchangeEvent) -> None:
-        """Queue an event. Never raises, never waits."""
+        """Queue an event, or record a single piece of an answer at once. Never raises, never waits.
+
+        While more than `MAX_UNWRITTEN` bytes wait, bodies are dropped, and their exchanges reported in `troubles`.
+        """
         if not self._thread.is_alive():
             self._restart_thread()
         if not isinstance(event, AnswerBytes) or not self._record_inline(event):

@@ -53,7 +53,7 @@ class Relay(Struct):
             self.word = secrets.token_urlsafe(16)
 
     async def start(self, port: int = 0) -> None:
-        """Start serving. Raises `BadConfig` if the port is taken."""
+        """Start serving. Raises `BadConfig` if the port cannot be opened."""
         loop = asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(self._make_connection, HOST, port)

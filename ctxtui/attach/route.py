@@ -1,4 +1,4 @@
-"""Routing of a relay's requests, their recipients of events, and the paths of model calls; other traffic is ignored."""
+"""Routing of a relay's requests, and which of them are recorded and may be held."""
 
 from __future__ import annotations
 
@@ -81,7 +81,10 @@ class Route(Struct):
     records_everything: bool = True
 
     def should_record(self, head: Head, target: str) -> bool:
-        """Whether a request is recorded: it calls a model, or opens a WebSocket for that."""
+        """Whether a request is recorded.
+
+        If not everything is, it must call a model, or open a WebSocket for that.
+        """
         if self.records_everything:
             return True
         is_call = is_model_path(target.partition("?")[0])

@@ -35,7 +35,11 @@ class RecordedRun(Struct):
 
 
 def session_of(url: str, body: bytes) -> str:
-    """The session of a request whose client names none: by the first user message, and the host."""
+    """The session of a request whose client names none.
+
+    It is named by the first user message and the host; by the host alone if the body has neither ``messages`` nor
+    ``input``.
+    """
     request = parse_body(body)
     messages = request.get("messages", request.get("input")) if isinstance(request, dict) else None
     host = url.partition("://")[2].partition("/")[0]

@@ -18,7 +18,7 @@ _NEWLINE: Final = 10
 
 
 def file_name(session: str) -> str:
-    """The file name of the recording of `session`: its own name if valid."""
+    """The file name of the recording of `session`: its name if valid, else by its digest."""
     plain = session if _NAME.fullmatch(session) else f"session-{sha256(session.encode()).hexdigest()[:32]}"
     return f"{plain}.jsonl"
 
@@ -131,7 +131,10 @@ class Tape:
             pass
 
     def _write_data(self, data: bytes) -> Iterator[int]:
-        """Write complete lines; yields the number of lines written so far. Raises `OSError`."""
+        """Write complete lines.
+
+        Yields after each write the number of lines that it completed. Raises `OSError`.
+        """
         if self._cut:
             os.write(self._file, b"\n")
             self._cut = False

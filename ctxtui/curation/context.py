@@ -191,7 +191,10 @@ class Context:
         self._extend(path)
 
     def grow_to(self, head: int) -> Context:
-        """This context extended in place if `head` continues it; else a new one."""
+        """This context extended in place if `head` continues it.
+
+        Else a new one, without breakpoints.
+        """
         if head == self.head:
             return self
         if self.nodes and self.tree.holds(head, self.head):
@@ -221,7 +224,10 @@ class Context:
         return sorted(position for positions in self._open.values() for position in positions)
 
     def find(self, target: Target) -> int | None:
-        """The position of `target`; None if it is not in this context."""
+        """The position of `target`; None if it is not in this context.
+
+        A call or result whose content has changed is found by its id, if that is unique.
+        """
         alike = self._places.get(target.digest, ())
         if target.occurrence < len(alike):
             return alike[target.occurrence]

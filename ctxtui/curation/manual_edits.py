@@ -76,7 +76,10 @@ def deduplicate(applied: Applied, positions: Sequence[int]) -> ManualEdits:
 
 
 def compact_blocks(applied: Applied, positions: Sequence[int], rules: Mapping[str, Json]) -> ManualEdits:
-    """Compact JSON by `rules` (`COMPACTING`)."""
+    """Compact JSON by `rules`, which are settings of `COMPACTING`.
+
+    Missing ones have their defaults.
+    """
     positions_with_json = _positions_with_json(applied, positions)
     if not positions_with_json:
         return ManualEdits(why=NO_JSON)
@@ -211,8 +214,9 @@ def edits_for_key(
 ) -> SelectionEdits:
     """Make the edits that the key of `kind` stages on the blocks at `positions` (in order).
 
-    `keep` stores externalized content, `terms` are those of a summary. Blocks that would not get smaller stay unchanged
-    and are counted (`SelectionEdits.left`). Raises `ValueError` for a kind that needs more than the blocks.
+    `keep` stores externalized content, `terms` are those of a summary. Blocks that the edit would not change, or whose
+    text would get longer, stay unchanged and are counted (`SelectionEdits.left`); pins and drops are always made.
+    Raises `ValueError` for a kind that needs more than the blocks.
     """
     if kind == SUMMARIZE:
         return _summarize_selection(applied, positions, terms)

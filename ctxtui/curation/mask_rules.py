@@ -181,7 +181,11 @@ def _is_iban(text: str) -> bool:
 
 
 def is_random(text: str) -> bool:
-    """Whether no word of `text` looks written by a person; false for calls, paths and placeholders too."""
+    """Whether `text` looks random, not written by a person.
+
+    That is if one of its parts is no plain word or number, or if it has more than three parts of less than four
+    characters on average. False for calls, sentences, paths and placeholders.
+    """
     parts = [part for part in _PARTS.split(text) if part]
     words = all(PLAIN_PART.fullmatch(part) for part in parts) and not len(text) / 4 < len(parts) > 3
     return not words and not PLACEHOLDER.match(text)

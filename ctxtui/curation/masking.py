@@ -109,7 +109,10 @@ cross it."""
 _MAX_TITLE_TEXTS: Final = 64
 """Texts at the beginning of a session from which a title may be taken."""
 _MIN_PIECE_CHARS: Final = 6
-"""Minimum characters of a piece of a secret that is masked anywhere; shorter ones only at the end of the same text."""
+"""Minimum characters of a piece of a secret that is masked anywhere.
+
+A shorter one is masked only where it was found, at the beginning or the end of the same text.
+"""
 _PIECE_RANK, _ENCODED_RANK, _RANDOM_RANK = -1, 1 << 15, 1 << 16
 """Ranks before and after those of the rules."""
 _CONTINUATIONS: Final = ("aB4" * 40, ("aB4" * 5 + ".") * 3, "AB4" * 40, "a4f" * 40, *("a4" * n for n in range(1, 20)))
@@ -307,7 +310,10 @@ class Masker:
         return block_ if masked == value and kind == block_.kind else block.make(kind, masked)
 
     def mask_word(self, words: str) -> str:
-        """Mask a word of the protocol, such as a model's name: unchanged unless it contains a secret or is no word."""
+        """Mask a word of the protocol (a model's name): unchanged unless it contains a secret.
+
+        At level `text` also texts that are no such word are masked.
+        """
         words = self._mask_matches(words, bare=False)
         return words if self.level != Level.TEXT or _IDENTIFIER.fullmatch(words) else self._blur(words)
 
@@ -424,7 +430,10 @@ class Masker:
         return self.mask_id(name) if self.level == Level.TEXT else self._mask_matches(name)
 
     def _mask_media(self, words: str) -> str:
-        """Mask an image or a file in base64; unchanged at level `SECRETS` if it contains none."""
+        """Mask an image or a file in base64.
+
+        Unchanged at level `SECRETS` if no secret is found in it.
+        """
         if self.level == Level.SECRETS and not any(
             self._holds_secret(text) for text in (words, *_embedded_texts(words))
         ):

@@ -26,9 +26,12 @@ from ctxtui.core.tool_calls import is_envelope, main_argument, split_output
 from ctxtui.curation.context import ASSISTANT, THINKING, CallFacts, Context, is_call, is_result
 
 SHARE: Final = 5
-"""Size divided by the length of a summary, if no length is requested ..."""
+"""If no length is requested, a summary has the size of its blocks divided by this."""
 MIN_SUMMARY_TOKENS, MAX_SUMMARY_TOKENS = 200, 2_000
-"""... within these limits, in tokens."""
+"""Limits of that length in tokens.
+
+Less than the minimum for blocks of fewer than twice as many tokens.
+"""
 _REQUEST_CELLS, _SENTENCE_CELLS, _LINE_CELLS = 320, 300, 140
 """Cells kept of a request, of a sentence, and of any other line."""
 _MAX_SEARCHED_CHARS: Final = 20_000
@@ -318,7 +321,10 @@ def _update_todos(todos: dict[str, str], entries: tuple[tuple[str, str, bool], .
 
 
 def outcome_lines(context: Context, position: int) -> tuple[list[str], list[str]]:
-    """Lines about tests and errors in the result at a position; cached."""
+    """Lines about tests and about errors in the result at a position; cached.
+
+    Tests are searched in its last 20,000 characters, errors in its first 200,000.
+    """
     digest = context.items[position].block.digest
     lines = context.derived.outcomes.get(digest)
     if lines is None:
@@ -476,7 +482,8 @@ def summarize(
     """Summarise the blocks at `positions` in at most `limit` tokens.
 
     "" if there is nothing to say. `count` gives the tokens of a block. `stretch_name` names the blocks in the head line
-    (``turns 3-6``). `keep` are texts that later blocks quote: they come first.
+    (``turns 3-6``). `keep` are texts that later blocks quote: identifiers among them are added if there is room and no
+    other line has them.
     """
 
     def tokens(text: str) -> int:

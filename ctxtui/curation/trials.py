@@ -119,7 +119,8 @@ class _Field(NamedTuple):
 def parse_trials(text: str) -> list[Trial]:
     """The trials that `text` lists, in order; a line that only mentions one does not count.
 
-    Headings of a list are spelled alike, which excludes lines of programs that look like one.
+    Headings of a list are spelled alike, which excludes lines of programs that look like one. Of several spellings the
+    one with most trials counts.
     """
     fences = [TextRange(*match.span()) for match in _FENCE.finditer(text)] if "```" in text else []
     alike: dict[str, list[re.Match[str]]] = {}
@@ -271,6 +272,7 @@ _RESULTS: Final = re.compile(
     rf"^[ \t]*(?:\*\*)?(?:{'|'.join((*_KEYS['metrics'], *_KEYS['score']))})(?:\*\*)?[ \t]*:",
     re.IGNORECASE | re.MULTILINE,
 )
+"""The name of a field with measured results, at the start of a line."""
 
 
 def _iter_pairs(text: str) -> Iterator[tuple[str, str]]:

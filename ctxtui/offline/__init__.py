@@ -24,6 +24,7 @@ _HOMES: Final = {
     "offline": "http.hosting",
     "serving": "http.hosting",
 }
+"""The module of each public name."""
 
 
 def __getattr__(name: str) -> Any:

@@ -65,7 +65,8 @@ def fields(spec: str) -> dict[str, ShapeField]:
     """Parse a table of members.
 
     Example: ``model! string, input string|array, effort =low|high, top_p number >=0 <=1, other``. A member with ``!``
-    is required and not null. ``|`` separates alternatives, ``=`` begins allowed values.
+    is required and not null, any other may be missing or null. ``|`` separates alternatives, ``=`` begins allowed
+    values, ``>=`` and ``<=`` bound a number. Without a type, any value is allowed.
     """
     shapes: dict[str, ShapeField] = {}
     for member in spec.split(","):

@@ -44,7 +44,7 @@ class LocalModel(Struct, frozen=True):
     """A model of a local server.
 
     `window` is the window that it runs with, `maximum` its largest possible one, in tokens. A model that is not
-    `loaded` has no window yet.
+    `loaded` is listed without its window.
     """
 
     name: str = "offline"
@@ -85,7 +85,10 @@ def find_refusals(local: Local, request: ApiRequest) -> list[Refusal]:
 
 
 def find_model(local: Local, request: ApiRequest) -> LocalModel:
-    """The model that answers: the named one, else the first (llama.cpp has only one)."""
+    """The model that answers: the named one, else the first.
+
+    Only llama.cpp and LM Studio accept an unknown name.
+    """
     return local.model(str(request.body.get("model"))) or local.models[0]
 
 
@@ -133,7 +136,7 @@ def _message_text(message: Mapping[str, Json]) -> str:
 def fit_window(request: ApiRequest, window: int, weigh: Callable[[bytes], WeighedRequest]) -> WeighedRequest:
     """The request as evaluated in `window` tokens: without the oldest messages.
 
-    Every system message and the last message always stay.
+    Every system message and the last message always stay, even if they do not fit.
     """
     weighed = weigh(request.raw)
     messages = rows(request.body.get("messages"))
@@ -273,9 +276,9 @@ async def _answer_listing(local: Local, listing: Listing, request: web.Request) 
 
 
 def completions(local: Local, provider: Provider, request: ApiRequest) -> Reply | Refusal:
-    """The reply of a local server."""
+    """The reply of a local server to a Chat request."""
     model = find_model(local, request)
-    # A server with one model answers with it, whatever is named.
+    # The model that answers, where the request names an unknown one.
     request = replace(request, body={**request.body, "model": model.name})
 
     def weigh(raw: bytes) -> WeighedRequest:
@@ -333,10 +336,11 @@ def _with_own_usage(local: Local, completion: dict[str, Json]) -> dict[str, Json
 
 _LINES: Final = "application/x-ndjson"
 _NANOSECONDS: Final = 1_000_000
+"""A millisecond: an invented duration of each phase of an answer."""
 
 
 def chat(local: Local, provider: Provider, request: ApiRequest) -> Reply | Refusal:
-    """The reply of ``/api/chat``: a stream unless disabled."""
+    """The reply of Ollama's ``/api/chat``: a stream unless disabled."""
     model = find_model(local, request)
     options = members(request.body.get("options"))
     window = clamp(options.get("num_ctx") or model.window, model.window, 1, model.maximum)

@@ -47,9 +47,9 @@ class AnswerOptions(Struct, frozen=True):
 class Intent(Struct, frozen=True):
     """One thing to do.
 
-    - `verb`: read, find (in texts), files (by name), list, run, remember, write.
+    - `verb`: read, find (in texts), files (by name), list, run, remember, write, call (a tool), say.
     - `word`: the user's word for it.
-    - `subject`, `place`: what to read or find, and in which folder or file.
+    - `subject`, `place`: what to read or find, and in which folder or file; of a call, the tool and its arguments.
     - `step`: intents of one step (from 0) can be done at once.
     - `has_reference`: an argument is the subject or the result of an earlier step.
     """
@@ -74,7 +74,10 @@ _VERB_WORDS: Final = {
 }
 _VERBS: Final = {word: verb for verb, words in _VERB_WORDS.items() for word in words.split()}
 _MAX_SENTENCE_CHARS: Final = 1000
-"""Maximum characters of a sentence, without quotations: a longer one is no plain sentence, and is not parsed."""
+"""Maximum characters of a sentence, without quotations.
+
+The rest of a longer one is not parsed.
+"""
 _STEPS: Final = re.compile(r"\b(?:and )?(?:then|after that|afterwards|finally)\b|[.!?;](?=\s|$)|\n", re.I)
 """Words and punctuation that separate steps."""
 _CLAUSES: Final = re.compile(r",|\s+and\s+|\s*&\s*", re.I)
@@ -117,7 +120,7 @@ _INTRODUCTIONS: Final = {
 def parse_intents(text: str) -> list[Intent]:
     """All intents in `text`, in order, ignoring quotes around the whole.
 
-    A question about a file means reading it.
+    If there are none, a question that names files means reading them.
     """
     text = strip_quotes(text)
     quotations: list[str] = []
@@ -271,7 +274,10 @@ def _score_tool(intent: Intent, tool: Definition) -> int:
 
 
 def _is_unsuitable(intent: Intent, tool: Definition) -> bool:
-    """Whether `tool` does not fit: no argument for the subject, unknown required arguments, or unrequested pictures."""
+    """Whether `tool` does not fit `intent`.
+
+    It has no argument for the subject, requires a text or number of unknown meaning, or returns unrequested pictures.
+    """
     if intent.verb == "call" or _takes_free_text(tool):
         return False
     image = _IMAGE.search(tool.name) or (isinstance(tool, ToolOffer) and tool.image)
@@ -345,7 +351,8 @@ def _make_arguments(intent: Intent, tool: Definition) -> Json:
 def _explicit_arguments(text: str, tool: Definition) -> Json:
     """Explicit arguments of the user: JSON, ``name=value`` pairs, or the value of the first argument.
 
-    For a tool that takes text, that text, also out of an object with one text.
+    Other required arguments get minimal values. For a tool that takes text, that text, also out of an object with one
+    text.
     """
     try:
         arguments: Any = json.loads(text)
@@ -393,8 +400,9 @@ _MAX_INSTANCE_SIZE: Final = 100_000
 def make_instance(schema: Json, text: str) -> Json:
     """Make a minimal value of `schema`; strings are `text` by default.
 
-    Supports the providers' structured outputs: types, enum, const, default, anyOf, oneOf, allOf, $ref into the same
-    schema, lengths and bounds. Values nested too deeply are null.
+    Supports the providers' structured outputs: types, enum, const, default, anyOf, oneOf, allOf (of these the first
+    alternative), $ref into the same schema, lengths and bounds. Values that are nested too deeply, or beyond
+    `_MAX_INSTANCE_SIZE`, are null.
     """
     return _InstanceMaker(schema, text).make(schema, 0)
 
@@ -453,7 +461,10 @@ def required(schema: Json) -> list[str]:
 
 
 def type_name(schema: Mapping[str, Json]) -> str:
-    """The type of a schema; the first one of several, object if it has properties."""
+    """The type of a schema: of several, the first but null.
+
+    Of none, object if it has properties, else string.
+    """
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((one for one in kind if one != "null"), "null")
@@ -465,7 +476,7 @@ def _clamp_length(value: Json, most: int) -> int:
 
 
 def _nearest_number(schema: Mapping[str, Json]) -> Json:
-    """The allowed number closest to 0."""
+    """The number closest to 0 that the bounds allow, without regard to ``exclusiveMaximum``."""
 
     def bound(key: str) -> float | None:
         value = schema.get(key)
@@ -504,6 +515,7 @@ _SUMMARY_ASKED: Final = re.compile(
 )
 """Requests of clients for a summary, to compact the conversation."""
 _TEXT_ONLY: Final = re.compile(r"do not call any tools?\b|respond with text only", re.I)
+"""Requests for an answer without calls."""
 _MAX_SUMMARY_LINES: Final = 200
 """Maximum lines of a summary."""
 _FILLER: Final = ("offline", "text", "that", "no", "model", "wrote", "and", "nobody", "needs", "to", "read")
@@ -621,7 +633,10 @@ def _report_outcome(outcome: ToolOutcome) -> str:
 
 
 def _quote_lines(task: ScriptTask) -> list[str]:
-    """The lines that share most words with the task, best first: from results, else from the context."""
+    """The three lines that share most words with the task, best first, under a heading.
+
+    They are from the results, or from the context if there are no results. Empty if no line shares a word.
+    """
     sources = [(f"{outcome.name} {outcome.arguments}", outcome.text) for outcome in task.outcomes] or task.earlier_texts
     words = dict.fromkeys(_WORD.findall(task.task.lower()))
     task_words = {*[word for word in words if word not in _STOP and len(word) > 1][:_MAX_WORDS]}
@@ -646,9 +661,10 @@ def shorten(line: str) -> str:
 
 
 def summarize(talk: ScriptTask, *, task: bool) -> str:
-    """The first lines of all texts and results; if they are too many, the newest.
+    """The first three lines of each text and result: the last `_MAX_SUMMARY_LINES` of all.
 
-    `task`: whether the task is included. Text that clients send again after a compaction is left out.
+    `task`: whether the task is included. System and developer messages are left out: clients send them again after a
+    compaction.
     """
     task_text = [("user", talk.task)] if task else []
     results = [(results.name, results.text) for results in talk.outcomes]

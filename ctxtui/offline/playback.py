@@ -12,6 +12,7 @@ from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import CALL, TEXT, THINKING, to_part
 
 _LENGTHS: Final = frozenset({"max_tokens", "length", "max_output_tokens"})
+"""Stop reasons of answers that were cut at their limit."""
 
 Recorded = tuple[Sequence[Item], Sequence[Item], str]
 """A recorded call: the items of its context, the items of its answer, its stop reason."""
@@ -38,7 +39,7 @@ class Playback:
 
 
 def message_contents(items: Sequence[Item]) -> MessageContents:
-    """Content of messages, independent of the dialect: side, kind of part, text."""
+    """Content of messages without thinking, in no dialect: role, category and text of each."""
     contents: list[tuple[str, str, str]] = []
     for block, place in items:
         if place.section == "messages" and block.kind != HEADER:

@@ -33,8 +33,8 @@ MINUTE: Final = 60.0
 class RateLimits(Struct):
     """Requests and tokens per minute.
 
-    Cache reads do not count as input (facts §1). `enforced`: requests above the limits are refused; otherwise the
-    limits are only reported in the headers.
+    Cache reads do not count as Anthropic's input (facts §1), but as the other providers'. `enforced`: requests above
+    the limits are refused; otherwise the limits are only reported in the headers.
     """
 
     requests: int = 4000
@@ -44,7 +44,10 @@ class RateLimits(Struct):
     _recent: list[tuple[float, int, int]] = struct_field(default_factory=list)
 
     def wait(self, now: float) -> float | None:
-        """Seconds until the next request is accepted; None if it is now."""
+        """Seconds until the oldest counted request expires, at least 1.
+
+        None if a request is accepted now.
+        """
         self._drop_old(now)
         if not self.enforced or not self._recent:
             return None
@@ -54,7 +57,7 @@ class RateLimits(Struct):
         return max(1.0, self._recent[0][0] + MINUTE - now)
 
     def count_request(self, now: float, fresh: int, output: int) -> None:
-        """Count a served request: its input without cache reads, its output, in tokens."""
+        """Count a served request: `fresh` is the input that counts for its API, in tokens."""
         self._drop_old(now)
         self._recent.append((now, fresh, output))
 

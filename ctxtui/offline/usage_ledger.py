@@ -72,7 +72,10 @@ def block_counter(model: str) -> Callable[[Block], int]:
 
 
 def text_counter(model: str) -> Callable[[str], int]:
-    """A function that counts the tokens of a text in the model's encoding."""
+    """A function that counts the tokens of a text in the model's encoding.
+
+    One for 4 bytes where that fails.
+    """
     name = card(model).encoding
 
     def count(text: str) -> int:

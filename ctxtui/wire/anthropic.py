@@ -53,6 +53,7 @@ def decode_response(body: bytes | Json) -> Response:
     extra |= {key: report[key] for key in _BILLING_KEYS if isinstance(report, dict) and report.get(key) is not None}
     if isinstance(report, dict):
         rest = {key: held for key, held in report.items() if key not in (*_BILLING_KEYS, "iterations")}
+        # Of several passes the whole report is kept: `other_passes` reads the others from it.
         extra |= {"usage": report} if passes else extra_usage(rest)
     return Response(
         items=tuple(part.item for part in parts),
@@ -135,6 +136,7 @@ class StreamReader:
         """Build the message received so far. An incomplete tool input stays the text that arrived."""
         content = [self._block_at(index) for index in sorted(self._blocks)]
         message = {**self._message, "content": content, "usage": self._usage or None}
+        # A fallback block names the model that continued the answer.
         served = [_as_object(block.get("to")).get("model") for block in content if block.get("type") == "fallback"]
         if served and isinstance(served[-1], str):
             message["model"] = served[-1]

@@ -20,6 +20,9 @@ MAX_READ_AHEAD: Final = 4 << 20
 MAX_UNSENT: Final = 64 << 10
 """Bytes buffered for a slow end before the other one has to wait."""
 MAX_UNWRITTEN: Final = 256 << 20
-"""Bytes buffered for recording; further bytes are counted but not recorded."""
+"""Bytes buffered for recording.
+
+Further ones are not recorded, and their exchanges are reported as incomplete.
+"""
 MAX_MCP_MESSAGE: Final = 16 << 20
 """Bytes of a line of an MCP server."""

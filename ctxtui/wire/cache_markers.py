@@ -45,8 +45,8 @@ def make_marker(dialect: str, ttl: str = "") -> Json:
 def with_markers(request: Request, changes: Mapping[int, str | None]) -> Request:
     """Set or remove cache breakpoints: for each item a TTL ("" is the default) or None for no breakpoint.
 
-    Breakpoints on other items stay. Items are numbered as in `request.items`; items that the provider keeps
-    (``previous_response_id``) are skipped.
+    Breakpoints on other items stay; those inside the content of a changed item are removed. Items are numbered as in
+    `request.items`; items that the provider keeps (``previous_response_id``) are skipped.
     """
     dialect = request.skeleton.dialect
     first, count = request.skeleton.parts.get("carried", (0, 0))
@@ -66,7 +66,7 @@ def with_markers(request: Request, changes: Mapping[int, str | None]) -> Request
 
 
 def without_params(request: Request, names: Iterable[str]) -> Request:
-    """Remove top-level members that hold no blocks."""
+    """Remove the top-level members `names`; a section, which holds blocks, stays."""
     frame = Frame.from_json(request.skeleton.parts["frame"])
     for name in names:
         if frame.index(name) is None:

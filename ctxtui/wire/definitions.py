@@ -18,7 +18,10 @@ _ANY_OBJECT: Final = {"type": "object", "properties": {}}
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A client's tool: its name, its description for the model, the JSON schema of its input."""
+    """A client's tool: its name, its description for the model, the JSON schema of its input.
+
+    `strict`: whether the provider must enforce the schema; None if not said.
+    """
 
     name: str
     description: str
@@ -27,7 +30,10 @@ class Definition:
 
 
 def parse_definition(value: Json) -> Definition | None:
-    """Parse a tool's JSON; None for a provider's own tool, which no other dialect has."""
+    """Parse a tool's JSON.
+
+    None for a provider's own tool, which no other dialect has, and for one without a name.
+    """
     inner = value.get("function", value) if isinstance(value, dict) else None
     if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
         return None

@@ -25,7 +25,7 @@ _MAX_MESSAGE: Final = 24 << 20
 _SIZES: Final = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 """Bytes of a header's value by its type.
 
-For the types 6 and 7 (bytes, string) two bytes before the value tell.
+A value of type 6 or 7 (bytes, string) has its size in the two bytes before it.
 """
 _NAMES: Final = (":event-type", ":exception-type", ":error-code")
 """Headers that name an event."""
@@ -42,7 +42,8 @@ def is_event_stream(data: bytes) -> bool:
 def parse_event_stream(data: bytes) -> list[ServerEvent]:
     """Parse the events of a recorded stream, up to the first message that is cut off or damaged.
 
-    An event's name is its type. Payloads that wrap a model's own event (``{"bytes": ...}``) are unwrapped.
+    An event's name is the type that its headers name. A payload that wraps a model's own event (``{"bytes": ...}``) is
+    unwrapped, and the event gets the name of that type.
     """
     return list(_read_messages(data))
 

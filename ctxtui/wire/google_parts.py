@@ -23,12 +23,13 @@ _MEMBER_KINDS: Final = {
     **dict.fromkeys(FUNCTION_CALL, "function_call"),
     **dict.fromkeys(FUNCTION_RESPONSE, "function_response"),
 }
+"""The kind of a part that has this member."""
 
 
 def part_kind(value: Mapping[str, Json]) -> str:
     """The kind of a part, such as ``text``, ``thinking`` or ``function_call``.
 
-    If no known member is there, it is the first member's name.
+    Without a known member it is the name of the first one that is not in `_NOT_KINDS`, else ``part``.
     """
     if isinstance(value.get("text"), str):
         return "thinking" if value.get("thought") is True else "text"
@@ -72,7 +73,8 @@ def join_part(piece: Piece) -> Json:
 def split_tool(value: Json, path: str) -> list[WirePart]:
     """Split a tool object.
 
-    Each function that it declares is a block, and everything else in it is one more.
+    Each function that it declares is a block, and everything else in it is one more. A tool without declarations, or
+    with other things among them, is one block.
     """
     place = Place("tools")
     if not isinstance(value, dict):

@@ -37,12 +37,12 @@ class Splitter(Protocol):
 class Section(Struct, frozen=True):
     """One member of a body that holds context.
 
-    - `name`: its place; `key`: its JSON key.
+    - `name`: that of its blocks' `Place` (``tools``, ``system``, ``messages``); `key`: its JSON key.
     - `split`, `join`: inverse for elements of the usual shapes.
     - `string`: splits a section written as one string (None if the dialect has no such form).
     - `is_string`: tests whether pieces may be written that way again.
     - `bare`: tests whether blocks of a kind are elements of their own, outside messages.
-    - `required`: every body has it.
+    - `required`: a body without it is malformed.
     - `inside`: the member of the section's object that lists the elements ("": the section is the list).
     - `takes_object`: one element without a list is allowed.
     - `merged`: all blocks form one element unless the body had several.
@@ -62,7 +62,7 @@ class Section(Struct, frozen=True):
 
     @property
     def depth(self) -> int:
-        """Indent steps of an element: a body's members are one step in, the elements of their lists two."""
+        """Indent steps of an element: two in a member's list, three in one `inside` an object."""
         return 3 if self.inside else 2
 
 
@@ -192,6 +192,7 @@ def join_item(pieces: Sequence[Piece]) -> Json:
 
 def _string_splitter(shape_: Shape) -> Callable[[str], list[WirePart]]:
     def string(text: str) -> list[WirePart]:
+        # The header keeps only the form of the text; an empty text would leave none.
         head = split_message({"role": "user", shape_.content: text or " "}, "$", shape_)[0]
         return [head, text_part(text, Place("messages", "user"), (shape_.content,))]
 

@@ -61,7 +61,7 @@ def _have_same_namespace(first: Json, second: Json) -> bool:
 def split_agent_message(value: dict[str, Json], path: str) -> list[WirePart] | None:
     """Split a message from another agent into its header and parts; None if its content is not a list.
 
-    Its role is user, as the agent that receives it is addressed.
+    Its role is user: it addresses the agent that receives it.
     """
     content = value.get("content")
     if not isinstance(content, list):

@@ -102,8 +102,9 @@ def _split_content(value: Json, path: str, place: Place, shape: Shape) -> list[W
 def join_message(pieces: Sequence[Piece], shape: Shape) -> dict[str, Json]:
     """Join pieces (the header first) to a message.
 
-    It is the inverse of `split_message` for messages of the usual shapes. Members that the header does not name are
-    added; members that lost their blocks are left out.
+    It is the inverse of `split_message` for messages of the usual shapes. A list or object that the header does not
+    name is added for pieces of its kind at the message's end; a string is not, and its pieces stay in the content.
+    Members that lost their blocks are left out.
     """
     head = dict(pieces[0][1])
     later_pieces = list(pieces[1:])

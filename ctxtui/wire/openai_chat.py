@@ -231,7 +231,10 @@ class StreamReader:
                 yield Delta(self._shown.setdefault(name, len(self._shown)), name.partition(" ")[0], text)
 
     def response(self) -> Response:
-        """Build the answer received so far; it is complete once a choice has a finish reason, or at ``[DONE]``."""
+        """Build the answer received so far.
+
+        It is complete once a choice has a finish reason, or at ``[DONE]``, unless an error has arrived.
+        """
         choices = [self._find_choices[n].to_answer() for n in sorted(self._find_choices)]
         response = decode_response({**self._top, "choices": choices})
         ended = self._done or any(choice.finish for choice in self._find_choices.values())

@@ -68,7 +68,8 @@ def _string_or_empty(value: Json) -> str:
 class StreamReader:
     """Assembles a streamed response from its typed events; see `stream.StreamReader`.
 
-    The last event holds the whole answer. An interrupted stream is assembled from its items and deltas.
+    The last event holds the whole answer. An interrupted stream is assembled from its items and deltas, and so is one
+    whose last event has no output.
     """
 
     def __init__(self) -> None:

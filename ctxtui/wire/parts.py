@@ -96,7 +96,7 @@ def json_type_name(value: Json) -> str:
 
 
 def strip_markers(value: Json) -> tuple[Json, tuple[WireMarker, ...]]:
-    """Remove the cache breakpoints from `value`, and return both."""
+    """Remove the cache breakpoints from `value` and a tool result's content; return both."""
     stripped = blocks.without_markers(value)
     if stripped is value or not isinstance(value, dict):
         return value, ()

@@ -22,9 +22,10 @@ ANSWER_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_token
 
 
 class Marker(NamedTuple):
-    """A cache breakpoint on block `item` of the request (0-based).
+    """A cache breakpoint on block `item` of the body (0-based).
 
-    It is on item `inner` of the block's content, or on the block itself (-1); `key` and `value` are as sent.
+    Blocks that the provider keeps (``previous_response_id``) are not counted, as the body does not hold them. It is on
+    item `inner` of the block's content, or on the block itself (-1); `key` and `value` are as sent.
     """
 
     item: int
@@ -84,8 +85,8 @@ class Response(Struct, frozen=True, kw_only=True):
     """One answer of a model, complete or partial.
 
     - `items`: its blocks as the client resends them: a header, then the parts.
-    - `usage`: that of the context that this answer was made from.
-    - `passes`: the usage of each pass if the provider ran several; their sum is what was billed.
+    - `usage`: that of the context that this answer was made from: of several passes, the last that answered.
+    - `passes`: the usage of each pass if the provider ran several; their sum is billed. Empty for a single one.
     - `stop_reason`: the provider's term.
     - `error`: the provider's error message.
     - `complete`: False for an interrupted stream.

@@ -90,7 +90,7 @@ def _message_with_part(kind: str) -> Callable[[str], Json]:
 class _MessageForm(NamedTuple):
     """The form of messages in a dialect's body.
 
-    The member, and what makes a user message and results.
+    `key`: the member that lists them; `user` makes a user message of a text, `results` the messages of tool results.
     """
 
     key: str
@@ -115,9 +115,10 @@ class Attachment(NamedTuple):
 
 
 def user_message(dialect: str, text: str, attached: Sequence[Attachment] = ()) -> tuple[Item, ...]:
-    """Build the items of a user message: the `attached` blocks, then the text ("": none).
+    """Build the items of a user message: the `attached` blocks, then the text.
 
-    Blocks that the dialect cannot hold are left out. Raises `KeyError` for an unknown dialect.
+    An empty text after blocks is left out. Blocks that the dialect cannot hold are left out. In Ollama's, each attached
+    text is a message of its own. Raises `KeyError` for an unknown dialect.
     """
     if not attached:
         return _decode_messages(dialect, [_MESSAGE_FORMS[dialect].user(text)])
@@ -146,7 +147,7 @@ def _with_parts(dialect: str, text: str, attached: Sequence[Attachment]) -> tupl
 
 
 def marked_items(items: Sequence[Item], marks: Mapping[str, str], *, only: bool = False) -> tuple[Item, ...]:
-    """Set the mark of each text item that `marks` names.
+    """Set the mark of each item whose text is a key of `marks`.
 
     With `only` (the message has no other text), a header gets the mark of the item after it.
     """
@@ -183,7 +184,8 @@ def _decode_messages(dialect: str, messages: list[Json]) -> tuple[Item, ...]:
 def build_template(dialect: str, params: dict[str, Json], tools: Sequence[Json], system: str) -> Skeleton:
     """Build the skeleton of a minified body with top-level `params`, which can encode any list of such items.
 
-    It has slots for messages and, if given, for tools and for a system text.
+    It has slots for messages and, if given, for tools and for a system text. In Chat and Ollama's dialect a system text
+    is a message, and `system` is not used.
     """
     form = _MESSAGE_FORMS[dialect]
     body: dict[str, Json] = {**params}

@@ -35,9 +35,10 @@ class StreamReader(Protocol):
 
 
 def merge_delta(into: dict[str, Json], delta: dict[str, Json], skip: frozenset[str] = frozenset()) -> None:
-    """Merge a delta into a value: append strings, extend lists, merge objects, ignore nulls, replace anything else.
+    """Merge a delta: append strings, extend lists, merge objects, replace anything else.
 
-    Unknown kinds of deltas follow the same rules, so that none of their content is lost.
+    A null does not replace a value. Members in `skip` are left out, at the top level only. Unknown kinds of deltas
+    follow the same rules, so that none of their content is lost.
     """
     for key, value in delta.items():
         old = into.get(key)

@@ -51,6 +51,7 @@ class _ZlibUnpacker(_BoundedUnpacker):
         self._deflate = deflate
         self._new()
 
+    # zlib: 47 detects the header of gzip or zlib, -15 is deflate without a header.
     def _new(self, bits: int = 47) -> None:
         self._inner = zlib.decompressobj(bits)
         self._fresh = True
@@ -127,7 +128,10 @@ _ENCODINGS: Final = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "br
 
 
 def make_unpacker(encoding: str, max_bytes: int = MAX_BODY) -> BodyUnpacker:
-    """Return an unpacker for a ``Content-Encoding``, up to `max_bytes`. Raises `Malformed` for an unknown one."""
+    """Return an unpacker for a ``Content-Encoding``, up to `max_bytes` unpacked.
+
+    Raises `Malformed` for an unknown encoding, and for several after each other.
+    """
     names = [item for item in (part.strip().lower() for part in encoding.split(",")) if item not in ("", "identity")]
     if not names:
         return _NoUnpacker()

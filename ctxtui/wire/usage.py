@@ -99,9 +99,10 @@ def with_final_output(usage: Usage, final: bool) -> Usage:
 
 
 def anthropic_passes(report: Json) -> tuple[Usage | None, tuple[Usage, ...]]:
-    """Return the usage of the answered context, and of every pass if there was more than one.
+    """Return the usage of the answered context, and of every pass.
 
-    Top-level figures leave compaction out and add passes up; the last message pass is the context (facts §1).
+    There are no passes if a single one answered. Top-level figures leave compaction out and add passes up; the last
+    message pass is the context (facts §1).
     """
     total = anthropic_usage(report)
     listed = report.get("iterations") if isinstance(report, dict) else None
@@ -247,8 +248,8 @@ def responses_usage(report: Json) -> Usage | None:
 def google_usage(report: Json) -> Usage | None:
     """Convert a Google report, whose prompt includes what was read from the cache.
 
-    Its candidates exclude the thinking (facts §12). Zeros are left out of the report, so that a missing figure is a
-    zero.
+    Its candidates exclude the thinking (facts §12). The provider leaves out zeros, so that a missing figure is a zero;
+    without the prompt's, there is no report (None).
     """
     if not isinstance(report, dict) or "promptTokenCount" not in report:
         return None

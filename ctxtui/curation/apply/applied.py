@@ -140,7 +140,7 @@ class Applied:
 
     @property
     def repair_count(self) -> int:
-        """Number of blocks removed by repairs, so that the provider accepts the rest."""
+        """Number of blocks that repairs remove or change, so that the provider accepts the request."""
         return sum(change.is_repair and change.before.kind != HEADER for change in self.changes.values())
 
     @property

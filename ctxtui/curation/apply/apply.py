@@ -33,8 +33,9 @@ def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = N
     """Apply the edits of `log` to `context` and return the result.
 
     `log` has staged and applied edits alike, and only grows. If several edits change one block, each works on the
-    result of the one before. Only the user's edits may change a pinned block. `rules` are those of the model (None: the
-    defaults of the dialect). Neither argument is modified.
+    result of the one before. Only the user's edits may change a pinned block; not even they may remove the call or
+    result that belongs to one. `rules` are those of the model (None: the defaults of the dialect). Neither argument is
+    modified.
     """
     requests = RequestedFates()
     edits = active_edits(log)
@@ -66,7 +67,10 @@ def _add_requests(context: Context, requests: RequestedFates, edit: Edit, user_p
 
 
 def _expand_headers(context: Context, edit: Edit, target_positions: list[int]) -> list[int]:
-    """Expand a header without its parts to the whole message, for edits that remove or pin."""
+    """For edits that remove or pin, replace a header without its parts by all parts.
+
+    Other headers are left out; other edits keep all positions.
+    """
     if not edit.spec.pins and not edit.spec.removes:
         return target_positions
     positions: dict[int, None] = {}

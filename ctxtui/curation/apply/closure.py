@@ -147,7 +147,7 @@ class Closure:
         return indexes
 
     def _remove_dangling_thinking(self, index: int) -> None:
-        """Remove thinking that nothing follows in its run of assistant messages."""
+        """Remove thinking that nothing follows any more in its run of assistant messages."""
         messages = self._context.messages
         self._remove_dangling_thinking_in(messages[index])
         if messages[index].role not in ASSISTANT:
@@ -170,7 +170,10 @@ class Closure:
             index -= 1
 
     def _remove_dangling_thinking_in(self, message: Message) -> None:
-        """Remove thinking at the end of one message, whatever the next message is."""
+        """Remove thinking that is now at the end of one message, whatever the next message is.
+
+        A message that ended so before the edits stays.
+        """
         kinds = self._context.items
         if message.role not in ASSISTANT or kinds[message.stop - 1].block.kind in THINKING or not message.has_header:
             return
@@ -235,7 +238,7 @@ class Closure:
     def _remove_misplaced_systems(self, touched: set[int]) -> None:
         """Remove misplaced system messages (facts §1).
 
-        A system message must follow the user. It must precede the assistant, or be the last message.
+        A system message must follow the user (or another system message). It must precede the assistant, or be last.
         """
         messages = self._context.messages
         for index in self._context.systems if touched else ():
@@ -247,7 +250,7 @@ class Closure:
                 self._mark_removed(messages[index].start, self._nearest_cause(messages[index].start, SYSTEM))
 
     def _is_near(self, index: int, touched: set[int]) -> bool:
-        """Whether a message next to message `index` is removed or inserted."""
+        """Whether blocks near message `index` are removed, or any user message is inserted."""
         start, stop = self._last_remaining_before(index), self._first_remaining_after(index)
         changed = any(n in touched for n in range(max(start, 0), min(stop + 1, len(self._context.messages))))
         return changed or bool(self._spoken)

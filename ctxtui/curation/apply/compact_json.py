@@ -13,7 +13,7 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 
 MIN_JSON_CHARS: Final = 40
-"""Minimum length of a stretch of JSON, in characters."""
+"""Minimum length of JSON that is compacted, in characters."""
 
 _OPENINGS: Final = "{["
 """Characters that may begin JSON: only objects and lists are compacted."""
@@ -24,8 +24,8 @@ class CompactionRules(NamedTuple):
 
     - `drop`: names of members that are removed.
     - `rename`: new names by old name.
-    - `flatten`: members whose value, if an object, becomes the text ``key=value, key=value``. Empty members are left
-      out of that text; if all are empty, the member is removed.
+    - `flatten`: members whose value, if an object, becomes the text ``key=value, key=value``. Empty and false members
+      are left out of that text; if none is left, the member is removed.
     """
 
     drop: frozenset[str] = frozenset()
@@ -56,7 +56,7 @@ def compact(text: str, params: Mapping[str, Json]) -> str:
 
 
 def values(text: str) -> Iterator[Json]:
-    """The objects and lists in `text`."""
+    """The objects and lists in `text` of at least `MIN_JSON_CHARS`."""
     return (value for _, _, value in _find_json(text))
 
 

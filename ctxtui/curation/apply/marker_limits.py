@@ -27,6 +27,7 @@ LIFETIMES = {ANTHROPIC: ("", "5m", "1h"), RESPONSES: ("", "30m", "12h")}
 def select_breakpoints(plain: Applied, requests: Sequence[tuple[int, Edit]]) -> tuple[dict[int, Edit], list[HeldEdit]]:
     """Split breakpoint edits into valid ones, by position, and held ones.
 
+    Those on removed blocks are in neither.
     `plain` is the context under the other edits. `requests` are (position, edit) in the order of the log; earlier edits
     have precedence.
     """

@@ -29,9 +29,10 @@ JOINED = "two answers would become one, and the later one's thinking must not ch
 
 
 def binding_break(context: Context, changed: Iterable[int], closure: Closure, inserts: Sequence[Insert]) -> int | None:
-    """The first change before thinking that is bound to the preceding context; None without one.
+    """The first change that makes bound thinking after it invalid; None without one.
 
-    Removing a thinking block that precedes all other thinking is no such change.
+    Whether there is later thinking is not examined. Removing thinking from the front, with all thinking before it, is
+    no such change.
     """
     places = [insert.position for insert in inserts]
     front = True
@@ -180,7 +181,7 @@ class RequestedFates(Struct, kw_only=True):
 
     - `fate`: the requested block (None: remove it) and its edit, by position.
     - `new`: insertions; `marks`: breakpoint edits by position.
-    - `pinned`: positions of the user's pins.
+    - `pinned`: positions that the user pinned, and those of their calls or results.
     - `asleep`, `held`: edits without a target here, and edits that cannot be done.
     """
 
@@ -217,7 +218,10 @@ class RequestedFates(Struct, kw_only=True):
 
 
 def keep_tools(context: Context, requests: RequestedFates) -> None:
-    """Hold removals of a tool that the request forces, or of the last tool while there are calls."""
+    """Hold the removal of a tool that the request forces.
+
+    Of all tools, hold the last one while calls are answered.
+    """
     tools = context.tools
     removed_tools = [p for p in tools if p in requests.fate and requests.fate[p][0] is None]
     if not removed_tools:

@@ -29,7 +29,8 @@ MAX_LINE_SHIFT_CHARS: Final = 80
 def cut(text: str, head: int, tail: int) -> str:
     """Keep the first `head` and last `tail` characters of `text`, with a line between them that describes the cut.
 
-    Unchanged if that would not be shorter.
+    A part is shortened to whole lines if a line ends within `MAX_LINE_SHIFT_CHARS` of the cut. Unchanged if the result
+    would not be shorter.
     """
     if len(text) <= head + tail:
         return text
@@ -168,7 +169,10 @@ ALL_BUT_TEXT: Final = "all but text"
 """Value of ``what`` in a ``strip`` edit: parts of a result that may hold text alone."""
 
 REFUSED_CHARACTERS: Final = "refused characters"
-"""Value of ``what`` in a ``strip`` edit: refused characters in any string are replaced; a signed block is removed."""
+"""Value of ``what`` in a ``strip`` edit: refused characters in any string are replaced.
+
+Thinking is removed.
+"""
 
 TOOL_REFERENCES: Final = "tool references"
 """Value of ``what`` in a ``strip`` edit: references to the missing tool `name`."""

@@ -77,10 +77,11 @@ def _is_like(item: Item, other: Item) -> bool:
 
 
 def static_part(texts: Sequence[str], others: Sequence[str]) -> Static | None:
-    """Find the part that all `texts` have in common and most of `others` contain; None if there is none.
+    """Find the best part that all `texts` have in common; None if there is none.
 
-    The common beginning in whole lines is preferred; if that is short, a run of whole lines. The longer and the more
-    frequent a part, the better. The part is never the whole of a text.
+    A single text is compared with `others` instead. The common beginning in whole lines is preferred; if that is short,
+    a run of whole lines. The best part has most characters times the number of `others` that contain it. It is never
+    the whole of a text.
     """
     first, *more = texts
     against = more or others

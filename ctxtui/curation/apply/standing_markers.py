@@ -51,7 +51,7 @@ def is_off(applied: Applied, position: Position) -> bool:
 
 
 def _items_before(applied: Applied, position_from: Position) -> Iterator[tuple[Position, Item]]:
-    """The items to be sent, backwards from `position_from`."""
+    """The items to be sent, backwards from the one at `position_from`."""
     new = inserted_items(applied)
     items, changes = applied.context.items, applied.changes
     first, first_index = position_from

@@ -209,7 +209,8 @@ def _check_ending(body: dict[str, Json]) -> Iterator[Violation]:
 def _check_turns(runs: Sequence[RoleRun]) -> Iterator[Violation]:
     """Check thinking and compaction.
 
-    Thinking must be signed and never end a message; compaction must come first of all.
+    Thinking must be the assistant's and signed, and must not end a run except the last one. A compaction must not be
+    empty.
     """
     for n, run in enumerate(runs):
         for m, (path, part) in enumerate(run.parts):
@@ -227,7 +228,10 @@ def _check_turns(runs: Sequence[RoleRun]) -> Iterator[Violation]:
 
 
 def _check_systems(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[Violation]:
-    """Check that system messages follow the user, and precede the assistant or are last."""
+    """Check the positions of system messages.
+
+    They must follow the user or the result of a server tool, and precede the assistant or be last.
+    """
     paths = {id(run): path for run, path in zip(runs, _misplaced_system_paths(body, runs), strict=False)}
     for n, run in enumerate(runs):
         if run.role != "system":
@@ -246,6 +250,7 @@ def _ends_with_server_result(run: RoleRun) -> bool:
 
 
 def _misplaced_system_paths(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[str]:
+    """The JSON path of the first message of each run."""
     role: Json = None
     for n, message in enumerate(as_list(body.get("messages"))):
         if isinstance(message, dict) and (n == 0 or message.get("role") != role):

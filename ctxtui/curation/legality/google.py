@@ -132,7 +132,7 @@ def _part_member(part: _Part, key: str) -> str:
 def _check_signatures(turns: Sequence[_Turn]) -> Iterator[Violation]:
     """Check that the first call in each step since the user's last text is signed.
 
-    Only models from Gemini 3 on require it.
+    Only models from Gemini 3 on require it, so that a body without any signed call is not checked.
     """
     if not any(part.is_signed for turn in turns for part in turn.calls):
         return

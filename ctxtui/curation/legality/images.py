@@ -108,7 +108,7 @@ def _decode_base64(data: str) -> bytes | None:
 
 
 def openai(body: dict[str, Json]) -> Iterator[Violation]:
-    """Find images of an OpenAI `body` that are data URLs without data."""
+    """Find images of an OpenAI `body` that are data URLs without valid base64."""
     for key in ("messages", "input"):
         for n, message in enumerate(as_list(body.get(key))):
             if not isinstance(message, dict):

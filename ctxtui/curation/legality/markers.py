@@ -15,7 +15,7 @@ _UNMARKED: Final = frozenset({"thinking", "redacted_thinking", "tool_reference"}
 """Kinds of blocks that must not carry a breakpoint."""
 
 _Found = tuple[str, dict[str, Json]]
-"""A block that may carry a breakpoint: its JSON path, and the block."""
+"""A block: its JSON path, and its value."""
 
 
 def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
@@ -41,7 +41,7 @@ def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
 
 
 def _markable_blocks(body: dict[str, Json]) -> Iterator[_Found]:
-    """All blocks that may carry a breakpoint, in prompt order."""
+    """All blocks on which a client may have set a breakpoint, in prompt order."""
     for key in ("tools", "system"):
         for n, block in enumerate(as_list(body.get(key))):
             if isinstance(block, dict):

@@ -60,7 +60,8 @@ _BODY_KEYS: Final = {RESPONSES: "input", GOOGLE: "contents"}
 def find_faults(applied: Applied, *, limits: RequestLimits = UNKNOWN_LIMITS) -> list[PlacedViolation]:
     """Find everything that the provider would refuse in the context under its edits.
 
-    Messages are encoded one by one, as they were recorded.
+    The blocks are encoded in a new body, with the parameters in `_PARAMS`. Blocks that were not recorded or could not
+    be read are left out; a body without messages is no fault here.
     """
     dialect = applied.context.dialect
     placed_items = zip(applied.positions, applied.items, strict=True)
@@ -101,7 +102,7 @@ def _with_markers(plain: Request, applied: Applied, positions: Sequence[Position
 
 
 def _positions_by_section(applied: Applied, remaining_items: Sequence[AppliedItem]) -> dict[str, list[list[int]]]:
-    """The positions of every element of a section, header first."""
+    """The positions of every element of each section, header first; -1 for a new block."""
     groups_of: dict[str, list[list[int]]] = {"tools": [], "system": [], "messages": []}
     are_separate_items = applied.context.dialect == RESPONSES
     for applied_item in remaining_items:
@@ -414,6 +415,7 @@ _REPAIRS: Final[dict[str, Callable[[Applied, PlacedViolation], Iterator[Edit]]]]
     violation.REASONING: _drop_block,
     violation.ENCRYPTED: _drop_block,
     violation.REFERENCE: _repair_references,
+    # A new user text at the end begins a turn that has no answer yet.
     violation.THINKING_FIRST: _repair_last_message,
     violation.TWICE: _drop_block,
 }

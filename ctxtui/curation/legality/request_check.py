@@ -77,7 +77,10 @@ def encode_outgoing(
 
 
 def _with_moved_markers(recorded: Request, applied: Applied) -> Request:
-    """The recorded request with the items to be sent, and its breakpoints at their positions under the edits."""
+    """The recorded request with the items to be sent, and its breakpoints moved with them.
+
+    If the provider keeps a part of the context (``carried``), breakpoints of removed blocks do not move.
+    """
     request = recorded.with_items(applied.sent)
     if request is recorded or "carried" in recorded.skeleton.parts:
         return request

@@ -1,6 +1,6 @@
 """Violations of a provider's rules: found by `legality`, placed and repaired by `repair`.
 
-The constants name the rules; a rule with a name can be repaired.
+The constants name the rules; a rule with a name can be repaired, except `SIZE`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from ctxtui.core.canonical import Json
 
 
 class Violation(NamedTuple):
-    """One thing that the provider would refuse: its JSON path, what is wrong, and the violated rule ("": not
-    repairable)."""
+    """One thing that the provider would refuse: JSON path, description, violated rule.
+
+    `rule` is "" for a rule that has no name and cannot be repaired.
+    """
 
     path: str
     message: str

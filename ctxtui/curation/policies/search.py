@@ -55,7 +55,9 @@ class Remedy(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def search(policy_context: PolicyContext, policies: Iterable[Policy], work: int = MAX_WORK_BLOCKS) -> Iterator[Remedy]:
-    """Yield every policy that frees anything, then pairs, those of the least risk first, as long as `work` lasts.
+    """Yield every policy that frees anything, then pairs as long as `work` lasts.
+
+    Pairs are taken in turns: the most promising one of each risk, then the second of each.
 
     The search stops when the iterator is closed.
     """

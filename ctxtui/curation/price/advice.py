@@ -132,7 +132,7 @@ def _rank_key(one: Advice) -> tuple[Risk, float]:
 
 
 def price_remedies(remedies: Iterable[Remedy], tag: Tag, horizon: int) -> Iterator[Advice]:
-    """Price the remedies that are worth it: all single policies, and the pairs that free most."""
+    """Price all single policies, and the pairs that free most; yield those that gain anything."""
     for remedy in _worth_pricing(remedies):
         price_tag = tag(remedy)
         if price_tag is not None and not price_tag.refused:

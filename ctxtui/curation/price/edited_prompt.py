@@ -199,7 +199,7 @@ def block_read_at(side: Applied, position: int, spoken: int) -> Block | None:
 
 
 def last_user_text(side: Applied) -> int:
-    """The position of the last user text.
+    """The position of the last user text, or before which it is inserted; -1 without one.
 
     Models that strip thinking drop thinking before it.
     """

@@ -1,7 +1,7 @@
 """Anthropic's context editing.
 
-The server removes parts of a request before the model reads it. The Messages API calls `apply_edits`. Old thinking and
-old tool results are removed; compaction is not simulated. Source: facts §3.
+The server changes a request before the model reads it. The Messages API calls `apply_edits`. Old thinking is removed,
+and old tool results are replaced by `CLEARED`; compaction is not simulated. Source: facts §3.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CLEARED: Final = "[cleared to save context]"
 """Text that replaces a cleared result; the provider's own is not documented."""
 
 _DEFAULT_TRIGGER_TOKENS: Final = 100_000
-"""Input tokens from which an edit without ``trigger`` acts."""
+"""Input tokens above which the clearing of tool results acts if it has no ``trigger``."""
 _DEFAULT_KEPT_RESULTS: Final = 3
 _LEAST_COMPACT: Final = 50_000
 """Minimum trigger of a compaction, in tokens."""
@@ -48,7 +48,7 @@ def edit_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
 def apply_edits(body: Body, model: Claude, weigh: Callable[[Body], int]) -> tuple[Body, list[Json]]:
     """Apply the edits of `body`; also returns the report ``applied_edits``. `weigh` gives a body's tokens.
 
-    Compaction is not done.
+    An edit that saves less than its ``clear_at_least`` is not applied. Compaction is not done.
     """
     applied: list[Json] = []
     for edit in rows(members(body.get("context_management")).get("edits")):
@@ -78,7 +78,11 @@ def _is_triggered(body: Body, edit: Json, weigh: Callable[[Body], int]) -> bool:
 
 
 def _without_thinking(body: Body, edit: Json, model: Claude) -> tuple[Body, int]:
-    """Remove the thinking of all but the last turns; also returns the number of turns."""
+    """Remove thinking from all but the last ``keep`` messages that have some.
+
+    Also returns the number of changed messages. Without ``keep`` it is the last one; a model that keeps the thinking of
+    earlier turns then keeps all.
+    """
     keep = members(edit).get("keep")
     if keep == "all" or members(keep).get("type") == "all" or (keep is None and not model.strips):
         return body, 0
@@ -90,7 +94,11 @@ def _without_thinking(body: Body, edit: Json, model: Claude) -> tuple[Body, int]
 
 
 def _without_results(body: Body, edit: Json) -> tuple[Body, int]:
-    """Replace the oldest results by a placeholder; also returns their number."""
+    """Replace all but the last ``keep`` results by a placeholder; also returns their number.
+
+    Results of ``exclude_tools`` do not count. With ``clear_tool_inputs`` (all, or of these tools) the calls' inputs are
+    emptied as well.
+    """
     names = {
         block.get("id"): block.get("name") for _, _, block in _iter_blocks(body) if block.get("type") == "tool_use"
     }

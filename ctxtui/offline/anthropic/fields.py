@@ -23,7 +23,7 @@ CREATED: Final = COUNTED | fields(
     "inference_geo string, container string|object, diagnostics object"
 )
 SAMPLING: Final = fields("temperature number >=0 <=1, top_p number >=0 <=1, top_k integer >=0")
-"""Sampling parameters, which only older models accept."""
+"""Sampling parameters: only for older models, and under the older ``anthropic-version``."""
 BETA: Final = {
     "context_management": ("context-management-", "compact-2026-01-12"),
     "compaction": ("compact-",),
@@ -35,7 +35,7 @@ BETA: Final = {
     "safeguards": ("dangerous-tool-use-",),
     "betas": ("",),
 }
-"""Members that need a beta header, with its prefixes."""
+"""Members that need a beta, with the prefixes of its names; "" is any beta."""
 
 
 def _block_fields(mark: str, specs: Mapping[str, str]) -> dict[str, Fields]:

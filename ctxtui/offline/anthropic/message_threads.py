@@ -20,6 +20,7 @@ BETA: Final = "message-threads-"
 LIFETIME_S: Final = 300.0
 """Seconds after its last use until a thread expires."""
 _MAX_BYTES: Final = 128 * 1024 * 1024
+"""Bytes of all stored threads; beyond that the oldest are dropped."""
 _TYPES: Final = {
     "create": fields("type! string"),
     "continue": fields("type! string, previous_message_id! string"),
@@ -49,8 +50,10 @@ class MessageThreads:
         self._threads: dict[str, StoredThread] = {}
 
     def expand(self, request: ApiRequest, now: float) -> ApiRequest | Refusal:
-        """Prepend the thread of `request`, at `now` in Unix seconds, or return the refusal; unchanged without a
-        thread."""
+        """Prepend the stored thread that `request` continues, or return the refusal.
+
+        `now` is in Unix seconds. A request without a thread, or that begins one, is returned unchanged.
+        """
         thread = request.body.get("thread")
         if thread is None or not isinstance(request.body.get("messages"), list):
             # Anything but a list is refused elsewhere.
@@ -82,7 +85,7 @@ class MessageThreads:
         return ApiRequest(canonical.dumps(body), body, request.headers)
 
     def store(self, request: ApiRequest, message: Mapping[str, Json], now: float) -> None:
-        """Store the whole conversation `request` with its answer `message`, at `now`."""
+        """Store the whole conversation `request` with its answer `message`, if it has a thread."""
         thread = request.body.get("thread")
         if thread is None:
             return

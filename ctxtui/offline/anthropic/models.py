@@ -75,8 +75,8 @@ class Claude(Struct, frozen=True):
 def claude(model: str, strict: bool = True) -> Claude | None:
     """The rules of `model` in any of its spellings; None for an unknown model.
 
-    Without `strict` an unknown model has the rules of `OFFLINE`, with every kind of thinking and sampling, and no
-    model has an output limit.
+    Without `strict` an unknown model has the rules of `OFFLINE`, with every kind of thinking, sampling and prefill, and
+    no model has an output limit.
     """
     if not strict:
         known = claude(model)

@@ -127,6 +127,7 @@ _MARK: Final = b"ctxtui offline\0"
 _KEY: Final = b"no secret: this only keeps a test honest"
 """Key of the seal; it is public, as it only has to detect changes in tests."""
 _MIN_FOREIGN_BYTES: Final = 24
+"""Shorter signatures cannot be a provider's."""
 
 
 class Signed(Struct, frozen=True):
@@ -149,8 +150,8 @@ class Signed(Struct, frozen=True):
 def issue(model: str, text: str, before: str, prefix: Prefix, length: int = 0) -> str:
     """Sign the thinking `text` of `model` after `prefix`.
 
-    `before` is the signature of the thinking before it; "" for none. The signature has at least `length` characters, as
-    that of a provider contains the thinking itself.
+    `before` is the signature of the thinking before it; "" for none. The signature is padded to some `length`
+    characters, as that of a provider contains the thinking itself.
     """
     chain = _text_digest(before) if before else bytes(_DIGEST_SIZE)
     body = _text_digest(text) + chain + prefix.turn_digest("assistant") + prefix.digest() + model.encode()
@@ -254,10 +255,12 @@ class CheckedThinking(Struct):
 def check_thinking(body: Body, model: Claude, betas: Collection[str]) -> CheckedThinking:
     """Check every thinking block of `body` against its signature.
 
-    Our signatures must match the text. On models that bind thinking they must also match the context and the thinking
-    before. A mismatch is refused, or dropped if the request says so. Thinking of a newer model is dropped. A foreign
-    signature passes if it is plausible. For models that strip thinking of earlier turns, only the current turn is
-    checked.
+    - Our signatures must match the text, or the request is refused.
+    - On models that bind thinking they must also match the context and the thinking before, unless a compaction
+      precedes; a mismatch is refused, or the block dropped if the request says so (`CONTROLS`).
+    - On other models, those of the latest assistant messages must match what precedes in these messages.
+    - Thinking of a newer model is dropped. A foreign signature passes if it is plausible.
+    - For models that strip thinking of earlier turns, that thinking is dropped unchecked.
     """
     behaviour = members(members(body.get("thinking")).get("block_binding")).get("prefix_mismatch_behavior")
     messages = [members(message) for message in rows(body.get("messages"))]

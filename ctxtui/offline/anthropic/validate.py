@@ -220,7 +220,7 @@ def _safeguard_refusals(body: Body) -> Iterator[Refusal]:
 
 
 def _compaction_refusals(parts: Parts) -> Iterator[Refusal]:
-    """A signed compaction block must be the first block, and the only one."""
+    """Only one compaction block may be signed, and it must be the first block."""
     places = [path for path, block in parts if block["type"] == "compaction" and block.get("signature")]
     if len(places) > 1:
         message = "messages: only one signed `compaction` block is allowed"
@@ -258,6 +258,7 @@ def _markers_refusals(body: Body, parts: Parts) -> Iterator[Refusal]:
                 )
                 yield Refusal(message, rule="too many markers")
             marks.append((("cache_control",), lifetime))
+            # One too many is refused above already.
             limit += len(marks) == limit + 1
     if len(marks) > limit:
         message = f"A maximum of {MAX_MARKERS} blocks with cache_control may be provided. Found {len(marks)}."
@@ -438,6 +439,7 @@ _MANY_IMAGES: Final = 20
 """With more images, each may only have `_MANY_EDGE` pixels."""
 _MANY_EDGE: Final = 2000
 _HEAD_BYTES: Final = 512 * 1024
+"""Bytes of an image in which its format and size are looked for."""
 _IMAGES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _SOURCES: Final = {
     "image": {name: SOURCES[name] for name in ("base64", "url", "file")},

@@ -155,7 +155,10 @@ def _answer_refusals(run: RoleRun, previous_run: RoleRun) -> Iterator[Refusal]:
 
 
 def _server_call_refusals(run: RoleRun, next_run: RoleRun) -> Iterator[Refusal]:
-    """The results of the provider's own calls must follow in the same message."""
+    """The results of the provider's own calls must follow them in the same message.
+
+    A call may stay open at the end of the request, or if the next message holds nothing but results of client tools.
+    """
     open_: dict[str, BlockAt] = {}
     for part in run.parts:
         if part.kind == "server_tool_use":

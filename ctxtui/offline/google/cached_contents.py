@@ -30,7 +30,7 @@ _TTL: Final = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
 def find(provider: Provider, name: str) -> CachedContent | Refusal:
-    """Return the cached content `name` that has not expired."""
+    """Return the cached content `name`, or the refusal if there is none or it has expired."""
     cached = provider.cached.get(f"{PREFIX}{name.rpartition('/')[2]}")
     if cached is None or cached.expires <= provider.now():
         return Refusal("CachedContent not found (or permission denied)", 403, rule="no cached content")

@@ -157,7 +157,10 @@ def _answer_options(config: dict[str, Json], choice: dict[str, Json], model: Gem
 def _answer_parts(
     provider: Provider, answer: ModelAnswer, config: dict[str, Json], model: Gemini
 ) -> Iterator[dict[str, Json]]:
-    """The answer's parts; thoughts only if the request includes them, a signature on the first call."""
+    """The answer's parts.
+
+    Thoughts only if the request includes them, a signature on the first call if `model` signs.
+    """
     tells = members(camel(config.get("thinkingConfig"))).get("includeThoughts") is True
     signs = model.signs
     for part in answer.parts:

@@ -67,7 +67,7 @@ def list_models() -> Json:
 
 
 def describe_model(id_: str) -> dict[str, Json]:
-    """Return the answer of ``models.get``."""
+    """Return the answer of ``models.get``; an unknown id has the rules of `OFFLINE`."""
     rules = gemini(id_) or gemini(OFFLINE)
     assert rules is not None
     return {

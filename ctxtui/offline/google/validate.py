@@ -78,7 +78,10 @@ SIGNED: Final = frozenset({"skip_thought_signature_validator", "context_engineer
 
 
 def camel(value: Json, *, deep: bool = False) -> Json:
-    """Return an object with its keys in camel case, which Google takes as well as snake case."""
+    """Return an object with its own keys in camel case; Google takes snake case as well.
+
+    `deep`: do so with each object of a list. Any other value is returned unchanged.
+    """
     if isinstance(value, list) and deep:
         return [camel(one) for one in value]
     if not isinstance(value, dict):
@@ -126,7 +129,7 @@ def shape_refusals(value: Json, known: Fields, path: Path) -> Iterator[Refusal]:
 def refusals(body: Json, model: Gemini) -> list[Refusal]:
     """Everything in `body` that the API would refuse; empty if it is valid.
 
-    The provider reports only the first reason.
+    The provider reports only the first reason. If fields are wrong, the order of turns is not checked.
     """
     value = camel(body)
     shape_faults = list(shape_refusals(value, _BODY, ()))
@@ -302,7 +305,10 @@ def _turn_refusals(turns: Sequence[_Turn]) -> Iterator[Refusal]:
 
 
 def _is_each_called(answers: Sequence[Mapping[str, Json]], calls: Sequence[Mapping[str, Json]]) -> bool:
-    """Whether each answer has a call of its own: by id if both have one, else by name (google-genai sends no ids)."""
+    """Whether answers and calls are pairs.
+
+    They match by id if both have one, else by name (google-genai sends no ids).
+    """
     remaining_calls = list(calls)
     for answer in answers:
         for call in remaining_calls:
@@ -316,7 +322,7 @@ def _is_each_called(answers: Sequence[Mapping[str, Json]], calls: Sequence[Mappi
 
 
 def _signature_refusals(turns: Sequence[_Turn]) -> Iterator[Refusal]:
-    """Refuse a first call of a step, since the user's last text, without a signature."""
+    """Refuse a model's turn since the user's last text whose first call has no signature."""
     for side, parts in reversed(turns):
         first = next((part for part in parts if "functionCall" in part), None)
         if side == "model" and first is not None and not first.get("thoughtSignature"):

@@ -79,7 +79,7 @@ class LoggedExchange(Struct, kw_only=True):
     - `now`: gives the time in Unix seconds.
     - `body`: the body of the request.
     - `started`, `first_byte`: Unix seconds; 0: not yet.
-    - `answer`: the sent part of a stream.
+    - `answer`: the sent part of a stream; of another answer, its body once it has ended.
     - `frames`: frames of a WebSocket.
     - `written`: the exchange is in the file.
     """
@@ -100,7 +100,8 @@ class LoggedExchange(Struct, kw_only=True):
         self.answer += data
 
     def frame(self, text: str, *, sent: bool) -> None:
-        """Add a WebSocket frame, received or sent."""
+        """Add a WebSocket frame, `sent` or received by this server."""
+        # A HAR file names the direction from the client's side.
         self.frames.append({"type": "receive" if sent else "send", "time": self.now(), "opcode": 1, "data": text})
 
     def ended(self, response: web.StreamResponse | web.HTTPException | None, error: str = "") -> None:

@@ -1,6 +1,6 @@
 """The paths of Google's API on the offline server: models, their methods, cached contents.
 
-Each exists with an API key and in Vertex AI's form.
+Methods and cached contents exist in the form for API keys and in Vertex AI's; the list of models only in the former.
 """
 
 from __future__ import annotations

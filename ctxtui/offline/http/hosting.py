@@ -33,9 +33,10 @@ class RunningProvider(Struct, frozen=True):
 
 @asynccontextmanager
 async def serving(server: Server | None = None, *, port: int = 0, host: str = HOST) -> AsyncIterator[RunningProvider]:
-    """Serve within the running event loop. `port` 0 takes a free one. Raises `BadConfig` if it is taken.
+    """Serve within the running event loop. `port` 0 takes a free one.
 
-    On a loopback `host` requests are accepted only under its own name; on another one from anyone.
+    Raises `BadConfig` if the port cannot be opened. On a loopback `host` only requests to a loopback name (127.0.0.1,
+    localhost) are accepted; on another one all are.
     """
     server = server or Server()
     app = server.app(anyone=not is_loopback(host))
@@ -57,7 +58,7 @@ async def serving(server: Server | None = None, *, port: int = 0, host: str = HO
 def offline(server: Server | None = None, *, port: int = 0) -> Iterator[RunningProvider]:
     """Serve from a thread of its own, for code without an event loop: tests, scripts.
 
-    Raises `BadConfig` if the port is taken.
+    Raises `BadConfig` if the port cannot be opened.
     """
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="ctxtui offline", daemon=True)

@@ -94,10 +94,12 @@ def serve(
         return refusal
     wait = provider.limits.wait(provider.now())
     if wait is not None:
+        # `server` takes the seconds of its header `retry-after` from the rule.
         return Refusal("Rate limit reached. Please try again later.", 429, code=None, rule=f"rate limit {wait:.0f}")
     try:
         request = ApiRequest(raw, parse(raw), headers, responses)
     except NotJson as error:
+        # Only OpenAI's APIs and local servers have this header.
         if route.id_header != "x-request-id":
             return Refusal(f"The request body is not valid JSON: {error}", rule="no JSON")
         message = (

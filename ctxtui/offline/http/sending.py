@@ -56,7 +56,10 @@ def json_response(value: Json, status: int = 200, headers: Mapping[str, str] | N
 async def send(
     request: web.Request, reply: Reply, headers: Mapping[str, str], fault: Fault | None, pace: float
 ) -> web.StreamResponse:
-    """Send `reply` at `pace` tokens a second (0: as fast as possible)."""
+    """Send `reply` at `pace` tokens a second (0: as fast as possible).
+
+    A `fault` of `BREAKS` breaks it off; an error in the middle of a stream does nothing to an answer that is no stream.
+    """
     seconds = reply.output / pace if pace else 0.0
     breaking = fault if fault is not None and fault.kind in BREAKS else None
     broken = breaking.kind if breaking is not None else ""

@@ -161,7 +161,7 @@ class SeenRequest(Struct, frozen=True):
     - `status`: the HTTP status.
     - `rule`: the rule that refused it; "" for none.
     - `fault`: its simulated fault; "" for none.
-    - `answer`: the complete answer, sent or not.
+    - `answer`: the complete answer, sent or not; None if the request was refused.
     """
 
     path: str
@@ -184,8 +184,8 @@ class Server(Struct):
     - `provider`: the state of the simulated provider.
     - `faults`: simulated faults.
     - `pace`: tokens a second of answers; 0: as fast as possible.
-    - `seen`: the requests so far, newest last, at most 1,000 and 64 MB.
-    - `on_request`: called with each request.
+    - `seen`: the requests so far, newest last, at most 1,000 with 64 MB of bodies.
+    - `on_request`: called with each request once its answer is made.
     - `local`: the local server that is simulated instead of the providers.
     - `log`: writes exchanges to a file.
     - `websocket`: whether upgrade requests are accepted; otherwise they get a 426.

@@ -25,6 +25,7 @@ from ctxtui.offline.simulated_models import is_simulated
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
 from ctxtui.wire.grammar import CHAT
 
+# OpenAI has one reason for the model's end and a stop sequence.
 _REASONS: Final = {END: "stop", CALLS: "tool_calls", LENGTH: "length", STOP: "stop"}
 MAX_OUTPUT_TOKENS: Final = 200_000
 """Maximum tokens of all choices of a request together."""
@@ -46,7 +47,7 @@ def find_refusals(provider: Provider, request: ApiRequest) -> list[Refusal]:
 
 
 def completions(provider: Provider, request: ApiRequest) -> Reply | Refusal:
-    """The reply to a request for a completion."""
+    """The reply to a request for a completion, or its refusal if it does not fit the window."""
     model = gpt(request.model, provider.strict_models)
     assert model is not None
     weighed = provider.ledger.weigh(CHAT, request.raw, request.model)
@@ -56,7 +57,10 @@ def completions(provider: Provider, request: ApiRequest) -> Reply | Refusal:
 
 
 def complete(provider: Provider, request: ApiRequest, weighed: WeighedRequest, model: Gpt, host: str) -> Reply:
-    """The reply to a request that fits the window; `host` is the provider whose caching rules apply."""
+    """Build the reply to a request that fits the window, for a local server too.
+
+    `host` is the provider whose caching rules apply: ``openai``, or the kind of local server.
+    """
     now = provider.now()
     outcome = provider.ledger.predict(weighed, request.model, now, provider=host)
     count = clamp(request.body.get("n"), 1, 1, MAX_CHOICES)
@@ -177,6 +181,7 @@ def chunks(completion: dict[str, Json], with_usage: bool) -> Iterator[bytes]:
     for choice in completion["choices"]:
         index, message = choice["index"], choice["message"]
         calls = message.get("tool_calls", [])
+        # OpenAI opens a message that has only calls with null.
         opening = None if calls and not message["content"] else ""
         yield chunk(index, {"role": "assistant", "content": opening, "refusal": None})
         for piece in pieces(message["content"] or ""):
@@ -188,6 +193,7 @@ def chunks(completion: dict[str, Json], with_usage: bool) -> Iterator[bytes]:
             for piece in pieces(call["function"]["arguments"]):
                 yield chunk(index, {"tool_calls": [{"index": n, "function": {"arguments": piece}}]})
         yield chunk(index, {}, choice["finish_reason"])
+    # llama.cpp's timings, which `offline.local` adds.
     base |= {"timings": completion["timings"]} if "timings" in completion else {}
     if with_usage:
         yield data_event({**base, "choices": [], "usage": completion["usage"]})

@@ -14,7 +14,9 @@ from ctxtui.core.canonical import Json
 
 _MARK: Final = b"ctxtui offline\0"
 _SEAL: Final = 12
+"""Bytes of the seal."""
 _MIN_FOREIGN_BYTES: Final = 24
+"""Shorter ciphers cannot be a provider's."""
 
 
 def encrypt(text: str) -> str:
@@ -38,7 +40,10 @@ def _decode_base64(cipher: str) -> bytes | None:
 
 
 def was_changed(cipher: Json) -> bool:
-    """Whether `cipher` is one of ours that was changed; unknown for others."""
+    """Whether `cipher` is one of ours that was changed.
+
+    False for others, which cannot be checked.
+    """
     raw = _decode_base64(cipher) if isinstance(cipher, str) else None
     return raw is not None and raw.startswith(_MARK) and not is_acceptable(cipher)
 

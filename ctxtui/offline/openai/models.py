@@ -40,7 +40,7 @@ class Gpt(Struct, frozen=True):
     - `window`, `max_output`: tokens.
     - `reasons`: it thinks before it answers.
     - `max_tokens`: it takes this older parameter, too.
-    - `fixed`: it accepts only temperature 1.
+    - `fixed`: it accepts only temperature 1 and top_p 1.
     - `breakpoints`: it caches at breakpoints (5.6 and later).
     - `all_turns`: reasoning of earlier turns stays in the context.
     - `system_role`: it accepts system and developer messages.

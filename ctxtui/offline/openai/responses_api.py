@@ -90,7 +90,8 @@ def _item_events(item: Event, position: Event) -> Iterator[Event]:
 def read_input(provider: Provider, request: ApiRequest, model: Gpt) -> tuple[WeighedRequest, list[Json]]:
     """The request as `model` reads it, and the report ``input_transformations``.
 
-    With automatic truncation, the oldest items of a request that is too long are removed; the report lists them.
+    The report lists the reasoning of earlier turns, which older models do not read. With automatic truncation, the
+    oldest items of a request that is too long are removed as well, unreported.
     """
     previous = previous_response(provider, request)
     items = [
@@ -106,7 +107,10 @@ def read_input(provider: Provider, request: ApiRequest, model: Gpt) -> tuple[Wei
 
 
 def previous_response(provider: Provider, request: ApiRequest) -> StoredResponse | None:
-    """The response that the request continues: stored for its WebSocket, or for all."""
+    """The response that the request continues, stored for its WebSocket or for all.
+
+    None if there is none.
+    """
     id_ = str(request.body.get("previous_response_id"))
     return (request.socket_responses or {}).get(id_) or provider.responses.get(id_)
 
@@ -119,7 +123,10 @@ def _weigh_items(provider: Provider, request: ApiRequest, items: Sequence[Json])
 
 
 def _without_old_reasoning(items: list[dict[str, Json]]) -> tuple[list[dict[str, Json]], list[Json]]:
-    """Remove the reasoning of earlier turns (``reasoning.context`` current_turn); also returns the removed items."""
+    """Remove the reasoning before the last user message.
+
+    Also returns the report on the removed items.
+    """
     last = max((n for n, item in enumerate(items) if item.get("role") == "user"), default=0)
     removed = [item for item in items[:last] if kind_of(item) == "reasoning"]
     report = [

@@ -168,6 +168,7 @@ _FIELDS: Final = (
     | SAMPLED
 )
 _STOPS: Final = 4
+"""Maximum stop sequences."""
 
 
 def refusals(body: Json, *, strict: bool = True) -> list[Refusal]:

@@ -175,6 +175,7 @@ _PAIRS: Final = {
 }
 _NOUNS: Final = {"function_call": "function call", "custom_tool_call": "custom tool call"}
 _FOLLOWING: Final = ("_call", "reasoning", "program")
+"""Ends of the kinds of items that reasoning may lead to."""
 
 _NOT_STORED_HINT: Final = (
     " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item "

@@ -14,7 +14,7 @@ from ctxtui.wire.grammar import Grammar
 
 _FORMS: Final = (None, LIST, STRING, OBJECT, RAW)
 _MAX_DEPTH: Final = 8
-"""Indent steps that a slot is written at: the deepest position in an element is two steps in it."""
+"""More indent steps than any slot: an element has three at most, its deepest part two more."""
 
 _MAX_MEMBERS: Final = 1 << 31
 """More members than any body has."""

@@ -51,8 +51,8 @@ def decode(body: bytes, grammar: Grammar, memo: Memo | None = None) -> Request:
     """Decode `body` into a request.
 
     `memo` caches the elements of earlier bodies of the same conversation. Raises `Malformed`, with a JSON path or line
-    and column, if `body` is not one JSON object with the dialect's messages. An error within one element makes that
-    element an unreadable block.
+    and column, if `body` is not one JSON object, or lacks messages that its dialect requires. An element of the wrong
+    JSON type becomes an unreadable block, and so does a section that is not required.
     """
     text = body.decode("utf-8", "surrogateescape")
     return decode_walked(text, *walk(text, grammar.keys), grammar, memo)
@@ -154,7 +154,11 @@ def _read_list(
 
 
 def _make_skeletons(section_texts: Sequence[_SectionText], style: Style) -> tuple[list[Style], dict[str, Json], int]:
-    """Build the section skeletons for a dominant style; also returns all styles and how many elements deviate."""
+    """Build the section skeletons for a dominant style.
+
+    Returns all styles, the skeletons, and the number of deviations from `style`. A deviation is an element, a string,
+    or a list's gaps that `style` does not reproduce.
+    """
     styles = [style]
     sections: dict[str, Json] = {}
     count = 0

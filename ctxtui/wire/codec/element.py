@@ -1,12 +1,16 @@
 """Spelling of one element of a request: in the body's style, in another style, or piece by piece.
 
-An element that the body's style reproduces needs no record. Any other has an *oddity*, a JSON object with
+An element is an entry of a section: a message, a tool, a text of the system prompt. One that the body's style
+reproduces needs no record, if its blocks' kinds tell its size. Any other has an *oddity*, a JSON object with
 
 - ``size``: the number of its blocks,
-- ``style``: the number of the style that reproduces it, or
-- ``pieces``: its text, literal strings around slots; a slot ``[block, style, depth]`` is that block (0-based inside
-  the element) in a style at an indent, ``[block, style, depth, key]`` one string of it, ``[block, text]`` verbatim,
-- ``spell``: after an edit, the slots of those blocks that keep a spelling of their own, by block.
+- ``style``: the number of the style that reproduces it,
+- ``pieces``: its text if no style does, as a list of literal strings and slots. A slot ``[block, style, depth]`` is
+  that block (0-based inside the element) in a style at an indent, ``[block, style, depth, key]`` one string of it,
+  ``[block, text]`` a block's text verbatim,
+- ``spell``: after an edit, the slots of the blocks that keep a spelling other than the body's style, by block.
+
+The pieces of an oddity are not those that `to_pieces` makes, which are blocks as (kind, JSON value).
 """
 
 from __future__ import annotations
@@ -22,10 +26,12 @@ from ctxtui.wire.grammar import Section
 from ctxtui.wire.parts import Piece, Position, WirePart, restore_markers
 
 MAX_STYLES: Final = 8
-"""Styles that one skeleton names; elements that none of them reproduces are kept verbatim."""
+"""Maximum styles that one skeleton names; what none of them reproduces is kept verbatim."""
 
 Odd = dict[str, Json]
+"""An oddity, as described above."""
 Slot = list[Json]
+"""A slot of an oddity, as described above."""
 
 
 def to_pieces(parts: Sequence[WirePart]) -> list[Piece]:
@@ -36,7 +42,7 @@ def to_pieces(parts: Sequence[WirePart]) -> list[Piece]:
 def find_oddity(section: Section, parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Odd | None:
     """Record what `write` needs to reproduce `raw`; None if the first of `styles` reproduces it.
 
-    New styles found on the way are added to `styles`.
+    A style that is needed and not yet in `styles` is added to them, up to `MAX_STYLES`.
     """
     value, depth = section.join(to_pieces(parts)), section.depth
     if spells(styles[0], value, depth, raw):
@@ -105,14 +111,20 @@ def _make_slot(n: int, part: WirePart, raw: str, styles: list[Style], depth: int
 
 
 def _string_key(value: Json) -> list[str]:
-    """Key of the text in a block that was written as a plain string; empty if it has none."""
+    """The key of the first string in a block besides its type, in a list; empty if none.
+
+    For a block that was written as a plain string, that is its text.
+    """
     if not isinstance(value, dict):
         return []
     return [key for key in value if key != "type" and isinstance(value[key], str)][:1]
 
 
 def write(section: Section, pieces: Sequence[Piece], odd: Odd | None, styles: Sequence[Style]) -> str:
-    """Write the element made of `pieces`, spelled as its oddity says."""
+    """Write the element made of `pieces` as its oddity `odd` says.
+
+    None: in the first of `styles`, the body's.
+    """
     if odd and "pieces" in odd:
         return "".join(p if isinstance(p, str) else write_slot(p, pieces, styles) for p in odd["pieces"])
     style = styles[odd.get("style", 0) if odd else 0]
@@ -131,9 +143,10 @@ def write_slot(slot: Slot, pieces: Sequence[Piece], styles: Sequence[Style]) -> 
 
 
 def _write_spelled(section: Section, pieces: Sequence[Piece], spell: Json, styles: Sequence[Style]) -> str:
-    """Write the element in the body's style except for the blocks in `spell`, which placeholders stand in for first.
+    """Write the element in the body's style, but the blocks in `spell` as their slots say.
 
-    If that gives another value, as where a section's join looks into its blocks, all of it is in the body's style.
+    The element is first written with placeholders for these blocks, which their texts then replace. If the result
+    decodes to another value (the section's join may look into blocks), everything is written in the body's style.
     """
     style, whole = styles[0], section.join(pieces)
     placeholders = list(pieces)

@@ -43,7 +43,10 @@ class Frame(Struct, frozen=True):
     after: str
 
     def index(self, key: str) -> int | None:
-        """Find the section `key`; None if the body has none."""
+        """Index of the slot of section `key`.
+
+        None if the body has none (it may have `key` as a plain member).
+        """
         return next((n for n, e in enumerate(self.entries) if e.raw is None and e.name == key), None)
 
     def params(self) -> dict[str, Json]:

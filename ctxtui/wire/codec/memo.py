@@ -13,7 +13,10 @@ from ctxtui.wire.grammar import Section
 from ctxtui.wire.parts import WirePart
 
 GENERATIONS: Final = 8
-"""Bodies that an element may be missing from before it is dropped; enough for interleaved conversations."""
+"""Bodies that an element may be missing from before it can be dropped.
+
+Enough for interleaved conversations.
+"""
 
 
 class Element(Struct):
@@ -45,7 +48,10 @@ class Memo:
         return new_element
 
     def end_body(self) -> None:
-        """Mark the end of a body, and drop elements that the last few bodies did not contain."""
+        """Mark the end of a body.
+
+        After every eighth, drop the elements that none of the last eight contained.
+        """
         self._generation += 1
         if self._generation % GENERATIONS == 0:
             oldest = self._generation - GENERATIONS

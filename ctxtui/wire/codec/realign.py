@@ -140,7 +140,11 @@ def _realign_section(
 
 
 def _add_section(section: Section, frame: Frame, style: Style) -> tuple[Frame, int | None]:
-    """Add a slot to the frame for a section that the body lacks or has empty."""
+    """Add a slot for a section that the body lacks or has with an unusable value.
+
+    Unusable is an empty value, or one of the wrong type. The slot is placed before the messages. Also returns its index
+    in the frame.
+    """
     frame = frame.without(section.key)
     places = [frame.index(key) for key in ("messages", "input", "contents")]
     before = [place for place in places if place is not None and section.name != "messages"]
@@ -183,7 +187,8 @@ def _group_items(
 ) -> list[list[int]]:
     """Group the new items into elements.
 
-    An element begins at the first block of an old element, or at a block that can be an element by itself.
+    An element begins at the first block of an old element, or at a new block that can begin one. In a merged section
+    it begins where the blocks of another old element follow.
     """
     groups: list[list[int]] = []
     element = -1
@@ -223,6 +228,7 @@ def _element_oddity(origins: Sequence[tuple[int, int] | None], before: dict[str,
 
 
 def _find_slot(odd: Odd, index: int) -> list[Json] | None:
+    # A block in style 0, the body's, keeps no spelling.
     slots = odd.get("spell", {}).values() or [p for p in odd.get("pieces", ()) if not isinstance(p, str)]
     return next((slot for slot in slots if slot[0] == index and slot[1] != 0), None)
 

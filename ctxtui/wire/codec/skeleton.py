@@ -4,10 +4,12 @@ The JSON of a skeleton (`Skeleton.parts`):
 
 - ``frame``: the body's members verbatim, null for a section (`frame.Frame`);
 - ``styles``: the spellings used, the dominant one first (`style.Style` as a list); absent if the body is minified;
-- ``sections``: by key, a section's deviations from the usual: ``form`` (``list`` unless ``string``, ``raw``, or
-  ``object`` for one element without a list), ``text`` of a string that no style reproduces, ``gaps`` (texts before,
-  between and after elements), ``odd`` (`element.Odd` by element number);
-- ``marks``: cache breakpoints as ``[item, inner, key, at, value]``, `item` counting over the whole request;
+- ``sections``: by key, a section's deviations from the usual: ``form`` (``list`` unless ``string``, ``object`` for one
+  element without a list, or ``raw`` for a value of the wrong type, which stays in the frame), ``text`` of a string that
+  the dominant style does not reproduce, ``gaps`` (texts before, between and after elements), ``odd`` (`element.Odd` by
+  element number);
+- ``marks``: cache breakpoints as ``[item, inner, key, at, value]`` (`parts.WireMarker`), `item` counting the items that
+  the body itself holds, in all its sections;
 - ``carried``: ``[first, count]`` of items on the call's path that the body itself does not hold
   (``previous_response_id``).
 """
@@ -142,12 +144,12 @@ def group_elements(section: Section, kinds: Sequence[str], odd: dict[str, Odd]) 
 
 
 def pieces_at(items: Iterable[tuple[int, Item]], markers: MarkersByItem) -> list[Piece]:
-    """Convert items (numbered over the whole request) to pieces."""
+    """Convert items (numbered over the whole body, like `markers`) to pieces."""
     return [(item.block.kind, restore_markers(item.block.value(), markers.get(n, ()))) for n, item in items]
 
 
 def write_section(section: Section, items: Sequence[tuple[int, Item]], parts: Json, styles: Sequence[Style]) -> str:
-    """Write a section: its `items` (numbered over the whole request) under the skeleton `parts`."""
+    """Write a section: its `items` (numbered over the whole body) under the skeleton `parts`."""
     section_parts = parts.get("sections", {}).get(section.key, {})
     pieces = pieces_at(items, read_markers(parts))
     if section_parts.get("form") == STRING:

@@ -57,7 +57,7 @@ def skip(text: str, at: int) -> int:
 def read(text: str, at: int) -> Value:
     """Parse the value that starts at character `at` (no white space before it).
 
-    Raises `Malformed` on anything else. A value longer than `PIECE` is read member by member.
+    Raises `Malformed` on anything else. An object or list longer than `PIECE` is read member by member.
     """
     try:
         if len(text) - at <= PIECE:
@@ -106,7 +106,8 @@ def _find_expected(text: str, at: int, expected: str) -> int:
 def members(text: str, at: int, into: frozenset[str] = frozenset()) -> Iterator[Member]:
     """Yield the members of the object that opens at character `at`, including duplicate keys.
 
-    The lists under the keys of `into` are entered. Raises `Malformed` if the text is not an object.
+    The lists under the keys of `into` are entered. Raises `Malformed` where the text goes on as no object does; its
+    first character is not checked.
     """
     at = skip(text, at + 1)
     if text[at : at + 1] == "}":
@@ -129,7 +130,10 @@ def members(text: str, at: int, into: frozenset[str] = frozenset()) -> Iterator[
 
 
 def elements(text: str, at: int) -> Iterator[Value]:
-    """Yield the elements of the list that opens at character `at`. Raises `Malformed` if the text is not a list."""
+    """Yield the elements of the list that opens at character `at`.
+
+    Raises `Malformed` where the text goes on as no list does; its first character is not checked.
+    """
     at = skip(text, at + 1)
     if text[at : at + 1] == "]":
         return

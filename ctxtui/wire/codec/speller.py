@@ -17,7 +17,8 @@ from ctxtui.wire.grammar import GRAMMARS, Section
 class Speller:
     """Encodes items under `skeleton`; the result equals `registry.encode`.
 
-    The skeleton must be of a minified body without cache breakpoints and oddities (see `speech.build_template`).
+    The skeleton must be of a minified body without cache breakpoints and oddities (see `speech.build_template`). Raises
+    `ValueError` if it is not, but does not notice oddities.
     """
 
     def __init__(self, skeleton: Skeleton) -> None:

@@ -33,7 +33,11 @@ _INVALID_ID_CHARS: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
-    """Write ``system`` and ``messages``. With `same`, blocks are Anthropic's own and stay verbatim."""
+    """Write ``system`` and ``messages``.
+
+    With `same`, blocks are Anthropic's own and stay verbatim; blank text and unsigned thinking are left out all the
+    same.
+    """
     messages: list[dict[str, Json]] = []
     for turn in turns:
         role = _message_role(turn, same, losses)
@@ -54,7 +58,8 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
 def _place_system_messages(messages: Sequence[dict[str, Json]], losses: Losses) -> list[dict[str, Json]]:
     """Keep system messages only where Anthropic allows them; make the others user messages.
 
-    Allowed is after the user, and before the assistant or last (facts §1).
+    Allowed is after the user, or after an assistant message that ends in a server tool's result; and before the
+    assistant, or last (facts §1).
     """
     placed: list[dict[str, Json]] = []
     for n, message in enumerate(messages):

@@ -27,10 +27,14 @@ _HEADER: Final = frozenset(
     "type role content name id status phase refusal tool_calls tool_call_id function_call audio reasoning_content"
     " reasoning".split()
 )
+"""The fields of messages in all dialects."""
 
 
 def without_client_fields(item: Item) -> Item:
-    """Remove the fields of `item` that its provider does not know; the same object if there are none."""
+    """Remove the fields of `item` that no provider knows; the same object if there are none.
+
+    Blocks of the less common kinds stay as they are.
+    """
     known = _HEADER if item.block.kind == HEADER else _KNOWN_FIELDS.get(item.block.kind)
     value = item.block.value() if known is not None else None
     if known is None or not isinstance(value, dict) or value.keys() <= known:

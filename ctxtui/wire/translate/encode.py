@@ -39,11 +39,10 @@ def build_body(
 ) -> tuple[bytes, list[str]]:
     """Build a request body in `dialect` from `items` of any dialect.
 
-    Also return what it could not express.
-    - Blocks of the same dialect are written verbatim, others through their reading.
+    Also return what it could not express, a line for each reason.
+    - If `items` were recorded in `dialect`, blocks are written verbatim, else through their reading.
     - Tool results directly follow their calls.
-    - Left out are calls and results without counterpart, content that was not recorded and unreadable records. Each
-      such reason is a line of the second result.
+    - Left out are calls and results without counterpart, content that was not recorded and unreadable records.
 
     `params` are further top-level members. Raises `KeyError` for an unknown dialect.
     """

@@ -34,7 +34,7 @@ MODEL: Final = "model"
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """Write ``systemInstruction`` and ``contents``.
 
-    With `same`, parts are Google's own and stay verbatim.
+    With `same`, parts are Google's own and stay verbatim; empty text is left out all the same.
     """
     contents: list[dict[str, Json]] = []
     names: dict[str, str] = {}

@@ -31,7 +31,10 @@ _SIGNED: Final = ("signature", "encrypted_content", "data")
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
-    """Write ``messages``, the system prompt first."""
+    """Write ``messages``, the system prompt first.
+
+    Thinking stays only with a text or call of its message. `same` has no effect: blocks are always written anew.
+    """
     messages: list[Json] = []
     names: dict[str, str] = {}
     first = _write_message("system", system, losses)
@@ -42,7 +45,7 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
             messages += [_write_result(part, names, losses) for part in turn.parts]
             continue
         role = ASSISTANT if turn.side == ASSISTANT else turn.role if turn.role in SYSTEM else USER
-        # Ollama has no developer.
+        # Ollama has no role developer.
         message = _write_message("system" if role == "developer" else role, turn.parts, losses)
         calls = [part for part in turn.parts if part.category == CALL]
         names |= {part.id: part.reading.name for part in calls}

@@ -32,7 +32,11 @@ _REASONING_KEY: Final = "reasoning_content"
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
-    """Write ``messages``, the system prompt first. With `same`, blocks are Chat's own and stay verbatim."""
+    """Write ``messages``, the system prompt first.
+
+    With `same`, blocks are Chat's own and stay verbatim, except that empty text is left out, and that the reasoning of
+    a message is joined under ``reasoning_content``.
+    """
     messages: list[Json] = []
     first = _write_content(system, "system", same, losses)
     if first:
@@ -51,7 +55,10 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
 
 
 def _write_content(parts: Sequence[TurnPart], role: str, same: bool, losses: Losses) -> Json:
-    """Write text and pictures; a string if one text is the whole content."""
+    """Write text and pictures.
+
+    A string if one text is the whole content, an empty list if nothing is left.
+    """
     content: list[Json] = []
     for part in parts:
         verbatim = same and isinstance(part.value, dict)

@@ -28,7 +28,11 @@ _SEPARATOR: Final = "\n\n"
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
-    """Write ``instructions`` and ``input``. With `same`, blocks are Responses' own and stay verbatim."""
+    """Write ``instructions`` and ``input``.
+
+    With `same`, blocks are Responses' own and stay verbatim; empty text, and reasoning without an output after it, are
+    left out all the same.
+    """
     items: list[Json] = []
     free = {part.id for turn in turns for part in turn.parts if part.category == CALL and _is_free_text(part)}
     for turn in turns:

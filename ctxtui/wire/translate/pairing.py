@@ -15,8 +15,9 @@ NO_CALL: Final = "tool results without a call"
 def pair_calls(turns: Sequence[Turn], losses: Losses) -> list[Turn]:
     """Put the results of each turn's calls directly after it.
 
-    Calls and results without counterpart are dropped. Neighbouring assistant turns are merged: their calls must be
-    together before the results. Ids are kept; an empty or reused id gets a number.
+    Calls and results without counterpart are dropped, and so is thinking at the end of a turn. Neighbouring assistant
+    turns are merged: their calls must be together before the results. Ids are kept; an empty or reused id gets a
+    number.
     """
     pending = _PendingResults(turns)
     paired: list[Turn] = []

@@ -75,7 +75,10 @@ _GOOGLE_MEMBERS: Final = frozenset({*FUNCTION_CALL, *FUNCTION_RESPONSE, *MEDIA_M
 
 
 class TurnPart(NamedTuple):
-    """One block of a turn: `category` is its dialect-independent class, `value` its own JSON."""
+    """One block of a turn: `category` is its dialect-independent class, `value` its own JSON.
+
+    A ``tool message`` of Chat is one part, whose `value` is the list of its blocks.
+    """
 
     category: str
     kind: str
@@ -117,7 +120,10 @@ class Losses:
 
 
 def detect_dialect(items: Iterable[Item]) -> str:
-    """Detect the dialect that `items` were recorded in, by their kinds; "" if they are only text."""
+    """Detect the dialect that `items` were recorded in, by their kinds.
+
+    "" if all could be of any (only text).
+    """
     votes: Counter[str] = Counter()
     for block, place in items:
         if _is_ollama_only(block):
@@ -138,7 +144,10 @@ def detect_dialect(items: Iterable[Item]) -> str:
 
 
 def _is_ollama_only(block: Block) -> bool:
-    """Whether a block has a form only Ollama writes: arguments as an object, or bare base64 for a picture."""
+    """Whether only Ollama writes a block so.
+
+    Such are arguments as an object, a tool's name in a header, and bare base64 for a picture.
+    """
     if block.kind == "tool_call" and b'"arguments":{' in block.body:
         value = block.value()
         inner = value.get("function") if isinstance(value, dict) else None
@@ -175,7 +184,7 @@ def tool_dialect(value: Json) -> str:
 
 
 def to_turns(items: Sequence[Item]) -> list[Turn]:
-    """Convert the messages among `items` to turns; neighbours are not merged."""
+    """Convert `items`, all of them of messages, to turns; neighbours are not merged."""
     turns: list[Turn] = []
     answers: Json = None
     item_pieces: list[Piece] = []

@@ -1,7 +1,8 @@
 """The policy ``budget``: finds the smallest set of edits that reaches a target size.
 
-It tries all other policies at their defaults, and pairs of them, ordered by risk. Of sufficient sets it takes the one
-that breaks the cached prefix latest. A *set* of edits is what one trial would do; a *level* has the sets of one risk.
+It tries all other policies at their defaults, and pairs of them, ordered by risk. Of sufficient sets it takes one with
+the least risk, and of those the one that breaks the cached prefix latest. A *set* of edits is what one trial would do;
+a *level* has the sets of one risk.
 """
 
 from __future__ import annotations
@@ -146,7 +147,10 @@ class _EditSets:
         return self._edit_sets
 
     def options(self, most: Risk, useless: _IsUseless) -> list[list[Edit]]:
-        """The sets that free anything, the largest first."""
+        """All sets, in the order of preference.
+
+        A subclass may leave out the same sets as in `proposals`, and those that free nothing.
+        """
         return self._edit_sets
 
 
@@ -200,8 +204,10 @@ class _Tried:
 
 
 def _candidates(policy_context: PolicyContext, policies: Sequence[Policy]) -> list[_EditSets]:
-    """Sets of edits by policies, the least risk first; every two policies unless edits of a policy are there
-    already."""
+    """Sets of edits by policies, the least risk first.
+
+    Pairs of policies only if no policy's edits are in the log yet.
+    """
     # If policies were applied before, one more policy is enough.
     if any(one.author != USER for one in policy_context.log):
         tried = _Tried(policy_context, policies)
@@ -289,7 +295,11 @@ class _Reach:
 
 
 def _cost_key(policy_context: PolicyContext, edits: Sequence[Edit]) -> tuple[int, int]:
-    """Key for comparing edits, less is better: minus the first changed position, and the number of changed blocks."""
+    """Key for comparing edits, less is better.
+
+    It is minus the first changed position, and the number of changed blocks. In a cold context the position does not
+    count.
+    """
     places = [p for edit in edits for target in edit.targets if (p := policy_context.context.find(target)) is not None]
     return (0 if policy_context.cold else -min(places, default=0)), len(places)
 

@@ -15,7 +15,7 @@ NAME = "compact_json"
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Compact every text that gets at least `least` per cent smaller."""
+    """Compact JSON where that saves `least` per cent, except in the assistant's messages."""
     rules = {key: settings[key] for key in ("drop", "rename", "flatten")}
     for position, item in enumerate(policy_context.context.items):
         is_eligible = (

@@ -40,7 +40,7 @@ _MAX_NAMED_TRIALS: Final = 3
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Once there are `slack` more generations than `n`, replace all older ones by one summary.
+    """Once there are more than `n` + `slack` generations, replace all but `n` by one summary.
 
     The new summary also replaces earlier summaries. It has a line for each generation: its number of trials, best
     score, three best trials, and selection.

@@ -60,7 +60,11 @@ class SuiteRun(NamedTuple):
 
 
 class StepRange(Struct, kw_only=True):
-    """The steps `first` to `last` of the work: files, test runs, errors and commits."""
+    """The steps `first` to `last` of the work: files, test runs, errors and commits.
+
+    `told_tests` are lines about tests of rounds without numbers in `runs`; `fixes` are the answers after rounds that
+    changed files once something had gone wrong.
+    """
 
     first: int
     last: int
@@ -93,7 +97,7 @@ def read_test_run(text: str) -> SuiteRun | None:
 
 
 def step_ranges(context: Context, rounds: Iterable[tuple[int, Sequence[int]]]) -> list[StepRange]:
-    """The ranges of `rounds` (number, positions)."""
+    """Group `rounds` (number, positions) into ranges; a commit ends a range."""
     ranges: list[StepRange] = []
     broken = False
     for number, positions in rounds:
@@ -176,7 +180,7 @@ NAME = "keep_rounds"
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Once there are `slack` more rounds than `n`, replace the older ones by facts.
+    """Once more than `n` + `slack` rounds are unedited, replace all but `n` by facts.
 
     If the context is then still above `limit` tokens (0: the usable window), more is removed, one step at a time: the
     facts, then the middle of long results, then all but the last round.

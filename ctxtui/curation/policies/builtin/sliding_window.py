@@ -15,10 +15,11 @@ NAME = "sliding_window"
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Drop messages from the front once there are `slack` more than `n`.
+    """Drop all messages but the first `keep_first` and the last `n`.
 
-    Thus the prefix changes only once in `slack` messages. A call is never separated from its answer. The newest call
-    with its answer always stays: a window too small for them is widened.
+    It acts once more than `n` + `slack` follow the first ones. Thus the prefix changes only once in `slack` messages. A
+    call is never separated from its answer. The newest call with its answer always stays: a window too small for them
+    is widened.
     """
     messages = policy_context.context.messages
     first = policy_context.lead_count + settings["keep_first"]

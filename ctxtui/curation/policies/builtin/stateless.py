@@ -16,7 +16,7 @@ NAME = "stateless"
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Summarise everything between the first messages and the newest turn, turn by turn.
 
-    The context keeps its size however many turns there were, except for one line each.
+    However many turns there were, the context grows only by a summary of each (`length` tokens).
     """
     turns, messages = policy_context.turns, policy_context.context.messages
     index = policy_context.lead_count + settings["keep_first"]

@@ -1,4 +1,7 @@
-"""Summarises the history above a size; memory, the first message and the newest turns stay."""
+"""Summarises the history of a context that is too large.
+
+Memory, the first messages and the newest turns stay.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ NAME = "summarize_at"
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Above `tokens` (0: the usable window), summarise everything before the last `keep` turns.
 
-    If there is only one turn, everything before its last rounds. Memory files stay.
+    If there are no more than `keep` turns, summarise everything before the last `keep` rounds instead. The first
+    `keep_first` messages and memory files stay.
     """
     limit = settings["tokens"] or policy_context.usable
     if not limit or policy_context.total <= limit:
@@ -40,11 +44,13 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
 
 def _first_position(policy_context: PolicyContext, keep_first: int) -> int:
     messages = policy_context.context.messages
+    # The system prompt and memory before the conversation do not count.
     index = min(policy_context.lead_count + keep_first, len(messages) - 1)
     return messages[index].start if messages else 0
 
 
 def _stretches_between_memory(policy_context: PolicyContext, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """The stretches (start, stop) between blocks of memory; they may be empty."""
     start_next = start
     for position in range(start, stop):
         if policy_context.context.items[position].place.mark == "memory":

@@ -16,7 +16,8 @@ NAME = "summarize_every"
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Summarise each `k` rounds once `keep` younger ones follow them.
 
-    Summaries are final, unless there are `levels`: then `k` summaries of one level become one of the next.
+    Summaries are final, unless `levels` is 2 or more: then `k` summaries of one level become one of the next (`k` 1 has
+    no levels).
     """
     rounds, k = policy_context.rounds, max(1, settings["k"])
     stop = len(rounds) - settings["keep"]

@@ -31,7 +31,8 @@ class _List(NamedTuple):
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Write each list of `least` trials or more as a table, best first.
 
-    Only lists that contain and reference no program: such messages ask the model for a choice by score.
+    Only lists that contain and reference no program: such messages ask the model for a choice by score. A list that is
+    shorter than its table stays.
     """
     for position, listed in policy_context.outline("trials", partial(_find_lists, policy_context.context)):
         if len(listed) < settings["least"] or not policy_context.may_change(position, NAME):

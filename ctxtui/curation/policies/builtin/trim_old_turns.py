@@ -39,7 +39,7 @@ _ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(\S[^\n]*)")
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Rewrite user messages older than the last `keep`, once there are `slack` of them.
 
-    All texts of a message become one. Placeholders:
+    Each must save more than `least` tokens. All texts of a message become one. Placeholders:
     - ``{turn}``: the number of the message.
     - ``{first}``: its first words.
     - ``{names}``: every ``name`` in its JSON.
