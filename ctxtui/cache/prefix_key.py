@@ -179,8 +179,8 @@ _THINKING: Final = INDEX["thinking"]
 _PlaceHash = tuple[Callable[[], blake2s], str, str]
 """The parts of a block's key that come from its place.
 
-A hash of section and role to copy, the section, the role. They are passed as parameters of the hash, so that a key and
-a digest take one round of BLAKE2s. Copying is faster than making a new hash.
+They are a hash to copy, the section, and the role. The hash has section and role as its parameters (salt and person),
+so that a key and a digest take one round of BLAKE2s. Copying is faster than making a new hash.
 """
 
 
@@ -195,7 +195,7 @@ _NOWHERE: Final = _place_hash("", "")
 class PrefixEnd(Struct, eq=False):
     """A position in a prompt where a prefix may end.
 
-    After the block of tree node `node`, by `role`.
+    It is after the block of tree node `node`, whose message has the role `role`.
     - `key`: names the prefix (16 bytes).
     - `before`: the previous position (None at the very start).
     - `number`: counts positions from 1.

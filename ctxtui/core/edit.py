@@ -34,9 +34,9 @@ REPAIR: Final = "repair"
 class Target(Struct, frozen=True):
     """The block that an edit is about.
 
-    Its digest and which occurrence on the raw path (0-based). It is never a position, so that the edit survives a
-    client that resends everything. `id` is ``call ID`` or ``answer ID`` with the provider's id ("": none). It finds the
-    block again if the client rewrote the rest of it.
+    It is named by its digest and its number among equal blocks of the raw path (0-based), never by its position, so
+    that the edit survives a client that resends everything. `id` is ``call ID`` or ``answer ID`` with the provider's id
+    ("": none). It finds the block again if the client rewrote the rest of it.
     """
 
     digest: str

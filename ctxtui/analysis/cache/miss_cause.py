@@ -1,6 +1,6 @@
 """Finds the cause of a miss.
 
-Predicted before a call's report, or found in the recording afterwards. `cause_from_requests` compares recorded
+It is predicted before a call's report, or found in the recording afterwards. `cause_from_requests` compares recorded
 requests. `infer_cause` works without recorded markers. `cause_in_record` explains a loss that was not predicted.
 """
 

@@ -1,7 +1,7 @@
 """Forecast of the next call of a context.
 
-Tokens read from the cache, tokens written, and cost. Screens show it before a request is sent. `what_if` simulates the
-request, this module makes the figures.
+It has the tokens read from the cache, the tokens written, and the cost. Screens show it before a request is sent.
+`what_if` simulates the request, this module makes the figures.
 """
 
 from __future__ import annotations

@@ -529,7 +529,7 @@ def keep_fact(summary: str, fact: Fact) -> str:
 def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
     """Add the lost facts to the text of the compaction's summary.
 
-    Files and decisions that it lost, and literals that had to be repeated. `otherwise` replaces an encrypted
+    These are files and decisions that it lost, and literals that had to be repeated. `otherwise` replaces an encrypted
     summary.
     """
     text_ = "\n\n".join(text for node in compaction.summary if (text := read(tree[node].block).text.strip()))

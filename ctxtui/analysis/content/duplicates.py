@@ -42,7 +42,7 @@ _ENDS: Final = re.compile(r"(?<=[.;,{}>])\s*")
 class Sketch(NamedTuple):
     """Hashes of a text's lines, to estimate quickly how much two texts have in common.
 
-    All hashes, or if `sampled` only those divisible by `_SAMPLING`.
+    It has all hashes, or if `sampled` only those divisible by `_SAMPLING`.
     """
 
     hashes: frozenset[int]

@@ -23,8 +23,8 @@ _DATE: Final = re.compile(r"_20\d{6}\Z")
 def find_compressors(session: Session) -> tuple[str, ...]:
     """Names of everything that compacted or cleared contexts of `session`, sorted.
 
-    The client with its trigger (``claude code auto``, ``codex``), ``claude code microcompaction``, the provider's
-    own edits (``clear_tool_uses``).
+    They are the client with its trigger (``claude code auto``, ``codex``), ``claude code microcompaction``, the
+    provider's own edits (``clear_tool_uses``).
     """
     client, names = session.about.source or "unknown", set[str]()
     for thread in session.threads:

@@ -1,7 +1,7 @@
 """Data of the recording that all variants of the lab share.
 
-Times, lifetimes, markers, unrecorded input. For each call they are taken from the calls before it; its own report is
-only compared with the result.
+They are times, lifetimes, markers and unrecorded input. For each call they are taken from the calls before it; its own
+report is only compared with the result.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Simulates one variant call by call.
 
-Its policy's edits, the request sent, cache reads, and cost. `lab.Experiment` runs one `VariantPass` per variant over
-the recorded steps.
+Of each call it gives the policy's edits, the request sent, cache reads, and cost. `lab.Experiment` runs one
+`VariantPass` per variant over the recorded steps.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Content of a client's status line.
 
-Context, next call's usage, cache lifetime, one warning. It is computed from what the client passes between two calls,
-so that it is available at once. `analysis.cache.next_call` makes the same forecast from the whole recording.
+It shows the context, the next call's usage, the cache's lifetime, and one warning. It is computed from what the client
+passes between two calls, so that it is available at once. `analysis.cache.next_call` makes the same forecast from the
+whole recording.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from ctxtui.analysis.money.tool_costs import ToolCosts
 
 KEEP, DEFER, DROP = "keep", "defer", "drop"
 MIN_CALLS: Final = 10
-"""Minimum number of calls that carried a definition before it is judged."""
+"""Minimum number of calls that carried a definition before a tool without calls is judged."""
 MIN_SESSIONS: Final = 3
 """Number of sessions without a single call after which a tool should be dropped, not only deferred."""
 MAX_SELDOM_SHARE: Final = 0.25

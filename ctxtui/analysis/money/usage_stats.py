@@ -130,7 +130,7 @@ class WorstMiss(NamedTuple):
 class HeavyTool(NamedTuple):
     """A tool: server ("": none), name, number of calls, tokens of its results, USD (None: unknown).
 
-    USD of its definition and use.
+    The USD are those of its definition and use.
     """
 
     server: str

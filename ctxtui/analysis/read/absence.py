@@ -119,7 +119,7 @@ def explain_missing(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 def _check_new_blocks(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     """Check the blocks added since the previous call.
 
-    A failed answer, its calls, one block that was recorded differently.
+    Tried are the previous answer, all new blocks of one category, and single large blocks.
     """
     new_nodes = [n for n in missing.came if tree[n].block.kind != HEADER]
     sets = [
