@@ -234,7 +234,10 @@ def _stripped(case: _Case) -> MissExplanation | None:
 
 
 def _is_still_prefix(case: _Case) -> bool:
-    """Whether everything that the previous request had cached is still a prefix of this one."""
+    """Whether everything that the previous request had cached is still a prefix of this one.
+
+    False if it had cached nothing.
+    """
     entry = _deepest_entry(case.left)
     return entry is not None and case.tree.holds(case.now.head, entry.node)
 

@@ -469,7 +469,7 @@ def _is_from_person(node: Node) -> bool:
 
 
 def _has_file_name(path: str, text: str) -> bool:
-    """Whether a text has a file's bare name as a separate word."""
+    """Whether a text has a file's bare name as a separate word; False for names of up to three characters."""
     name = path.rpartition("/")[2]
     return len(name) > 3 and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
 

@@ -288,6 +288,7 @@ class DuplicateFinder:
         other_sketch = self._sketches[block.digest]
         assert other_sketch is not None
         common_count, own_count, other_count = sketch.common(other_sketch)
+        # A quick test, which spares most pairs the comparison of their texts.
         if common_count < 3 or common_count < 0.7 * min(own_count, other_count):
             return False
         other_text = _block_text(self._tree[other], read(block))

@@ -222,7 +222,7 @@ def all_passed(verdicts: Iterable[bool | None]) -> bool | None:
 
 
 def _is_within(limit: str, figures: Figures, allowed: float) -> bool | None:
-    """Whether the figure is within its limit; None if undecided."""
+    """Whether the figure is within its limit; None if undecided. An unknown cost is judged by its bounds."""
     figure: float | None = getattr(figures, _FIGURE[limit])
     if figure is None and limit == "max_cost":
         least, most = figures.cost_usd_at_least, figures.cost_usd_at_most

@@ -343,7 +343,10 @@ class Shortfalls:
         return total
 
     def _was_read_again(self, base: Call, call: Call) -> bool:
-        """Whether `call` read the whole context of `base` from the cache: then nothing in it is absent or new."""
+        """Whether `call` read the context of `base` from the cache: then nothing in it is absent or new.
+
+        That is, `base` had cached at least the share `_READ_AGAIN` of its input, and `call` read as much of that.
+        """
         cached_before = left_cached(base)
         is_whole = cached_before > 0 and cached_before >= _READ_AGAIN * reported_input(base)
         return is_whole and call.usage is not None and call.usage.cache_read >= _READ_AGAIN * cached_before

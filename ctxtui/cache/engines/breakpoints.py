@@ -62,6 +62,7 @@ class Breakpoints:
         best, reasons = self._find_hit([*marked[-rules.lookback :], *implied], at)
         hit = best.position if best else None
         read = min(prompt.tokens(hit.node), prompt.total) if hit else 0
+        # The latest implicit breakpoint takes one of the places that the rules give to markers.
         to_write = sorted(
             [*implied[:1], *marked[len(implied[:1]) - rules.markers :]], key=lambda one: one.position.number
         )
