@@ -220,7 +220,7 @@ class RequestedFates(Struct, kw_only=True):
 def keep_tools(context: Context, requests: RequestedFates) -> None:
     """Hold the removal of a tool that the request forces.
 
-    Of all tools, hold the last one while calls are answered.
+    If all tools would be removed from a context with calls and results, the removal of the last one is held.
     """
     tools = context.tools
     removed_tools = [p for p in tools if p in requests.fate and requests.fate[p][0] is None]
@@ -284,6 +284,12 @@ def _cancel_covered_summaries(requests: RequestedFates) -> None:
 
 
 class _Closed(NamedTuple):
+    """Removals and insertions that agree with each other.
+
+    - `broken`: the first change that invalidates bound thinking; None without one.
+    - `unsettled`: the insertion for which no position was found; None if they agree.
+    """
+
     closure: Closure
     inserts: list[Insert]
     broken: int | None
