@@ -253,7 +253,10 @@ _MAX_ROUNDS = 4
 
 
 def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pinned: frozenset[int]) -> Applied:
-    """Decide which of the `requests` are done, and apply them."""
+    """Decide which of the `requests` are done, and apply them.
+
+    Edits that clash are held one by one; if that does not help, all are.
+    """
     keep_tools(context, requests)
     _cancel_covered_summaries(requests)
     while True:

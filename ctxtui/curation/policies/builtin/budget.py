@@ -57,7 +57,7 @@ class _Choice(NamedTuple):
 
     - `saves`: tokens that it frees.
     - `position`: the raw position from which the prefix changes.
-    - `quoted`: number of later blocks that quote the removed text.
+    - `quoted`: number of literals that first occur in it and that later blocks quote; of several blocks, the most.
     """
 
     edit: Edit

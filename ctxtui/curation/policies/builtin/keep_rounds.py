@@ -28,7 +28,7 @@ MAX_FILES: Final = 20
 REQUEST_CELLS, ANSWER_CELLS = 200, 400
 """Cells kept of a user message and of an answer."""
 MAX_NAMED_TESTS: Final = 5
-"""Maximum failed tests that are named."""
+"""Maximum failed tests that are named, and errors and fixes that are listed."""
 
 _PASSED: Final = re.compile(r"\b(\d+) (?:passed|passing)\b")
 """Numbers of passed and failed tests in the summary line of a test runner (pytest, jest, cargo ...)."""
