@@ -47,8 +47,9 @@ def settle(items: Sequence[Item], used: set[str], *, cut: bool, names: bool = Tr
     """Make an answer fit to be sent back (facts §1, §4).
 
     Left out are empty texts, thinking whose signature has not arrived, thinking with nothing after it, calls without a
-    name, and calls whose input is no JSON object. Of an answer that was not cut, dialects other than Anthropic's keep
-    the latter: their input is a text, and the tool reports the fault to the model.
+    name, and calls whose input is no JSON object (in a cut answer also calls without any input). Of an answer that was
+    not cut, dialects other than Anthropic's keep the latter: their input is a text, and the tool reports the fault to
+    the model.
     - `used`: ids of earlier calls. A call without id, or with one of these, gets a new one; the ids of the answer are
       added.
     - `cut`: the answer broke off, so its last part may be incomplete.
@@ -251,7 +252,7 @@ class Conversation:
         return [call for call in calls if call.id not in answered]
 
     def _breakpoints(self, items: Sequence[Item]) -> tuple[Sequence[int], Mapping[str, Json] | None]:
-        """The positions in `items` that carry a breakpoint, and the breakpoint."""
+        """The positions in `items` that carry a breakpoint, and the breakpoint (None without positions)."""
         marked = breakpoint_positions(items, self.memory) if self.memory is not None else []
         if marked and self.memory is not None:
             return marked, self.memory.marker
@@ -297,7 +298,10 @@ def _model_name(params: Mapping[str, Json]) -> str:
 
 
 def begin(tree: Tree, opening: ConversationStart, shape: Shape | None = None) -> Conversation:
-    """Start a conversation with `opening`; earlier messages are translated to the dialect."""
+    """Start a conversation with `opening`; earlier messages are translated to the dialect.
+
+    `shape` is that of `Conversation` (None: requests are sent as they are).
+    """
     model = _model_name(opening.params)
     # A body needs a message: the probe is removed again, so that the context ends with the earlier messages.
     items_with_probe = [*_opening_items(opening), *opening.before, *user_message(opening.dialect, _PROBE)]

@@ -48,7 +48,10 @@ class AnswerReader(Struct):
         return self.reader.response()
 
     def make_call(self, response: Response, head: int, ended: float | None = None, error: str = "") -> Call:
-        """The call as known now; `head` is the context just after the answer."""
+        """The call as known now.
+
+        `head` is the context just after the answer. `ended` is None while it goes on; `error` replaces its own error.
+        """
         extra: dict[str, Json] = dict(response.extra)
         if self.attempt > 1:
             extra["attempt"] = self.attempt

@@ -46,7 +46,7 @@ class Tools(Protocol):
         """Plan `call`, or return the error for the model if it cannot be done."""
 
     async def run(self, call: events.ToolCall, planned: Planned | None = None) -> events.ToolResult:
-        """Run `call`, as it was `planned`. Errors are returned as the result."""
+        """Run `call`, as it was `planned` (None: it needed no permission). Errors are returned as the result."""
 
     async def close(self) -> None:
         """Stop everything that runs."""
@@ -105,7 +105,7 @@ class Runner:
         self._said: list[str] = []
         """User messages that are not in the context yet."""
         self._plans: dict[str, Planned] = {}
-        """Planned writes of calls that wait for permission."""
+        """Plans of calls that wait for permission, by the id of the call."""
         self._stopped: set[asyncio.Task[None]] = set()
         """Tools being stopped; `close` waits for their cleanup."""
 
@@ -217,7 +217,7 @@ class Runner:
         self.feed(events.Waited())
 
     def plan_of(self, call: events.ToolCall) -> Planned | None:
-        """The planned write of a call that waits for permission."""
+        """The plan of a call that waits for permission; None for any other call."""
         return self._plans.get(call.id)
 
     async def _plan(self, call: events.ToolCall) -> None:

@@ -45,6 +45,7 @@ Source: facts §2.
 """
 
 _TOKEN_KINDS: Final = ("fresh", "read", "write_5m", "write_1h", "write_30m", "write_12h", "output")
+"""Fields of `Rates` that are prices of a token."""
 
 
 class Rates(Struct, frozen=True, kw_only=True):

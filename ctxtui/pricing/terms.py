@@ -34,6 +34,7 @@ class Terms(NamedTuple):
 
 STANDARD: Final = Terms()
 FLEX: Final = "flex"
+"""OpenAI's slow tier, priced like a batch."""
 _USUAL_TIERS: Final = frozenset({"", "batch", "auto", "default", "standard", "standard_only", "on_demand"})
 """Service tiers at the usual price; batches are detected separately."""
 _PRICED_REGIONS: Final = frozenset({"", "us", "global", "not_available"})

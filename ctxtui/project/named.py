@@ -26,6 +26,7 @@ _ENDS: Final = (".py", ".go", ".rs", ".ts", ".tsx", ".js", ".java", ".c", "/__in
 _MAX_SAME_NAME: Final = 3
 """A bare name that more files have identifies none."""
 _MAX_SHORT_WORD_CHARS: Final = 3
+"""Maximum length of a plain word that is too short to name a file."""
 
 
 def find_named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
@@ -77,7 +78,9 @@ def _files_defining(name: str, texts: Mapping[str, str]) -> list[str]:
 # Mentions
 
 _MENTION: Final = re.compile(r"""(?<![\w@/.])@(?:"([^"\n]+)"|([^\s"'`,;]+))""")
+"""``@`` and a path, in quotes if it has blanks; not within an address or a path."""
 _TRAILING_PUNCTUATION: Final = ".:!?)]}>*_"
+"""Characters at the end of a mention that may belong to the sentence instead."""
 
 
 def find_mentions(text: str) -> list[tuple[str, ...]]:

@@ -18,6 +18,7 @@ from ctxtui.project.named import find_named
 from ctxtui.project.signatures import extract_signatures
 
 EVERYTHING, SHORTENED, BY_TASK = "everything", "large files as signatures", "by task"
+"""Strategies, chosen by `Thresholds`."""
 NAMED, RELATED, TESTS, DOCUMENTATION, REST = "named", "related", "tests", "documentation", "rest"
 REASONS: Final = (NAMED, RELATED, TESTS, DOCUMENTATION, REST)
 """Reasons for a file, the most important first."""

@@ -201,6 +201,7 @@ _MAX_OUTLINE_LINES: Final = 200
 """Maximum lines of an outline."""
 _HEAD_LINES: Final = 20
 """Lines shown of a file without an outline."""
+# Lines of an outline: headings; sections and keys of configuration; keys of JSON; declarations.
 _HEADING: Final = re.compile(r"^(#{1,6} .+|[=~*-]{4,}$)")
 _SECTION: Final = re.compile(r"^(\[.+\]|[A-Za-z_][\w.-]*\s*[:=])")
 _KEY: Final = re.compile(r"""^ {0,4}"[^"]+"\s*:""")

@@ -34,7 +34,8 @@ class Endpoint:
     - `key`: sent in a header and nowhere else.
     - `kind`: the type of a local server (``ollama``, ``lm studio``, ``llama.cpp``, ``llama-cpp-python``, ``vllm``) or
       ``offline``, the embedded provider; else "".
-    - `local`: the server runs on a port of this machine or network and charges nothing.
+    - `local`: a server of a known kind, or any program at an address of this machine (which may be a gateway to a paid
+      provider).
     - `headers`: further ones that the user's environment adds to every request.
     """
 
@@ -61,7 +62,10 @@ def is_loopback(url: str) -> bool:
 
 
 def sends_key_in_plain(url: str, *, key_over_http: bool) -> bool:
-    """Whether a key would be sent to `url` over plain http without the user's consent."""
+    """Whether a key for `url` would go over plain http to another machine without the user's consent.
+
+    `key_over_http` is the setting: the consent.
+    """
     return url.lower().startswith("http://") and not is_loopback(url) and not key_over_http
 
 

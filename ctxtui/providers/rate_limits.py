@@ -13,7 +13,9 @@ _HEADER: Final = re.compile(
     r"(?:anthropic-ratelimit-(?P<what>requests|tokens|input-tokens|output-tokens)-(?P<field>limit|remaining|reset))"
     r"|(?:x-ratelimit-(?P<field2>limit|remaining|reset)-(?P<what2>requests|tokens))"
 )
+"""A header about a limit: ``anthropic-ratelimit-tokens-reset``, or OpenAI's ``x-ratelimit-reset-tokens``."""
 _TIME_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+"""A part of OpenAI's duration until a reset, ``1m30.5s``; Anthropic sends a date."""
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 

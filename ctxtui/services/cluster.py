@@ -18,6 +18,7 @@ LOCAL: Final = "local"
 WORKER_TIMEOUT: Final = "30s"
 """Time allowed until the cluster's first worker is connected."""
 _REQUESTS_PER_WORKER: Final = 4
+"""Requests submitted at once for each thread of the cluster, so that none waits for the next one."""
 DASK_LOGGERS: Final = (
     "distributed.client",
     "distributed.nanny",

@@ -32,6 +32,7 @@ from ctxtui.tokens.vocab import SHA256
 from ctxtui.views.home.columns import format_age
 
 _MINUTE_SECONDS: Final = 60
+"""Age from which on "ago" follows: `format_age` calls younger sessions "now"."""
 
 OK: Final = "ok"
 WARNING: Final = "warning"

@@ -13,6 +13,7 @@ NAME: Final = "run_command"
 DEFAULT_SECONDS: Final = 120
 """Default time limit of a command."""
 MAX_SECONDS: Final = 3600
+"""Maximum time limit that the model can ask for."""
 _SHELL: Final = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "<<", "2>", "2>&1", "&>"})
 """Words that only a shell understands."""
 

@@ -13,6 +13,7 @@ from ctxtui.core.errors import CtxtuiError
 
 _PATH: Final[Json] = {"type": "string", "description": "Name of a memory file, such as todo.md."}
 _MAX_SUGGESTED: Final = 3
+"""Number of files that the error about full memory suggests to shorten."""
 
 
 class MemoryFull(CtxtuiError):

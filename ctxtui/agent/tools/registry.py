@@ -53,7 +53,10 @@ class Toolbox:
         return plans[0] if plans else failure
 
     def run(self, call: ToolCall, planned: PlannedWrite | None = None) -> ToolResult:
-        """Run the expanded `call`; a write as it was `planned`. Errors are returned as the result, for the model."""
+        """Run the expanded `call`; a write as it was `planned` (None: plan it now).
+
+        Errors are returned as the result, for the model.
+        """
 
         def work(tool: Tool) -> str:
             if tool.run is not None:

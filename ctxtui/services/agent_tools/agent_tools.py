@@ -99,7 +99,7 @@ class AgentTools(Struct, eq=False):
         return await self.files.plan(call)
 
     async def run(self, call: ToolCall, planned: Planned | None = None) -> ToolResult:
-        """Run `call` as it was `planned`. Failures are returned as error results."""
+        """Run `call` as it was `planned` (None: it needed no permission). Failures are returned as error results."""
         if self._is_unavailable(call.name):
             return self._unknown_tool(call)
         if call.name in self.own.tools:

@@ -22,7 +22,9 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 
 CONTROL_SUFFIX: Final = ".control"
 MAX_MESSAGE_BYTES: Final = 1 << 20
+"""Maximum bytes of a request, and of its answer."""
 TIMEOUT_S: Final = 5.0
+"""Seconds for one request; a run that does not answer in time is skipped."""
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 

@@ -59,7 +59,10 @@ class AttachedProgram(Struct, frozen=True, kw_only=True):
 
 
 def read_status(recording: Path, now: float | None = None) -> AttachedProgram:
-    """Read the status of the program whose session is recorded in this file, at `now` (monotonic seconds)."""
+    """Read the status of the program whose session is recorded in this file.
+
+    `now` is in monotonic seconds (None: the present time).
+    """
     now = time.monotonic() if now is None else now
     runs, next_, each = False, False, False
     requests: list[RemoteHeldRequest] = []

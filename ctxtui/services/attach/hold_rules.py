@@ -90,7 +90,9 @@ class HoldRules(Struct, frozen=True, kw_only=True):
 
 SEPARATOR: Final = ", "
 REPEATS_RULE: Final = re.compile(r"(?:on\s+)?([1-9][0-9]{0,3})\s+repeats")
+"""``3 repeats``, with the number as group 1."""
 LIMIT_RULE: Final = re.compile(r"over\s+(\$)?\s*([0-9][0-9,_.]*)\s*([kKM]?)(?:\s+tokens)?")
+"""``over $0.5`` or ``over 100k tokens``: the dollar sign, the number, its unit."""
 
 
 def parse_rules(text: str) -> dict[str, Any]:

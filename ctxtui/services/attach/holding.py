@@ -251,7 +251,7 @@ class HoldGate:
     def _make_held(
         self, waiting: WaitingRequest, exchange: Exchange, dialect: str, body: Json, why: str, **more: Any
     ) -> HeldRequest:
-        """The request as it is held from now on."""
+        """The request as it is held from now on, because of `why` ("": it is not held, but its answer may be)."""
         now, patience = self.clock(), _max_hold_seconds(waiting.head)
         # Without server-sent events Google's stream is a list, which has no pings.
         asks_stream = wants_stream(exchange.path, as_dict(body)) and (dialect != GOOGLE or "alt=sse" in waiting.url)
@@ -328,7 +328,8 @@ class HoldGate:
     def release(self, id_: str, how: str, text: str = "") -> str:
         """Decide on a held request by the beginning of its id ("": the only one); return its id.
 
-        Raises `NotFound`, `Several`, `CtxtuiError`.
+        `how` is one of `HOWS`; `text` is the user's answer for `ANSWER`. Raises `NotFound`, `Several`, and
+        `CtxtuiError` if this decision is not possible for this request.
         """
         held = self._find_held(id_)
         if how == ANSWER and held.dialect not in ANSWERABLE_APIS:

@@ -57,7 +57,7 @@ class InProcessRecording:
 
     @property
     def recorder(self) -> Recorder | None:
-        """The recorder that writes it."""
+        """The recorder that writes it: that of the outer recording if it is inside one."""
         return self._recorder
 
     @property

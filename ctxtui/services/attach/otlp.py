@@ -172,6 +172,7 @@ CHECK_SECONDS: Final = 1.0
 FINAL_SECONDS: Final = 10.0
 """Seconds allowed for the rest when a run has ended."""
 MAX_PAUSE_SECONDS: Final = 30.0
+"""Maximum seconds between checks while a collector does not answer."""
 
 
 class FeedStatus(NamedTuple):

@@ -30,6 +30,7 @@ _CODEX_PING: Final = b'event: keepalive\ndata: {"type":"keepalive"}\n\n'
 _STREAM: Final = "text/event-stream"
 _JSON: Final = "application/json"
 CHARS_PER_TOKEN: Final = 4
+"""Characters per token, roughly, for the size that an answer of the user reports."""
 
 
 def build_answer(dialect: str, request: dict[str, Json], text: str, input_: int, at: float) -> bytes:
@@ -89,7 +90,7 @@ def error_event(dialect: str, status: int, body: bytes) -> bytes:
 
 
 def http_answer(status: int, kind: str, body: bytes) -> bytes:
-    """Build an HTTP/1.1 answer that closes the connection."""
+    """Build an HTTP/1.1 answer of the content type `kind` that closes the connection; `status` is 200 or 403."""
     head = f"HTTP/1.1 {status} {'OK' if status == 200 else 'Forbidden'}\r\ncontent-type: {kind}\r\n"
     return f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body
 

@@ -30,6 +30,7 @@ from ctxtui.services.attach.program import ANTHROPIC, GOOGLE, OPENAI
 from ctxtui.services.config.settings import Settings
 
 PORT: Final = 4020
+"""Default port of the relay."""
 LOCAL_SERVERS: Final = {
     "ollama": "http://127.0.0.1:11434",
     "lm-studio": "http://127.0.0.1:1234/v1",
@@ -40,6 +41,7 @@ LOCAL_SERVERS: Final = {
 CHECK_SECONDS: Final = 1.0
 """Seconds between checks for recording problems."""
 _NUMBER: Final = re.compile(r"\b\d+\b")
+"""A number in a message; messages that differ only in numbers are of one kind."""
 
 
 def default_upstreams(env: Mapping[str, str]) -> dict[str, str]:
@@ -188,7 +190,10 @@ def running_relay(folder: Path) -> dict[str, Any] | None:
 
 
 def stop_relay(folder: Path, seconds: float = 10.0) -> int:
-    """Stop the running relay and return its process id. Raises `NotFound`, `InUse` if it does not end."""
+    """Stop the running relay and return its process id.
+
+    Raises `NotFound` if none is running, `InUse` if it does not end within `seconds`.
+    """
     info = running_relay(folder)
     if info is None:
         raise NotFound("no relay is running", place=str(_lock_path(folder)))

@@ -43,7 +43,7 @@ class _Member(Struct, frozen=True):
 
 
 def settings_file(env: Mapping[str, str] | None = None) -> Path:
-    """The path of the user's Claude Code settings."""
+    """The path of the user's Claude Code settings by the environment `env` (None: this process's)."""
     own = os.environ if env is None else env
     named = own.get("CLAUDE_CONFIG_DIR")
     home = Path(named).expanduser() if named else Path(own.get("HOME") or os.path.expanduser("~")) / ".claude"
@@ -102,7 +102,11 @@ def install(file: Path, *, replace: bool, setting: str = "") -> StatusLineChange
 
 
 def remove(file: Path, *, setting: str = "") -> StatusLineChange | None:
-    """Remove the status line from `file` and restore the previous one; None if it is not installed."""
+    """Remove the status line from `file` and restore the previous one; None if it is not installed.
+
+    `setting` is the user's ``data_dir``. If the file has not changed since the installation, it is restored byte for
+    byte (or deleted, if ctxtui created it); otherwise only its status line is.
+    """
     target = Path(os.path.realpath(file))
     text, record = _read(target), _load_records(setting).get(str(file), {})
     if text is None or not text.strip():
@@ -157,7 +161,10 @@ def _without(text: str, member: _Member) -> str:
 
 
 def _find(text: str, name: str) -> _Member | None:
-    """Find the member `name` in the JSON `text` of an object; of several the last, which is in force."""
+    """Find the member `name` in the JSON `text` of an object; None if it has none.
+
+    Of several the last one counts, as in `json.loads`.
+    """
     decoder = json.JSONDecoder()
     at, member = _skip_blanks(text, text.index("{") + 1), None
     while text[at] != "}":

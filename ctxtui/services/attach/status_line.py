@@ -28,6 +28,7 @@ END_BYTES: Final = 256 << 10
 _RATES: Final = ("fresh", "read", "write_5m", "write_1h", "output")
 _SHORT_LIFE_S, _LONG_LIFE_S = 300.0, 3600.0
 MAX_CACHED_RATES: Final = 64
+"""Number of earlier entries that stay in the cache file of rates."""
 
 JsonObject = dict[str, Any]
 
@@ -155,7 +156,10 @@ def _last_lines(path: object) -> list[bytes]:
 
 
 def _cached_rates(model: str, fast: bool, length: int, settings: Settings) -> dict[str, float] | None:
-    """USD per token for each of `_RATES`, from today's cache file or the price library."""
+    """USD per token for each of `_RATES`, from today's cache file or the price library; None if there is no price.
+
+    `fast` is the client's fast mode, `length` the number of input tokens.
+    """
     # Long prompts may have higher rates, from a size that only the library has.
     key = (
         f"{__version__} {model} {fast} {length // 10_000} {time.strftime('%Y-%m-%d')} {sorted(settings.prices.items())}"

@@ -47,7 +47,7 @@ class ChatSource(SessionSource):
         return True
 
     def price(self, call: Call) -> Cost | None:
-        """The price of a call; for the writer's thread."""
+        """The price of a call, None if unknown; for the writer's thread."""
         return self._services.price(call)
 
     def live_count(self, study: Study, model: str) -> LiveCount:

@@ -123,7 +123,7 @@ class ContextFiles:
         return max(1, round((usable - used) * self._settings.files_share)) if usable else 0
 
     def read_named(self, text: str, used: int) -> tuple[AttachedFile, ...]:
-        """Read and count the files that a message names. Raises `NotAttached`."""
+        """Read and count the files that the message `text` names, with `used` tokens in use. Raises `NotAttached`."""
         return read_attachments(text, self._cwd, self.meter, self.available_tokens(used))
 
     def missing(self, text: str) -> list[str]:
@@ -169,7 +169,10 @@ class ContextFiles:
         return sum(meter.block(item.block) for item in session.tree.items(head))
 
     def select_files(self, task: str, used: int, exclude: set[str]) -> Selection:
-        """Select the project's files for `task`, without those in `exclude`."""
+        """Select the project's files for `task`, without those in `exclude`, with `used` tokens in use.
+
+        If the window is unknown, as many tokens as the project has are available.
+        """
         project = count_project(self._cwd, self.meter, self.progress)
         excluded = exclude | self.memory_paths(file.path for file in project.files)
         files = [file for file in project.files if file.path not in excluded]
@@ -191,7 +194,10 @@ class ContextFiles:
         }
 
     def memory_for(self, text: str) -> MemoryPlace | None:
-        """The memory as it is now; only what is relevant for the message `text` if the settings say so."""
+        """The memory as it is now; None if the user has neither a memory folder nor instructions.
+
+        If the settings say so, only files that are relevant for the message `text` are in it.
+        """
         settings, folder = self._settings, self._folder
         memory = self._open_memory() if folder is not None and folder.is_dir() else None
         instructions_ = self._read_instructions()
@@ -205,7 +211,8 @@ class ContextFiles:
         chat_model = self._chat_model
         binds = chat_model is not None and chat_model.endpoint.dialect == ANTHROPIC and self.card.binds_thinking
         at_start = settings.memory_place == "start"
-        # The instructions come first and seldom change.
+        # `binds`: a thinking block of such a model is refused once anything before it changed, as memory may.
+        # `stable`: the instructions come first and seldom change.
         return MemoryPlace(tuple(texts), at_start, self._memory_marker(), binds, stable=len(instructions_))
 
     def _read_instructions(self) -> dict[str, str]:

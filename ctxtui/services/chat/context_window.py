@@ -19,10 +19,13 @@ ASSUMED_WINDOW: Final = 4096
 ASSUMED_ORIGIN: Final = "assumed: the server does not report it"
 REFUSAL_ORIGIN: Final = "the server's refusal"
 MIN_CONTEXT: Final = 256
+"""Tokens that the user's ``answer_tokens`` must leave in a window for the context."""
 WINDOW_IN_ERROR: Final = re.compile(
     r"maximum context length is (\d+)|context window of (\d+)|context size \((\d+)|n_ctx\W{1,3}(\d+)", re.IGNORECASE
 )
+"""The window in the texts with which local servers refuse a request that is too long."""
 REQUESTED_IN_ERROR: Final = re.compile(r"(?:requested|resulted in|has|request) \(?(\d+)", re.IGNORECASE)
+"""The tokens of the refused request in such a text."""
 
 
 def with_window(chat_model: ChatModel, config: Config) -> ChatModel:

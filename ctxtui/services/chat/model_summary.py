@@ -71,8 +71,8 @@ async def choose_summary_model(choice: ModelChoice, config: Config) -> ChatModel
 def build_request(chat_model: ChatModel, config: Config, part: SummaryPart, own: EditedContext | None = None) -> bytes:
     """Build the request for a summary of `part`.
 
-    It has the part alone or, with `own` (the context as it would be sent), is at the end of the agent's own context.
-    Raises `CtxtuiError` if the agent's context cannot be sent to this model.
+    Without `own` it has the part alone. With `own`, the agent's context as it would be sent, it asks at the end of that
+    context. Raises `CtxtuiError` if the agent's context cannot be sent to this model.
     """
     dialect, params = chat_model.endpoint.dialect, params_for(chat_model, config.settings)
     if own is None:

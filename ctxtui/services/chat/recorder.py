@@ -31,7 +31,10 @@ def make_reader(
     epoch: Epoch | None = None,
     thread: str = MAIN,
 ) -> AnswerReader:
-    """Make a reader for the answer of `chat_model` to `draft`, sent at Unix time `at`."""
+    """Make a reader for the answer of `chat_model` to `draft`, sent at Unix time `at`.
+
+    `own_id` and `attempt` as in `AnswerReader`; `epoch` is None in a sub-agent, which has one epoch.
+    """
     return AnswerReader(
         draft,
         DIALECTS[chat_model.endpoint.dialect].stream_reader(),

@@ -96,7 +96,8 @@ def chat_profile(config: Config, cwd: Path) -> Profile | None:
 def run_policies(profile: Profile, context: Context, overlay: ThreadEdits, card: ModelCard, usable: int) -> None:
     """Stage the policies' proposals for `context`, and apply them if the profile is armed.
 
-    The user's staged edits stay staged. Policy edits that the user reverted stay reverted.
+    `usable` is the policies' target in tokens (0: unknown). The user's staged edits stay staged. Policy edits that the
+    user reverted stay reverted.
     """
     sizes = {n: estimate_tokens(item.block) for n, item in enumerate(context.items)}
     rules = rules_for(context.dialect, card)

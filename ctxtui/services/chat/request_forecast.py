@@ -169,7 +169,7 @@ def make_forecaster(book: Book, counter: Counter, chat_model: ChatModel, price: 
 
 
 def hold_reason(forecast: RequestForecast | None, settings: Settings) -> str:
-    """The reason to hold the request by the rules of `settings`; "" if none."""
+    """The reason to hold the request by the rules of `settings`; "" if none, or without a `forecast`."""
     if forecast is None:
         return ""
     if settings.hold_over_tokens and forecast.total > settings.hold_over_tokens:

@@ -120,7 +120,7 @@ def recorded_step(session: Session, call: Call) -> NextStep | None:
 
 
 def heaviest_blocks(account: Account, chosen: ChosenCall, count: int) -> list[HeavyBlock]:
-    """The heaviest message blocks of a call: results, documents, texts; not the user's last text."""
+    """The `count` heaviest message blocks of a call: results, documents, texts; not the user's last text."""
     book, tree = account.book, account.session.tree
     nodes = tree.path(chosen.call.sent_head)
     last = max((n for n, node in enumerate(nodes) if tree[node].category == INDEX["user"]), default=-1)
@@ -257,7 +257,7 @@ def _resend_params(call: Call, chat_model: ChatModel, settings: Settings) -> tup
 
 
 def max_usd(chat_model: ChatModel, tokens: int, answer: int, table: PriceTable) -> float | None:
-    """Maximum cost of a request in USD.
+    """Maximum cost in USD of a request with `tokens` of input and at most `answer` tokens of output.
 
     Nothing is read from the cache, all is written to it, and the answer is the longest possible. 0 if nothing is
     charged; None if no price is known.

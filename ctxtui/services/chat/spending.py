@@ -66,6 +66,8 @@ class Spending:
     ) -> SendPermit:
         """Reserve the maximum cost of `draft` of `thread`, by its `forecast`.
 
+        Without a known price it is refused, unless nothing is charged or there is no budget.
+
         If too little is left while other requests are in progress, wait for them.
         """
         self.release(thread)

@@ -78,7 +78,7 @@ class _GuardedReader:
 
     @property
     def tail(self) -> Skipped | None:
-        """An incomplete record at the end."""
+        """An incomplete record at the end; None if there is none."""
         tail_: Skipped | None = self._run(lambda: self._reader.tail)
         return tail_
 

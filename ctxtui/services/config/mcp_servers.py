@@ -97,7 +97,7 @@ class McpServer(Struct, frozen=True, kw_only=True):
 
 
 def parse_server(name: str, value: Any, place: str = "", project: str = "") -> McpServer:
-    """Parse a server's JSON or TOML table. Raises `BadConfig` with its place.
+    """Parse the JSON or TOML table of the server `name`; `place` and `project` as in `McpServer`. Raises `BadConfig`.
 
     Unknown keys of a `project`'s server are ignored, because ``.mcp.json`` is written for other programs.
     """

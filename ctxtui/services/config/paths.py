@@ -1,7 +1,8 @@
 """Paths of ctxtui's own files: database, configuration, logs. Nothing is created here.
 
 ``CTXTUI_HOME`` names one folder for all of them, ``CTXTUI_DB`` the database file alone; otherwise the platform's
-folders are used. Empty variables count as absent, ``~`` is expanded, relative paths are made absolute.
+folders are used. Empty variables count as absent, ``~`` is expanded, relative paths are made absolute. All functions
+take the environment as `env` (None: this process's).
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ MAX_FOLDER_NAME: Final = 200
 """Claude Code truncates a project folder's name to this length and adds ``-`` and a hash (facts §11)."""
 
 _NOT_ALPHANUMERIC: Final = re.compile(r"[^A-Za-z0-9]")
+"""Characters of a path that Claude Code replaces by ``-`` in a folder's name."""
 
 
 def folder_name(directory: Path) -> str:
@@ -61,7 +62,7 @@ def _is_same_directory(a: Path, b: Path) -> bool:
 
 
 def _find_worktrees(git: Path) -> Iterator[Path]:
-    """The other checkouts of the repository whose ``.git`` is `git`: all linked worktrees.
+    """The linked worktrees of the repository whose ``.git`` is `git`.
 
     If `git` is a file, as in a linked worktree, the main checkout too; none for a submodule.
     """

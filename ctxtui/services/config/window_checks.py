@@ -42,7 +42,7 @@ def check_windows(settings: Settings, origins: Mapping[str, Origin]) -> None:
 def check_size(model: str, setting: str, tokens: int, place: str, maximum: int = 0) -> None:
     """Raise `BadConfig` if a window of `tokens` is larger than that of `model`.
 
-    `maximum` is the model's window in tokens; 0: that of its card.
+    `maximum` is the model's window in tokens; 0: that of its card. `setting` and `place` are for the error's text.
     """
     card = model_table().card(model)
     limit = maximum or max(card.window or 0, card.long_window or 0)

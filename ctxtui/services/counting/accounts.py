@@ -98,7 +98,7 @@ class Account(Struct, frozen=True):
         )
 
     def misses(self, finder: MissFinder | None = None) -> Misses:
-        """The session's misses; `finder` is one that has searched it already."""
+        """The session's misses; `finder` is one that has searched it already (None: search now)."""
         return collect_misses(finder or self.miss_finder(), self.book, self.costs)
 
     def miss_finder(self) -> MissFinder:

@@ -74,7 +74,10 @@ class CountCache:
             self._query_store(lambda store, way=way, counts=counts: store.save_counts(counts, way), None)  # type: ignore[misc]
 
     def summary(self, path: str, size: int, mtime: float, version: str) -> Json | None:
-        """The cached figures of a file that has not changed since; None if there are none."""
+        """The cached figures of a file that has not changed since; None if there are none.
+
+        `size` in bytes and `mtime` identify its state, `version` the way in which the figures are computed.
+        """
         return self._query_store(lambda store: store.load_summary(path, size, mtime, version), None)
 
     def store_summary(self, path: str, size: int, mtime: float, version: str, summary: Json) -> None:
@@ -91,7 +94,10 @@ class CountCache:
 
 @contextmanager
 def cached_counter(settings: Settings, bench: Bench | None = None) -> Iterator[Counter]:
-    """A counter that uses the cache if the database exists; new counts are stored at the end of the block."""
+    """A counter that uses the cache if the database exists; new counts are stored at the end of the block.
+
+    `bench` counts (None: in this process). If the block raises, nothing is stored.
+    """
     cache = CountCache(database(settings.data_dir), create=False)
     local = LocalCounts()
     labels = Labels(settings.labels, local, cache.numbers)

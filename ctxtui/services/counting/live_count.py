@@ -86,7 +86,10 @@ class LiveCount(Struct):
         return {number: part.tokens for number, part in self._parts.items()}
 
     def _block_features(self, part: _LiveBlock, words: int, tail: int) -> Features:
-        """The features of the block so far, as `tokens.block_features` would have them."""
+        """The features of the block so far, as `tokens.block_features` would have them.
+
+        `words` are its tokens, `tail` the characters that are not settled yet.
+        """
         return Features(thinking=words) if part.thinks else Features(text=words, letters=(part.length + tail) / 4)
 
 

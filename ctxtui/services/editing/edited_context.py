@@ -69,7 +69,7 @@ class EditedContext:
 
     @property
     def has_system_and_tools(self) -> bool:
-        """Whether system prompt and tools are recorded."""
+        """Whether system prompt or tools are recorded; in a recording of requests they always count as recorded."""
         transcript = self.chosen.call.fidelity == Fidelity.TRANSCRIPT
         return not transcript or any(item.place.section in ("system", "tools") for item in self.context.items)
 
@@ -100,7 +100,7 @@ class WrittenContext:
 
 
 def write_context(edited: EditedContext, form: str, source: Path | None) -> WrittenContext:
-    """Write `edited` in `form` ("": the recorded body form); `source` is the recording.
+    """Write `edited` in `form` ("": the recorded body form); `source` is the recording's file (None: there is none).
 
     Raises `Refused` if the edits cannot be applied, `CtxtuiError` if the recording is another tool's or no file.
     """
@@ -128,7 +128,7 @@ TRANSLATED: Final = tuple(name for name, target in TARGETS.items() if target.key
 
 
 def is_translation(edited: EditedContext, form: str, source: Path | None) -> bool:
-    """Whether `form` is a translatable form of another tool than that of the recording `source`."""
+    """Whether `form` is a translatable form of another tool than that of the recording `source` (None: no file)."""
     return form in TRANSLATED and form != resumed_by(edited, source)
 
 

@@ -1,6 +1,7 @@
 """Export a call's context as a request body or shell command, or a whole session in ctxtui's own format.
 
-Content that the target's dialect cannot express is reported. A command reads the key from the environment.
+Content that the target's dialect cannot express is reported. A command reads the key from the environment. In all
+functions `source` is the recording's file (None: a stream, or a session that is only in the database).
 """
 
 from __future__ import annotations
@@ -136,8 +137,8 @@ def _create_folder(folder: Path) -> None:
 def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
     """Write the file `path` with mode 0600.
 
-    An old file is replaced, not overwritten, so that hard links keep it. Raises `CtxtuiError` if it cannot be created,
-    or exists and must not be replaced.
+    With `replace`, an old file is replaced, not overwritten, so that hard links keep it. Raises `CtxtuiError` if the
+    file cannot be created, or exists and must not be replaced.
     """
     if not replace and os.path.lexists(path):
         raise CtxtuiError("the file exists", place=str(path), way_out="choose another name, or add --force")
@@ -312,7 +313,7 @@ def command_for(form: str, result: WrittenContext, path: Path) -> str:
 
 
 def session_path(result: WrittenContext, output: Path | None) -> Path:
-    """The path of a session to resume: `output`, or its required name."""
+    """The path of a session to resume: `output`, or its required name if that is None or standard output."""
     return output if output is not None and output != Path("-") else Path(result.name or "FILE")
 
 

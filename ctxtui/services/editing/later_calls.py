@@ -42,7 +42,8 @@ def policy_context_of(
 ) -> PolicyContext:
     """The policy context of the call shown under the edits in `before`.
 
-    Each block is counted by itself, as the command line does.
+    Each block is counted by itself, as the command line does. Without `next_request`, tokens that are in no block are
+    not known (`hidden` is 0).
     """
     context, tree = before.context, staging.scene.session.tree
     strips = staging.scene.running.strips_thinking

@@ -52,7 +52,7 @@ class Charges:
         self.rates: dict[int, Rates] = dict(rates)
 
     def __call__(self, usage: Usage, at: float) -> float | None:
-        """The price of `usage` in USD.
+        """The price of `usage` in USD; None without known rates.
 
         Its rates are those of a call of its own input; if that is less than half of `length`, it is taken for a part of
         the whole call, whose rates apply.
@@ -94,7 +94,7 @@ class LaterCharges:
         self._by: dict[tuple[str, str], Charges] = {}
 
     def __call__(self, usage: Usage, call: Call) -> float | None:
-        """The price of `usage` in USD at the terms of `call`."""
+        """The price of `usage` in USD at the terms of `call`; None without known rates."""
         key = call.model, call.provider
         if key not in self._by:
             self._by[key] = Charges(self._pricer, call, 0)
@@ -172,7 +172,7 @@ def price_question_under(
     at: float | None = None,
     under: UnderEdits | None = None,
 ) -> tuple[PriceQuestion, NextRequest, Weigh]:
-    """The same request as in `following_request`, in three forms.
+    """The same request as in `following_request`, with the same `at` and `under`, in three forms.
 
     They are a price question, a request, and the conversion of its features to tokens. Everything in `book` must be
     counted.

@@ -125,7 +125,7 @@ class NextRequestCache:
         study.count_all()
         forecaster = study.train_forecasts()
         if pending.last and study.session.order[calls[-1].thread][-1] != calls[-1].id:
-            # As above; besides, `forecaster` has learned from later calls, which this forecast must not use.
+            # The thread has grown; `forecaster` has learned from its later calls, which this forecast must not use.
             return
         if self._replay is None:
             self._replay = Replay(study.book, cache_rules_by_call(study.book), lambda: self._forecaster)

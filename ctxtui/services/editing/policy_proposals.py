@@ -80,7 +80,7 @@ class AdviceSearch(Struct, frozen=True, kw_only=True):
 
 
 def subtract_staged(tag: PriceTag, staged: PriceTag | None) -> PriceTag:
-    """`tag` minus the cost of the `staged` edits."""
+    """`tag` minus the cost of the `staged` edits (None: nothing is staged)."""
     staged_moments = {moment.name: moment for moment in staged.moments} if staged is not None else {}
     moments = (
         _subtract_moment(moment, staged_moments[moment.name]) if moment.name in staged_moments else moment
@@ -132,7 +132,10 @@ class Proposals:
         return [self._without_result(policy) for policy in self._policies]
 
     def set(self, index: int, text: str) -> None:
-        """Set a policy's settings: ``key=value`` words, "" for its defaults. Raises `BadConfig`."""
+        """Set the settings of policy number `index` (from 0) by `text`. Raises `BadConfig`.
+
+        `text` is ``key=value`` words, "" for the defaults.
+        """
         policy = self._policies[index]
         self._settings[policy.name] = parse_settings(policy, text)
 
@@ -228,7 +231,10 @@ class Proposals:
         return advice_search.advice(policies, horizon, staged, stopped, lambda: time.thread_time() > until)
 
     def start_search(self) -> tuple[AdviceSearch, PriceTag | None]:
-        """The search, and the price of what is staged; computed on first use."""
+        """The search, and the price of the staged edits (None: there are none, or it is unknown).
+
+        Computed on first use.
+        """
         if self._search is None:
             self._wait_for_next_request()
             next_request, prices = self._next_request, None

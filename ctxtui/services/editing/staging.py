@@ -358,7 +358,7 @@ class StagingArea:
     def _recorded_savings(
         self, staging: Staging, next_request: PricedRequest | None, tag: PriceTag | None
     ) -> EditedCalls | None:
-        """Savings of the edits to the end of the recording."""
+        """Savings of the edits to the end of the recording; None as in `recorded_savings`."""
         scene = staging.scene
         ledger = self.study.thread(scene.thread).ledger
         edits = id(staging.applied), id(staging.under), id(tag), staging.counted

@@ -37,7 +37,7 @@ def tokens_line(usage: Usage | None, window: int) -> str:
 
 
 def full_line(usage: Usage | None, window: int) -> str:
-    """The warning about a call that filled its window; "" if it did not."""
+    """The warning about a call that nearly filled its `window` (`WARNING_SHARE`); "" if it did not, or is unknown."""
     total = usage.input + usage.output if usage is not None else 0
     if not window or total < WARNING_SHARE * window:
         return ""
@@ -93,7 +93,10 @@ class RunEdits:
         return edits_by_policy(edit for thread in self._threads.values() for edit in thread.log)
 
     def save(self, writer: Writer | None) -> None:
-        """Store the edits after the blocks that they concern; for a worker thread. Raises `CtxtuiError`."""
+        """Store the edits after the blocks that they concern; for a worker thread. Raises `CtxtuiError`.
+
+        It waits for `writer` (None: not open), which writes the blocks, for two seconds at most.
+        """
         if not self._edits.unsaved:
             return
         if writer is not None:

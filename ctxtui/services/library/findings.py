@@ -161,7 +161,7 @@ def _price_finding(
 def _priced_warning(
     finding: Finding, here: PolicyContext, after: Applied, tag: PriceTag, horizon: int
 ) -> PricedFinding:
-    """A warning with what its redaction costs; it is told, whatever that is."""
+    """A warning with the price of its redaction; unlike other findings it is shown even if that saves nothing."""
     if tag.refused:
         why = f"the provider would refuse the redaction: {tag.refused}"
         return PricedFinding(finding=replace(finding, edits=(), by_hand=why), horizon=horizon)

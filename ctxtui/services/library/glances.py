@@ -112,7 +112,10 @@ class Glances:
         return self._valid_glance(summary) is None
 
     def _valid_glance(self, summary: SessionSummary) -> Glance | None:
-        """The glance of the file in its present state: appended lines keep it valid, other changes do not."""
+        """The glance of the file; None if there is none for its present state.
+
+        Appended lines keep it valid, other changes do not.
+        """
         from_head = self._known.get(sql_text(summary.path))
         if from_head is not None and (
             from_head.size == summary.size or (from_head.size < summary.size and summary.path.endswith(".jsonl"))

@@ -89,7 +89,7 @@ class MeasuredRecording(NamedTuple):
 
 
 def measure(session: Session, counter: Counter, settings: Settings, limits: Limits = NO_LIMITS) -> MeasuredRecording:
-    """Compute the figures of a whole session."""
+    """Compute the figures of a whole session; repeats, secrets and lost facts only if `limits` has a limit for them."""
     account = make_account(session, counter, settings)
     largest, size = _find_largest_context(account)
     figures_ = session_figures(
@@ -181,7 +181,10 @@ def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def baseline_for(name: str, by_file: Mapping[str, dict[str, Any]], is_only: bool) -> dict[str, Any] | None:
-    """The baseline of recording `name`: by its file name, or the only one if there is one recording (`is_only`)."""
+    """The baseline of recording `name`, by its file name; None if there is none.
+
+    If `name` is the only recording (`is_only`) and there is one baseline, it is that, whatever its name.
+    """
     match = by_file.get(Path(name).name)
     return next(iter(by_file.values())) if match is None and is_only and len(by_file) == 1 else match
 

@@ -190,7 +190,7 @@ class ServerPool:
     def needs_permission(self, name: str) -> bool:
         """True if the tool `name` needs the user's permission: unless the configuration allows it.
 
-        A server's own claim that a tool is read-only counts for nothing.
+        A server's own claim that a tool is read-only is ignored.
         """
         tool = self._find_tool(name)
         allowed = self.connections[tool.server].server.allow

@@ -17,6 +17,7 @@ _NUMBERS: Final = {
     0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d",
 }  # fmt: skip
 _MAX_TEXT_BYTES: Final = 1 << 20
+"""A longer string of a header is skipped, not read."""
 _MAX_PAIRS: Final = 100_000
 """Maximum key and value pairs of a header; more are taken for a damaged file."""
 _WINDOW_KEYS: Final = (
@@ -111,7 +112,7 @@ def _read_text(file: BinaryIO, size: str) -> str:
 
 
 def _read_value(file: BinaryIO, kind: int, size: str) -> int | str | None:
-    """Read a value if it is a number or a string; skip an array."""
+    """Read a value if it is a number or a string; skip an array and return None."""
     if kind == _STRING:
         return _read_text(file, size)
     if kind != _ARRAY:

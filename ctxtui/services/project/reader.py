@@ -26,6 +26,7 @@ SKIPPED_FOLDERS: Final = frozenset(
 MAX_FILE_BYTES: Final = 1_000_000
 """A larger file is listed, not read."""
 _MAX_FILES: Final = 20_000
+"""Maximum files that are listed."""
 _PROGRESS_STEP: Final = 100
 """Files between progress reports."""
 

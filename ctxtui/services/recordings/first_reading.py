@@ -119,7 +119,10 @@ class FirstReading(Struct):
         return events
 
     def companion_changes(self, now: float, all_: bool) -> dict[Path, FileChange]:
-        """The changes of companion files; long unchanged files are checked only with `all_`."""
+        """The changes of companion files at `now` (monotonic seconds).
+
+        Files that have not grown for `RECENT_SECONDS` are checked only with `all_`.
+        """
         watched = ((path, part) for path, part in self.parts.items() if all_ or now - part.grew_at < RECENT_SECONDS)
         return {path: change for path, part in watched if (change := part.tail.check()) != FileChange.NONE}
 

@@ -25,6 +25,7 @@ from ctxtui.transcripts.registry import Format
 _MAX_FILES: Final = 400
 """Files to open: those with likely names first, then the newest."""
 _MAX_DEPTH: Final = 6
+"""Levels of folders below the named one that are searched."""
 _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "subagents"})
 
 
@@ -120,7 +121,7 @@ def _walk_files(folder: str, depth: int) -> Iterator[str]:
 
 
 def _recordings_at(path: Path) -> list[tuple[Path, Format | None]]:
-    """The recordings in `path` with their formats: itself, or the sessions of a database."""
+    """The recordings in `path` with their formats: itself, or the sessions of a database or folder of bodies (None)."""
     try:
         if is_database(path):
             return [(address_of(path, session.id), None) for session in list_roots(path)]

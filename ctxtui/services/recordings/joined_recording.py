@@ -111,7 +111,7 @@ class JoinedRecording(Loaded):
 
     @property
     def transcript(self) -> Path | None:
-        """The program's own transcript, if it is joined."""
+        """The program's own transcript; None while it is not joined."""
         return self._own.path if self._own is not None else None
 
     def check(self) -> None:

@@ -113,7 +113,7 @@ def find_last(cwd: Path, settings: Settings) -> Newest:
 
 
 def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) -> StoredLocation | None:
-    """The newest stored session that ran in a directory of `around`.
+    """The newest stored session that ran in a directory of `around`; None if there is none.
 
     Sessions of the given files are left out.
     """

@@ -108,7 +108,7 @@ class Loaded:
 
     @property
     def transcript(self) -> Path | None:
-        """The client's own transcript, if the recording is joined with one."""
+        """The client's own transcript; None if the recording is not joined with one."""
         return None
 
     @property

@@ -18,6 +18,7 @@ import struct
 import sys
 
 REFUSED = 125
+"""Exit code if the program could not be confined, as of programs that start others (``env``, ``timeout``)."""
 _BIND, _DETACH, _RECURSIVE = 0x1000, 2, 0x4000
 """``MS_BIND``, ``MNT_DETACH``, ``MS_REC``."""
 _SET_MOUNTS, _ALL_BELOW, _HERE = 442, 0x8000, -100

@@ -182,7 +182,8 @@ def build_view(
 ) -> View:
     """Build the view of a program in `root`, for a user with this `home` and environment.
 
-    `further` are additional readable paths.
+    `further` are additional readable paths. With `network`, download caches are left out and ``/etc/resolv.conf`` is
+    added.
     """
     macos = sys.platform == "darwin"
     usual = (Path(place).resolve() for place in (_FRESH_MACOS if macos else _FRESH))

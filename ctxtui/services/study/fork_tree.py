@@ -81,7 +81,10 @@ class _ForkTreeBuilder:
         return ancestor
 
     def rows_under(self, name: str, depth: int, last: bool, after: int) -> list[ForkRow]:
-        """The row of a session and those of everything that continued from it."""
+        """The row of a session and those of everything that continued from it.
+
+        `last`: it is its parent's last child; `after`: the parent's call that it continues from (0: none).
+        """
         self._seen.add(name)
         children = [
             (origin.call, id_)

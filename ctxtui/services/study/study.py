@@ -72,7 +72,7 @@ class SessionMisses:
         return len(self._examined) > before
 
     def forecasts(self) -> CallForecaster | None:
-        """The forecasts learned from the calls so far."""
+        """The forecasts learned from the calls so far; None before the first call was examined."""
         return self._finder.forecasts if self._finder is not None else None
 
     def catch_up(self) -> None:
@@ -132,7 +132,10 @@ def prefetch_new(book: Book, counter: Counter) -> None:
 
 
 def count_new(book: Book, counter: Counter | None) -> bool:
-    """Count new blocks if all that is needed is cached; True if everything is counted then."""
+    """Count new blocks if all that is needed is cached; True if everything is counted then.
+
+    Without a `counter` everything counts as cached.
+    """
     for model in book.models:
         nodes = _uncounted(book, model)
         if nodes is None or (counter is not None and not counter.has_counted(book.card(model), nodes)):

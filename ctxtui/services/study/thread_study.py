@@ -61,7 +61,7 @@ class ThreadStudy:
         self.lifetimes = BlockLifetimes(session.tree)
         """The calls that contain each block."""
         self.repeated: Mapping[int, Duplicate] = {}
-        """Repeated content in the thread's contexts, by node, as far as they were searched."""
+        """Repeated content in the thread's contexts, by node; grows while they are searched."""
         self._repeats: DuplicateFinder | None = None
         self._searched = 0
         self._session = session

@@ -213,7 +213,7 @@ def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -
 
 
 def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, cure: Cure) -> EditedCalls | None:
-    """The effect of clearing at the call of `cure` on it and on later calls."""
+    """The effect of clearing at the call of `cure` on it and on later calls; None as in `EditedThread.calls_under`."""
     before = ChosenCall(cure.thread, cure.call - 1, thread.calls[cure.call - 2])
     base = curate_context(account.book, counter, before, after=True, prices=account.table)
     context = base.context

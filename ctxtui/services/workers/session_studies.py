@@ -64,7 +64,10 @@ class ReportRequest(NamedTuple):
 def open_counted(
     named: Named, settings: Settings, say: Say, doing: str = "counting tokens"
 ) -> Iterator[tuple[Loaded, Counter]]:
-    """Open the session with a counter for it. Raises what `open_named` raises."""
+    """Open the session with a counter for it; `say` gets the progress, then `doing`.
+
+    Raises what `open_named` raises.
+    """
     loaded = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB"))
     say(doing)
     with cached_counter(settings) as counter:

@@ -15,6 +15,7 @@ from ctxtui.store.sessions.content_rows import delete_unreferenced
 from ctxtui.store.sessions.listing import find
 
 _DAY = 86_400
+"""Seconds."""
 
 
 def rename(conn: sqlite3.Connection, prefix: str, title: str) -> str:

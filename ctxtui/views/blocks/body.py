@@ -148,7 +148,10 @@ class _Piece(NamedTuple):
 
 
 def wrap(spans: Spans, room: int, hang: int = 0) -> Iterator[Spans]:
-    """Wrap `spans` to lines of at most `room` cells, at a blank in the second half of the line if there is one."""
+    """Wrap `spans` to lines of at most `room` cells, at a blank in the second half of a line if there is one.
+
+    `hang`: indent of continuation lines.
+    """
     return (piece.line for piece in _wrap(spans, room, hang))
 
 

@@ -13,6 +13,7 @@ from ctxtui.views.text.span import Span, Spans
 HIGHLIGHT_CHARS: Final = 200_000
 """Characters of code that are highlighted; the rest is shown plain."""
 _CAT_N: Final = re.compile(r"^\s*(\d+)(?:→|\t)(.*)$")
+"""A numbered line: its number, ``→`` or a tab, its text."""
 
 
 def is_numbered(text: str) -> bool:

@@ -31,6 +31,7 @@ _FIGURE_CELLS: Final = 24
 PANES_WITHOUT_HEADS: Final = frozenset({"composition", "bill", "growth", "tools", "diff"})
 """Panes whose title rule has no column heads."""
 HOME_HEADS_PANE: Final = "heads"
+"""The pane of Home's column heads."""
 HOME_LIST_PANE: Final = "sessions"
 """Home's list, whose heads are a separate pane."""
 _SIGNS: Final = re.compile(r"([^\w\s$%,.'\"()/-])\1*")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 CHAT_ID: Final = "chat-"
 """Id prefix of ctxtui's own chats."""
 NEW_CHAT: Final = "new chat"
+"""Shown for a chat that has no title yet."""
 TITLE_CELLS: Final = 24
 """Cells reserved for the title before optional parts."""
 

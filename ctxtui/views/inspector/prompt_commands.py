@@ -22,6 +22,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
 }
 """Kinds of destinations, and the events of each."""
 ANY_EVENT: Final = "event"
+"""Stands for an event of any kind."""
 ALL_EVENT_KINDS: Final = tuple(kind for kinds in KINDS.values() for kind in kinds)
 
 

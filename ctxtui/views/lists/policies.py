@@ -146,6 +146,7 @@ def _sum_of_price(row: Proposed) -> str:
 _WIDE: Final = 100
 """Line width from which all columns are shown."""
 PAYS_CELLS: Final = 8
+"""Cells of the narrow payback column, which has no room for the noun."""
 TABLE: Final[Table[Proposed]] = Table(
     (
         Column("policy", 21, _name, "left"),

@@ -136,7 +136,10 @@ def scene_at(
     missed: Mapping[int, CacheMiss] | None = None,
     turns: Turns | None = None,
 ) -> Scene:
-    """The scene of `calls[index]`; the index is clamped. `turns` are those of `calls`, if known already."""
+    """The scene of `calls[index]`; the index is clamped.
+
+    `usable_share` is the share of a context window to fill. `turns` are those of `calls`, if known already.
+    """
     from ctxtui.analysis.figures import figures
 
     index = min(max(index, 0), len(calls) - 1)

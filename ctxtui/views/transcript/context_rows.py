@@ -163,6 +163,7 @@ _ALL_LINE: Final = (LINE,) * len(CATEGORIES)
 INSERT_LINES: Final = 400
 """Lines shown of an opened insert: it is read before it is applied."""
 _TEXTS: Final = frozenset(INDEX[name] for name in ("user", "assistant", "thinking", "summary"))
+"""Categories of plain text, of which an open block's row shows only the category: the text is below it."""
 
 
 class ContextRows:

@@ -18,6 +18,7 @@ from ctxtui.views.text.table import Column, Table
 
 _WORDS = {APPLY: "applied", WAIT: "set to wait", LEAVE: "exported", REVERT: "taken back"}
 _UNTIL = {"": "they are applied", EXPIRY: "the cache expires", MISS: "a request misses"}
+"""The end of a wait, by the ``until`` of its entry."""
 
 
 class EditRow(Struct, frozen=True):

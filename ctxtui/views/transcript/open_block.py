@@ -158,6 +158,7 @@ def closing_line(more: int | None, open_block: OpenBlock, money: str = "") -> li
 
 MAX_LISTED_SEGMENTS: Final = 8
 """Maximum number of labelled segments listed individually; more are summed by label."""
+# Cells of a segment's label, its bar, and all columns before its words.
 _NAME: Final = 24
 _BAR: Final = 12
 _FIGURES: Final = _NAME + _BAR + 10

@@ -27,8 +27,7 @@ from ctxtui.views.transcript.row_index import MISSING, RuleRow
 from ctxtui.views.transcript.rows import draw_rule, is_user_text
 
 TEXT, CALL, FILE, FRONT, RULE, NOTHING = "text", "call", "file", "front", "rule", "nothing"
-"""Kinds of rows: full text, one line, file change, one line for a run of blocks around the conversation, rule, or no
-line."""
+"""Kinds of rows: full text, one line, file change, one line for a run of `_FRONT` blocks, rule, no line."""
 
 LEAD_CELLS: Final = 7
 """Cells before the text, as in the transcript."""
@@ -45,6 +44,8 @@ SEARCHED_ROWS: Final = 64
 _USER, _ASSISTANT, _SUMMARY = INDEX["user"], INDEX["assistant"], INDEX["summary"]
 _CALL, _RESULT, _THINKING = INDEX["tool_call"], INDEX["tool_result"], INDEX["thinking"]
 _FRONT: Final = frozenset({INDEX["system"], INDEX["tools"], INDEX["memory"]})
+"""Categories of which a run is folded into one line."""
+# Arguments of editing tools with the replaced text, the new text, and the text of a whole file.
 OLD_TEXT_KEYS: Final = ("old_string", "old_str", "old", "search")
 NEW_TEXT_KEYS: Final = ("new_string", "new_str", "new", "replace")
 FILE_TEXT_KEYS: Final = ("content", "contents", "file_text", "text")

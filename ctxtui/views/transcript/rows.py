@@ -42,6 +42,7 @@ _SIGN_OF_RULE: Final = {
     "client": MARK["model"].span,
 }
 _WORD_OF_RULE: Final = {"model": "", "resume": "resumed", "client": "client changed", "rewind": "rewound"}
+"""Words for the kinds of rules whose name is not shown as it is."""
 
 
 class TranscriptRow(Struct, frozen=True, kw_only=True):

@@ -56,7 +56,7 @@ class RecordedAnswers:
         self._answers: list[tuple[MessageContents, MessageContents, RecordedAnswer]] = []
 
     def add(self, messages: MessageContents | None, answer: RecordedAnswer) -> None:
-        """Store the messages of a recorded request and its answer."""
+        """Store the messages of a recorded request and its answer; nothing for a request to no model (None)."""
         if messages is not None:
             self._answers.append((messages, _mask_volatile(messages), answer))
 

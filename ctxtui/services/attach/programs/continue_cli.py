@@ -17,6 +17,7 @@ _FLAG: Final = "--config"
 _DEFAULT_URLS: Final = {"anthropic": "https://api.anthropic.com/v1/", "openai": "https://api.openai.com/v1/"}
 """Base URLs of models without ``apiBase``, by their ``provider``."""
 _MEMBER: Final = re.compile(r"(\s*(?:- +)?)(\w+)\s*:\s*[\"']?([^\s\"'#]*)")
+"""A member of a YAML mapping in one line: its indentation (with a list's dash), name, and value."""
 _replace: Final = replace_urls("apiBase")
 
 
@@ -96,6 +97,7 @@ def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
         return Started(list(arguments), {})
     text = _read(env)
     lines = text.splitlines()
+    # From the end, so that an inserted line does not move the ones that follow in this loop.
     for model in reversed(list(_models(text))):
         if not model.has_url:
             lines.insert(model.line + 1, f"{' ' * model.column}apiBase: {model.url}")

@@ -27,7 +27,7 @@ Offsets are quarters of an hour.
 
 
 def day_of(started: float | None) -> str:
-    """The local date of a Unix time, ``2026-11-21``."""
+    """The local date of a Unix time, ``2026-11-21``; `UNKNOWN` without one."""
     return _day_of(int(started // QUARTER)) if started else UNKNOWN
 
 

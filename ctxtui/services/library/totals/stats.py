@@ -132,7 +132,7 @@ def _row_name(summary: SessionSummary, call: CallSpent, by: str) -> str:
 
 
 def week_of(started: float | None) -> str:
-    """The local ISO 8601 week of a Unix time, ``2026-W47``."""
+    """The local ISO 8601 week of a Unix time, ``2026-W47``; `UNKNOWN` without one."""
     return _week_of(int(started // QUARTER)) if started else UNKNOWN
 
 

@@ -21,6 +21,7 @@ class Cell(NamedTuple):
 
 
 FREE_CELL: Final = Cell(" ", None, None)
+# Category indices: tool result, tool call, and the conversation from user to assistant.
 _RESULT, _CALL, _FIRST_WORD, _LAST_WORD = 7, 6, 3, 4
 
 
