@@ -52,6 +52,7 @@ _DIAGNOSES: Final = {
 }  # fmt: skip
 """Names that Anthropic and OpenAI give each cause (facts §3, §4)."""
 _DIAGNOSED: Final = frozenset({"system_changed"}.union(*_DIAGNOSES.values()))
+"""Names that decide a cause; providers give others too."""
 
 
 class SentRequest(NamedTuple):
@@ -239,7 +240,7 @@ def _is_still_prefix(case: _Case) -> bool:
 
 
 def _deepest_entry(left: CacheOutcome) -> PrefixEnd | None:
-    """Deepest position that a request left in the cache; None if it read and wrote nothing."""
+    """Deepest position that a request left in the cache; None if it had markers, but read and wrote nothing."""
     markers = [
         marker.position for marker in left.prompt.markers if any(marker.position.key == key for key, _ in left.entered)
     ]

@@ -99,8 +99,9 @@ def make(
 ) -> Edit:
     """Make an edit.
 
-    Without `id` it is named after its effect and author, so that a rule which proposes the same again names it the
-    same. Raises `ValueError` for an unknown kind.
+    `params` are its payload, `at` is in Unix seconds, edits with one `batch` were made by one action. Without `id` it
+    is named after its effect and author, so that a rule which proposes the same again names it the same. Raises
+    `ValueError` for an unknown kind.
     """
     if kind not in KINDS:
         raise ValueError(f"no edit of kind {kind!r}")

@@ -24,6 +24,7 @@ MIN_REPORTS: Final = 8
 """Reports that must have been learnt from before figures are called calibrated."""
 
 _WIDTH: Final = len(Features._fields)
+"""Number of features."""
 _TEXT, _RESULT, _LETTERS = map(Features._fields.index, ("text", "result", "letters"))
 _ANSWERS: Final = _WIDTH
 """Index of the weight after the features: what an answer taken from its report adds to its output tokens."""

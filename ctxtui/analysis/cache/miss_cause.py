@@ -39,6 +39,7 @@ SHARED_PREFIX_CAUSES: Final = (EXPIRED, RESUME, MODEL)
 IRRELEVANT_AFTER_ASIDE: Final = ("", STRIPPED)
 """Causes without effect if the client made its own call after the turn: that call has cached the current prompt."""
 _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
+"""Starts of epochs with which the client made the context smaller."""
 
 
 class MissCause(NamedTuple):

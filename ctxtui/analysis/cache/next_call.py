@@ -71,7 +71,7 @@ class NextCallForecast(Struct, frozen=True, kw_only=True):
     def seconds_left(self, now: float) -> float | None:
         """Seconds until the cached prefix expires, at `now` (Unix seconds; negative: since then).
 
-        At most its lifetime: a recording's clock may be ahead of this one's.
+        At most its lifetime: a recording's clock may be ahead of this one's. None if no cached prefix would be read.
         """
         if self.expires is None:
             return None

@@ -495,6 +495,7 @@ def _has_words(present: frozenset[str], words: frozenset[str]) -> bool:
 _MAX_FILES, _MAX_DECISIONS, _MAX_REPEATED = 40, 30, 40
 """Maximum number of each that is added."""
 _SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
+"""Recoveries of literals that a person or the model had to write again."""
 
 
 _MAX_NAMED_LITERALS: Final = 40

@@ -141,8 +141,8 @@ PARTS: Final = (NOT_RECORDED, ATTACHED, *CATEGORIES, RESIDUAL)
 class CallSize(Struct, frozen=True, kw_only=True):
     """Size of one call's context.
 
-    `number` is the call's number in the thread (from 1), `turn` its turn. `parts` are the tokens by part (`PARTS`);
-    their sum is `tokens`. `broken`: the context was cut before this call.
+    `number` is the call's number in the thread (from 1), `turn` its turn. `method` is that of `CallFigures`. `parts`
+    are the tokens by part (`PARTS`); their sum is `tokens`. `broken`: the context was cut before this call.
     """
 
     number: int
@@ -189,6 +189,7 @@ class Growth(Struct, frozen=True, kw_only=True):
 
     - `stretch`: the calls (from 1) that `shape` is fitted to: the last ones without a compaction between them.
     - `phases`: named by `rule`.
+    - `parts`: growth of each part over the stretch; `again`: tokens sent more than once.
     - `dead_usd`: cost of the dead results so far; None: unknown, or there are none.
     - `lacks`: what is missing, with reasons.
     """

@@ -17,6 +17,7 @@ from ctxtui.core.session import Session
 BY_HAND: Final = "by hand"
 """Used instead of a policy for the user's own edits."""
 _DATE: Final = re.compile(r"_20\d{6}\Z")
+"""The date at the end of a provider's name of an edit: ``clear_tool_uses_20250919``."""
 
 
 def find_compressors(session: Session) -> tuple[str, ...]:

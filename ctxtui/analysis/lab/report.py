@@ -29,6 +29,9 @@ class LabRow(Struct, frozen=True, kw_only=True):
 
     ``as_recorded`` has the reported and paid figures; the others add the simulated differences.
     - `settings`: the policy's settings; `given`: those that are not defaults.
+    - `peak`, `final`, `total`: the largest context, the last one of the first thread, and all together; `reported`: the
+      recorded sum of all.
+    - `rewrites`: the recorded misses, and those requests more (or less) that do not continue the previous one.
     - `usd`: includes calls that cannot be simulated; `at_least`: it is a lower bound, because the record is incomplete.
     - `over`: number of calls above the usable window; `first_overflow`: the number of the first.
     - `dependence`: removed blocks that later blocks quote.

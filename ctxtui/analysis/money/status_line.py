@@ -66,8 +66,8 @@ class ClientStatus(Struct, frozen=True, kw_only=True):
     def predict_next(self, *, cold: bool = False) -> Usage | None:
         """Predict the next call's usage.
 
-        The sent input is read, the last answer is new, its own answer is a typical one. `cold`: nothing is left
-        to read, everything is written.
+        The sent input is read, the last answer is new, its own answer is a typical one. None before the first report.
+        `cold`: nothing is left to read, everything is written.
         """
         if self.last is None:
             return None

@@ -51,6 +51,8 @@ class LedgerTool(Struct, frozen=True, kw_only=True):
     - `carried`: calls that carried the definition (None: not recorded); `unpriced`: those of them without a price.
     - `called`: its calls; `results`: tokens of their results.
     - `schema_usd`, `use_usd`: as shared out by the bill.
+    - `last_used`: Unix seconds (0: never, or not recorded).
+    - `verdict`: `KEEP`, `DEFER`, `DROP` or `UNKNOWN`, with its `reason`.
     """
 
     server: str

@@ -82,7 +82,7 @@ class CallAtNode:
 
 
 class ReadLine(Struct, frozen=True):
-    """Processed calls of a thread, their read contexts, and the calls by node."""
+    """Processed calls of a thread, their read contexts, and the index of each call by node and by id."""
 
     calls: list[Call]
     read: Sequence[ReadContext]
@@ -250,8 +250,8 @@ class Shortfalls:
     ) -> int:
         """Decrease of system prompt and tools (negative: increase), if `rest` tokens remain.
 
-        They decrease only if no block explains a fall: then only unrecorded input can have changed. `lowered` is
-        the decrease so far.
+        They decrease only if no block explains a fall: then only unrecorded input can have changed. `lowered` is the
+        decrease so far. `explained`: absent blocks explain this report.
         """
         call, base = step.call, self._previous_call(line, step)
         if front is None or (base is not None and self._was_read_again(base, call)):
