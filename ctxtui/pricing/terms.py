@@ -75,6 +75,9 @@ def count_searches(extra: Mapping[str, Json]) -> int:
 
 
 def merge_report(extra: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Merge the members of the report in `extra` with those of the answer around it, which win for equal keys."""
+    """Merge the members of the report in `extra` with those of the answer around it.
+
+    Of equal keys the answer's counts.
+    """
     usage = extra.get("usage")
     return {**usage, **extra} if isinstance(usage, dict) else extra

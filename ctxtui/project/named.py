@@ -50,7 +50,10 @@ def find_named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
 
 
 def _files_by_path(word: str, paths: Paths, is_sentence_start: bool) -> list[str]:
-    """The files that one word names; none for a plain word at a sentence's start, which is rather a verb."""
+    """The files that one word names.
+
+    None for a plain word at a sentence's start, which is rather a verb.
+    """
     spelled = word.removeprefix("./").strip("/")
     if "." in spelled or "/" in spelled:
         exact = paths.ending_with(spelled)
@@ -105,9 +108,10 @@ _MIN_COMMON_WORDS: Final = 2
 
 
 def find_relevant(texts: Mapping[str, str], message: str) -> list[str]:
-    """The names of those `texts` that share two words with `message`, or whose name shares one, in order.
+    """The names of the `texts` that are related to `message`, in order.
 
-    A word has at least 4 letters. Of three or more texts, words that are in more than half of them do not count.
+    They share two words with it, or their name shares one. A word has at least 4 letters. Of three or more texts, words
+    that are in more than half of them do not count.
     """
     message_words = _long_words(message)
     text_words = {name: _long_words(text) for name, text in texts.items()}

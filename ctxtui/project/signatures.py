@@ -161,7 +161,10 @@ def _node_lines(node: Node, start: int, source: bytes, grammar: CodeGrammar, dep
 
 
 def _is_detail(node: Node, source: bytes, grammar: CodeGrammar, depth: int) -> bool:
-    """Whether an assignment in Python is left out: neither a constant, nor with a type, nor the module's `__all__`."""
+    """Whether an assignment in Python is left out.
+
+    Kept are constants, assignments with a type, and the module's `__all__`.
+    """
     if grammar is not PYTHON or node.type != "assignment":
         return False
     left = node.child_by_field_name("left")

@@ -91,9 +91,9 @@ def this_machine() -> str:
 
 
 def process_start(pid: int) -> str:
-    """The start time of process `pid`, as the system spells it; "" if it does not run (a zombie does not).
+    """The start time of process `pid`, as the system spells it.
 
-    ``unknown`` if it runs, but the system does not give its start.
+    "" if it does not run (a zombie does not), ``unknown`` if it runs, but the system does not give its start.
     """
     if pid <= 0:
         return ""

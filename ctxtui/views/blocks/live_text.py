@@ -1,4 +1,4 @@
-"""Text that is still changing: a streamed answer, and the change of a file that a tool asks to write.
+"""Text that is still changing: a streamed answer, and a file that a tool asks to write.
 
 Finished lines of a stream are styled once, only the last one again.
 """

@@ -53,7 +53,10 @@ class PreviewSize(NamedTuple):
 
 
 def preview_size(width: int, height: int) -> PreviewSize:
-    """Size of the preview on a screen of `width` x `height` cells; none below 60 x `MIN_HEIGHT`."""
+    """Size of the preview on a screen of `width` x `height` cells.
+
+    There is none below 60 x `MIN_HEIGHT`.
+    """
     lines = 0 if height < MIN_HEIGHT or width < 60 else 7 if height < LOW_HEIGHT else 11 if height < TALL_HEIGHT else 16
     return PreviewSize(lines, 30 if width < NARROW else 45 if width < WIDE else width * 44 // 100)
 

@@ -52,7 +52,10 @@ def _align(column: int, left: Sequence[int]) -> str:
 
 
 def style(rules: str = "") -> str:
-    """The document's CSS, with the theme's colours for dark and light screens; print is always light."""
+    """The document's CSS, with the theme's colours for dark and light screens.
+
+    Print is always light.
+    """
     classes = "".join(
         f".c{n}{{background:var(--{sign.style})}}.t{n}{{color:var(--{sign.style})}}.f{n}{{fill:var(--{sign.style})}}"
         for n, sign in enumerate(CATEGORY)

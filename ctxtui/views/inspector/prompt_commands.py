@@ -47,7 +47,7 @@ class Go(Struct, frozen=True):
 
 
 class Seek(Struct, frozen=True):
-    """Go to the next or previous event of a kind."""
+    """Go to the next event of a kind (`step` 1), or to the previous one (-1)."""
 
     kind: str
     step: int = 1

@@ -48,7 +48,10 @@ def toolset(scene: Scene, use: ToolUse) -> Toolset:
 
 
 def thread_toolset(scene: Scene) -> Toolset:
-    """Like `toolset`, but with all calls of the thread up to the call shown, also those no longer in the context."""
+    """Like `toolset`, but with all calls of the thread up to the call shown.
+
+    These include tool calls that are no longer in the context.
+    """
     tree, use = scene.session.tree, ToolUse(scene.session.tree)
     use.read_path(scene.head)
     calls = count_tool_calls(tree, scene.calls[: scene.number])

@@ -250,6 +250,7 @@ def _in_front(drawn_lines: Sequence[LabLine], lines: Sequence[LabLine], here: in
 def _body(
     lab: SessionLab, drawn_lines: Sequence[LabLine], chart_width: int, chart_height: int, top: float
 ) -> list[list[Span]]:
+    """The curves, the limit where they leave free cells, and a letter on each curve."""
     layers = []
     for line in drawn_lines:
         points = list(enumerate(downsample([line.row.curve[n] for n in lab.drawn], 2 * chart_width)))

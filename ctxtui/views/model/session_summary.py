@@ -139,6 +139,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     subagents: int = 0
     lines: int = 0
     skipped: int = 0
+    """Lines that could not be read."""
     peak_tokens: int = 0
     """The largest input of any call of the main thread."""
     peak_call: int = 0
@@ -180,6 +181,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     composition_at_peak: tuple[tuple[str, int], ...] = ()
     """(category, tokens) in the order of core.category, without zeros; ``not recorded``, ``residual`` last."""
     growth: tuple[GrowthColumn, ...] = ()
+    """The calls of the main thread, in order."""
     misses: int = 0
     compactions: int = 0
     model_changes: int = 0

@@ -25,7 +25,7 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/=\s]*")
 class SharedBlock(Struct, frozen=True, kw_only=True):
     """One block.
 
-    - `category`: see `category_index`.
+    - `category`: see `category_index`; `role`: that of its message.
     - `text`: as the model read it; `images`: as (media type, base64).
     - `tokens`: its size; `method`: how that was counted.
     - `read`: False if the provider removed the block.

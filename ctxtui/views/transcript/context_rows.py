@@ -276,7 +276,10 @@ class ContextRows:
 
     @property
     def blocks(self) -> int:
-        """Number of rows of the context, rules included, without the answer and unsent blocks; under edits all rows."""
+        """Number of rows of the context, rules included, without the answer and unsent blocks.
+
+        Under edits all rows.
+        """
         return self._list.context_rows if self._list is not None else 0
 
     @property

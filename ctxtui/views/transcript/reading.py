@@ -1,6 +1,6 @@
-"""The reading layout of the transcript: texts in full, file changes as diffs, tool calls with their results in a line.
+"""The reading layout of the transcript: texts in full, file changes as diffs.
 
-Runs of system prompt, tools and memory are folded into one line.
+A tool call and its result are one line. Runs of system prompt, tools and memory are folded into one line.
 """
 
 from __future__ import annotations
@@ -98,7 +98,10 @@ class Reading:
         return isinstance(row, RuleRow) and row.kind not in ("answer", "since")
 
     def call_of(self, index: int) -> int | None:
-        """The node of the call that the result in row `index` answers; None if it is not near above it."""
+        """The node of the call that the result in row `index` answers.
+
+        None if it is not near above it.
+        """
         entry = self._rows.entry(index)
         if entry not in self._calls:
             call_id = self._id(entry)
@@ -107,7 +110,10 @@ class Reading:
         return None if call is None else call
 
     def result_of(self, index: int) -> int | None:
-        """The node of the result of the call in row `index`; None if it is not near below it, or not there yet."""
+        """The node of the result of the call in row `index`.
+
+        None if it is not near below it, or not there yet.
+        """
         entry = self._rows.entry(index)
         result = self._answers.get(entry)
         if result is None:
@@ -325,7 +331,10 @@ def _replacements(arguments: Json) -> Iterator[tuple[str, str]]:
 
 
 def _patch(arguments: Json) -> str:
-    """The text of a patch (which has lines such as ``*** Begin Patch``) among a call's arguments; "" without one."""
+    """The text of a patch among a call's arguments; "" without one.
+
+    A patch has lines such as ``*** Begin Patch``.
+    """
     texts = (
         [arguments]
         if isinstance(arguments, str)

@@ -48,6 +48,7 @@ _WORD_OF_RULE: Final = {"model": "", "resume": "resumed", "client": "client chan
 class TranscriptRow(Struct, frozen=True, kw_only=True):
     """One block of the transcript, ready to draw.
 
+    - `gutter`: the cache state; `turn`: the number of the turn that the block opens, else ""; `style`: its category's.
     - `words`: label and text, cut to the width.
     - `weight`: tokens that the model read, the length of the bar.
     - `call`: the number of the call that brought the block; `cost`: its cost since then.

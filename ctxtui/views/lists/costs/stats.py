@@ -340,7 +340,10 @@ OMITTED_PARTS: Final = (
     (_REPORTS, _CALLS, _TOKENS, _MONEY),
     (_REPORTS, _CALLS, _TOKENS, _MONEY, _SESSIONS),
 )
-"""Alternatives, in order: parts left out of the summary line. The first whose line fits is used, else the last."""
+"""Alternatives, in order: parts left out of the summary line.
+
+The first whose line fits is used, else the last.
+"""
 
 
 _UNITS: Final[dict[str, Callable[[float], str]]] = {
