@@ -64,7 +64,7 @@ class GrowthShape(Struct, frozen=True, kw_only=True):
     @property
     def sent(self) -> str:
         """Growth of all tokens sent with the number of calls: `LINEAR` or `FASTER`."""
-        # Twice as many calls send twice the tokens if contexts do not grow, four times if they grow linearly from nothing.
+        # Twice as many calls send twice the tokens if contexts do not grow, four times if they grow from nothing.
         return FASTER if self.doubled >= 2.5 else LINEAR
 
 
