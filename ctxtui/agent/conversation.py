@@ -47,8 +47,9 @@ def settle(items: Sequence[Item], used: set[str], *, cut: bool, names: bool = Tr
     """Make an answer fit to be sent back (facts §1, §4).
 
     Left out are empty texts, thinking whose signature has not arrived, thinking with nothing after it, calls without a
-    name, and calls whose input is no JSON object. Of an answer that was not cut, dialects other than Anthropic's keep
-    the latter: their input is a text, and the tool reports the fault to the model.
+    name, and calls whose input is no JSON object (in a cut answer also calls without any input). Of an answer that was
+    not cut, dialects other than Anthropic's keep the latter: their input is a text, and the tool reports the fault to
+    the model.
     - `used`: ids of earlier calls. A call without id, or with one of these, gets a new one; the ids of the answer are
       added.
     - `cut`: the answer broke off, so its last part may be incomplete.

@@ -14,6 +14,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.wire.speech import Attachment, user_message
 
 MARK: Final = "memory"
+"""The mark (`Place.mark`) of memory blocks."""
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 _SYSTEM: Final = frozenset({"system", "developer"})
 

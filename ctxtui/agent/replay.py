@@ -18,6 +18,7 @@ from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.speech import Result, ResultImage
 
 BROKEN_OFF: Final = "interrupted: ctxtui ended"
+"""The error of a call whose host ended during its answer."""
 OPENED: Final = "opened"
 """Kind of the event with the dialect of a new chat."""
 

@@ -52,6 +52,7 @@ A provider that asks for a longer pause gets no retry, and the user is told.
 STOPPED: Final = "Stopped by the user before it was done."
 REFUSED: Final = "The user did not allow this."
 NO_USER: Final = "This needs the user's leave, and no user is there to give it."
+"""Texts of error results, for the model, of calls that were not run to their end."""
 
 
 class TurnPhase(StrEnum):

@@ -22,6 +22,7 @@ from ctxtui.tokens.features import NOTHING
 from ctxtui.tokens.models import ModelCard
 
 _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
+"""Starts of epochs with which the client made the context smaller."""
 _SAME_TOKENS: Final = 8
 """Tokens by which two reports of one prefix may differ."""
 
@@ -33,6 +34,7 @@ _HIDDEN_ERROR: Final = 0.5
 
 
 _SERVER_TOOLS: Final = frozenset({"web_search_call", "file_search_call", "code_interpreter_call", "server_tool_use"})
+"""Kinds of blocks of tools that the provider runs within an answer."""
 
 
 class CallsBefore:
@@ -48,7 +50,7 @@ class CallsBefore:
             self._left[call.usage.cache_read + call.usage.cache_write] = call
 
     def find_by_cached(self, tokens: int) -> Call | None:
-        """Latest call that had exactly `tokens` in the cache afterwards."""
+        """Latest call that had exactly `tokens` in the cache afterwards; None if none had."""
         return self._left.get(tokens)
 
 

@@ -88,7 +88,7 @@ def window_of_running_model(
 ) -> ContextWindow:
     """Window of a running model that states its own limit (tokens).
 
-    `user_tokens` is the user's usable part (0: the share).
+    `origin` says how the limit is known. `user_tokens` is the user's usable part (0: the share).
     """
     return ContextWindow(
         window, _usable_tokens(window, usable_share, user_tokens), origin if window else "", window, window

@@ -181,6 +181,7 @@ class AnswerSize(Struct, frozen=True):
 
 
 _CODE_FENCE: Final = re.compile(r"^[ \t]*(```+)[^\n`]*\n(.*?)(?:\n?^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+"""Fenced code in Markdown: the fence, and the code up to the same fence or the end of the text."""
 
 
 def answer_size(book: Book, call: Call) -> AnswerSize | None:

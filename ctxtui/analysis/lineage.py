@@ -35,6 +35,7 @@ class LineageStep(Struct, frozen=True, kw_only=True):
     - `usage`: the report of the base.
     - `answer`, `thinking`: the parts of the base's answer that are present, thinking separately; `is_whole_answer`: all
       of it is; `parts`: its blocks without thinking.
+    - `has_thinking`: any thinking of the answer is present.
     - `added`: the blocks after the answer (`nodes`); `lost`: blocks of the base's context that are absent here.
     - `stale`: thinking among the `lost` blocks that is of turns before the base's own; a provider that strips thinking
       had removed it already.

@@ -144,7 +144,10 @@ class RunningTotals:
         return self._book.contexts.absences_at(head).get(node)
 
     def sent_tokens(self, head: int, node: int) -> int:
-        """Like `read_tokens`, including the blocks that a report shows to be absent."""
+        """Like `read_tokens`, including the blocks that a report shows to be absent.
+
+        Thinking that the provider drops by rule is left out here too, although it was sent.
+        """
         return self._sent_reader(head)(node)
 
     def read_tokens(self, head: int, node: int) -> int:

@@ -104,8 +104,8 @@ def describe_miss(miss: CacheMiss, place: str = "") -> str:
 def summarize_thread(session: Session, thread: str, misses: Iterable[CacheMiss] = ()) -> str:
     """Summarize a thread in the sentence that says most.
 
-    Its largest miss among `misses` if that lost at least `JUMP` tokens, else its compaction, its largest jump, or the
-    share read from the cache.
+    That is about its largest miss among `misses` if that lost at least `JUMP` tokens, else its compaction, its largest
+    jump, or the share read from the cache.
     """
     calls = session.thread_calls(thread)
     used = [c.usage for c in calls if c.usage and not c.is_sum]

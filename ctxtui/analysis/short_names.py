@@ -66,7 +66,10 @@ class Names:
         return self.call_node(read(node.block).call_id or self.answered_call_id(node), node.id)
 
     def label(self, node: Node, reading: BlockContent | None = None) -> str:
-        """Label of a block: the tool's name for definitions, calls and results; else the first words of the text."""
+        """Label of a block: the tool's name for definitions, calls and results; else the first words of the text.
+
+        `reading` is its content, if already read.
+        """
         content = reading or read(node.block)
         return label_of(node, content, lambda: self.answered_tool(node, content))
 

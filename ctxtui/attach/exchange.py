@@ -60,7 +60,9 @@ class Exchange(Struct, kw_only=True):
     gated: bool = False
     """Whether it is held until it is complete."""
     deciding: bool = False
+    """Whether the gate has been asked about it, and has not answered."""
     connected: bool = False
+    """Whether the connection to its provider is open."""
     waiting: list[bytes] = field(default_factory=list)
     """Data for the provider until it is connected; of a gated request the whole body."""
     gated_content: list[bytes] = field(default_factory=list)

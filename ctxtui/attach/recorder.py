@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 _OPEN_FILES: Final = 64
+"""Maximum files that are open at once."""
 _MAX_KEPT_BYTES: Final = 128 << 20
 """Maximum bytes of bodies kept over all sessions, for comparison with later ones."""
 _MAX_WAITING_BYTES: Final = 4 << 20
@@ -70,6 +71,7 @@ class _RecordedExchange(Struct, kw_only=True):
     is_packed: bool = False
     """Whether its answer cannot be unpacked and is kept as received."""
     pending: bytes = b""
+    """The end of its answer so far, which may begin a key or an incomplete character."""
     answer_size: int = 0
     answer_hash: _Hash = field(default_factory=hashlib.sha256)
     """Digest of the answer's bytes."""

@@ -52,6 +52,7 @@ _DIAGNOSES: Final = {
 }  # fmt: skip
 """Names that Anthropic and OpenAI give each cause (facts §3, §4)."""
 _DIAGNOSED: Final = frozenset({"system_changed"}.union(*_DIAGNOSES.values()))
+"""Names that decide a cause; providers give others too."""
 
 
 class SentRequest(NamedTuple):
@@ -233,13 +234,16 @@ def _stripped(case: _Case) -> MissExplanation | None:
 
 
 def _is_still_prefix(case: _Case) -> bool:
-    """Whether everything that the previous request had cached is still a prefix of this one."""
+    """Whether everything that the previous request had cached is still a prefix of this one.
+
+    False if it had cached nothing.
+    """
     entry = _deepest_entry(case.left)
     return entry is not None and case.tree.holds(case.now.head, entry.node)
 
 
 def _deepest_entry(left: CacheOutcome) -> PrefixEnd | None:
-    """Deepest position that a request left in the cache; None if it read and wrote nothing."""
+    """Deepest position that a request left in the cache; None if it had markers, but read and wrote nothing."""
     markers = [
         marker.position for marker in left.prompt.markers if any(marker.position.key == key for key, _ in left.entered)
     ]

@@ -178,7 +178,7 @@ def _markable(node: Node) -> bool:
 
 
 def static_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> int:
-    """Last block before the messages (`ROOT`: none)."""
+    """Last block before the messages (`ROOT`: none); `known_ends` as in `PlacementRequest`."""
     ends = known_ends.static if known_ends is not None else {}
     first = 0
     while head != ROOT and head not in ends and tree[head].place.section == "messages":

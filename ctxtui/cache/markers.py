@@ -14,6 +14,7 @@ from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.request import Marker, Request
 
 _UNMARKED: Final = frozenset({"thinking", "redacted_thinking", HEADER})
+"""Kinds of blocks that may not have a marker."""
 _ANSWERS: Final = frozenset({"output_text", "refusal"})
 """Kinds of blocks of an answer, which may not have a marker."""
 
@@ -132,6 +133,7 @@ def is_markable(item: Item) -> bool:
 
 def _find_refusal(items: Sequence[Item], marker: Marker, rules: CacheRules) -> str:
     item = items[marker.item]
+    # A marker inside a block (in a result) is only checked for its value.
     if marker.inner < 0 and item.block.kind == "text" and not read(item.block).text:
         return "cache_control cannot be set for empty text blocks"
     if marker.inner < 0 and not is_markable(item):

@@ -35,7 +35,10 @@ class PrefixHistory:
         return PrefixHistory(dict(self._owners), list(self.uses))
 
     def deepest(self, last: PrefixEnd, holds: Callable[[int, int], bool]) -> PrefixEnd | None:
-        """Longest recorded prefix of the prompt ending at `last` that passes `holds` (owner, number)."""
+        """Longest recorded prefix of the prompt ending at `last` that passes `holds` (owner, number).
+
+        None if there is none.
+        """
         owners = self._owners
         for position in last.back():
             owner = owners.get(position.key)
@@ -44,7 +47,7 @@ class PrefixHistory:
         return None
 
     def longest_known(self, last: PrefixEnd) -> PrefixEnd | None:
-        """Longest prefix that any request ever had."""
+        """Longest prefix that any request ever had; None if there is none."""
         return next((position for position in last.back() if position.key in self._owners), None)
 
     def owner(self, position: PrefixEnd) -> tuple[int, int]:

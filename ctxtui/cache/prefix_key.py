@@ -38,12 +38,14 @@ versions with every request. All of them still hit (facts §13.3).
 """
 _BILLING: Final = b'"text":"x-anthropic-billing-header:'
 _PLAIN: Final = frozenset({HEADER, "text", "thinking", "tool_use"})
+"""Kinds of blocks without any content that `ContentFacts` notes."""
 _RESULT: Final = INDEX["tool_result"]
 _SPEAKING: Final = frozenset({"user", "human"})
 _IMAGE: Final = b'"type":"image"'
 _CONTENT: Final = b'"content":'
 _CITED: Final = b'"citations":{"enabled":true'
 _WEB: Final = (b'"type":"web_search_', b'"type":"web_fetch_')
+"""Types of the tools of `is_uncached_tool`, without their dates."""
 
 
 class ContentFacts(NamedTuple):
@@ -170,13 +172,15 @@ UNREAD: Final = frozenset({"id", "status", "content"})
 `content` holds only its spelling there.
 """
 _USUAL: Final = frozenset({"text", "tool_use", "tool_result"})
+"""Kinds of blocks whose keys need no special case."""
 _SPELLINGS: Final = ("string", "list", "object")
+"""Values of a header's members that only say how its content was spelled."""
 _THINKING: Final = INDEX["thinking"]
 _PlaceHash = tuple[Callable[[], blake2s], str, str]
 """The parts of a block's key that come from its place.
 
-A hash of section and role to copy, the section, the role. They are passed as parameters of the hash, so that a key and
-a digest take one round of BLAKE2s. Copying is faster than making a new hash.
+They are a hash to copy, the section, and the role. The hash has section and role as its parameters (salt and person),
+so that a key and a digest take one round of BLAKE2s. Copying is faster than making a new hash.
 """
 
 
@@ -191,7 +195,7 @@ _NOWHERE: Final = _place_hash("", "")
 class PrefixEnd(Struct, eq=False):
     """A position in a prompt where a prefix may end.
 
-    After the block of tree node `node`, by `role`.
+    It is after the block of tree node `node`, whose message has the role `role`.
     - `key`: names the prefix (16 bytes).
     - `before`: the previous position (None at the very start).
     - `number`: counts positions from 1.
@@ -373,7 +377,7 @@ class PrefixChains:
         self._latest: tuple[PrefixSalt, ContentFacts, bool, PrefixKeys] | None = None
 
     def chain(self, salt: PrefixSalt, head: int, strips: bool = False) -> PrefixKeys:
-        """Chain of a request with salt `salt` whose context is `head`."""
+        """Chain of a request with salt `salt` whose context is `head`; `strips` as for `PrefixKeys`."""
         facts = self._facts.facts(head) if salt.dialect == ANTHROPIC else NOTHING
         latest = self._latest
         if latest is not None and latest[0] is salt and latest[1] is facts and latest[2] is strips:

@@ -11,6 +11,7 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 
 KEY_BYTES: Final = 16
+"""Length of a prefix key, and of each part of a salt."""
 SPEED_IS_MODEL: Final = False
 """Whether a changed `speed` counts as a change of model.
 

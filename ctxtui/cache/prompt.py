@@ -62,6 +62,7 @@ def build_prompt(
     - `markers`: (node, lifetime in seconds, and optionally `CacheMarker.ends`) in prompt order; of several at one
       position the last is used.
     - `total`: the whole input in tokens if it is more than `tokens(head)`.
+    - `explicit`: as in `CachedPrompt`.
     - `answer`: the node at which the answer ends.
     """
     chain = prefixes.chain(salt, head, rules.strips)

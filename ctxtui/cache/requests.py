@@ -48,6 +48,7 @@ def prompt_from_request(
     """Convert `request` to a prompt and its refusals, adding its blocks to the tree of `prefixes`.
 
     - `tokens`: counts contexts of that tree.
+    - `provider`, `scope`: as in `prefix_salt`.
     - `betas`: the active beta set (a header).
     - `total`: the whole input in tokens if it is more than that of the blocks.
 

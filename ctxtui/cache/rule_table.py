@@ -166,6 +166,7 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 _NUMBERS: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
+"""The numbers with which a version begins."""
 
 
 def _rule(place: str, raw: dict[str, Any], sources: Mapping[str, str]) -> _Rule:

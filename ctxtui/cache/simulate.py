@@ -94,7 +94,7 @@ class Simulator:
         self._engine(outcome.prompt).record(outcome, outcome.at if began is None else began)
 
     def send(self, prompt: CachedPrompt, at: float, began: float | None = None, *, why: bool = True) -> CacheOutcome:
-        """Predict an outcome and record it."""
+        """Predict an outcome and record it, with the arguments of `predict` and `record`."""
         engine = self._engines.get(prompt.rules.engine) or self._engine(prompt)
         outcome = engine.predict(prompt, at, why=why)
         engine.record(outcome, at if began is None else began)

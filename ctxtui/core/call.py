@@ -139,6 +139,8 @@ class Call(Struct, frozen=True, gc=False):
     - `raw_head`: the agent's own context; `sent_head`: the one that was sent (the same without edits); `response_head`:
       the context just after the answer.
     - `started`, `first_byte`, `ended`: Unix seconds; None if not recorded.
+    - `stop_reason`: in the provider's words, or `COUNTED`; `error`: the message of a failed call, "" for others.
+    - `skeleton`: of its body; None if that is not recorded.
     - `line`: the 1-based line of the source on which the call begins; `bytes_`: its byte range there.
     """
 

@@ -34,9 +34,9 @@ REPAIR: Final = "repair"
 class Target(Struct, frozen=True):
     """The block that an edit is about.
 
-    Its digest and which occurrence on the raw path (0-based). It is never a position, so that the edit survives a
-    client that resends everything. `id` is ``call ID`` or ``answer ID`` with the provider's id ("": none). It finds the
-    block again if the client rewrote the rest of it.
+    It is named by its digest and its number among equal blocks of the raw path (0-based), never by its position, so
+    that the edit survives a client that resends everything. `id` is ``call ID`` or ``answer ID`` with the provider's id
+    ("": none). It finds the block again if the client rewrote the rest of it.
     """
 
     digest: str
@@ -99,8 +99,9 @@ def make(
 ) -> Edit:
     """Make an edit.
 
-    Without `id` it is named after its effect and author, so that a rule which proposes the same again names it the
-    same. Raises `ValueError` for an unknown kind.
+    `params` are its payload, `at` is in Unix seconds, edits with one `batch` were made by one action. Without `id` it
+    is named after its effect and author, so that a rule which proposes the same again names it the same. Raises
+    `ValueError` for an unknown kind.
     """
     if kind not in KINDS:
         raise ValueError(f"no edit of kind {kind!r}")

@@ -69,7 +69,7 @@ def _parse_line(line: str, place: str) -> Json:
 
 
 def from_json(value: Json, place: str = "$") -> Edit:
-    """Decode one entry. Raises `Malformed`."""
+    """Decode one entry. Raises `Malformed`, at a position below `place`."""
     if not isinstance(value, dict):
         raise Malformed("an edit must be an object", place=place)
     kind = value.get("kind")

@@ -54,7 +54,10 @@ def short_path(path: str, cwd: str) -> str:
 
 
 def main_argument(content: BlockContent, cwd: str = "") -> str:
-    """The most informative argument of a call, or the files of a patch; all as JSON if none is known."""
+    """The most informative argument of a call, or the files of a patch; all as JSON if none is known.
+
+    Paths below `cwd` are relative to it, except those of a patch in a named argument.
+    """
     arguments = arguments_value(content) if content.arguments else {}
     if isinstance(arguments, str):
         patched = re.findall(_PATCHED, arguments[:100_000])

@@ -219,7 +219,7 @@ class Tree:
         return missing
 
     def items(self, head: int, after: int = ROOT) -> list[Item]:
-        """The blocks with their places on the path to `head`, in prompt order."""
+        """The blocks with their places on the path to `head`, in prompt order; `after` as for `path`."""
         return [Item(self._nodes[n].block, self._nodes[n].place) for n in self.path(head, after)]
 
     def common(self, a: int, b: int) -> int:

@@ -114,7 +114,7 @@ class CallFacts(NamedTuple):
 
 
 class DerivedValues:
-    """Cache of values derived from blocks, shared by contexts that grow from each other.
+    """Cache of values derived from a context's blocks, kept while the context grows.
 
     Most are by digest: content, facts of calls, lines about tests and errors, test results, whether thinking is signed.
     `texts` counts each text in the first `counted` blocks of the context. `summaries` are by name, length and positions
@@ -167,6 +167,7 @@ class Context:
         """Positions of a call's answer, or of an answer's call, by position."""
         self.successor: dict[int, int] = {}
         """For OpenAI's reasoning items the position of the item that must follow them."""
+        # Positions of such blocks; a result with images counts with these.
         self.thinking: list[int] = []
         self.tools: list[int] = []
         self.images: list[int] = []

@@ -185,8 +185,11 @@ class Masker:
         self._members = [row for row in rules.members if LEVELS.index(row.level) <= depth]
         self._structure, self._id_starts = rules.structure, rules.id_starts
         self._known: dict[str, dict[str, int]] = {}
+        """The number in the mask of each secret, by kind."""
         self._aliases: dict[str, str] = {}
+        """The replacements of ids and names at level `text`."""
         self._ids: set[str] = set()
+        """Ids in the blocks so far: they look random, but are no secrets."""
         self.pieces = Pieces({}, {}, {}, {})
         """Pieces that `follow` found."""
 

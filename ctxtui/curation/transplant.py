@@ -237,7 +237,7 @@ _MIN_ID_LETTERS, _MAX_ID_LETTERS = 8, 24
 
 
 def _new_id(id_: str, taken: Collection[str], salt: str) -> str:
-    """An id of the same form (prefix and length), derived from the old one."""
+    """An id derived from the old one, with its prefix and its length, within 8 to 24 letters."""
     prefix, _, rest = id_.rpartition("_")
     prefix = f"{prefix[:32]}_" if prefix else ""
     length = min(max(len(rest), _MIN_ID_LETTERS), _MAX_ID_LETTERS)

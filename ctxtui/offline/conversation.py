@@ -105,6 +105,7 @@ def _custom_tools(name: str, description: str, namespace: str) -> Iterator[Defin
 
 
 _BLOCK: Final = re.compile(r"^```ts\n(.*?)^```", re.S | re.M)
+"""A fenced declaration in TypeScript."""
 _HEAD: Final = re.compile(r"declare const tools: \{ (\w+)\(\w+: (string\)|\{)")
 """The start of a tool's TypeScript declaration: its name, and whether it takes text."""
 _MEMBER: Final = re.compile(r"\"?([\w$-]+)\"?(\?)?: (.+?);?$")

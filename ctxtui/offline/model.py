@@ -106,6 +106,7 @@ _PARALLEL: Final = re.compile(r"\b(?:in parallel|at once|at the same time|please
 _FILE: Final = re.compile(r"(?<![\w/.@:])[\w./-]*\w\.[A-Za-z][A-Za-z0-9]{0,7}\b(?!\()")
 """The name of a file in running text."""
 _FILES: Final = re.compile(r"\b(?:\w+\s+)?files?\s", re.I)
+"""The beginning of a subject that names files, such as ``python files``."""
 _GLOB: Final = re.compile(r"[*?]|^[\w./-]*\w\.[A-Za-z]\w{0,7}$")
 """A subject that names files rather than text."""
 _PLAIN_PATH: Final = re.compile(r"^[\w./*~\x00-]+$")
@@ -213,10 +214,13 @@ _EXPLANATIONS: Final = "description explanation reason title summary thought int
 _PLACE: Final = "path dir directory folder root file_path filename file".split()
 """Names of arguments for the folder or file to look in."""
 _MEMORY: Final = "/memories/notes.md"
+"""The file for what is to be remembered, if the tool requires one."""
 _IMAGE: Final = re.compile(r"image|picture|screenshot", re.I)
+"""A word in the name of a tool for pictures."""
 _PICTURE: Final = re.compile(r"\.(?:png|jpe?g|gif|webp|bmp|svg|pdf)$", re.I)
 _PAIR: Final = re.compile(r"\b(\w+)\s*[=:]\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+?)(?=,?\s|,?$))")
 """An explicit argument: ``name=value``."""
+# The name or the description of a tool that takes the answer itself.
 _FINAL_TOOL_NAME: Final = re.compile(
     r"(?:final_(?:result|answer|output)(?:_\w+)?|submit(?:_answer|_result)?|structured_?output|return_result)$", re.I
 )

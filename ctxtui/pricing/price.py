@@ -121,8 +121,9 @@ def lacks_price(call: Call, cost: Cost | None) -> bool:
 def max_usd(
     call: Call, cost: Cost | None, card: ModelCard, table: PriceTable = EMPTY, input_limit: int | None = None
 ) -> float | None:
-    """Upper bound of the cost of `call` in USD; None if nothing bounds it, or a part of the price is unknown.
+    """Upper bound of the cost of `call` in USD.
 
+    None if nothing bounds it, or a part of the price is unknown.
     - `cost`: the price of what is reported (`price_call`); `card`: the model's card.
     - A call that is reported completely costs `known_usd`.
     - An answer whose end is not reported counts as the request's answer limit, else as the model's.

@@ -27,7 +27,7 @@ READ_FACTOR: Final = 0.1
 WRITE_SHORT_FACTOR: Final = 1.25
 """Price of writes that live 5 or 30 minutes, times the input rate (facts §2, §4)."""
 WRITE_LONG_FACTOR: Final = 2.0
-"""Price of writes that live an hour (in override rows also 12 hours), times the input rate (facts §2)."""
+"""Price of one-hour writes, in override rows also 12-hour ones, times the input rate (facts §2)."""
 WRITE_12H_FACTOR: Final = 2.0
 """Price of writes that live 12 hours, times that of 30-minute ones.
 
@@ -45,6 +45,7 @@ Source: facts §2.
 """
 
 _TOKEN_KINDS: Final = ("fresh", "read", "write_5m", "write_1h", "write_30m", "write_12h", "output")
+"""Fields of `Rates` that are prices of a token."""
 
 
 class Rates(Struct, frozen=True, kw_only=True):
@@ -122,8 +123,9 @@ def _rates_from_row(row: Override, version: str) -> Rates:
 
 
 def _apply_terms(standard: Rates, terms: Terms, *, is_library_rate: bool, table: PriceTable, model: str) -> Rates:
-    """Apply the providers' published multiples to `standard`, and name the terms without one in `lacks`.
+    """Apply the providers' published multiples to `standard`.
 
+    Terms without a multiple are named in `lacks`.
     `is_library_rate`: the rates already include batch, tier and speed, so that only the region is applied. The factor
     of fast mode for `model` is in `table`.
     """
@@ -156,6 +158,10 @@ def _find_price_moment(at: float | None) -> str:
 def _rates_from_library(
     model: str, provider: str, moment: str, length: int, terms: Terms, table: PriceTable
 ) -> Rates | None:
+    """The rates under the first of the model's names that has a price; None if none has.
+
+    If the library's rates do not depend on `terms`, the published multiples are applied instead.
+    """
     for name, maker in candidates(model, provider):
         # Rates are constant between two length steps of a model, so one query per step is enough.
         steps = _price_steps(name, maker, moment)

@@ -22,7 +22,7 @@ class Override(Struct, frozen=True):
     Rates in USD per million tokens, or (without an `input` rate) another model to be priced `like`. `match` is a
     regular expression for the whole name of a model. In a row with an `input` rate, missing cache rates are derived
     from it: reads a tenth, 5-minute (30-minute) writes 1.25 times, 1-hour (12-hour) writes twice (facts §2, §4). A
-    missing `output` rate is zero.
+    missing `output` rate is zero. `source` and `date` say where and when the prices were found.
     """
 
     match: str
@@ -37,7 +37,10 @@ class Override(Struct, frozen=True):
 
 
 class FastMode(Struct, frozen=True):
-    """Price of fast mode: `times` the standard rates of all tokens. `match` is a pattern as in `Override`."""
+    """Price of fast mode: `times` the standard rates of all tokens.
+
+    `match` is a pattern as in `Override`.
+    """
 
     match: str
     times: float
@@ -50,7 +53,10 @@ TREATMENTS: Final = ("priced", "term", "part", "free", "pass", "unpriced")
 
 
 class UsageField(NamedTuple):
-    """A field at `path` in the usage reports of the API `of`, with its effect on the price (one of `TREATMENTS`)."""
+    """A field at `path` in the usage reports of the API `of`.
+
+    `treatment`: its effect on the price, one of `TREATMENTS`.
+    """
 
     of: str
     path: str

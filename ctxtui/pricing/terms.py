@@ -34,6 +34,7 @@ class Terms(NamedTuple):
 
 STANDARD: Final = Terms()
 FLEX: Final = "flex"
+"""OpenAI's slow tier, priced like a batch."""
 _USUAL_TIERS: Final = frozenset({"", "batch", "auto", "default", "standard", "standard_only", "on_demand"})
 """Service tiers at the usual price; batches are detected separately."""
 _PRICED_REGIONS: Final = frozenset({"", "us", "global", "not_available"})
@@ -74,6 +75,9 @@ def count_searches(extra: Mapping[str, Json]) -> int:
 
 
 def merge_report(extra: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Merge the members of the report in `extra` with those of the answer around it, which win for equal keys."""
+    """Merge the members of the report in `extra` with those of the answer around it.
+
+    Of equal keys the answer's counts.
+    """
     usage = extra.get("usage")
     return {**usage, **extra} if isinstance(usage, dict) else extra

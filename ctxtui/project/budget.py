@@ -69,7 +69,10 @@ class ContextBudget(Struct, frozen=True, kw_only=True):
 
 
 def warnings(budget: ContextBudget, files: Selection | None) -> Iterator[BudgetWarning]:
-    """Yield the warnings before a run with `budget`. `files`: the selected ones; None if none were selected from."""
+    """Yield the warnings before a run with `budget`.
+
+    `files`: the selection; None if there is no project to select from.
+    """
     fixed = budget.system + budget.tools
     if fixed > budget.usable * _HEAVY_START_SHARE:
         share = f"{fixed / budget.usable:.0%} of the usable window"
@@ -97,6 +100,7 @@ def warnings(budget: ContextBudget, files: Selection | None) -> Iterator[BudgetW
 
 
 def _file_warnings(files: Selection) -> Iterator[BudgetWarning]:
+    """Yield warnings about files that are left out or put in as signatures."""
     if files.strategy == BY_TASK:
         yield BudgetWarning("large_repository", f"the project is not loaded whole: {files.reason}")
     elif files.strategy == SHORTENED:

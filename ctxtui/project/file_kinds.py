@@ -1,4 +1,4 @@
-"""The kind of a file, by its path and size: source, test, documentation, configuration, data, generated, media."""
+"""The kind of a file (source, test, documentation ...), by its path and size."""
 
 from __future__ import annotations
 

@@ -77,6 +77,7 @@ def _folder_of(path: str) -> str:
 
 
 def _python_imports(path: str, text: str, paths: Paths) -> Iterator[str]:
+    """Names imported from a module are files of their own, or if none is, the module is the file."""
     for module, listed, line, plain in _PYTHON.findall(text):
         names = listed or line.partition("#")[0]
         if plain:
@@ -130,6 +131,7 @@ def _rust_imports(path: str, text: str, paths: Paths) -> Iterator[str]:
             tried = [f"{place}/{module}{end}" for place in (module_folder, folder) for end in (".rs", "/mod.rs")]
             yield from [candidate for candidate in tried if candidate in paths.all][:1]
             continue
+        # The last names of a path may be items of a file: the longest beginning that is a file counts.
         names = used.split("::")[1:]
         for n in range(len(names), 0, -1):
             place = "/".join(names[:n])

@@ -26,6 +26,7 @@ _ENDS: Final = (".py", ".go", ".rs", ".ts", ".tsx", ".js", ".java", ".c", "/__in
 _MAX_SAME_NAME: Final = 3
 """A bare name that more files have identifies none."""
 _MAX_SHORT_WORD_CHARS: Final = 3
+"""Maximum length of a plain word that is too short to name a file."""
 
 
 def find_named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
@@ -49,7 +50,10 @@ def find_named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
 
 
 def _files_by_path(word: str, paths: Paths, is_sentence_start: bool) -> list[str]:
-    """The files that one word names; none for a plain word at a sentence's start, which is rather a verb."""
+    """The files that one word names.
+
+    None for a plain word at a sentence's start, which is rather a verb.
+    """
     spelled = word.removeprefix("./").strip("/")
     if "." in spelled or "/" in spelled:
         exact = paths.ending_with(spelled)
@@ -77,7 +81,9 @@ def _files_defining(name: str, texts: Mapping[str, str]) -> list[str]:
 # Mentions
 
 _MENTION: Final = re.compile(r"""(?<![\w@/.])@(?:"([^"\n]+)"|([^\s"'`,;]+))""")
+"""``@`` and a path, in quotes if it has blanks; not within an address or a path."""
 _TRAILING_PUNCTUATION: Final = ".:!?)]}>*_"
+"""Characters at the end of a mention that may belong to the sentence instead."""
 
 
 def find_mentions(text: str) -> list[tuple[str, ...]]:
@@ -102,9 +108,10 @@ _MIN_COMMON_WORDS: Final = 2
 
 
 def find_relevant(texts: Mapping[str, str], message: str) -> list[str]:
-    """The names of those `texts` that share two words with `message`, or whose name shares one, in order.
+    """The names of the `texts` that are related to `message`, in order.
 
-    A word has at least 4 letters. Of three or more texts, words that are in more than half of them do not count.
+    They share two words with it, or their name shares one. A word has at least 4 letters. Of three or more texts, words
+    that are in more than half of them do not count.
     """
     message_words = _long_words(message)
     text_words = {name: _long_words(text) for name, text in texts.items()}

@@ -18,6 +18,7 @@ from ctxtui.project.named import find_named
 from ctxtui.project.signatures import extract_signatures
 
 EVERYTHING, SHORTENED, BY_TASK = "everything", "large files as signatures", "by task"
+"""Strategies, chosen by `Thresholds`."""
 NAMED, RELATED, TESTS, DOCUMENTATION, REST = "named", "related", "tests", "documentation", "rest"
 REASONS: Final = (NAMED, RELATED, TESTS, DOCUMENTATION, REST)
 """Reasons for a file, the most important first."""
@@ -229,7 +230,10 @@ def _is_test_of(test: str, named: Sequence[str]) -> bool:
 
 
 def _is_relevant_document(document: str, texts: Mapping[str, str], named: Sequence[str]) -> bool:
-    """Whether a document is the README of the project or of a named file's folder, or mentions a named file."""
+    """Whether a document is about the whole project or about a named file.
+
+    It is the README of the project or of a named file's folder, or mentions a named file.
+    """
     place = PurePosixPath(document)
     if place.stem.lower() == "readme" and (len(place.parts) == 1 or any(str(place.parent) in path for path in named)):
         return True
@@ -240,7 +244,10 @@ def _is_relevant_document(document: str, texts: Mapping[str, str], named: Sequen
 
 
 def _make_distance(named: Sequence[str]) -> Callable[[str], int]:
-    """Make a function: a file's distance from the nearest named one, in folders; 0 without named ones."""
+    """Make a function: a file's distance from the nearest named one, in folders.
+
+    0 without named ones.
+    """
     folders = [PurePosixPath(named_path).parent.parts for named_path in named]
 
     def distance(path: str) -> int:

@@ -161,7 +161,10 @@ def _node_lines(node: Node, start: int, source: bytes, grammar: CodeGrammar, dep
 
 
 def _is_detail(node: Node, source: bytes, grammar: CodeGrammar, depth: int) -> bool:
-    """Whether an assignment in Python is left out: neither a constant, nor with a type, nor the module's `__all__`."""
+    """Whether an assignment in Python is left out.
+
+    Kept are constants, assignments with a type, and the module's `__all__`.
+    """
     if grammar is not PYTHON or node.type != "assignment":
         return False
     left = node.child_by_field_name("left")
@@ -201,6 +204,7 @@ _MAX_OUTLINE_LINES: Final = 200
 """Maximum lines of an outline."""
 _HEAD_LINES: Final = 20
 """Lines shown of a file without an outline."""
+# Lines of an outline: headings; sections and keys of configuration; keys of JSON; declarations.
 _HEADING: Final = re.compile(r"^(#{1,6} .+|[=~*-]{4,}$)")
 _SECTION: Final = re.compile(r"^(\[.+\]|[A-Za-z_][\w.-]*\s*[:=])")
 _KEY: Final = re.compile(r"""^ {0,4}"[^"]+"\s*:""")

@@ -34,7 +34,8 @@ class Endpoint:
     - `key`: sent in a header and nowhere else.
     - `kind`: the type of a local server (``ollama``, ``lm studio``, ``llama.cpp``, ``llama-cpp-python``, ``vllm``) or
       ``offline``, the embedded provider; else "".
-    - `local`: the server runs on a port of this machine or network and charges nothing.
+    - `local`: a server of a known kind, or any program at an address of this machine (which may be a gateway to a paid
+      provider).
     - `headers`: further ones that the user's environment adds to every request.
     """
 

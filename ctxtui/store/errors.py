@@ -17,6 +17,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 ELSEWHERE: Final = "name another place with CTXTUI_HOME or CTXTUI_DB"
+"""The way out if a place cannot be used."""
 
 DAMAGED: Final = ("vtable constructor failed", "invalid fts5 file format", "malformed", "corrupt")
 """Parts of SQLite's messages about a damaged index."""

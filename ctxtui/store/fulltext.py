@@ -76,7 +76,10 @@ def pieces(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _group_by_transaction(all_pieces: list[str]) -> Iterator[list[str]]:
-    """Group pieces by transaction; a group has at least one piece, except that no pieces give one empty group."""
+    """Group pieces by transaction.
+
+    A group has at least one piece, except that no pieces give one empty group.
+    """
     batch: list[str] = []
     size = 0
     for piece in all_pieces:
@@ -150,7 +153,10 @@ class FullTextIndex:
         return len(text_pieces)
 
     def _begin_unit(self, unit: Unit, count: int, version: int) -> tuple[int, int]:
-        """Insert the unit's row; return its key, and the row of its first piece, after all earlier units' pieces."""
+        """Insert the unit's row.
+
+        Returns its key, and the row of its first piece, after all earlier units' pieces.
+        """
         newest = self._conn.execute("SELECT last FROM indexed ORDER BY key DESC LIMIT 1").fetchone()
         first: int = newest[0] + 1 if newest else 1
         size, mtime = unit.size, unit.mtime

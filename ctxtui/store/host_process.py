@@ -17,8 +17,10 @@ PROC: Final = Path("/proc")
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 """The file with the id of the machine's boot."""
 _STATE, _STARTED = 0, 19
-"""Fields of ``/proc/PID/stat`` after the name: the state; the start, in ticks since the machine's (proc(5), 3 and
-22)."""
+"""Indices of fields of ``/proc/PID/stat``, counted after the name (proc(5): fields 3 and 22).
+
+The state of the process, and its start in ticks since the boot.
+"""
 MAX_SILENCE_S: Final = 60.0
 """Seconds without a heartbeat after which a host counts as dead, if its process is not visible from here."""
 
@@ -89,9 +91,9 @@ def this_machine() -> str:
 
 
 def process_start(pid: int) -> str:
-    """The start time of process `pid`, as the system spells it; "" if it does not run (a zombie does not).
+    """The start time of process `pid`, as the system spells it.
 
-    ``unknown`` if it runs, but the system does not give its start.
+    "" if it does not run (a zombie does not), ``unknown`` if it runs, but the system does not give its start.
     """
     if pid <= 0:
         return ""

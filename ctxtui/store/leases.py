@@ -122,13 +122,19 @@ def _file_inode(conn: sqlite3.Connection) -> int:
 
 
 def host_of(path: Path, session_id: str) -> HostProcess | None:
-    """The living host of a stored session of the database `path`, if any. Raises like `connect` and `find`."""
+    """The living host of a stored session of the database `path`, if any.
+
+    Raises like `connect` and `find`.
+    """
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
         return next(iter(living_hosts(conn, find(conn, session_id)[1])), None)
 
 
 def claim(path: Path, session_id: str, host: HostProcess) -> None:
-    """Make `host` the one host of a stored session. Raises `InUse`, and like `connect` and `find`."""
+    """Make `host` the one host of a stored session.
+
+    Raises `InUse`, and like `connect` and `find`.
+    """
     with explain_errors(path), closing(connect(path)) as conn, writing(conn):
         acquire(conn, find(conn, session_id)[1], host)
 

@@ -76,9 +76,9 @@ def _make_note(row: tuple[Any, ...]) -> Note:
 
 
 def delete_quotes(conn: sqlite3.Connection, session: int) -> None:
-    """Delete the quotes in notes on a session that is about to be deleted; the user's own text stays.
+    """Delete the quotes in notes on a session that is about to be deleted.
 
-    `session` is the key of its row.
+    The user's own text stays. `session` is the key of its row.
     """
     conn.execute(
         "UPDATE notes SET about = '' WHERE session IN (SELECT id FROM sessions WHERE key = :key"

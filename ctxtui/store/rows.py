@@ -104,7 +104,8 @@ class StoreTotals(Struct, frozen=True):
 class Info(Struct, frozen=True, kw_only=True):
     """The state of the file: sizes in bytes, rows by table.
 
-    `plain` is the size of all block bodies unpacked, `packed` their size in the file.
+    `free` are the bytes of unused pages. `plain` is the size of all block bodies unpacked, `packed` their size in the
+    file. `journal` is the mode of SQLite's journal, `sqlite` its version.
     """
 
     path: str

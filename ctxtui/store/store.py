@@ -234,9 +234,9 @@ class Store:
 
     @explains_errors
     def older_sessions(self, older_than: float, now: float) -> list[str]:
-        """The ids of sessions without activity for `older_than` seconds before `now`, except hosted ones.
+        """The ids of sessions without activity for `older_than` seconds before `now`.
 
-        Activity is the last call; the import for sessions without calls.
+        Hosted ones are left out. Activity is the last call; the import for sessions without calls.
         """
         return [id_ for _, id_ in changes.older_sessions(self._conn, now - older_than)]
 

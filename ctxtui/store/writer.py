@@ -175,7 +175,12 @@ class Writer:
     # The thread
 
     def _run(self) -> None:
+        """Wait for work or the next heartbeat, gather, write.
+
+        Ends after `close`, once everything is written or an attempt has failed.
+        """
         while True:
+            # Set before the second look at the queue, so that `put` wakes this thread for whatever that misses.
             self._idle = not self._waiting
             if self._idle and not self._waiting:
                 if self._stop:
@@ -246,6 +251,10 @@ class Writer:
         return True
 
     def _write(self, many: int) -> None:
+        """Write the first `many` items in one transaction.
+
+        The rows of a new session are written before, in a transaction of their own.
+        """
         if self._conn is None:
             self._conn = self._open(self.path)
         conn = self._conn

@@ -24,13 +24,17 @@ MIN_REPORTS: Final = 8
 """Reports that must have been learnt from before figures are called calibrated."""
 
 _WIDTH: Final = len(Features._fields)
+"""Number of features."""
 _TEXT, _RESULT, _LETTERS = map(Features._fields.index, ("text", "result", "letters"))
 _ANSWERS: Final = _WIDTH
 """Index of the weight after the features: what an answer taken from its report adds to its output tokens."""
 _ANSWER_DOUBT: Final = 5.0
 """Standard deviation of the weight of an answer taken from its report, in tokens."""
 _LETTERS_DOUBT: Final = 0.3
-"""Standard deviation of the share by which a tokenizer counts characters instead of the card's encoding."""
+"""Standard deviation of the share by which a tokenizer counts characters instead of the card's encoding.
+
+It is learnt for whole contexts only.
+"""
 _TEXTS: Final = frozenset(map(Features._fields.index, ("text", "result", "json", "tools", "thinking")))
 """Features that are tokens of text."""
 _TEXT_CORRELATION: Final = 0.5
@@ -47,7 +51,10 @@ Something was added or removed that the recording does not show.
 _DRIFT: Final = 0.02
 """Share of its standard deviation by which a factor may change between calls, because the kind of content changes."""
 _IMAGE_DOUBT: Final = 0.3
-"""Least standard deviation of an image's weight: the detail at which a provider reads it is seldom in the request."""
+"""Least standard deviation of an image's weight in whole contexts.
+
+The detail at which a provider reads an image is seldom in the request.
+"""
 _PIECE_TOKENS: Final = 300.0
 """Tokens in a piece of text whose density is independent of the next piece's."""
 _ROUNDING_TOKENS: Final = 1.0

@@ -54,7 +54,7 @@ def count_text(encoding: Encoding, text: str) -> int:
 def split_pieces(text: str, size: int = PIECE_CHARACTERS) -> Iterator[str]:
     """Split `text` into parts of at most `size` characters.
 
-    Where possible at cuts that do not change the count.
+    The cuts are, where possible, at positions that do not change the count.
     """
     start = 0
     while len(text) - start > size:

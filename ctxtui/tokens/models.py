@@ -135,6 +135,7 @@ _FIGURES: Final = {
 }
 """The figures that a rule may set, with their types."""
 _VECTORS: Final = ("factors", "spread", "doubt")
+"""Figures with a number for each feature; a rule may set single ones."""
 
 
 _ANY_MODEL: Final = "*"

@@ -399,9 +399,13 @@ class _ContextMapper:
         self.ends: dict[int, int] = {}
         """End of an answer in the transcript's tree -> its end in the wire's tree."""
         self._grown: dict[int, int] = {}
+        """Node of the transcript's tree -> its node in the wire's tree."""
         self._marked: dict[int, int] = {}
+        """Node of the wire's tree -> the same with the transcript's marks."""
         self._marks: dict[str, str] = {}
+        """Digest of a block -> its mark in the transcript."""
         self._seen = 0
+        """Number of the transcript's nodes whose marks were read."""
 
     def add_end(self, own: int, sent: int) -> bool:
         """Map the end of an answer in the transcript to its end on the wire; True if contexts built earlier are
@@ -552,10 +556,12 @@ class JoinedReader(Reader):
     ) -> None:
         self.main = main
         self._beside, self._settle = beside, settle
+        # The session as `main` reads it, that of the companions, and the joined one as reported so far.
         self._first, self._other, self._told = Session(tree), Session(apart or tree), Session(tree)
         wire, own = (self._other, self._first) if transcript else (self._first, self._other)
         self._join = SessionJoin(wire, own, leads=transcript, union=union)
         self._begun = False
+        """Whether a companion of the other record was opened; until then, there is nothing to join."""
 
     @property
     def tail(self) -> Skipped | None:

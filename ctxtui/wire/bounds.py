@@ -22,7 +22,7 @@ MAX_UNSENT: Final = 64 << 10
 MAX_UNWRITTEN: Final = 256 << 20
 """Bytes buffered for recording.
 
-Further ones are not recorded, and their exchanges are reported as incomplete.
+Further ones are not recorded, and their exchanges are reported.
 """
 MAX_MCP_MESSAGE: Final = 16 << 20
 """Bytes of a line of an MCP server."""

@@ -18,6 +18,7 @@ from ctxtui.core import canonical
 from ctxtui.wire.sse import ServerEvent
 
 _PRELUDE: Final = struct.Struct(">III")
+"""The length of a message, the length of its headers, and the CRC32 of both."""
 _CHECKSUM: Final = 4
 """Bytes of a checksum."""
 _MAX_MESSAGE: Final = 24 << 20

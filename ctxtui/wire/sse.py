@@ -35,7 +35,9 @@ class EventParser:
     def __init__(self) -> None:
         self._rest = bytearray()
         self._scanned = 0
+        """Bytes at the start of `_rest` that hold no line end."""
         self._first = True
+        """Whether the next line is the first, which may begin with a BOM."""
         self._name = ""
         self._id = ""
         self._data: list[str] = []

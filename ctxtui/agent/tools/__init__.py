@@ -1,1 +1,1 @@
-"""Tools that the hosted agent may use: read, list, find, search, write, recall; all inside one folder."""
+"""Tools that the hosted agent may use: files inside one folder, commands, memory, recall."""

@@ -45,7 +45,7 @@ def entry_lifetime(call: Call) -> float:
 def cache_lifetime(rules: CacheRules, longest: float) -> float:
     """Lifetime of a cached prefix in seconds.
 
-    That of the longest-lived entry (`longest`), or the provider's retention.
+    It is that of the longest-lived entry (`longest`), or for automatic caches the provider's retention, if known.
     """
     if rules.mechanism.keeps_every_prefix and rules.retention:
         return rules.retention

@@ -227,8 +227,8 @@ class CacheForecaster:
     def floors(self, call: Call) -> ReadFloors:
         """Tokens that `call` reads in any case, by earlier calls of a client whose markers are not recorded.
 
-        None if its markers are recorded or taken from an earlier request, because then every entry is simulated; and
-        none for other kinds of caches, or if nothing was cached so far.
+        Both are 0 if its markers are recorded or taken from an earlier request, because then every entry is simulated;
+        also for other kinds of caches, and if nothing was cached so far.
         """
         behaviour = self._behaviour_of(call)
         if (

@@ -1,6 +1,6 @@
 """Finds the cause of a miss.
 
-Predicted before a call's report, or found in the recording afterwards. `cause_from_requests` compares recorded
+It is predicted before a call's report, or found in the recording afterwards. `cause_from_requests` compares recorded
 requests. `infer_cause` works without recorded markers. `cause_in_record` explains a loss that was not predicted.
 """
 
@@ -39,6 +39,7 @@ SHARED_PREFIX_CAUSES: Final = (EXPIRED, RESUME, MODEL)
 IRRELEVANT_AFTER_ASIDE: Final = ("", STRIPPED)
 """Causes without effect if the client made its own call after the turn: that call has cached the current prompt."""
 _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
+"""Starts of epochs with which the client made the context smaller."""
 
 
 class MissCause(NamedTuple):

@@ -166,7 +166,7 @@ class MissFinder:
         return self._auditor.forecasts
 
     def add_call(self, call: Call) -> CacheMiss | None:
-        """Add the next call of the session; returns its miss, if it is one."""
+        """Add the next call of the session; returns its miss, None if it is none."""
         cached = self._demands.add_call(call)
         row = self._auditor.audit_call(call, cached)
         if row is not None and not self._misses_alone:
@@ -242,7 +242,10 @@ def find_misses(
     costs: Mapping[str, Cost | None] | None = None,
     rates: Callable[[Call], Rates | None] | None = None,
 ) -> MissFinder:
-    """A `MissFinder` with every call of a session, whose book must be counted whole."""
+    """A `MissFinder` with every call of a session, whose book must be counted whole.
+
+    The arguments are those of `MissFinder`.
+    """
     finder = MissFinder(book, rules, running_totals(book), costs, rates)
     for call in list(book.session.calls.values()):
         finder.add_call(call)
@@ -257,13 +260,13 @@ def session_misses(
 ) -> Misses:
     """Misses of a session, whose book must be counted whole.
 
-    `costs` holds every call's price by id.
+    `costs` holds every call's price by id; `rates` is as in `MissFinder`.
     """
     return collect_misses(find_misses(book, rules, costs, rates), book, costs)
 
 
 def collect_misses(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] | None = None) -> Misses:
-    """Collect the misses of a session after every call was added to `finder`."""
+    """Collect the misses of a session after every call was added to `finder`; `costs` are prices by id."""
     calls = list(book.session.calls.values())
     total = sum_rows(call_row(call, (costs or {}).get(call.id), "") for call in calls)
     return Misses(

@@ -1,7 +1,7 @@
 """Forecast of the next call of a context.
 
-Tokens read from the cache, tokens written, and cost. Screens show it before a request is sent. `what_if` simulates the
-request, this module makes the figures.
+It has the tokens read from the cache, the tokens written, and the cost. Screens show it before a request is sent.
+`what_if` simulates the request, this module makes the figures.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class NextCallForecast(Struct, frozen=True, kw_only=True):
     def seconds_left(self, now: float) -> float | None:
         """Seconds until the cached prefix expires, at `now` (Unix seconds; negative: since then).
 
-        At most its lifetime: a recording's clock may be ahead of this one's.
+        At most its lifetime: a recording's clock may be ahead of this one's. None if no cached prefix would be read.
         """
         if self.expires is None:
             return None

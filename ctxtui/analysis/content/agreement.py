@@ -120,7 +120,7 @@ class Share(NamedTuple):
 def wilson_interval(hits: int, of: int, deviations: float = DEVIATIONS_90) -> Share:
     """Estimate the share behind `hits` out of `of` with Wilson's interval.
 
-    It is valid for small counts too.
+    It is valid for small counts too. `deviations` are the standard deviations on each side.
     """
     if of <= 0:
         return Share(0, 0, 0.0, 1.0)
@@ -138,7 +138,8 @@ class Agreement(Struct, frozen=True, kw_only=True):
     - `tools`: share of calls with the same tools; `calls`: with the same arguments, too.
     - `lost`: calls whose tools agreed when asked unchanged, but not under the variant; `won`: the opposite.
     - `failed`: number of trials without an answer.
-    - `verdict`: comparison with the noise floor.
+    - `verdict`: comparison with the noise floor, by the same tools.
+    - `usd`: cost of the trials, as far as known; None if none is.
     """
 
     variant: str

@@ -469,7 +469,7 @@ def _is_from_person(node: Node) -> bool:
 
 
 def _has_file_name(path: str, text: str) -> bool:
-    """Whether a text has a file's bare name as a separate word."""
+    """Whether a text has a file's bare name as a separate word; False for names of up to three characters."""
     name = path.rpartition("/")[2]
     return len(name) > 3 and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
 
@@ -495,6 +495,7 @@ def _has_words(present: frozenset[str], words: frozenset[str]) -> bool:
 _MAX_FILES, _MAX_DECISIONS, _MAX_REPEATED = 40, 30, 40
 """Maximum number of each that is added."""
 _SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
+"""Recoveries of literals that a person or the model had to write again."""
 
 
 _MAX_NAMED_LITERALS: Final = 40
@@ -528,7 +529,7 @@ def keep_fact(summary: str, fact: Fact) -> str:
 def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
     """Add the lost facts to the text of the compaction's summary.
 
-    Files and decisions that it lost, and literals that had to be repeated. `otherwise` replaces an encrypted
+    These are files and decisions that it lost, and literals that had to be repeated. `otherwise` replaces an encrypted
     summary.
     """
     text_ = "\n\n".join(text for node in compaction.summary if (text := read(tree[node].block).text.strip()))

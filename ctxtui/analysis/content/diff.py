@@ -145,7 +145,7 @@ class Diff(Struct, frozen=True, kw_only=True):
 
     @property
     def first_change(self) -> Change | None:
-        """The first change."""
+        """The first change; None if there is none."""
         return self.changes[0] if self.changes else None
 
     def count_changes(self, kind: str) -> tuple[int, int, int]:

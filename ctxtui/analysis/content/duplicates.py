@@ -42,7 +42,7 @@ _ENDS: Final = re.compile(r"(?<=[.;,{}>])\s*")
 class Sketch(NamedTuple):
     """Hashes of a text's lines, to estimate quickly how much two texts have in common.
 
-    All hashes, or if `sampled` only those divisible by `_SAMPLING`.
+    It has all hashes, or if `sampled` only those divisible by `_SAMPLING`.
     """
 
     hashes: frozenset[int]
@@ -288,6 +288,7 @@ class DuplicateFinder:
         other_sketch = self._sketches[block.digest]
         assert other_sketch is not None
         common_count, own_count, other_count = sketch.common(other_sketch)
+        # A quick test, which spares most pairs the comparison of their texts.
         if common_count < 3 or common_count < 0.7 * min(own_count, other_count):
             return False
         other_text = _block_text(self._tree[other], read(block))

@@ -27,6 +27,7 @@ _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
 _CHECKED_FIRST: Final = 64
 """Number of blocks at the end of a context that are checked first."""
 _COMMANDS: Final = ("command", "cmd", "script")
+"""Names of the argument with a shell command."""
 _BEFORE: Final = re.compile(r"\s*(?:cd\s+[^;&|]+(?:&&|;)\s*|[A-Za-z_]\w*=\S*\s+|(?:sudo|env|time|timeout\s+\S+)\s+)*")
 """Text before the program of a command: a change of directory, variables, wrappers."""
 _PROGRAM: Final = re.compile(r"(?:[^\s;&|()'\"`$]*/)?([A-Za-z0-9_.+-]+)")

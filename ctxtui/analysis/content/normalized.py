@@ -14,8 +14,8 @@ from ctxtui.core.tree import Node
 def neutral_key(node: Node) -> Hashable:
     """Category and content of a block, independent of its dialect.
 
-    Text and media, a call's tool and input, or a tool's name, description and schema; without text, the number of
-    withheld characters. Ids, signatures and the role's name are left out, so that two clients' records of one
+    It has text and media, a call's tool and input, or a tool's name, description and schema; without text, the number
+    of withheld characters. Ids, signatures and the role's name are left out, so that two clients' records of one
     conversation agree.
     """
     block, category = node.block, CATEGORIES[node.category]

@@ -20,6 +20,7 @@ MIN_REPEATS: Final = 3
 MAX_CYCLE: Final = 3
 """Calls of a cycle at most: A A A, A B A B, A B C A B C."""
 _IDS: Final = frozenset({"id", "tool_use_id", "tool_call_id", "call_id", "cache_control"})
+"""Members of blocks that may differ between equal exchanges."""
 
 
 class Exchange(NamedTuple):
@@ -53,7 +54,10 @@ class Loop(NamedTuple):
 
 
 def find_loops(context: Context, min_repeats: int = MIN_REPEATS) -> list[Loop]:
-    """The loops in `context`, in order. A person's message between two calls ends a loop."""
+    """The loops in `context` with at least `min_repeats` runs of a cycle, in order.
+
+    A person's message between two calls ends a loop.
+    """
     return [loop for run in _exchange_runs(context) for loop in _find_loops_in(run, min_repeats)]
 
 

@@ -1,7 +1,7 @@
 """Base of the kinds of findings.
 
-The finding itself, the input of a kind, and shared helpers. Each module of `findings.registry` is a kind: its `find`
-gets `FindingInputs` and yields findings. `priced` prices them.
+It has the finding itself, the input of a kind, and shared helpers. Each module of `findings.registry` is a kind: its
+`find` gets `FindingInputs` and yields findings. `priced` prices them.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def moment(self) -> ApplyMoment | None:
-        """Moment at which applying its edits costs least."""
+        """Moment at which applying its edits costs least; None without edits or a known price."""
         return best_moment(self.tag) if self.tag is not None else None
 
     @property
@@ -168,5 +168,5 @@ class Findings(Struct, frozen=True, kw_only=True):
 
     @property
     def saves(self) -> float | None:
-        """USD that all edits together save over the horizon."""
+        """USD that all edits together save over the horizon; None if unknown."""
         return savings_over(self.together, self.horizon) if self.together is not None else None

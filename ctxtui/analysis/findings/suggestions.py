@@ -29,12 +29,12 @@ class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def finding(self) -> PricedFinding | None:
-        """The finding, if it is one."""
+        """The finding, None if it is advice."""
         return self.what if isinstance(self.what, PricedFinding) else None
 
     @property
     def advice(self) -> Advice | None:
-        """The advice of policies, if it is that."""
+        """The advice of policies, None if it is a finding."""
         return self.what if isinstance(self.what, Advice) else None
 
     @property

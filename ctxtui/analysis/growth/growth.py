@@ -64,6 +64,7 @@ class GrowthShape(Struct, frozen=True, kw_only=True):
     @property
     def sent(self) -> str:
         """Growth of all tokens sent with the number of calls: `LINEAR` or `FASTER`."""
+        # Twice as many calls send twice the tokens if contexts do not grow, four times if they grow from nothing.
         return FASTER if self.doubled >= 2.5 else LINEAR
 
 
@@ -141,8 +142,8 @@ PARTS: Final = (NOT_RECORDED, ATTACHED, *CATEGORIES, RESIDUAL)
 class CallSize(Struct, frozen=True, kw_only=True):
     """Size of one call's context.
 
-    `number` is the call's number in the thread (from 1), `turn` its turn. `parts` are the tokens by part (`PARTS`);
-    their sum is `tokens`. `broken`: the context was cut before this call.
+    `number` is the call's number in the thread (from 1), `turn` its turn. `method` is that of `CallFigures`. `parts`
+    are the tokens by part (`PARTS`); their sum is `tokens`. `broken`: the context was cut before this call.
     """
 
     number: int
@@ -189,6 +190,7 @@ class Growth(Struct, frozen=True, kw_only=True):
 
     - `stretch`: the calls (from 1) that `shape` is fitted to: the last ones without a compaction between them.
     - `phases`: named by `rule`.
+    - `parts`: growth of each part over the stretch; `again`: tokens sent more than once.
     - `dead_usd`: cost of the dead results so far; None: unknown, or there are none.
     - `lacks`: what is missing, with reasons.
     """

@@ -106,7 +106,10 @@ def thread_unit(tree: Tree, calls: Sequence[Call]) -> str:
 
 
 def measure_turns(book: Book, thread: str, usd: Usd | None = None) -> list[TurnGrowth]:
-    """Turns or rounds of `thread`, in order; everything in `book` must be counted."""
+    """Turns or rounds of `thread`, in order; everything in `book` must be counted.
+
+    `usd` prices usage (None: no costs).
+    """
     calls = book.session.thread_calls(thread)
     return group_turns(book.session.tree, calls, lambda call: figures(book, call).context_tokens, usd)
 
@@ -242,7 +245,10 @@ def typical_growth_per(unit: str) -> Typical:
 def project_context(
     context: int, steps: Sequence[float], ahead: int, unit: str = TURN, typical: Typical | None = None
 ) -> Range:
-    """Context after `ahead` units, if it grew by `steps` so far; it may exceed the window."""
+    """Context after `ahead` units, if it grew by `steps` so far; it may exceed the window.
+
+    `typical` are statistics of other sessions (None: the growth per `unit`).
+    """
     more = units_ahead(steps, ahead, typical or typical_growth_per(unit))
     return more.map(lambda tokens: max(0.0, context + tokens))
 

@@ -17,13 +17,14 @@ from ctxtui.core.session import Session
 BY_HAND: Final = "by hand"
 """Used instead of a policy for the user's own edits."""
 _DATE: Final = re.compile(r"_20\d{6}\Z")
+"""The date at the end of a provider's name of an edit: ``clear_tool_uses_20250919``."""
 
 
 def find_compressors(session: Session) -> tuple[str, ...]:
     """Names of everything that compacted or cleared contexts of `session`, sorted.
 
-    The client with its trigger (``claude code auto``, ``codex``), ``claude code microcompaction``, the provider's
-    own edits (``clear_tool_uses``).
+    They are the client with its trigger (``claude code auto``, ``codex``), ``claude code microcompaction``, the
+    provider's own edits (``clear_tool_uses``).
     """
     client, names = session.about.source or "unknown", set[str]()
     for thread in session.threads:

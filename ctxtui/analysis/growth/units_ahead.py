@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 TAIL_SHARE: Final = 0.1
 """Share of cases below a range, and above it."""
 TYPICAL_SPREAD: Final = 2.0
-"""Relative spread of single units in other sessions, used while too few are observed."""
+"""Relative spread of single units in other sessions; it counts as `SPREAD_UNITS` observed units."""
 SPREAD_UNITS: Final = 3.0
-"""Number of units that this counts for."""
+"""Number of the session's own units that the spread elsewhere counts for."""
 TYPICAL_UNITS: Final = 4.0
 """Number of the session's own units that the typical growth elsewhere counts for."""
 TYPICAL_ERRORS: Final = 16.0

@@ -191,7 +191,10 @@ class EditedPath:
         return tree.child(head, item.block, item.place)
 
     def _is_empty_header(self, applied: Applied, position: int) -> bool:
-        """Whether `position` is the header of a message without any block left to write."""
+        """Whether `position` is the header of a message of which all blocks are left out or removed.
+
+        False if no positions are left out independently of edits.
+        """
         if not self._out or applied.context.items[position].block.kind != HEADER:
             return False
         message = applied.context.message_at(position)
@@ -202,7 +205,10 @@ class EditedPath:
         return all((change := applied.changes.get(p)) is not None and change.after is None for p in removed)
 
     def node_at_edge(self, applied: Applied, edge: Position) -> int:
-        """Sent node at the position `edge` under the edits applied last."""
+        """Sent node at the position `edge` under the edits applied last.
+
+        It is the node after a raw position (`RAW`), or after the insert of that number before this position.
+        """
         position, order = edge
         if order == RAW:
             return self._ends[position]
@@ -255,7 +261,11 @@ class _ChangeSummary(NamedTuple):
 
 
 def _affects_changes(context: Context, applied: Applied, length: int, rules: ProviderRules, tools: bool) -> bool:
-    """Whether a block after `length` belongs to a changed one."""
+    """Whether a block after `length` may change the result of the edits before it.
+
+    It may if it belongs to a changed block or is in a system message. So may thinking, if the provider binds it to the
+    blocks before it or `applied` keeps some in spite of an edit; and a call, if tool definitions are changed (`tools`).
+    """
     thinks = rules.binds_thinking or bool(applied.withheld)
     for position in range(length, len(context)):
         item = context.items[position]

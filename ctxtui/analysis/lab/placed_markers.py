@@ -1,6 +1,6 @@
 """Positions of a request's cache markers under a variant.
 
-The client's own, or those of a strategy.
+They are the client's own, or those of a strategy.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Data of the recording that all variants of the lab share.
 
-Times, lifetimes, markers, unrecorded input. For each call they are taken from the calls before it; its own report is
-only compared with the result.
+They are times, lifetimes, markers and unrecorded input. For each call they are taken from the calls before it; its own
+report is only compared with the result.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ class RecordedStep(Struct, frozen=True, kw_only=True):
 
 
 def simulated_calls(session: Session) -> list[Call]:
-    """Calls that a lab simulates: those with a report, or all if none has one, whose context is recorded."""
+    """Calls that a lab simulates: those with a report, or all if none has one, whose context is recorded.
+
+    Requests that only count tokens are left out.
+    """
     calls = [call for call in session.calls.values() if call.stop_reason != COUNTED]
     reported = [call for call in calls if call.usage is not None and call.usage.input]
     return [call for call in reported or calls if call.fidelity != Fidelity.TOTALS and call.sent_head != ROOT]

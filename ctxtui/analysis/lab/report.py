@@ -28,7 +28,11 @@ class LabRow(Struct, frozen=True, kw_only=True):
     """A session under one variant, in tokens; None if unknown.
 
     ``as_recorded`` has the reported and paid figures; the others add the simulated differences.
-    - `settings`: the policy's settings; `given`: those that are not defaults.
+    - `settings`: the policy's settings; `given`: those that were set, for a single policy.
+    - `peak`, `final`, `total`: the largest context, the last one of the first thread, and all together; `reported`: the
+      recorded sum of all.
+    - `rewrites`: the misses of the recording, plus the requests of the variant that do not continue the previous one,
+      less those of the recording.
     - `usd`: includes calls that cannot be simulated; `at_least`: it is a lower bound, because the record is incomplete.
     - `over`: number of calls above the usable window; `first_overflow`: the number of the first.
     - `dependence`: removed blocks that later blocks quote.

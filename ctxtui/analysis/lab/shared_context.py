@@ -1,6 +1,6 @@
 """Data that all variants of a thread share at one call: context, token counts, quotes.
 
-Computed once per call instead of once per variant.
+They are computed once per call instead of once per variant.
 """
 
 from __future__ import annotations

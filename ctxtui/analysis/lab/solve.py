@@ -45,7 +45,7 @@ class FittedVariant(Struct, frozen=True):
 
     @property
     def held_out(self) -> float | None:
-        """Average saving on sessions that the choice was not fitted to."""
+        """Average saving on sessions that the choice was not fitted to; None for a single session."""
         return sum(fold.saves for fold in self.folds) / len(self.folds) if self.folds else None
 
 

@@ -1,7 +1,7 @@
 """Simulates one variant call by call.
 
-Its policy's edits, the request sent, cache reads, and cost. `lab.Experiment` runs one `VariantPass` per variant over
-the recorded steps.
+Of each call it gives the policy's edits, the request sent, cache reads, and cost. `lab.Experiment` runs one
+`VariantPass` per variant over the recorded steps.
 """
 
 from __future__ import annotations
@@ -507,7 +507,7 @@ def simulated_usd(inputs: LabInputs, call: Call, usage: Usage) -> float | None:
 
 
 def _is_same_result(first: Applied, second: Applied) -> bool:
-    """Whether edits have the same result; the context may have grown."""
+    """Whether both have the same result of edits, as the same objects; the context may have grown."""
     return first.context is second.context and first.changes is second.changes and first.inserts is second.inserts
 
 

@@ -67,7 +67,7 @@ class Labelling:
         return tuple(dict.fromkeys(needle for rule in rules for needle in rule.needles))
 
     def pieces(self, category: str, body: bytes, text: str, attempt: Attempt = without_limit) -> list[LabelledSpan]:
-        """Pieces of a block's `text`; empty if no rule matched."""
+        """Pieces of a block's `text`; empty if no rule matched. `attempt` runs the search of each rule."""
         matches_: list[Match] = []
         for n in self._by_category[category]:
             rule = self.rules[n]

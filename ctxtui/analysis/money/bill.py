@@ -23,7 +23,7 @@ from ctxtui.pricing.price import Cost, further_usage, known_usd, lacks_price
 
 
 def round_to_sum(amounts: Sequence[float], decimals: int = 2) -> list[float]:
-    """Round `amounts` so that the displayed values add up to the displayed sum.
+    """Round `amounts` to `decimals`, so that the displayed values add up to the displayed sum.
 
     The largest remainders round up.
     """

@@ -1,9 +1,9 @@
 """The effect that edits would have had on the recorded calls of a thread.
 
-Tokens and cost of each call. Every call is charged by its own model's rates, for its reported reads, writes and fresh
-input minus the freed tokens. The ledger gives each block's position in a report. The first call after the edits reads
-only the tokens that the price tag leaves in the cache, and pays for the rest again. For calls that only continue, the
-result equals the tag's prices.
+It gives the tokens and cost of each call. Every call is charged by its own model's rates, for its reported reads,
+writes and fresh input minus the freed tokens. The ledger gives each block's position in a report. The first call after
+the edits reads only the tokens that the price tag leaves in the cache, and pays for the rest again. For calls that only
+continue, the result equals the tag's prices.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class EditedCalls(Struct, frozen=True):
 
     @property
     def usd(self) -> float | None:
-        """Extra USD of all calls, as far as known."""
+        """Extra USD of all calls, as far as known; None if none is."""
         amounts = [usd for usd in self.more if usd is not None]
         return sum(amounts) if amounts else None
 

@@ -24,6 +24,7 @@ from ctxtui.pricing.price import Cost
 
 _THINKING = INDEX["thinking"]
 _WIDTH: Final = len(CATEGORIES) + 2
+"""Figures of a call: one for each category, unrecorded input, re-attached input."""
 _CALLS_PER_CHUNK = 64
 """Calls per chunk: the minimum cached depth of a chunk is stored, so that a block's cost takes few steps."""
 

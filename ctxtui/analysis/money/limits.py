@@ -110,6 +110,7 @@ _FIGURE: Final = {
     "max_secrets": "secrets",
     "max_lost": "lost_facts",
 }
+"""The figure that each limit is about."""
 _WORDS: Final = {
     "max_context": "largest context, tokens",
     "max_block_chars": "longest block, characters",
@@ -159,7 +160,10 @@ def session_figures(session: Session, bill: Bill, largest: int | None, most: flo
 
 
 def longest_block(session: Session) -> int:
-    """Characters of the longest block that any call sent or the next one will send, as text or arguments."""
+    """Characters of the longest block that any call sent or the next one will send, as text or arguments.
+
+    Without calls, of the threads' contexts.
+    """
     tree, sent_nodes, digests, longest = session.tree, {ROOT}, set[str](), 0
     heads = [call.sent_head for call in [*session.calls.values(), *unsent_calls(session)]]
     for node in heads or [thread.tip for thread in list(session.threads.values())]:
@@ -218,7 +222,7 @@ def all_passed(verdicts: Iterable[bool | None]) -> bool | None:
 
 
 def _is_within(limit: str, figures: Figures, allowed: float) -> bool | None:
-    """Whether the figure is within its limit; None if undecided."""
+    """Whether the figure is within its limit; None if undecided. An unknown cost is judged by its bounds."""
     figure: float | None = getattr(figures, _FIGURE[limit])
     if figure is None and limit == "max_cost":
         least, most = figures.cost_usd_at_least, figures.cost_usd_at_most

@@ -106,7 +106,7 @@ class ResentTracker:
     def _moved_tokens(self, before: int, head: int, kept: int, running: RunningTotals) -> float:
         """Tokens of `head` after `kept` that were sent before.
 
-        Equal blocks, and the common part of blocks with another version in the context `before`.
+        These are equal blocks, and the common part of blocks with another version in the context `before`.
         """
         tree = self._tree
         nodes = [node for node in tree.path(head, kept) if tree[node].block.kind != HEADER]

@@ -52,7 +52,7 @@ def find_cures(
 def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) -> Cure | None:
     """Entries that live an hour instead of five minutes: saves rewrites after pauses of up to an hour.
 
-    Every other write costs more.
+    Every other write costs more. None if it would save no rewrite.
     """
     avoided = {
         miss.number: miss
@@ -73,7 +73,7 @@ def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: Rate
 def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
     """Entries that live five minutes instead of an hour: every write is cheaper.
 
-    Reads after a pause of more than five minutes become writes.
+    Reads after a pause of more than five minutes become writes. None if nothing was written for an hour.
     """
     saves, wrote, lost = 0.0, 0, 0
     before: Call | None = None
@@ -92,7 +92,10 @@ def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
 
 
 def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Cure | None:
-    """Leave out tool definitions that no call of the thread used, from the start: nothing is rewritten."""
+    """Leave out tool definitions that no call of the thread used, from the start: nothing is rewritten.
+
+    None if that saves nothing.
+    """
     tree = thread.tree
     used = {
         names.label(tree[n]) for n in (*thread.nodes(), *thread.lifetimes.answer_nodes()) if tree[n].category == _CALL
@@ -109,7 +112,7 @@ def from_the_start(
 ) -> Cure | None:
     """Cure that makes the blocks of `freed` that much smaller from the start.
 
-    None if it saves nothing.
+    None if it saves nothing. `names` and `count` are those of the `Cure`.
     """
     usd = charge_edited_calls(thread.ledger, thread.calls, freed, charge).usd
     if not usd or usd > 0:
@@ -128,7 +131,8 @@ def _seconds_between(before: Call | None, call: Call) -> float | None:
 def enable_caching(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str], int]) -> Cure | None:
     """Switch caching on where the provider caches only on request and none was made.
 
-    Each call then reads the previous call's input, if that was at most five minutes earlier, and writes the rest.
+    Each call then reads the previous call's input, if that was at most five minutes earlier, and writes the rest. None
+    if any call used the cache, has no report or price, or is not Anthropic's, or if nothing could be read.
     """
     calls = thread.calls
     if any(call.provider != "anthropic" or call.usage is None or call.usage.input > call.usage.fresh for call in calls):
@@ -164,7 +168,8 @@ _MAX_CALLS: Final = 200
 def clear_results(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
     """Best moment and depth to clear old tool results once.
 
-    Saves their carrying cost from then on, minus placeholders and the rewrite of the cached input after them.
+    Saves their carrying cost from then on, minus placeholders and the rewrite of the cached input after them. None if
+    there is nothing to clear, or no price.
     """
     best: Cure | None = None
     results = _clearable_results(thread)

@@ -1,7 +1,8 @@
 """Content of a client's status line.
 
-Context, next call's usage, cache lifetime, one warning. It is computed from what the client passes between two calls,
-so that it is available at once. `analysis.cache.next_call` makes the same forecast from the whole recording.
+It shows the context, the next call's usage, the cache's lifetime, and one warning. It is computed from what the client
+passes between two calls, so that it is available at once. `analysis.cache.next_call` makes the same forecast from the
+whole recording.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ class ClientStatus(Struct, frozen=True, kw_only=True):
     def predict_next(self, *, cold: bool = False) -> Usage | None:
         """Predict the next call's usage.
 
-        The sent input is read, the last answer is new, its own answer is a typical one. `cold`: nothing is left
-        to read, everything is written.
+        The sent input is read, the last answer is new, its own answer is a typical one. None before the first report.
+        `cold`: nothing is left to read, everything is written.
         """
         if self.last is None:
             return None

@@ -34,7 +34,8 @@ class ToolCosts(Struct, frozen=True, kw_only=True):
     - `mcp`: its server is shown to be an MCP server.
     - `tokens`: of its last definition; None: not recorded.
     - `state`: `LOADED` and others.
-    - `carried`: stretches of calls (first, end) whose context had the definition.
+    - `carried`: stretches of calls (first, end) whose context had the definition; of a deferred one, since it was
+      found.
     - `called`: the calls that used it, once for each use.
     - `results`: tokens of its results.
     - `schema_usd`, `use_usd`: input cost of the definition, and of its calls and results.
@@ -196,7 +197,7 @@ class _SessionReading:
         )
 
     def _is_new(self, thread: ThreadCosts, node: int) -> bool:
-        """Whether no other thread had the block: some begin with a copy of another's history."""
+        """Whether no other thread had the block, which is noted: some begin with a copy of another's history."""
         key = (self._tree[node].block.digest, thread.lifetimes.nth(node))
         if key in self._counted:
             return False

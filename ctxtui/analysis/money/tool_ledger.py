@@ -15,7 +15,7 @@ from ctxtui.analysis.money.tool_costs import ToolCosts
 
 KEEP, DEFER, DROP = "keep", "defer", "drop"
 MIN_CALLS: Final = 10
-"""Minimum number of calls that carried a definition before it is judged."""
+"""Minimum number of calls that carried a definition before a tool without calls is judged."""
 MIN_SESSIONS: Final = 3
 """Number of sessions without a single call after which a tool should be dropped, not only deferred."""
 MAX_SELDOM_SHARE: Final = 0.25
@@ -51,6 +51,8 @@ class LedgerTool(Struct, frozen=True, kw_only=True):
     - `carried`: calls that carried the definition (None: not recorded); `unpriced`: those of them without a price.
     - `called`: its calls; `results`: tokens of their results.
     - `schema_usd`, `use_usd`: as shared out by the bill.
+    - `last_used`: Unix seconds (0: never, or not recorded).
+    - `verdict`: `KEEP`, `DEFER`, `DROP` or `UNKNOWN`, with its `reason`.
     """
 
     server: str

@@ -60,6 +60,7 @@ class UsageSums(Struct, kw_only=True):
     - `usd`: None if no price is known; a lower bound if calls are `unpriced`, or answers of `partial` ones are partly
       reported.
     - `read`: tokens of the `input` that came from the cache.
+    - `overflows`: number of calls above the usable window.
     - `lost`: extra cost of misses over reads; a lower bound if some have no known price (`unpriced_misses`).
     """
 
@@ -129,7 +130,7 @@ class WorstMiss(NamedTuple):
 class HeavyTool(NamedTuple):
     """A tool: server ("": none), name, number of calls, tokens of its results, USD (None: unknown).
 
-    USD of its definition and use.
+    The USD are those of its definition and use.
     """
 
     server: str

@@ -42,6 +42,7 @@ _CALL: Final = INDEX["tool_call"]
 _MEDIA: Final = frozenset({INDEX["image"], INDEX["document"]})
 _FRONT: Final = frozenset({"system", "tools"})
 _FIRM: Final = frozenset({"system", "developer"})
+"""Roles of messages that are never left out as old ones, like the sections of `_FRONT`."""
 _NEAR: Final = 0.25
 """Relative tolerance within which blocks explain the missing tokens."""
 _HALF: Final = 0.5
@@ -118,7 +119,7 @@ def explain_missing(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 def _check_new_blocks(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     """Check the blocks added since the previous call.
 
-    A failed answer, its calls, one block that was recorded differently.
+    Tried are the previous answer, all new blocks of one category, and single large blocks.
     """
     new_nodes = [n for n in missing.came if tree[n].block.kind != HEADER]
     sets = [
@@ -181,7 +182,7 @@ def _check_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 def oldest_messages(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     """Oldest messages before a person's last one, up to the missing tokens.
 
-    Including those added since the previous call.
+    Including those added since the previous call. None if they do not explain the missing tokens.
     """
     spoken = max((n for n in missing.came if _is_from_person(tree[n])), default=0)
     nodes = [n for n in (*missing.old(), *missing.came) if n < spoken and not _is_header(tree, n)]

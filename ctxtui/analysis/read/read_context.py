@@ -308,7 +308,7 @@ class ReadContexts:
     def _count_provider_additions(self, line: ReadLine, step: ReadStep, absences: Absences, same: bool) -> int:
         """Tokens that the provider added to a recorded request, according to answer or request.
 
-        Results of its own tools, documents that are only linked to, the summary of its compaction.
+        These are results of its own tools, documents that are only linked to, and the summary of its compaction.
         """
         call, searches = step.call, self._book.searches
         more = reported_input(call) - self._visible_tokens(call, absences)

@@ -82,7 +82,7 @@ class CallAtNode:
 
 
 class ReadLine(Struct, frozen=True):
-    """Processed calls of a thread, their read contexts, and the calls by node."""
+    """Processed calls of a thread, their read contexts, and the index of each call by node and by id."""
 
     calls: list[Call]
     read: Sequence[ReadContext]
@@ -250,8 +250,8 @@ class Shortfalls:
     ) -> int:
         """Decrease of system prompt and tools (negative: increase), if `rest` tokens remain.
 
-        They decrease only if no block explains a fall: then only unrecorded input can have changed. `lowered` is
-        the decrease so far.
+        They decrease only if no block explains a fall: then only unrecorded input can have changed. `lowered` is the
+        decrease so far. `explained`: absent blocks explain this report.
         """
         call, base = step.call, self._previous_call(line, step)
         if front is None or (base is not None and self._was_read_again(base, call)):
@@ -343,7 +343,10 @@ class Shortfalls:
         return total
 
     def _was_read_again(self, base: Call, call: Call) -> bool:
-        """Whether `call` read the whole context of `base` from the cache: then nothing in it is absent or new."""
+        """Whether `call` read the context of `base` from the cache: then nothing in it is absent or new.
+
+        That is, `base` had cached at least the share `_READ_AGAIN` of its input, and `call` read as much of that.
+        """
         cached_before = left_cached(base)
         is_whole = cached_before > 0 and cached_before >= _READ_AGAIN * reported_input(base)
         return is_whole and call.usage is not None and call.usage.cache_read >= _READ_AGAIN * cached_before

@@ -13,8 +13,8 @@ from ctxtui.cache.rules import Mechanism
 MAX_IMPLICIT_BREAKPOINTS: Final = 21
 """Number of implicit breakpoints looked up.
 
-The latest, and 20 earlier ends of eligible messages. That is the guide's figure. The SDK names the latest 80
-breakpoints of any kind, which `CacheRules.lookback` is.
+They are the latest, and 20 earlier ends of eligible messages. That is the figure of OpenAI's guide. The SDK names the
+latest 80 breakpoints of any kind, which `CacheRules.lookback` is.
 """
 _RESULTS: Final = frozenset({"tool", "function"})
 """Roles of messages that hold tool results."""
@@ -62,6 +62,7 @@ class Breakpoints:
         best, reasons = self._find_hit([*marked[-rules.lookback :], *implied], at)
         hit = best.position if best else None
         read = min(prompt.tokens(hit.node), prompt.total) if hit else 0
+        # The latest implicit breakpoint takes one of the places that the rules give to markers.
         to_write = sorted(
             [*implied[:1], *marked[len(implied[:1]) - rules.markers :]], key=lambda one: one.position.number
         )

@@ -57,7 +57,7 @@ class Insertion(NamedTuple):
 
     `at` is the raw position that it should precede, or `insertion.FRONT` or `insertion.SYSTEM`. `inside` is the range
     of positions that it replaces (None: it replaces nothing). If the range is within one message and a part of that
-    message remains, the insertion becomes a part of that message.
+    message remains, the insertion becomes a part of that message. `mark` is the mark of its blocks (see `Place`).
     """
 
     at: int

@@ -52,8 +52,11 @@ class Closure:
         """Whether the result so far depends on `spoken`."""
         self.removed: dict[int, Gone] = {}
         self._left: dict[int, int] = {}
+        """The number of remaining parts of each message that lost one."""
         self._todo: list[int] = []
+        """Removed positions whose counterparts have not been looked at."""
         self._touched: set[int] = set()
+        """Messages that lost a block since the rules between messages were last applied."""
 
     def remove(self, positions: Iterable[int], because: Gone | None = None) -> None:
         """Remove `positions`, and everything that is invalid without them."""

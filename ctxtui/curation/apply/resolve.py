@@ -220,7 +220,7 @@ class RequestedFates(Struct, kw_only=True):
 def keep_tools(context: Context, requests: RequestedFates) -> None:
     """Hold the removal of a tool that the request forces.
 
-    Of all tools, hold the last one while calls are answered.
+    If all tools would be removed from a context with calls and results, the removal of the last one is held.
     """
     tools = context.tools
     removed_tools = [p for p in tools if p in requests.fate and requests.fate[p][0] is None]
@@ -253,7 +253,10 @@ _MAX_ROUNDS = 4
 
 
 def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pinned: frozenset[int]) -> Applied:
-    """Decide which of the `requests` are done, and apply them."""
+    """Decide which of the `requests` are done, and apply them.
+
+    Edits that clash are held one by one; if that does not help, all are.
+    """
     keep_tools(context, requests)
     _cancel_covered_summaries(requests)
     while True:
@@ -284,6 +287,12 @@ def _cancel_covered_summaries(requests: RequestedFates) -> None:
 
 
 class _Closed(NamedTuple):
+    """Removals and insertions that agree with each other.
+
+    - `broken`: the first change that invalidates bound thinking; None without one.
+    - `unsettled`: the insertion for which no position was found; None if they agree.
+    """
+
     closure: Closure
     inserts: list[Insert]
     broken: int | None

@@ -80,8 +80,8 @@ def static_part(texts: Sequence[str], others: Sequence[str]) -> Static | None:
     """Find the best part that all `texts` have in common; None if there is none.
 
     A single text is compared with `others` instead. The common beginning in whole lines is preferred; if that is short,
-    a run of whole lines. The best part has most characters times the number of `others` that contain it. It is never
-    the whole of a text.
+    a run of whole lines. The best part is that with most characters, times the number of `others` that contain it.
+    It is never the whole of a text.
     """
     first, *more = texts
     against = more or others

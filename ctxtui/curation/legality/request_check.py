@@ -33,8 +33,8 @@ class RequestRefused(CtxtuiError):
 class Outgoing(NamedTuple):
     """A request body that could be sent.
 
-    `lost` has a line for each kind of content that the dialect cannot carry; `violations` are the provider's
-    objections.
+    `lost` has a line for each kind of content that the dialect cannot carry or that the provider drops; `violations`
+    are the provider's objections.
     """
 
     body: bytes

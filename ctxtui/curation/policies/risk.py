@@ -67,7 +67,7 @@ _BY_KIND: Final = {
     **dict.fromkeys((TRUNCATE, STRIP, MINIMISE), Risk.PARTS),
     SUMMARIZE: Risk.SUMMARY,
 }
-"""The risk of each kind of edit; a kind that is missing here deletes."""
+"""The risk of each kind of edit; `risk_of_one` examines the others, by default `GONE`."""
 
 
 def risk_of(context: Context, edits: Iterable[Edit]) -> Risk:

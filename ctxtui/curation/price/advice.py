@@ -179,7 +179,7 @@ class Smallest(Struct, frozen=True, kw_only=True):
     - `before`, `after`, `target`: tokens of the context.
     - `once`: additional USD if applied at the cheapest `moment`; `per_call`: additional USD for every later call; None:
       unknown.
-    - `quoted`: number of later blocks that quote removed text.
+    - `quoted`: number of removed literals (paths, ids, numbers, error lines) that later blocks quote.
     """
 
     kinds: dict[str, int]

@@ -160,7 +160,7 @@ class PriceTag(Struct, frozen=True, kw_only=True):
     - `breakage`: what breaks in the cache if they are applied now.
     - `moments`: cost at three moments.
     - `thinking_lost`: tokens of thinking that the provider drops because of them.
-    - `quotes`: later blocks that quote removed text.
+    - `quotes`: the removed literals that later blocks quote, with these blocks.
     - `lost`: literals that summaries lack.
     - `repairs`, `refused`, `asleep`, `held`: as in `Applied`.
     """

@@ -39,6 +39,7 @@ BETA: Final = {
 
 
 def _block_fields(mark: str, specs: Mapping[str, str]) -> dict[str, Fields]:
+    """Fields of blocks by type, each with the fields in `mark`: `_MARK` (a breakpoint) or ""."""
     return {kind: fields(f"type! string{mark}{spec and ', '}{spec}") for kind, spec in specs.items()}
 
 

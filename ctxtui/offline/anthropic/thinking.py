@@ -150,7 +150,7 @@ class Signed(Struct, frozen=True):
 def issue(model: str, text: str, before: str, prefix: Prefix, length: int = 0) -> str:
     """Sign the thinking `text` of `model` after `prefix`.
 
-    `before` is the signature of the thinking before it; "" for none. The signature is padded to some `length`
+    `before` is the signature of the thinking before it; "" for none. The signature is padded to about `length`
     characters, as that of a provider contains the thinking itself.
     """
     chain = _text_digest(before) if before else bytes(_DIGEST_SIZE)

@@ -38,7 +38,7 @@ class BlockAt(NamedTuple):
 
 
 class RoleRun(Struct):
-    """Adjacent messages of one role, which the provider joins."""
+    """Adjacent messages of one role (indexes `first` to `last`), which the provider joins."""
 
     role: str
     first: int

@@ -146,8 +146,9 @@ def _control_error(expected: str, error: Exception) -> web.Response:
 
 
 FAULT_HEADER: Final = "x-ctxtui-fault"
+"""In a request: its simulated fault (see `parse`), instead of an armed one."""
 MARK_HEADER: Final = "x-ctxtui-offline"
-"""In every answer: ``offline``, or the provider whose rules were simulated."""
+"""In answers to model calls: ``offline``, or ``simulating MODEL`` under the model's own rules."""
 
 _MAX_BODY_BYTES: Final = 64 * 1024 * 1024
 _MAX_SEEN_REQUESTS: Final = 1000

@@ -19,6 +19,7 @@ from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.services.config import plugins
 
 RESERVED_NAMES = frozenset({*(tool.name for tool in TOOLS), RECALL, RUN_COMMAND.name})
+"""Names of ctxtui's tools that a user's tool must not have (those of memory tools are not among them)."""
 
 
 class OwnTools:

@@ -17,6 +17,7 @@ from ctxtui.services.config.paths import database
 B = TypeVar("B", bytes, dict[str, Any])
 
 _PATHS = (("input", "/v1/responses"), ("max_tokens", "/v1/messages"))
+"""Members by which a request's API is recognized, and the API's path."""
 
 
 class SessionOverlay(Struct):

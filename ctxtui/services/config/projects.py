@@ -62,7 +62,7 @@ def _is_same_directory(a: Path, b: Path) -> bool:
 
 
 def _find_worktrees(git: Path) -> Iterator[Path]:
-    """The other checkouts of the repository whose ``.git`` is `git`: all linked worktrees.
+    """The linked worktrees of the repository whose ``.git`` is `git`.
 
     If `git` is a file, as in a linked worktree, the main checkout too; none for a submodule.
     """

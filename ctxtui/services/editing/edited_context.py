@@ -69,7 +69,7 @@ class EditedContext:
 
     @property
     def has_system_and_tools(self) -> bool:
-        """Whether system prompt and tools are recorded."""
+        """Whether system prompt or tools are recorded; in a recording of requests they always count as recorded."""
         transcript = self.chosen.call.fidelity == Fidelity.TRANSCRIPT
         return not transcript or any(item.place.section in ("system", "tools") for item in self.context.items)
 

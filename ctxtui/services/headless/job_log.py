@@ -92,6 +92,7 @@ class JobLog:
             usage = members(usage_, f"input_tokens=input output_tokens=output {cached}")
         items = tree.items(call.sent_head)
         labels = label_figures(segments_of(self._book, call.model, block_figures(self._book, call)))
+        # `ContextFiles` wraps each memory file in such a tag.
         memory = sum(read(item.block).text.startswith("<memory ") for item in items)
         return {
             "turn_id": f"turn_{len(self._calls):06}",

@@ -299,6 +299,7 @@ class HeadlessRun:
             self._say(f"{lead}{line}")
 
     def _report_widened(self) -> None:
+        # The policy keeps the first message besides the last `n` (`RunOptions.steps`).
         window = next((s.settings["n"] + 1 for s in self._steps if s.policy.name == "sliding_window"), 0)
         if window and self._last[0] > window:
             self._say(f"the window of {window} messages is widened to {self._last[0]}: a call stays with its result")

@@ -89,7 +89,7 @@ class MeasuredRecording(NamedTuple):
 
 
 def measure(session: Session, counter: Counter, settings: Settings, limits: Limits = NO_LIMITS) -> MeasuredRecording:
-    """Compute the figures of a whole session."""
+    """Compute the figures of a whole session; repeats, secrets and lost facts only if `limits` has a limit for them."""
     account = make_account(session, counter, settings)
     largest, size = _find_largest_context(account)
     figures_ = session_figures(

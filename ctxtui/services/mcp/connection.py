@@ -160,7 +160,7 @@ class ServerConnection:
         return f"{self.awaited}, {time.monotonic() - self._started:.0f} s{self._last_log_line()}"
 
     async def stop(self) -> None:
-        """Stop the server and wait until it has ended."""
+        """Stop the server, wait until it has ended, and delete its log."""
         self._end.set()
         if self._task is not None:
             if self.state == ServerState.STARTING:

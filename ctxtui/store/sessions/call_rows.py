@@ -20,6 +20,7 @@ COLUMNS = (
     "epoch_start", "epoch_detail", *USAGE, "output_final", "has_cache", "reported_cost", "cost", "price_version",
     "stop_reason", "error", "skeleton", "line", "byte_start", "byte_end", "extra",
 )  # fmt: skip
+"""The columns in the order in which rows are written; the first two identify a call."""
 
 _UPSERT = (
     f"INSERT INTO calls ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"

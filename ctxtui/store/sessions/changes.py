@@ -15,6 +15,7 @@ from ctxtui.store.sessions.content_rows import delete_unreferenced
 from ctxtui.store.sessions.listing import find
 
 _DAY = 86_400
+"""Seconds."""
 
 
 def rename(conn: sqlite3.Connection, prefix: str, title: str) -> str:
@@ -92,8 +93,9 @@ def _delete_summaries(conn: sqlite3.Connection, key: int) -> None:
 
 
 def older_sessions(conn: sqlite3.Connection, before: float) -> list[tuple[int, str]]:
-    """Key and id of the sessions without activity since the Unix time `before`, except hosted ones, oldest first.
+    """Key and id of the sessions without activity since the Unix time `before`, oldest first.
 
+    Hosted ones are left out.
     Activity is the last call; the import for sessions without calls.
     """
     query = "SELECT key, id FROM sessions WHERE coalesce(ended, imported) < ? ORDER BY coalesce(ended, imported)"

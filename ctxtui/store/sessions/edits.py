@@ -112,7 +112,10 @@ def _target_values(target: Target) -> tuple[str, int, str]:
 
 
 def branches(conn: sqlite3.Connection, id_: str, thread: str) -> list[str]:
-    """The names of the branches of a thread's log that have edits, oldest first; "" names the first branch."""
+    """The names of the branches of a thread's log that have edits, oldest first.
+
+    "" names the first branch.
+    """
     key = find_exact(conn, id_)
     query = "SELECT branch FROM edits WHERE session = ? AND thread = ? GROUP BY branch ORDER BY min(key)"
     return [py_text(branch) for (branch,) in conn.execute(query, (key, sql_text(thread)))]

@@ -58,6 +58,10 @@ def identify(conn: sqlite3.Connection, session: Session, source: SourceInfo) -> 
 
 
 def _compare_calls(conn: sqlite3.Connection, key: int, session: Session, source: SourceInfo) -> Verdict:
+    """Compare the ids of calls.
+
+    A stored call that is missing may be explained by the same file having grown.
+    """
     stored = {id_ for (id_,) in conn.execute("SELECT id FROM calls WHERE session = ?", (key,))}
     new = {sql_text(id_) for id_ in session.calls}
     if stored <= new:
@@ -71,6 +75,7 @@ def _compare_calls(conn: sqlite3.Connection, key: int, session: Session, source:
 
 
 def _has_grown(conn: sqlite3.Connection, key: int, source: SourceInfo) -> bool:
+    """Whether the stored session was read from the same file, when that was not longer than now."""
     where = "session = ? AND part = 0 AND path = ? AND size <= ?"
     values = (key, sql_text(source.path), source.size)
     return bool(source.path and conn.execute(f"SELECT 1 FROM sources WHERE {where}", values).fetchone())

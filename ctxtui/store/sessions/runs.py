@@ -31,7 +31,10 @@ EMPTY_CONTEXT = ContextAt(None, 0)
 
 
 class NodeRun(Struct):
-    """A chain of nodes, each the child of the one before; `parent` is the context that the first one continues."""
+    """A chain of nodes, each the child of the one before.
+
+    `parent` is the context that the first one continues, `depth` the number of blocks in that.
+    """
 
     parent: ContextAt
     depth: int

@@ -62,9 +62,9 @@ def read_if_changed(path: Path, session_id: str, tree: Tree | None = None, known
 
 
 def stored_ids(path: Path, prefix: str) -> list[str]:
-    """The ids in the database `path` that begin with `prefix`: newest activity first, archived ones last.
+    """The ids in the database `path` that begin with `prefix`.
 
-    Raises `CtxtuiError`, also for a file of an older version.
+    Newest activity first, archived ones last. Raises `CtxtuiError`, also for a file of an older version.
     """
     query = "SELECT id FROM sessions ORDER BY archived, coalesce(ended, imported) DESC, key DESC"
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:

@@ -273,6 +273,7 @@ class CopilotTotals:
         self._sums: dict[str, tuple[Usage | None, Usage]] = {}
         """By model: the sum of earlier counters, and the latest reading of the current one."""
         self._beside: dict[str, Call] = {}
+        """The call of each model's sum as last emitted."""
 
     def read(self, data: dict[str, Json], calls: dict[str, Call]) -> Iterator[Event]:
         """Emit the session's usage so far, by model."""

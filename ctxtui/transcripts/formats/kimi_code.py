@@ -46,13 +46,18 @@ class _Agent:
         self._tools: dict[str, list[Json]] = {}
         self._front: list[Item] = []
         self._messages: list[list[Item]] = []
+        """The context's messages; a compaction or an undo removes some."""
         self._in_step = False
+        """Whether an answer is being recorded, until which other messages wait."""
         self._request: dict[str, Json] = {}
         """The current request; empty if there is none, and in older files, which have only steps."""
         self._model = ""
         self._used: Usage | None = None
+        """Usage reported for the step that ends next."""
         self._said: list[Json] = []
+        """Parts of its answer so far."""
         self._results: list[dict[str, Json]] = []
+        """Results of its tools, which follow the answer."""
         self._timed: set[str] = set()
         """Calls of tools whose time is sent with the result."""
         self._deferred: list[list[Item]] = []

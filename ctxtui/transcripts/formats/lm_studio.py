@@ -23,13 +23,19 @@ from ctxtui.transcripts.kit.readers import whole_reader
 
 NAME: Final = "lm studio"
 _HEAD: Final = r"^\[?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\]?[ \t]*\[\w+\]\s*(?:\[[^\]\n]*\]\s*)*(?:\d\d:\d\d:\d\d )?"
+"""Start of a log's line: its time, level and tags."""
 _MARK: Final = re.compile(
     _HEAD + r"(?:(Received request: )(\w+) to (\S+)(?: with body\s*)?"
     r"|(Generated (?:prediction|packet|[\w-]+ \S+ response)):\s*"
     r"|(Finished streaming response|Done · )([^\n]*))",
     re.MULTILINE,
 )
+"""A line before a request's or an answer's body, or at the end of an answer.
+
+Groups: time; request, its method and path; answer; end and the rest of its line.
+"""
 _DONE: Final = re.compile(r"input ([\d,]+)(?: · cached ([\d,]+))? · output ([\d,]+)")
+"""Token counts at the end of an answer."""
 
 
 def sniff(head: bytes, name: str) -> float:

@@ -28,7 +28,9 @@ _TOKENS: Final = re.compile(
 )
 _IDS: Final = re.compile(r"\"(id|previous_response_id)\"\s*:\s*\"([^\"\s]{1,200})\"")
 _MODEL: Final = re.compile(r"\[(?!(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR)\])([A-Za-z][^\]\s]*)\]")
+"""A tag in a line that is no log level: the model."""
 _BODY: Final = re.compile(r"Received request: \w+ to \S+(?: with body)?\s*\{")
+"""A request logged with its body: the format `lm_studio`."""
 
 
 def sniff(head: bytes, name: str) -> float:

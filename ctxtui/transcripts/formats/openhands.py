@@ -97,10 +97,12 @@ class Events:
         self._tree = tree
         self._about = Described(source=NAME)
         self._said: list[tuple[str, list[Item]]] = []
+        """Items of the context with their event's id, by which a condensation names them."""
         self._meters: dict[str, _Meter] = {}
         self._due: Usage | None = None
         """Usage of the main model that was reported for an answer that is not recorded yet."""
         self._response = ""
+        """Response id of the last answer, which may be several events."""
 
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         kind = as_str(value.get("kind"))

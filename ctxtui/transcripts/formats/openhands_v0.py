@@ -57,10 +57,14 @@ class _EventHandler:
     def __init__(self, tree: Tree) -> None:
         self._tree, self._ids = tree, Ids()
         self._threads = [Dialogue(tree, MAIN, self._ids)]
+        """The main thread, and those of the delegates that are at work; the last one is the current one."""
         self._delegates = 0
         self._said: list[list[tuple[Json, list[Item]]]] = [[]]
+        """For each of these threads: items of its context with their event's id, by which a condensation names them."""
         self._answered: set[str] = set()
+        """Response ids of the recorded answers."""
         self._cost = 0.0
+        """Accumulated cost in USD at the last event that reported it."""
 
     @property
     def _current_dialogue(self) -> Dialogue:

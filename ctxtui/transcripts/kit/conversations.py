@@ -91,7 +91,7 @@ class Conversations:
 
     `scope` names the main thread of requests that are sorted separately (a sample, another session). In each scope, one
     conversation leads and becomes the main thread at the next `settle`: the one that the client named so, else that
-    with most calls (the first of equal ones). `calls` are all calls by id.
+    with most calls (the first of equal ones, and the first one until then). `calls` are all calls by id.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -104,10 +104,13 @@ class Conversations:
         self._best: dict[str, Conversation] = {}
         """Conversation that becomes the main thread at the next `settle`, by scope."""
         self._named: dict[str, Conversation] = {}
+        """Conversation by the client's name of its thread."""
         self._settled = 0
         """Number of named conversations at the last `settle`."""
         self._by_first: dict[tuple[str, str], list[Conversation]] = {}
+        """Conversations that the client does not name, by scope and digest of the first message."""
         self._homes: dict[str, Conversation] = {}
+        """Conversation of each call, by the call's id."""
         self.last: tuple[Conversation, Call] | None = None
         """The latest call and its conversation."""
 

@@ -14,6 +14,7 @@ HEAD_BYTES: Final = 65536
 """Bytes of a file that sniffers read."""
 
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[\[\]{},]|[^\s\[\]{},"]+', re.DOTALL)
+"""A token of JSON; group 1 is "" for a string without its closing quote."""
 _HALF: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u[0-9A-Fa-f]{0,3})?$")
 """A cut escape; group 1 are the complete escaped backslashes before it."""
 _CLOSERS: Final = {"{": "}", "[": "]"}

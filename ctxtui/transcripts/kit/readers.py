@@ -41,6 +41,7 @@ class LinesReader(Reader):
         self._handler = taker
         self._stream = RecordStream()
         self._emitted: list[Event] = []
+        """State events as last emitted."""
 
     @property
     def tail(self) -> Skipped | None:
@@ -94,6 +95,7 @@ class WholeReader(Reader):
         self._parse = parse
         self._data = bytearray()
         self._read = 0
+        """Number of bytes at the last `settle`."""
         self._emitted: set[_EmittedOnce] = set()
         self._tail: Skipped | None = None
 

@@ -74,6 +74,7 @@ BOM: Final = b"\xef\xbb\xbf"
 
 _SPACE: Final = " \t\r\n\0"
 _ESCAPE: Final = re.compile(r'\\(u[0-9a-fA-F]{4}|["\\/bfnrt])|\\', re.DOTALL)
+"""An escape of JSON (group 1), or a backslash that is none."""
 # Any escape that minified JSON does not need: each of these characters has a shorter spelling.
 _ODD_ESCAPE: Final = re.compile(rb"\\/|\\u(?!00(?:0[0-7bef]|1[0-9a-f]))")
 # Start of the clients' records; a torn write can leave one in the middle of a line.
@@ -304,7 +305,9 @@ class RecordStream:
         self._decode = decode
         self._lines = LineBuffer()
         self._open: list[TextLine] = []
+        """Lines of a value that is not complete."""
         self._depth = 0
+        """Brackets that these lines leave open."""
 
     def feed(self, data: bytes) -> list[Piece]:
         pieces: list[Piece] = []

@@ -68,7 +68,10 @@ class Body:
         return self._hits_by_line.get(number, [])
 
     def hit(self, nth: int, most: int) -> HitInLine | None:
-        """Position of hit `nth` (from 0); None if it is not in the first `most` lines or those wrapped already."""
+        """Position of hit `nth` (from 0).
+
+        None if it is not in the first `most` lines or those wrapped already.
+        """
         while len(self._spots) <= nth and not self._ended and len(self._lines) < most:
             self._wrap_until(len(self._lines) + 1)
         return self._spots[nth] if nth < len(self._spots) else None
@@ -148,7 +151,10 @@ class _Piece(NamedTuple):
 
 
 def wrap(spans: Spans, room: int, hang: int = 0) -> Iterator[Spans]:
-    """Wrap `spans` to lines of at most `room` cells, at a blank in the second half of the line if there is one."""
+    """Wrap `spans` to lines of at most `room` cells.
+
+    A line ends at a blank in its second half if there is one. `hang`: indent of continuation lines.
+    """
     return (piece.line for piece in _wrap(spans, room, hang))
 
 

@@ -13,6 +13,7 @@ from ctxtui.views.text.span import Span, Spans
 HIGHLIGHT_CHARS: Final = 200_000
 """Characters of code that are highlighted; the rest is shown plain."""
 _CAT_N: Final = re.compile(r"^\s*(\d+)(?:→|\t)(.*)$")
+"""A numbered line: its number, ``→`` or a tab, its text."""
 
 
 def is_numbered(text: str) -> bool:
@@ -40,9 +41,10 @@ def styled_lines(text: str, hint: str, highlight: Highlight) -> Iterator[Spans]:
 
 
 def numbered_lines(text: str, hint: str, highlight: Highlight | None) -> Iterator[Spans]:
-    """Yield the lines of a file printed by a tool with line numbers: numbers in a column, the rest as code.
+    """Yield the lines of a file printed by a tool with line numbers.
 
-    Lines without a number are dim. `hint` as in `styled_lines`; "" or `highlight` None: without colours.
+    Numbers are in a column, the rest is code. Lines without a number are dim. `hint` as in `styled_lines`; "" or
+    `highlight` None: without colours.
     """
     pieces = [_CAT_N.match(line) for line in text[:HIGHLIGHT_CHARS].split("\n")]
     bare = "\n".join(safe_text.line(piece[2] if piece else "") for piece in pieces)

@@ -114,6 +114,7 @@ def _text_content(
 
 
 def _result_content(text: str, total: int, call: BlockContent | None, highlight: Highlight | None) -> Content:
+    """A tool result: a numbered file, JSON, a diff, or text in the language of the path in its call."""
     hint = path_of(call) if call else ""
     if code_text.is_numbered(text):
         return Content(code_text.numbered_lines(text, hint, highlight), total, hang=4)
@@ -254,9 +255,9 @@ IMAGE_HEAD_CHARS = 512 * 1024
 
 
 def media_facts(block_content: BlockContent, scene: Scene, node: int, ledger: CostLedger | None) -> tuple[str, ...]:
-    """One line for each image and file of the block; tokens and cost, once counted, are added to the last.
+    """One line for each image and file of the block, which has at least one.
 
-    The block has at least one of them.
+    Tokens and cost, once counted, are added to the last line.
     """
     lines = [_media_fact(media) for media in block_content.media]
     if scene.running.is_counted(node):

@@ -19,6 +19,7 @@ It must also have fewer than 8 entries, none of them a list or object with conte
 """
 
 KEY, TEXT, NUMBER, SIGN = "cat-call", "cat-summary", "cat-image", "dim"
+"""Styles of keys, strings, other scalars, and punctuation."""
 
 
 def lines(value: Json, indent: int = 2) -> Iterator[list[Span]]:

@@ -1,4 +1,4 @@
-"""Text that is still changing: a streamed answer, and the change of a file that a tool asks to write.
+"""Text that is still changing: a streamed answer, and a file that a tool asks to write.
 
 Finished lines of a stream are styled once, only the last one again.
 """
@@ -103,6 +103,7 @@ class LiveText:
 MAX_LINES: Final = 20_000
 """Maximum number of lines shown; a note says how many are left out."""
 LINE_NUMBER_CELLS: Final = 5
+"""Cells of the line number column."""
 MAX_DIFF_LINE_CHARS: Final = 2000
 """Line length from which a diff would leave out the middle, so the whole file is shown instead."""
 

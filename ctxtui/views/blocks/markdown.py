@@ -26,6 +26,7 @@ _INLINE: Final = re.compile(
     r"(?P<code>`+[^`\n]+`+)|(?P<bold>\*\*[^*\n]+\*\*|__[^_\n]+__)|(?P<italic>(?<![\w*])\*[^*\s][^*\n]*\*(?!\w))"
     r"|(?P<link>\[[^\]\n]+\]\([^)\n]+\))|(?P<tag></?[A-Za-z][\w:.-]*(?:\s[^<>\n]*)?/?>)"
 )
+"""Marked text within a line; the group that matches selects the style in `_STYLE`."""
 _STYLE: Final = {"code": "cat-call", "bold": "ink bold", "italic": "ink italic", "link": "accent", "tag": "dim"}
 
 
@@ -47,6 +48,7 @@ def lines(texts: Iterable[str], voice: str = "ink", highlight: Highlight | None 
 def _style_fenced(
     remaining: Iterator[str], fence: str, language: str, highlight: Highlight | None
 ) -> Iterator[list[Span]]:
+    """Style the lines of a code block up to its closing fence, or to the end if there is none."""
     code: list[str] = []
     closing: str | None = None
     for text in remaining:

@@ -17,7 +17,10 @@ CONTEXT_LINES: Final = 3
 
 
 def lines(request: bytes) -> list[Spans]:
-    """Indent the body: one line for each key, item or value; short lists and objects stay on one line."""
+    """Indent the body: one line for each key, item or value.
+
+    Short lists and objects stay on one line.
+    """
     return list(json_text.lines(loads(request)))
 
 
@@ -26,7 +29,10 @@ _BREAK: Final = re.compile(r"(?<!\\)((?:\\\\)*\\n)(?=.)")
 
 
 def wrap(line: Spans, room: int) -> Iterator[Spans]:
-    """Wrap a line to `room` cells; one that is too long is also broken at the ``\\n`` in its texts."""
+    """Wrap a line to `room` cells.
+
+    One that is too long is also broken at the ``\\n`` in its texts.
+    """
     text = plain(line)
     if cells.width(text) <= room:
         yield line

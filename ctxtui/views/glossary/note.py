@@ -13,6 +13,7 @@ from ctxtui.views.text.span import Span, Spans, cropped, width
 MAX_WIDTH: Final = 62
 """Maximum width of a note in cells; longer lines are hard to read."""
 _MARKED: Final = re.compile(r"(`+[^`]+`+|(?<!`)\*\w[^*`]*\*)")
+"""Text in backticks or between asterisks."""
 
 
 def lines(title: Spans, paragraphs: Sequence[tuple[str, str]], foot: Spans, room: int) -> list[list[Span]]:

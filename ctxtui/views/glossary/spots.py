@@ -31,6 +31,7 @@ _FIGURE_CELLS: Final = 24
 PANES_WITHOUT_HEADS: Final = frozenset({"composition", "bill", "growth", "tools", "diff"})
 """Panes whose title rule has no column heads."""
 HOME_HEADS_PANE: Final = "heads"
+"""The pane of Home's column heads."""
 HOME_LIST_PANE: Final = "sessions"
 """Home's list, whose heads are a separate pane."""
 _SIGNS: Final = re.compile(r"([^\w\s$%,.'\"()/-])\1*")
@@ -106,11 +107,16 @@ def find_spots(lines: Sequence[str], panes: Iterable[tuple[str, Region]], glossa
 def _find_in_pane(
     lines: Sequence[str], pane: str, region: Region, glossary: Glossary, heads: list[_Match]
 ) -> Iterator[Spot]:
+    """Yield the spots of a pane.
+
+    `heads` are the column heads above it, until a line of it has heads of its own.
+    """
     pattern = _label_pattern(tuple(glossary.labels))
     for line, y in enumerate(range(region.y, min(region.y + region.height, len(lines)))):
         text = _cells_of_line(lines[y], region.x, region.width)
         labels = list(_find_labels(text, pane, line, pattern, glossary))
         figures = list(_find_figures(text, pane, line, labels, heads, glossary))
+        # Heads are in the title rule, or in a line with several labels and no figure: near the top, or nothing else.
         if (line == 0 and not heads and pane not in PANES_WITHOUT_HEADS) or (
             len(labels) >= 2 and not figures and (line <= 2 or _is_head(text, pattern))
         ):
@@ -220,10 +226,16 @@ def _header_label(text: str, start: int, end: int, sums: int) -> str:
 def _entry_of_figure(
     text: str, start: int, end: int, pane: str, labels: Sequence[_Match], heads: Sequence[_Match], glossary: Glossary
 ) -> Entry | None:
+    """The word for a figure; None if the pane has no default.
+
+    In this order: the head above it, a label directly before or after it, money or percent, the first label before it
+    in the line, the pane's default.
+    """
     if text[start] == "±":
         return glossary.glyph("±", pane)
     head = next((label.entry for label in heads if label.start < end and start < label.end), None)
     first = min(labels, key=lambda label: label.start, default=None)
+    # In the context pane the category in the row says more than the head `tokens`.
     if head is not None and (pane != "context" or head.word != "tokens" or first is None):
         return head
     preceding = max((label for label in labels if label.end <= start), key=lambda label: label.end, default=None)
@@ -247,7 +259,10 @@ def _entry_of_figure(
 
 
 def nearest_spot(spots_on_screen: Sequence[Spot], x: int, y: int) -> Spot | None:
-    """The spot at a cell, else the nearest one (a line counts as four cells); None without spots."""
+    """The spot at a cell, else the nearest one (a line counts as four cells).
+
+    None without spots.
+    """
     return min(spots_on_screen, key=lambda spot: _distance(spot, x, y), default=None)
 
 

@@ -132,6 +132,7 @@ def read_share(part: float | None) -> Span:
 
 
 def _title(row: HomeRow, room: int) -> list[Span]:
+    """Mark (held, running, refused by the provider), title, and tags if there is room."""
     s = row.summary
     mark = [Span("● ", "ok bold")] if s.runs else [Span("✗ ", "crit")] if s.refused else []
     mark = [Span(f"{MARK['held'].glyph} ", "warn bold")] if s.held else mark
@@ -198,12 +199,18 @@ def _tokens(s: SessionSummary) -> str:
 
 
 def least_cost(s: SessionSummary) -> float | None:
-    """A session's cost in USD; a lower bound if calls have no price or an incomplete answer. None if unknown."""
+    """A session's cost in USD; a lower bound if calls have no price or an incomplete answer.
+
+    None if unknown.
+    """
     return s.known_usd if s.cost_usd is None else s.cost_usd
 
 
 def format_least_cost(s: SessionSummary) -> str:
-    """The cost as text: ``$8.03``, ``≥$8.03``; ``–`` for one that ctxtui wrote and no client continued."""
+    """The cost as text: ``$8.03``, ``≥$8.03``.
+
+    ``–`` for one that ctxtui wrote and no client continued.
+    """
     if s.is_made:
         return numbers.NOT_APPLICABLE
     return numbers.least(least_cost(s), s.cost_usd is None).replace(" ", "")

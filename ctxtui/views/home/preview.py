@@ -24,10 +24,13 @@ from ctxtui.views.text.sums import ROW
 LOW_HEIGHT: Final = 30
 """Screen height below which the preview has its minimum height."""
 TALL_HEIGHT: Final = 50
+"""Screen height from which the preview has its full height."""
 MIN_HEIGHT: Final = 16
 """Screen height below which there is no preview."""
 NARROW: Final = 100
+"""Screen width below which the left pane has 30 cells instead of 45."""
 WIDE: Final = 160
+"""Screen width from which the left pane has 44 % of it."""
 AXIS: Final = 5
 """Cells of the growth strip's axis, without its blank."""
 NAME_CELLS: Final = 12
@@ -35,7 +38,9 @@ FIGURE_CELLS: Final = 8
 MAX_BAR_CELLS: Final = 40
 """Maximum bar length in cells."""
 _BOLD_SHARE: Final = 0.2
+"""Share of the context from which the tokens of a category are bold."""
 UNRECORDED_PARTS: Final = ("not recorded", "re-attached", "residual")
+"""Names of parts of a composition that are no categories."""
 RESIDUAL_HEIGHT: Final = 8
 """Height from which the residual has its own line."""
 
@@ -48,7 +53,10 @@ class PreviewSize(NamedTuple):
 
 
 def preview_size(width: int, height: int) -> PreviewSize:
-    """Size of the preview on a screen of `width` x `height` cells; none below 60 x `MIN_HEIGHT`."""
+    """Size of the preview on a screen of `width` x `height` cells.
+
+    There is none below 60 x `MIN_HEIGHT`.
+    """
     lines = 0 if height < MIN_HEIGHT or width < 60 else 7 if height < LOW_HEIGHT else 11 if height < TALL_HEIGHT else 16
     return PreviewSize(lines, 30 if width < NARROW else 45 if width < WIDE else width * 44 // 100)
 

@@ -80,6 +80,7 @@ def arrange(
     matching = [s for s in summaries if not words or matches(s, words)]
     sort = sorts()[order.sort]
     key = sort.sort or (lambda row: 0.0)
+    # Stable sorts, the least important key first.
     matching.sort(key=lambda s: s.key)
     matching.sort(key=age_sort_key, reverse=True)
     matching.sort(key=lambda s: key(HomeRow(s)), reverse=order.falling)

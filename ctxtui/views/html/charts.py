@@ -14,6 +14,7 @@ from ctxtui.views.text.scale import short
 
 WIDTH: Final = 960
 """Width in SVG units; charts scale to the available width."""
+# Margins in SVG units: axis labels at the left, call numbers below.
 _LEFT: Final = 52
 _BOTTOM: Final = 22
 _TOP: Final = 10

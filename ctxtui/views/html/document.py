@@ -12,7 +12,9 @@ from ctxtui.views.text.signs import CATEGORY, DARK, LIGHT
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """Content security policy of the document: no scripts, nothing loaded from elsewhere."""
 DIRECTION_CONTROLS: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that change the direction of text, which could then read differently than it is."""
 CONTROL_CHARS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Controls other than tab and line ends, and lone surrogates: HTML cannot hold them."""
 
 
 def safe(text: str) -> str:
@@ -50,7 +52,10 @@ def _align(column: int, left: Sequence[int]) -> str:
 
 
 def style(rules: str = "") -> str:
-    """The document's CSS, with the theme's colours for dark and light screens; print is always light."""
+    """The document's CSS, with the theme's colours for dark and light screens.
+
+    Print is always light.
+    """
     classes = "".join(
         f".c{n}{{background:var(--{sign.style})}}.t{n}{{color:var(--{sign.style})}}.f{n}{{fill:var(--{sign.style})}}"
         for n, sign in enumerate(CATEGORY)

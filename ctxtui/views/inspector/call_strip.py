@@ -29,6 +29,7 @@ _MARK_OF: Final = {
     "error": "error",
     "turn": "turn",
 }
+"""Mark of each kind of event; others have none."""
 
 
 class Columns:

@@ -52,6 +52,7 @@ class CategoryPart(Struct, frozen=True, kw_only=True):
 
 def column_widths(room: int) -> tuple[int, int, int]:
     """Cells of the bar, whether money is shown (0 or 1), and decimals of the share."""
+    # Name and tokens take 24 cells; change and money 29 and the share 13, without them the share 9.
     if room >= HEADS_FROM:
         return max(6, room - 24 - 42), 1, 1
     return (max(0, room - 33), 0, 1) if room >= BAR_FROM else (0, 0, 0)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 CHAT_ID: Final = "chat-"
 """Id prefix of ctxtui's own chats."""
 NEW_CHAT: Final = "new chat"
+"""Shown for a chat that has no title yet."""
 TITLE_CELLS: Final = 24
 """Cells reserved for the title before optional parts."""
 
@@ -150,6 +151,10 @@ def _state(content: Header, room: int) -> tuple[list[Span], list[Span]]:
 
 
 def _figures(content: Header, room: int, *, origin: bool = False) -> list[Span]:
+    """Bar, size and share of the context, and cost, as detailed as `room` allows.
+
+    `origin`: whether the origin of the window limit is shown.
+    """
     bar = 40 if room >= 160 else 24 if room >= 100 else 12 if room >= 70 else 0
     others = _session_cost(content, room)
     limit_origin = bars.limit_short(content.limits) if origin else ""
@@ -226,9 +231,9 @@ class RateLimit(Protocol):
 
 
 def headroom(limits: Sequence[RateLimit], now: float) -> Spans:
-    """Text about the first of `limits` of which less than half is left, at Unix time `now`; empty if none is so low.
+    """Text about the first of `limits` of which less than half is left, at Unix time `now`.
 
-    `limits` are sorted by the share left, the smallest first.
+    Empty if none is so low. `limits` are sorted by the share left, the smallest first.
     """
     tightest = next((limit for limit in limits if limit.share < SHOWN_BELOW_SHARE), None)
     if tightest is None:

@@ -55,7 +55,7 @@ class Heaviest:
 
 
 class HeaviestRow(Struct, frozen=True):
-    """One row: `usd` is the block's cost since it entered, None if unknown."""
+    """One row: `says` previews the block; `usd` is its cost since it entered, None if unknown."""
 
     node: int
     category: int

@@ -47,7 +47,8 @@ class PaneNeeds(Struct, frozen=True):
 class Layout(Struct, frozen=True):
     """Boxes of all visible panes by name.
 
-    `map_rows` and `map_scale` describe the map. `marks`: the strip has a line of marks.
+    `map_rows`, `strip_rows`: lines of the map and of the call strip. `map_scale`: the map has a line of figures.
+    `marks`: the strip has a line of marks.
     """
 
     boxes: dict[str, Box] = field(default_factory=dict)

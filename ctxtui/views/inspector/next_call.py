@@ -90,6 +90,7 @@ def _total_line(forecast: NextCallForecast, room: int, now: float) -> Spans:
 
 
 def _lifetime_line(forecast: NextCallForecast, now: float, room: int) -> Spans:
+    """Cache markers, their lifetime, and the time until the cached prefix expires."""
     marks = [
         Span(
             " " + MARK["automatic breakpoint" if forecast.inferred else "breakpoint"].glyph * forecast.marker_count,

@@ -22,6 +22,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
 }
 """Kinds of destinations, and the events of each."""
 ANY_EVENT: Final = "event"
+"""Stands for an event of any kind."""
 ALL_EVENT_KINDS: Final = tuple(kind for kinds in KINDS.values() for kind in kinds)
 
 
@@ -46,7 +47,7 @@ class Go(Struct, frozen=True):
 
 
 class Seek(Struct, frozen=True):
-    """Go to the next or previous event of a kind."""
+    """Go to the next event of a kind (`step` 1), or to the previous one (-1)."""
 
     kind: str
     step: int = 1

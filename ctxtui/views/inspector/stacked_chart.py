@@ -35,7 +35,10 @@ class StackedChart(Struct, frozen=True):
 
     @property
     def top(self) -> float:
-        """Tokens of the full height; includes the limit if the largest context exceeds a third of it."""
+        """Tokens of the full height.
+
+        Includes the limit if the largest context exceeds a third of it.
+        """
         most = max((sum(max(0, n) for n in part.values()) for part in self.parts), default=0)
         usable = self.window.usable
         return scale.ceiling(max(most, usable * 1.02 if most > usable / 3 else 0))

@@ -72,9 +72,9 @@ class Window(NamedTuple):
 
 
 def window(count: int, cursor: int, room: int) -> Window:
-    """The part of `count` calls that fits in `room` cells and ends at `cursor`, or later if there is room.
+    """The part of `count` calls that fits in `room` cells.
 
-    All calls with two cells each if they fit.
+    It ends at `cursor`, or later if there is room. All calls with two cells each if they fit.
     """
     if count <= 0 or room <= 0:
         return Window(0, -1, 1)

@@ -27,7 +27,10 @@ ORIGIN_WIDTH = 26
 
 
 class CallPart(Struct, frozen=True):
-    """One part of the call; `tokens` is None if not reported, a lower bound if reported in part (`partial`)."""
+    """One part of the call.
+
+    `tokens` is None if not reported, a lower bound if reported in part (`partial`).
+    """
 
     name: str
     sign: Span
@@ -142,9 +145,9 @@ def _facts(before: Call | None, call: Call) -> tuple[str, ...]:
 
 
 def lines(content: ThisCall, room: int, height: int) -> list[Spans]:
-    """The body in at most `height` lines: complete, or folded to `COMPACT_HEIGHT`, of which the total stays longest.
+    """The body in at most `height` lines: complete, or folded to `COMPACT_HEIGHT`.
 
-    For a call without a report a sentence and the facts.
+    In a single line it is the total. For a call without a report a sentence and the facts.
     """
     if not content.reported:
         text = " No usage recorded for this call." if room >= 35 else " No usage recorded."
@@ -223,6 +226,7 @@ def _facts_line(content: ThisCall, room: int) -> list[Span]:
         return [Span(" ✗ ", "crit"), Span(cells.fit(content.error, room - 4), "crit")]
     if content.missed:
         style = "warn" if content.by_pause else "crit"
+        # Shorter forms of the same words, for narrow panes.
         brief = content.missed.replace(" rewritten", "", 1)
         texts = (content.missed, brief, brief.replace(" after an ", ": ").replace(" after a ", ": "))
         return [Span(" ▼ ", style), Span(narrow.first_that_fits(texts, room - 4), style)]

@@ -64,6 +64,10 @@ class ThreadSums:
         return [self._with(session, row, costs, size) for row in thread_rows(session)]
 
     def _with(self, session: Session, row: ThreadRow, costs: Mapping[str, Cost | None], size: Size) -> ThreadRow:
+        """`row` with contexts and cost.
+
+        Sums over all calls but the newest are kept for the next time.
+        """
         order = session.order.get(row.id, [])
         sums_so_far = self._sums.setdefault(row.id, _Sum())
         if sums_so_far.read > len(order):

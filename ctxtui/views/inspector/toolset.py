@@ -38,14 +38,20 @@ class Toolset(Struct, frozen=True):
 
 
 def toolset(scene: Scene, use: ToolUse) -> Toolset:
-    """The tools of the context shown, by server; most tokens first, then most calls."""
+    """The tools of the context shown, by server; most tokens first, then most calls.
+
+    Counted are the calls in this context. `use` is read up to it, and may be reused for the next one.
+    """
     use.read_path(scene.head)
     servers = tuple(use.servers(scene.running.block_tokens if scene.counted else None))
     return Toolset(servers, *count_definitions(servers), scene.session.about.source)
 
 
 def thread_toolset(scene: Scene) -> Toolset:
-    """Like `toolset`, with the calls of the thread up to the call shown."""
+    """Like `toolset`, but with all calls of the thread up to the call shown.
+
+    These include tool calls that are no longer in the context.
+    """
     tree, use = scene.session.tree, ToolUse(scene.session.tree)
     use.read_path(scene.head)
     calls = count_tool_calls(tree, scene.calls[: scene.number])
@@ -63,7 +69,10 @@ def notes(tools: Toolset) -> list[Span]:
 
 
 def server_label(name: str, source: str) -> str:
-    """A server's name on screen: ``mcp github``; ``built-in`` if `source` names its servers."""
+    """A server's name on screen: ``mcp github``.
+
+    Without a name ``built-in`` if the client `source` puts servers into tool names, else ``no MCP server``.
+    """
     if name:
         return f"mcp {safe_text.one_line(name, 60)}"
     return "built-in" if source in PREFIXING_CLIENTS else "no MCP server"

@@ -1,4 +1,4 @@
-"""A diff as rows: a summary, a row for each difference with its word diff, then blocks that change within the run."""
+"""A diff as rows: a summary, the differences, then blocks that change within the run."""
 
 from __future__ import annotations
 
@@ -109,6 +109,10 @@ class DiffList:
         return body
 
     def _create_body(self, row: Row, room: int) -> Body:
+        """The lines of a row.
+
+        A word diff, all lines of a block that only one side has, or a summary row itself.
+        """
         if isinstance(row, ChangingBlock):
             side = self.diff.b
             return Body(render(_words(side, side, row.nodes[-2], row.nodes[-1]), room, whole=self.whole), room)

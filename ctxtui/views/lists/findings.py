@@ -68,7 +68,10 @@ def _shorten_name(name: str) -> str:
 
 
 def format_savings(priced: PricedFinding) -> str:
-    """Savings over the calls ahead: money, else tokens a call; ``warning`` for a finding that saves nothing."""
+    """Savings over the calls ahead: money, else tokens a call.
+
+    ``warning`` for a finding that saves nothing.
+    """
     if priced.finding.warning:
         return "warning"
     if priced.saves is not None:
@@ -191,7 +194,7 @@ def _describe_proof(result: EditedCalls) -> str:
 
 
 def lines(findings: Findings, name: str, room: int) -> Iterator[Spans]:
-    """All findings as text, lowest risk first."""
+    """All findings as text in their order: warnings, then lowest risk first; and checks without a finding."""
     if not findings.found:
         yield [Span(f" {none_found(findings)}", "dim")]
     for priced in findings.found:

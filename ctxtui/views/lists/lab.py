@@ -15,10 +15,12 @@ from ctxtui.views.text.span import Span, Spans, cropped, merged, width
 from ctxtui.views.text.table import Column, Table
 
 STAR: Final = "✦"
+"""Marks the `best` variants."""
 MAX_CURVES: Final = 6
 """Maximum number of curves."""
 _COLOURS: Final = ("cat-image", "cat-summary", "cat-user", "cat-document", "cat-call", "cat-memory")
 _RECORDED: Final = "r"
+"""Letter of the recorded variant on the chart."""
 TOKEN_SETTINGS: Final = ("target", "tokens", "trigger", "n", "k", "limit", "size")
 """Settings of which a value of 1,000 or more is a number of tokens, which needs no name: ``80.0k``."""
 
@@ -205,6 +207,7 @@ AXIS_CELLS: Final = 6
 LEGEND_CELLS: Final = 24
 """Cells of the legend at the right, if there is room."""
 LEGEND_MIN_WIDTH: Final = 100
+"""Width from which the chart has a legend."""
 
 
 def chart_lines(lab: SessionLab, lines: Sequence[LabLine], room: int, height: int, here: int = -1) -> list[Spans]:
@@ -247,6 +250,7 @@ def _in_front(drawn_lines: Sequence[LabLine], lines: Sequence[LabLine], here: in
 def _body(
     lab: SessionLab, drawn_lines: Sequence[LabLine], chart_width: int, chart_height: int, top: float
 ) -> list[list[Span]]:
+    """The curves, the limit where they leave free cells, and a letter on each curve."""
     layers = []
     for line in drawn_lines:
         points = list(enumerate(downsample([line.row.curve[n] for n in lab.drawn], 2 * chart_width)))

@@ -278,6 +278,8 @@ def _has_diverged(miss: CacheMiss) -> bool:
 
 
 def _because(miss: CacheMiss) -> str:
+    """The second sentence of the details: evidence of the cause."""
+    # The values of the constants of causes, as a plain name in a pattern would match anything.
     match miss.cause:
         case "TTL":
             wait = numbers.ago(miss.by + miss.life)

@@ -64,7 +64,10 @@ class Proposed(Struct, frozen=True, dict=True):
 
 
 def sort_policies(rows: Sequence[Proposed]) -> list[Proposed]:
-    """Sort once all are computed: those with a gain by tokens freed, those with active edits, others, refused ones."""
+    """Sort the rows once all are computed; until then the order stays.
+
+    First those with a gain, by tokens freed, then those with active edits, others, refused ones.
+    """
     if not all(row.is_computed for row in rows):
         return list(rows)
     return sorted(rows, key=lambda row: (bool(row.why), not row.has_gain, not row.stands, -(row.freed or 0)))
@@ -146,6 +149,7 @@ def _sum_of_price(row: Proposed) -> str:
 _WIDE: Final = 100
 """Line width from which all columns are shown."""
 PAYS_CELLS: Final = 8
+"""Cells of the narrow payback column, which has no room for the noun."""
 TABLE: Final[Table[Proposed]] = Table(
     (
         Column("policy", 21, _name, "left"),

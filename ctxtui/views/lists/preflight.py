@@ -13,6 +13,7 @@ from ctxtui.views.text import cells, numbers, safe_text, signs
 from ctxtui.views.text.span import Span
 
 MAX_MESSAGES = 8
+"""Maximum of the user's messages that are listed."""
 NAME_CELLS = 12
 
 

@@ -68,6 +68,7 @@ class Folded(Struct, frozen=True):
 
 Row = BlockHits | FoundSession | Folded
 _OF_TOOLS: Final = frozenset({"tool_call", "tool_result", "tools"})
+"""Categories whose label is the name of a tool."""
 MAX_FOLDED_BLOCKS: Final = 3
 """Blocks of a session that are listed until it is opened, so that one session does not hide the others."""
 

@@ -24,6 +24,7 @@ MAX_STEPS_BACK: Final = 512
 LARGE_BLOCK_BYTES: Final = 1 << 19
 """Size in bytes from which a block is decoded in another thread."""
 LOADING: Final = Preview("", "·", "faint")
+"""Preview of a block that is not ready."""
 
 T = TypeVar("T")
 Schedule = Callable[[Callable[[], None]], None]

@@ -16,6 +16,7 @@ class Fate(Struct, frozen=True, kw_only=True):
       a first part.
     - `mark`: the name of the row's mark.
     - `out`: the block is removed; `repair`: only to keep the request valid.
+    - `kind`, `author`: those of the edit.
     - `stays`: header tokens that are sent without the block.
     """
 

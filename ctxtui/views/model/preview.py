@@ -20,7 +20,9 @@ PYTEST_TAIL_CHARS: Final = 1 << 12
 """Characters searched for pytest's summary; its search word is too common for more."""
 
 _SGR = re.compile(r"\x1b\[[0-9;]*m")
+"""A colour sequence of a terminal."""
 _N = r"\d+(?:,\d{3})*"
+"""A count, perhaps with commas."""
 _PYTEST = "failed|passed|skipped|errors?|warnings?|xfailed|xpassed|deselected|rerun"
 # Each with a word that must occur: a plain search is a hundred times as fast as the pattern.
 _PATTERNS: Final = (
@@ -83,6 +85,7 @@ CODEX_SHELLS: Final = frozenset({"exec_command", "shell", "shell_command", "loca
 """Codex's names of the tool that runs a command; rows show ``$``."""
 
 _NUMBERED: Final = r"^\s*\d+(?:→|\t)"
+"""The line number that a tool prints before a line of a file."""
 FILE_WRAPPER: Final = r'\A<(?:file|folder|memory|instructions) path="([^"\n]+)"(?: form="(signatures)")?>\n'
 """Wrapper that ctxtui writes around a file it adds to a context."""
 

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 class Scene(Struct, frozen=True):
     """The state shown by the Inspector.
 
+    - `book`: the session with its token counts; `running`: running totals along its contexts.
     - `calls`, `events`, `turns`: those of `thread`.
+    - `figures`, `limits`: the figures of the call shown, and the context window that applies to it.
     - `index`: the call shown (from 0).
     - `costs`: prices by call id: None if no price is known, absent if not priced yet.
     - `uncached`: the cost of a priced call without a cache, in USD.
@@ -78,8 +80,9 @@ class Scene(Struct, frozen=True):
 
     @property
     def tip(self) -> int:
-        """The end of the call's answer; for the thread's last call the end of the thread, if that continues the answer.
+        """The end of the call's answer, or of the thread.
 
+        The latter for the thread's last call, if the thread continues its answer.
         A ctxtui chat, and a held request, may continue in another context (with other tools): then that context's end.
         """
         answer = self.call.response_head or self.head
@@ -136,7 +139,10 @@ def scene_at(
     missed: Mapping[int, CacheMiss] | None = None,
     turns: Turns | None = None,
 ) -> Scene:
-    """The scene of `calls[index]`; the index is clamped. `turns` are those of `calls`, if known already."""
+    """The scene of `calls[index]`; the index is clamped.
+
+    `usable_share` is the share of a context window to fill. `turns` are those of `calls`, if known already.
+    """
     from ctxtui.analysis.figures import figures
 
     index = min(max(index, 0), len(calls) - 1)
@@ -167,6 +173,7 @@ def is_unreported(scene: Scene) -> bool:
     """Whether a session has answers but no reported call, so that its cost is unknown rather than 0."""
     calls = scene.session.calls.values()
     tokens_by_category = scene.figures.categories
+    # An answer's node was added after that of its context; 0 is no answer.
     answered = (
         tokens_by_category.get("assistant")
         or tokens_by_category.get("tool_call")
@@ -176,7 +183,10 @@ def is_unreported(scene: Scene) -> bool:
 
 
 def describe_sent_edits(scene: Scene) -> tuple[str, ...]:
-    """Facts about a call sent by ctxtui: the outcome of its edits, its size without them, and the user's decisions."""
+    """Facts about a call sent by ctxtui.
+
+    The outcome of its edits, its size before and after them, and the user's decisions.
+    """
     call = scene.call
     record = call.extra.get(EDITS)
     if not isinstance(record, dict):

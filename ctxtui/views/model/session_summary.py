@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from ctxtui.analysis.money.tool_costs import ToolCosts
     from ctxtui.core.usage import QuotaReport
 
+# Marks in `GrowthColumn.marks`.
 MISS: Final = "miss"
 COMPACTION: Final = "compaction"
 MODEL: Final = "model"
 TURN: Final = "turn"
+# Groups of sessions on Home.
 HERE: Final = "here"
 ELSEWHERE: Final = "elsewhere"
 SAMPLES: Final = "samples"
@@ -110,8 +112,10 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     size: int = 0
     """Bytes of the file, or of the messages for a session in a database."""
     own: str = ""
-    """The client's own transcript of a session that ctxtui recorded; both are one session, with this file's size and
-    time."""
+    """Path of the client's transcript of a session that ctxtui recorded.
+
+    Both are one session, with the size and time of this file.
+    """
     live: bool = False
     held: str = ""
     """Why one of its requests is held for the user ("": none is)."""
@@ -135,6 +139,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     subagents: int = 0
     lines: int = 0
     skipped: int = 0
+    """Lines that could not be read."""
     peak_tokens: int = 0
     """The largest input of any call of the main thread."""
     peak_call: int = 0
@@ -176,6 +181,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     composition_at_peak: tuple[tuple[str, int], ...] = ()
     """(category, tokens) in the order of core.category, without zeros; ``not recorded``, ``residual`` last."""
     growth: tuple[GrowthColumn, ...] = ()
+    """The calls of the main thread, in order."""
     misses: int = 0
     compactions: int = 0
     model_changes: int = 0
@@ -194,7 +200,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     tools: tuple[ToolCosts, ...] = ()
     """Costs of each tool; calls are numbered as in `spent`."""
     compressors: tuple[str, ...] = ()
-    """Names of what compacted or cleared its contexts (`analysis.growth.shorteners`)."""
+    """Clients with their trigger, and provider edits, that compacted or cleared its contexts: ``claude code auto``."""
     policies: tuple[str, ...] = ()
     """Policies with edits in its sent calls; ``by hand`` for the user's own edits."""
     refused: str = ""

@@ -134,6 +134,7 @@ class Staging:
 
     def _fate(self, change: BlockChange) -> Fate:
         running = self.scene.running
+        # A block that the model does not read frees nothing.
         tokens = (
             running.block_tokens(change.node) if running.is_counted(change.node) and self._is_read(change.node) else 0
         )
@@ -217,9 +218,10 @@ class Staging:
 
     @property
     def without(self) -> int:
-        """Tokens of the next request without the edits whose effect is shown; 0 while it is being counted.
+        """Tokens of the next request without the edits whose effect is shown.
 
-        Those are the edits on top of `under`; if there is no `under`, all that the call shown was not sent with.
+        0 while it is being counted. Those edits are the ones on top of `under`; if there is no `under`, all that the
+        call shown was not sent with.
         """
         if self.under is not None:
             return self.under.after

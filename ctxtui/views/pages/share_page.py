@@ -17,13 +17,15 @@ MAX_ROW_CHARS: Final = 200
 """Characters of a block's text in its row."""
 
 _IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""Types of images that are embedded."""
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/=\s]*")
+"""Data of an image that is embedded: other characters could end the attribute that holds it."""
 
 
 class SharedBlock(Struct, frozen=True, kw_only=True):
     """One block.
 
-    - `category`: see `category_index`.
+    - `category`: see `category_index`; `role`: that of its message.
     - `text`: as the model read it; `images`: as (media type, base64).
     - `tokens`: its size; `method`: how that was counted.
     - `read`: False if the provider removed the block.

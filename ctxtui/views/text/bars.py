@@ -63,9 +63,9 @@ def staged(kept: float, freed: float, scale: float, room: int, style: str, freed
 
 
 def budget_style(used: float, usable: float) -> str:
-    """Level colour of `used` tokens: under 90 % of `usable` ``readtx``, under 100 % ``warn``, else ``crit``.
+    """Level colour of `used` tokens.
 
-    ``readtx`` also without a known limit (`usable` 0).
+    ``readtx`` under 90 % of `usable` and without a known limit (0), ``warn`` under 100 %, else ``crit``.
     """
     if usable <= 0 or used < 0.9 * usable:
         return "readtx"

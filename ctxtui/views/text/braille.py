@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from ctxtui.views.text.span import Span, merged
 
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+"""Bits of the dots in a braille character, by line and column."""
 
 Mask = list[list[int]]
 """Dots of a curve: one bit mask of eight dots per cell, lines from the top."""

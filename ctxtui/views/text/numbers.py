@@ -22,7 +22,7 @@ _UNITS: Final = "kMGTPEZY"
 
 
 def tokens(n: float) -> str:
-    """Format tokens in at most 6 cells: ``999``, ``1.0k``, ``999.9k``, ``1.00M``, ``99.99M``, ``100.0M`` ...
+    """Format tokens in at most 6 cells: ``999``, ``1.0k``, ``999.9k``, ``1.00M``, ``100.0M``.
 
     Halves round up. Negative counts have a sign (7 cells). From 10^27 on the result is ``∞``.
     """
@@ -97,7 +97,10 @@ def least(usd: float | None, partial: bool) -> str:
 
 
 def least_tokens(n: float, partial: bool) -> str:
-    """Like `tokens`, with ``≥`` if the end of an answer is missing (`partial`); ``·`` if no part of it is known."""
+    """Like `tokens`, with ``≥`` if the end of an answer is missing (`partial`).
+
+    ``·`` if no part of it is known.
+    """
     return f"≥{tokens(n)}" if partial and n else NONE if partial else tokens(n)
 
 

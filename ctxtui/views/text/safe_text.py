@@ -33,9 +33,15 @@ _UNSAFE = (
     "]"
 )
 _DROPPED = "[\u034f\u180b-\u180d\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+"""Unsafe characters that are dropped, as they only modify their neighbour."""
 _MARK = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]"
 _HEAP = f"({_MARK}{{3}}){_MARK}+"
+"""More than three combining marks on a letter.
+
+Three of them stay, so that they do not cover other lines.
+"""
 _SHOWN = "␛|⟨U\\+[0-9A-F]{4,6}⟩"
+"""Replacements of unsafe characters, which are drawn in a style of their own."""
 
 
 @cache

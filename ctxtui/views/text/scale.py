@@ -8,7 +8,9 @@ from ctxtui.views.text.numbers import tokens
 from ctxtui.views.text.span import Span, merged
 
 _ROUND = (1.0, 1.2, 1.6, 2.0, 2.4, 3.2, 4.0, 5.0, 6.0, 8.0, 10.0)
+"""Upper ends of an axis, times a power of ten."""
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+"""Steps between figures of an axis, times a power of ten."""
 
 
 def ceiling(value: float) -> float:

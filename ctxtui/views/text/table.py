@@ -24,7 +24,7 @@ class Column(Struct, Generic[Row], frozen=True):
     - `width`: in cells; 0 for the one column that takes the rest, `least` cells or more.
     - `cell`: draws a row's spans in the given number of cells; longer ones end in ``…``.
     - `sum`: explains its figure, or returns "".
-    - `gap`: blanks before it.
+    - `align`: ``right`` or ``left``; `gap`: blanks before it.
     - `from_width`, `below`: it is shown on lines from so many cells on, and below so many (0: all).
     - `wider`: (line width, column width), ascending: from that line width on it has that column width.
     - `sort`: the sort key, if any.

@@ -163,6 +163,7 @@ _ALL_LINE: Final = (LINE,) * len(CATEGORIES)
 INSERT_LINES: Final = 400
 """Lines shown of an opened insert: it is read before it is applied."""
 _TEXTS: Final = frozenset(INDEX[name] for name in ("user", "assistant", "thinking", "summary"))
+"""Categories of plain text, of which an open block's row shows only the category: the text is below it."""
 
 
 class ContextRows:
@@ -275,7 +276,10 @@ class ContextRows:
 
     @property
     def blocks(self) -> int:
-        """Number of rows of the context, rules included, without the answer and unsent blocks; under edits all rows."""
+        """Number of rows of the context, rules included, without the answer and unsent blocks.
+
+        Under edits all rows.
+        """
         return self._list.context_rows if self._list is not None else 0
 
     @property

@@ -18,6 +18,7 @@ from ctxtui.views.text.table import Column, Table
 
 _WORDS = {APPLY: "applied", WAIT: "set to wait", LEAVE: "exported", REVERT: "taken back"}
 _UNTIL = {"": "they are applied", EXPIRY: "the cache expires", MISS: "a request misses"}
+"""The end of a wait, by the ``until`` of its entry."""
 
 
 class EditRow(Struct, frozen=True):
@@ -112,6 +113,7 @@ def _copied_spans(command: str, folder_text: str, file_text: str, losses: str, e
 
 
 def _describe_target(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target], str]) -> str:
+    """The subject of an entry: the reverted edit, the export, the number of edits, or the blocks."""
     if edit.kind == REVERT:
         reverted = by_id.get(edit.reverts)
         return "" if reverted is None else f"{_describe_kind(reverted)}: {_describe_target(reverted, by_id, label)}"

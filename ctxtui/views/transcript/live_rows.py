@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _GUTTER: Final = Span("┊", "faint")
 _THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _CALLS: Final = ("_use", "_call", "tool_call")
+"""Ends of the kinds of blocks that are tool calls."""
 ALL_LINES: Final = 1 << 30
 """Lines of a fully opened answer."""
 

@@ -85,6 +85,7 @@ class Bodies:
     def _content(
         self, scene: Scene, ledger: CostLedger | None, entry: int, open_block: OpenBlock, room: int
     ) -> Content:
+        """The lines of an entry: unrecorded content, raw JSON, an excerpt of the text, or the whole block."""
         # Late import: nothing is open on the first screen.
         from ctxtui.analysis.figures import missing_block
         from ctxtui.analysis.labels.labelling import searched_text
@@ -158,6 +159,7 @@ def closing_line(more: int | None, open_block: OpenBlock, money: str = "") -> li
 
 MAX_LISTED_SEGMENTS: Final = 8
 """Maximum number of labelled segments listed individually; more are summed by label."""
+# Cells of a segment's label, its bar, and all columns before its words.
 _NAME: Final = 24
 _BAR: Final = 12
 _FIGURES: Final = _NAME + _BAR + 10

@@ -1,6 +1,6 @@
-"""The reading layout of the transcript: texts in full, file changes as diffs, tool calls with their results in a line.
+"""The reading layout of the transcript: texts in full, file changes as diffs.
 
-Runs of system prompt, tools and memory are folded into one line.
+A tool call and its result are one line. Runs of system prompt, tools and memory are folded into one line.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from ctxtui.views.transcript.row_index import MISSING, RuleRow
 from ctxtui.views.transcript.rows import draw_rule, is_user_text
 
 TEXT, CALL, FILE, FRONT, RULE, NOTHING = "text", "call", "file", "front", "rule", "nothing"
-"""Kinds of rows: full text, one line, file change, one line for a run of blocks around the conversation, rule, or no
-line."""
+"""Kinds of rows: full text, one line, file change, one line for a run of `_FRONT` blocks, rule, no line."""
 
 LEAD_CELLS: Final = 7
 """Cells before the text, as in the transcript."""
@@ -45,6 +44,8 @@ SEARCHED_ROWS: Final = 64
 _USER, _ASSISTANT, _SUMMARY = INDEX["user"], INDEX["assistant"], INDEX["summary"]
 _CALL, _RESULT, _THINKING = INDEX["tool_call"], INDEX["tool_result"], INDEX["thinking"]
 _FRONT: Final = frozenset({INDEX["system"], INDEX["tools"], INDEX["memory"]})
+"""Categories of which a run is folded into one line."""
+# Arguments of editing tools with the replaced text, the new text, and the text of a whole file.
 OLD_TEXT_KEYS: Final = ("old_string", "old_str", "old", "search")
 NEW_TEXT_KEYS: Final = ("new_string", "new_str", "new", "replace")
 FILE_TEXT_KEYS: Final = ("content", "contents", "file_text", "text")
@@ -97,7 +98,10 @@ class Reading:
         return isinstance(row, RuleRow) and row.kind not in ("answer", "since")
 
     def call_of(self, index: int) -> int | None:
-        """The node of the call that the result in row `index` answers; None if it is not near above it."""
+        """The node of the call that the result in row `index` answers.
+
+        None if it is not near above it.
+        """
         entry = self._rows.entry(index)
         if entry not in self._calls:
             call_id = self._id(entry)
@@ -106,7 +110,10 @@ class Reading:
         return None if call is None else call
 
     def result_of(self, index: int) -> int | None:
-        """The node of the result of the call in row `index`; None if it is not near below it, or not there yet."""
+        """The node of the result of the call in row `index`.
+
+        None if it is not near below it, or not there yet.
+        """
         entry = self._rows.entry(index)
         result = self._answers.get(entry)
         if result is None:
@@ -324,7 +331,10 @@ def _replacements(arguments: Json) -> Iterator[tuple[str, str]]:
 
 
 def _patch(arguments: Json) -> str:
-    """The text of a patch (which has lines such as ``*** Begin Patch``) among a call's arguments; "" without one."""
+    """The text of a patch among a call's arguments; "" without one.
+
+    A patch has lines such as ``*** Begin Patch``.
+    """
     texts = (
         [arguments]
         if isinstance(arguments, str)

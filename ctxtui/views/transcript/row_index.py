@@ -19,7 +19,11 @@ MISSING: Final = ROOT
 
 
 class RuleRow(NamedTuple):
-    """A row that is no block, such as the start of an epoch or of the answer, before the node `before`."""
+    """A row that is no block, before the node `before`.
+
+    `kind`: the way an epoch starts, ``answer``, ``since`` (blocks not sent yet), or a kind that edits add. `text`:
+    details.
+    """
 
     kind: str
     text: str
@@ -213,6 +217,10 @@ class RowIndex:
         self._entries.append(-len(self._rules))
 
     def _add(self, path: Sequence[int], boundaries: Mapping[int, list[RuleRow]], moved: Mapping[int, int]) -> None:
+        """Add the rows of the nodes `path`, and the rules before them.
+
+        Without a row: hidden categories, headers of messages with content, encrypted reasoning after the first.
+        """
         looks, hidden, add = self._tree.kind_and_category, self._hidden[0], self._entries.append
         for at, node in enumerate(path):
             if node in boundaries:

@@ -42,11 +42,13 @@ _SIGN_OF_RULE: Final = {
     "client": MARK["model"].span,
 }
 _WORD_OF_RULE: Final = {"model": "", "resume": "resumed", "client": "client changed", "rewind": "rewound"}
+"""Words for the kinds of rules whose name is not shown as it is."""
 
 
 class TranscriptRow(Struct, frozen=True, kw_only=True):
     """One block of the transcript, ready to draw.
 
+    - `gutter`: the cache state; `turn`: the number of the turn that the block opens, else ""; `style`: its category's.
     - `words`: label and text, cut to the width.
     - `weight`: tokens that the model read, the length of the bar.
     - `call`: the number of the call that brought the block; `cost`: its cost since then.

@@ -70,6 +70,7 @@ class StagedPane(Struct, frozen=True, kw_only=True):
     - `moments`: the prices; `chosen`: one of them; `cheapest`: the one with the lowest one-time cost.
     - `waits`: the waiting edits; `asleep`: edits without a target in this context.
     - `dialect`: the provider dialect checked; `warnings`: (text, subject).
+    - `thinking_lost`: tokens of thinking that the provider drops because of the edits.
     - `known`: the cache breakage is known.
     - `active`: the number of edits that the call shown was sent with, if no others are in question. The pane is then
       one line plus the relay's report.

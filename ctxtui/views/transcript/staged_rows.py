@@ -110,7 +110,10 @@ class StagedRows:
         return bisect_left(self._base.entries, 2 * self._base.depth(node), key=self._base.sort_position)
 
     def _visible_rows(self, only: frozenset[int]) -> list[int]:
-        """The indices of rows that stay visible if only edited rows are shown; all if no row is edited."""
+        """The indices of rows that stay visible if only edited rows are shown.
+
+        All if no row is edited.
+        """
         staging, count = self._staging, len(self._base)
         applied = staging.applied
         touched = {*applied.changes, *applied.marks, *applied.pinned, *(new.at for new in staging.unsent_inserts)}
@@ -127,6 +130,10 @@ class StagedRows:
         return sorted(keep)
 
     def _build(self, only: frozenset[int] | None) -> None:
+        """Merge the rows with those of inserts and of the prefix end.
+
+        The latter comes before an insert at the same position.
+        """
         staging = self._staging
         breaks = staging.breaks_at
         stops = [(new.at, 1, new) for new in staging.unsent_inserts]

@@ -27,7 +27,7 @@ _HEADER: Final = frozenset(
     "type role content name id status phase refusal tool_calls tool_call_id function_call audio reasoning_content"
     " reasoning".split()
 )
-"""The fields of messages in all dialects."""
+"""The fields of a message's header that a provider may know, of all dialects together."""
 
 
 def without_client_fields(item: Item) -> Item:

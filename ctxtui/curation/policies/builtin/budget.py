@@ -57,7 +57,7 @@ class _Choice(NamedTuple):
 
     - `saves`: tokens that it frees.
     - `position`: the raw position from which the prefix changes.
-    - `quoted`: number of later blocks that quote the removed text.
+    - `quoted`: number of literals that first occur in it and that later blocks quote; of several blocks, the most.
     """
 
     edit: Edit
@@ -297,7 +297,7 @@ class _Reach:
 def _cost_key(policy_context: PolicyContext, edits: Sequence[Edit]) -> tuple[int, int]:
     """Key for comparing edits, less is better.
 
-    It is minus the first changed position, and the number of changed blocks. In a cold context the position does not
+    It is minus the first changed position, and the number of changed blocks. With a cold cache the position does not
     count.
     """
     places = [p for edit in edits for target in edit.targets if (p := policy_context.context.find(target)) is not None]

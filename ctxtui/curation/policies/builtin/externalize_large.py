@@ -25,6 +25,7 @@ from ctxtui.curation.trials import Trial, parse_trials
 
 NAME = "externalize_large"
 MAX_LINE_CHARS: Final = 100
+"""Characters of a result that its description quotes."""
 
 _FENCE: Final = re.compile(r"^(```+)[^\n]*\n(.*?)^\1[ \t]*$\n?", re.MULTILINE | re.DOTALL)
 """Fenced code; group 2 is the code."""

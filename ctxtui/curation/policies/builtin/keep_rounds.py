@@ -28,7 +28,7 @@ MAX_FILES: Final = 20
 REQUEST_CELLS, ANSWER_CELLS = 200, 400
 """Cells kept of a user message and of an answer."""
 MAX_NAMED_TESTS: Final = 5
-"""Maximum failed tests that are named."""
+"""Maximum failed tests that are named, and errors and fixes that are listed."""
 
 _PASSED: Final = re.compile(r"\b(\d+) (?:passed|passing)\b")
 """Numbers of passed and failed tests in the summary line of a test runner (pytest, jest, cargo ...)."""
@@ -36,6 +36,7 @@ _FAILED: Final = re.compile(r"\b(\d+) (?:failed|failing|failures?|errors?)\b")
 _RAN: Final = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
 """The summary line of Python's unittest, which names no passed tests."""
 _UNITTEST: Final = re.compile(r"\b(?:failures|errors)=(\d+)")
+"""Numbers of failed tests in unittest's last line."""
 _SUITES: Final = re.compile(r"^\W*(?:Test )?(?:Suites|Files)\b", re.IGNORECASE)
 """A line that counts test files instead of tests."""
 _ONE: Final = re.compile(r"^\s*--- (PASS|FAIL): (\S+)|^test (\S+) \.\.\. (ok|FAILED)$", re.MULTILINE)
@@ -43,6 +44,7 @@ _ONE: Final = re.compile(r"^\s*--- (PASS|FAIL): (\S+)|^test (\S+) \.\.\. (ok|FAI
 _NAME: Final = re.compile(r"^FAILED ([^\s(]\S*)|^FAIL: (\w+)", re.MULTILINE)
 """The name of a failed test (pytest, unittest)."""
 _PLAIN_ERROR: Final = re.compile(r"^.*?\bError: (?=\S)")
+"""The beginning of an error line up to the bare word Error, which tells nothing."""
 
 
 class SuiteRun(NamedTuple):

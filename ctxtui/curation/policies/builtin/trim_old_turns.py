@@ -25,6 +25,7 @@ from ctxtui.curation.policies.risk import Risk
 NAME = "trim_old_turns"
 TEMPLATE: Final = "[turn {turn}] {first}"
 FIRST_CHARS: Final = 120
+"""Characters of ``{first}``."""
 MAX_VALUE_CHARS: Final = 600
 """Maximum characters of one placeholder's value."""
 

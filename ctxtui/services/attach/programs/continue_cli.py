@@ -97,6 +97,7 @@ def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
         return Started(list(arguments), {})
     text = _read(env)
     lines = text.splitlines()
+    # From the end, so that an inserted line does not move the ones that follow in this loop.
     for model in reversed(list(_models(text))):
         if not model.has_url:
             lines.insert(model.line + 1, f"{' ' * model.column}apiBase: {model.url}")

@@ -1,1 +1,1 @@
-"""Chats of sub-agents, started by a chat's model."""
+"""Sub-agents of a chat, started by its model, by a user's own tool or from Python."""

@@ -29,9 +29,12 @@ def compute_figures(
     cluster: str = "",
 ) -> Iterator[SessionSummary]:
     """Yield each of `summaries` with its figures as they are computed; the next one is taken when a process is free.
-    The workers of a `cluster` read the same paths as this machine, and cache counts and figures where they run.
 
-    The processes are added to `children`: closing them ends the work at once. Ends early when `stop` is set.
+    - `workers`: number of processes of this machine.
+    - `cluster`: address of a dask cluster that reads instead ("": none). Its workers read the same paths as this
+      machine, and cache counts and figures where they run.
+    - `children`: gets the processes of this machine; closing them ends the work at once.
+    - `stop`: ends it early when set.
     """
     requests = ((summary, settings) for summary in summaries)
     yield from iter_answers(_MAKER, requests, _failed_summary, workers, cluster=cluster, stop=stop, children=children)

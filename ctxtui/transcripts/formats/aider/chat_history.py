@@ -54,11 +54,14 @@ class AiderReader(Reader):
         self._about = Described(source=NAME)
         self._kind_of_line = ""
         self._held: list[str] = []
+        """Lines of the text that is being read; they are of the kind above."""
         self._line = 0
         self._model = ""
         self._clock: float | None = None
+        # Whether user input has no answer yet, and whether ctxtui copied this chat.
         self._asked = self._copied = False
         self._waiting: list[str] | None = None
+        """Texts of the answer whose token counts were not read yet; None if there is none."""
         self._waiting_line = 0
         self._told: list[Event] = []
         self._rest = b""

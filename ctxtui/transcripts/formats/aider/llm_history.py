@@ -66,8 +66,11 @@ class LlmHistoryReader(Reader):
         self._tip = ROOT
         self._section: _Section | None = None
         self._asked: _Section | None = None
+        """The request whose answer was not read yet."""
         self._count_by_time: dict[str, int] = {}
+        """Number of calls by their time, so that their ids differ."""
         self._told: list[Event] = []
+        """Events of the last `settle`."""
         self._title = ""
 
     def feed(self, data: bytes) -> list[Event]:

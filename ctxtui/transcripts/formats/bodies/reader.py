@@ -346,11 +346,15 @@ NAMES: Final = {ANTHROPIC: "anthropic", CHAT: "openai chat", RESPONSES: "openai 
 _SURE: Final = {BodyShape.REQUEST: 0.85, BodyShape.ANSWER: 0.8, BodyShape.MESSAGES: 0.6, BodyShape.MESSAGE: 0.55}
 """Confidence in a file whose head has this shape."""
 _PAIR: Final = 0.8
+"""Confidence in a file whose records hold requests or answers."""
 _LOG: Final = 0.7
+"""Confidence in a gateway's log."""
 _OTHERS: Final = frozenset({"kwargs", "backing_model"})
 """Members of a gateway's log, which `request_log` reads better."""
 _LOOKED_AT: Final = 8
+"""Maximum values in a head, and items of a list there, that are examined."""
 _SURE_OF_TOOLS: Final = 0.5
+"""Confidence in a request that the head cuts before its messages."""
 _TALK: Final = frozenset({"messages", "input", "contents", "prompt"})
 """Members that hold a request's conversation."""
 _BEFORE_SYSTEM: Final = frozenset({"system", "max_tokens", "stream", "temperature", "metadata", "thinking"})

@@ -82,7 +82,9 @@ class ValueStream:
     def __init__(self, whole: Callable[[str], bool]) -> None:
         self._lines = LineBuffer()
         self._open: list[TextLine] = []
+        """Lines of a value that is not complete."""
         self._depth = 0
+        """Brackets that these lines leave open."""
         self._whole = whole
 
     def feed(self, data: bytes) -> list[JsonText | Skipped]:

@@ -224,7 +224,9 @@ class Answers:
         self.contexts = contexts
         """Whether contexts are built; else only calls with their usage are emitted."""
         self._answers: dict[str, ApiResponse] = {}
+        """Call id -> its answer."""
         self._owners: dict[str, ApiResponse] = {}
+        """Tool call id -> the answer that made it."""
         self._results: dict[str, str] = {}
         """Tool call id -> digest of its result block."""
         self._so_far: PendingCall | None = None

@@ -97,6 +97,7 @@ class ClaudeCodeReader:
         self._stream = RecordStream(decode_strictly)
         self._agent, self._name = agent, name
         self._foreign: bool | None = None if agent else False
+        """Whether a subagent's file is of another session; None until a record names its session."""
 
     @property
     def tail(self) -> Skipped | None:

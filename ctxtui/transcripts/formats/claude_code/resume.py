@@ -305,7 +305,9 @@ class ResumeChain:
         self.known = self._by_id.keys()
         self._numbers = {id(one): number for number, one in enumerate(records)}
         self._before: dict[int, list[dict[str, Any]]] = {}
+        """Inserted records, by the number of the record that follows them."""
         self._last: list[dict[str, Any]] = []
+        """Records appended at the end."""
 
     def insert(self, record: dict[str, Any], follower: int) -> None:
         """Insert `record` just before the record number `follower` (0-based)."""

@@ -26,6 +26,7 @@ SIDE: Final = "side calls"
 _LABEL: Final = "calls that the client counts and does not record"
 _KEYS: Final = ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens")
 _HOUR: Final = "cacheCreationEphemeral1hInputTokens"
+# Suffixes of a model's name: the context window, or date and revision.
 _MODEL: Final = re.compile(r"\[[^\]]*\]$|(?:[-@]20\d{6})?(?:-v\d+(?::\d+)?)?$")
 
 
@@ -72,9 +73,11 @@ class SideCalls:
         self._earlier: dict[str, TokenCounts] = {}
         """Usage of processes from before the meter reset, by model."""
         self._now: dict[str, TokenCounts] = {}
+        """Usage in the last meter record, by model."""
         self._since: dict[str, TokenCounts] = {}
         """Usage of the main file's calls since the last meter record, by model."""
         self._names: dict[str, str] = {}
+        """Plain name of a model -> its first name in the meter."""
         self._calls: dict[str, tuple[str, TokenCounts, bool]] = {}
         """Recorded calls: model, usage, whether they are in the main file."""
         self._metered = False
@@ -84,8 +87,11 @@ class SideCalls:
         self._late: set[str] = set()
         """Calls that no meter record can have counted yet."""
         self._at: float | None = None
+        """Time of the last record before the last meter record."""
         self._place: tuple[int, tuple[int, int]] = (0, (0, 0))
+        """Line and bytes of the last meter record."""
         self._told: dict[str, TokenCounts] = {}
+        """Side calls as last emitted, by model."""
 
     def add_call(self, id_: str, model: str, usage: Usage | None, is_own_file: bool) -> None:
         """Add or update a recorded call; `is_own_file`: the next meter record of the session's own file counts it."""

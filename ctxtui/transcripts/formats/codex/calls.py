@@ -119,17 +119,22 @@ class Calls(Struct, kw_only=True):
     start: EpochStart | None = EpochStart.START
     newest: float | None = None
     _total: Usage | None = None
+    """Totals of the last count."""
     _parse_usage: Usage | None = None
+    """Usage of the last count."""
     _cut: list[Call] = field(default_factory=list)
     """Calls that ended without a count since the last count."""
     _model: str = ""
+    """The model of the latest epoch."""
     _ids: dict[str, str] = field(default_factory=dict)
+    """Id -> the time of the item that it was derived from."""
     _known: dict[str, Call] = field(default_factory=dict)
     """Calls that have ended; copies of them are ignored."""
     _records: bool = False
     """Whether the client writes a usage record for each response."""
     _compactions: int = 0
     _ended: Call | None = None
+    """The latest call that has ended."""
 
     def add_item(self, head: int, after: int, name: str, stamp: str, line: int, span: tuple[int, int]) -> Call:
         """Add an item that the model wrote: `head` is the context before it, `after` with it. `name` identifies the

@@ -28,6 +28,7 @@ from ctxtui.transcripts.kit.records import BrokenRecord, Piece, RawRecord, Recor
 
 SYSTEM = Place("system")
 _KEPT_ROLES = frozenset({"user", "developer", "system"})
+"""Roles whose messages a compaction in an old file keeps."""
 
 
 class History(Struct):
@@ -124,6 +125,7 @@ NAME: Final = "codex"
 _TYPE: Final = re.compile(rb'"type":\s*"([^"\\]*)"')
 _ERRORS: Final = frozenset({"error", "stream_error"})
 _BOUNDS: Final = frozenset({"task_started", "task_complete", "turn_started", "turn_complete"})
+"""Events at which a turn begins or ends, and with it any call."""
 
 
 class _Event(msgspec.Struct):

@@ -55,9 +55,11 @@ class CtxtuiReader(Reader):
         self._tree = tree
         self._lines = LineBuffer()
         self._nodes: dict[int, int] = {ROOT: ROOT}
+        """Node id in the file -> node of the tree."""
         self._blocks: dict[int, Block] = {}
         self._places: dict[int, Place] = {}
         self._seen: Counter[str] = Counter()
+        """Number of lines so far, by their first member (`line_key`)."""
         self._takers: dict[str, Callable[[dict[str, Json]], Iterator[Event]]] = {
             "ctxtui": self._handle_head,
             "place": self._handle_place,

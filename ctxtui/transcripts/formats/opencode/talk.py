@@ -83,7 +83,9 @@ class SessionBuilder:
         self._copied = copied
         self._said: list[OpenCodeMessage] = []
         self._pruned = 0.0
+        """Time (Unix seconds) up to which the context's results are pruned."""
         self._last: OpenCodeMessage | None = None
+        """The last message, whose tool call may still run."""
 
     def write(self, messages: Sequence[OpenCodeMessage]) -> Iterator[Event]:
         """Yield the events of all messages, in recorded order."""

@@ -29,11 +29,13 @@ from ctxtui.transcripts.kit.readers import decode_column
 from ctxtui.wire.request import Response
 
 _IN_SUM: Final = "gen_ai.aggregated_usage."
+"""Prefix of the attributes with an agent's total usage."""
 _CALLS: Final = ("chat", "text_completion", "generate_content", "completion", "message", "responses")
 _OTHER: Final = (
     "embeddings", "retrieval", "create_agent", "invoke_agent", "execute_tool", "invoke_workflow", "rerank", "embedding",
 )  # fmt: skip
 _DETAILS: Final = "gen_ai.client.inference.operation.details"
+"""Event that holds further attributes of a call, such as its messages."""
 _PROVIDERS: Final = {
     "gcp.gemini": "google", "gcp.gen_ai": "google", "gcp.vertex_ai": "google", "vertex_ai": "google",
     "vertexai": "google", "gemini": "google", "aws.bedrock": "aws", "aws_bedrock": "aws", "bedrock": "aws",

@@ -30,7 +30,9 @@ _CONVERSATION: Final = (
     "gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id", "langfuse.session.id",
     "traceloop.association.properties.thread_id", "thread.id",
 )  # fmt: skip
+"""Attributes that name a conversation, by priority."""
 _AGENTS: Final = ("gen_ai.agent.name", "agent.name", "traceloop.entity.name", "graph.node.name", "gen_ai.agent.id")
+"""Attributes that name an agent, by priority."""
 
 
 class ThreadKey(Struct, frozen=True):
@@ -151,6 +153,7 @@ def _describe(call: ModelCall, key: ThreadKey, title: str) -> Described:
 __all__ = ["NAME", "reader", "sniff"]
 
 _OURS: Final = ("gen_ai.", "llm.", "openinference.", "traceloop.", "gen_ai")
+"""Beginnings of attributes' names that make it likely that a flat span is of a model."""
 
 
 def sniff(head: bytes, name: str) -> float:

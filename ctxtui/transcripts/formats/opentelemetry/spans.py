@@ -99,6 +99,7 @@ def first_count(attributes: Attributes, *names: str) -> int | None:
 
 
 _ERROR: Final = ("ERROR", "STATUS_CODE_ERROR", 2, "2", "Error")
+# A time above `_NANO` and below `_LAST` is in nanoseconds, one above `_MICRO` in microseconds.
 _NANO, _MICRO, _LAST = 1e17, 1e14, 1e20
 _IDS: Final = ("trace_id", "traceId", "span_id", "spanId", "trace.id")
 

@@ -73,6 +73,7 @@ class _PiHandler:
         self._by_id: dict[str, _Entry] = {}
         self._about = Described(source=NAME)
         self._level = ""
+        """Thinking level of the next calls."""
         self._broken: tuple[int, list[Item]] | None = None
         """Context and items of an interrupted answer, until a result shows that its calls were executed."""
         self._broken_head = ROOT

@@ -27,7 +27,7 @@ from ctxtui.wire.stream import error_text
 CONVERSE: Final = "converse"
 COHERE: Final = "cohere"
 
-# Requests that no model answers from a context. A compaction's answer (``compact``) is no call either.
+# Paths of requests that are not shown as calls of a model.
 _OTHER: Final = re.compile(
     r"/(embeddings?|embed|moderations|rerank|images|audio|files|batches|fine_tuning|vector_stores|classify|tokenize"
     r"|input_tokens|compact|realtime|count-tokens|cachedContents)(/|$)|:(embedContent|batchEmbedContents|countTokens)\b"
@@ -35,11 +35,14 @@ _OTHER: Final = re.compile(
 _MODEL: Final = re.compile(
     r"/models?/([^/]+?)(?::(?:stream)?(?:generateContent|rawPredict)|/(?:invoke|converse)|$)", re.IGNORECASE
 )
+"""The model in a path, for requests whose body does not name it."""
 _STREAMS: Final = re.compile(
     r":stream(?:GenerateContent|RawPredict)$|/(?:converse-stream|invoke-with-response-stream)$"
 )
+"""The end of a path that asks for a stream."""
 _CODE_ASSIST: Final = ("v1internal:generateContent", "v1internal:streamGenerateContent")
 _COUNT: Final = ("/count_tokens", "/count-tokens:rawPredict")
+"""Ends of the paths of requests that only count tokens."""
 
 
 class Decoded(NamedTuple):

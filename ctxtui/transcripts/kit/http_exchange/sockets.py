@@ -17,6 +17,7 @@ class SocketExchanges:
     def __init__(self, url: str) -> None:
         self._url = url
         self._asked = ""
+        """Text of the open request; "" if there is none."""
         self._started: float | None = None
         self._first: float | None = None
         self._events: list[str] = []

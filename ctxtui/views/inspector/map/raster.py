@@ -13,7 +13,10 @@ from ctxtui.views.text.span import Span, merged
 
 
 class Cell(NamedTuple):
-    """One cell of the map: glyph and the category indices of its upper and lower pixel, None if free."""
+    """One cell of the map.
+
+    `fg`, `bg`: category indices of its upper and its lower pixel; None if free.
+    """
 
     glyph: str
     fg: int | None
@@ -21,6 +24,7 @@ class Cell(NamedTuple):
 
 
 FREE_CELL: Final = Cell(" ", None, None)
+# Category indices: tool result, tool call, and the conversation from user to assistant.
 _RESULT, _CALL, _FIRST_WORD, _LAST_WORD = 7, 6, 3, 4
 
 

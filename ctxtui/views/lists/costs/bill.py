@@ -181,6 +181,7 @@ def shown_amounts(bill: Bill) -> tuple[dict[str, float], int]:
     return dict(zip(shown, round_to_sum([bill.parts[name].usd for name in shown], decimals), strict=True)), decimals
 
 
+# Maximum lines of each section.
 REWRITES_SHOWN: Final = 5
 BLOCKS_SHOWN: Final = 6
 CURES_SHOWN: Final = 4
@@ -410,6 +411,7 @@ def explain_total(statement: Statement) -> str:
 UNLIMITED_WIDTH: Final = 1_000
 """Line width at which nothing is shortened."""
 LABEL: Final = "list price"
+"""Kind of every price that ctxtui computes."""
 MIN_SAVINGS: Final = 0.01
 """Smallest savings that are named, as a share of the bill and in USD."""
 

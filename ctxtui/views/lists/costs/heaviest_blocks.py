@@ -1,6 +1,6 @@
 """The list of blocks by weight: tokens, calls, carried tokens, cost, and cacheability.
 
-Computed in a worker, since a long context takes longer than a frame.
+`weigh_blocks` belongs in a worker, since a long context takes longer than a frame.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ _WIDE: Final = 96
 REASON_CELLS: Final = 13
 """Cells needed to say why a result is stale."""
 _STABLE: Final = {HIGH: "ok", MEDIUM: "warn", LOW: "crit", "": "faint"}
+"""Style of each cacheability ("": unknown)."""
 
 
 class HeavyBlock(Struct, frozen=True):

@@ -107,6 +107,7 @@ CAUSE_CELLS: Final = 17
 PENDING: Final = Span("…", "faint")
 """Placeholder for a figure of sessions that are not counted yet."""
 _COUNTED: Final = frozenset({"misses", "overflows", "compactions"})
+"""Figures that are known only once the contexts of a session are counted."""
 
 
 def table(head: str, *, mark: int = 1) -> Table[UsageSums]:
@@ -302,7 +303,8 @@ NONE_YET: Final = "No call of yours yet; samples do not count. Run an agent, or 
 def summary_line(stats: Stats, at: float, room: int | None = None) -> list[Span]:
     """Summary line at the Unix time `at`: sessions, tokens, money, open window and week.
 
-    To fit in `room` cells, parts that the table's last row repeats are left out first.
+    To fit in `room` cells (None: no limit), parts are left out as in `OMITTED_PARTS`: first those that the table's last
+    row repeats.
     """
     total = stats.total
     parts = [
@@ -325,6 +327,7 @@ def summary_line(stats: Stats, at: float, room: int | None = None) -> list[Span]
 
 
 SEPARATOR: Final = " · "
+# Indices of parts in the summary line; the quota reports come last.
 _REPORTS: Final = -1
 _CALLS, _TOKENS, _MONEY, _SESSIONS = 1, 2, 3, 0
 OMITTED_PARTS: Final = (
@@ -337,7 +340,10 @@ OMITTED_PARTS: Final = (
     (_REPORTS, _CALLS, _TOKENS, _MONEY),
     (_REPORTS, _CALLS, _TOKENS, _MONEY, _SESSIONS),
 )
-"""Parts left out of the summary line, step by step, until the rest fits."""
+"""Alternatives, in order: parts left out of the summary line.
+
+The first whose line fits is used, else the last.
+"""
 
 
 _UNITS: Final[dict[str, Callable[[float], str]]] = {

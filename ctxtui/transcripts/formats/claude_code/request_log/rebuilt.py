@@ -89,7 +89,9 @@ def recorded_markers(record: RequestRecord) -> list[RecordedMarker]:
 
 
 _UNKNOWN: Final = -1
+"""The `SentMessage.head` of a message whose nodes are not built."""
 _ROOT: Final = ""
+"""The hash of the path without messages."""
 _BETAS, _CUT, _WITHHELD = "betas", "cut", "withheld"
 _MODEL: Final = "model"
 _MARKER: Final = "cache_control"
@@ -139,11 +141,17 @@ class ClaudeRequests:
         self._shared = shared
         self.store = RequestStore(tree)
         self._known: dict[str, ClaudeRequest] = {}
+        """Requests by id."""
         self._roots: dict[str, SentMessage] = {}
+        """The path without messages of each shape, by the shape's hash."""
         self._frames: dict[tuple[bytes, str], Json] = {}
+        """Frames by the parameters of the request and the hash of its shape."""
         self._told: set[str] = set()
+        """Causes that were reported already."""
         self.last: ClaudeRequest | None = None
+        """The latest request."""
         self.answered: ClaudeRequest | None = None
+        """The request that the latest answer names."""
 
     def add_record(self, source: RawRecord) -> tuple[ClaudeRequest | None, list[Skipped]]:
         """Handle a record of one of the three kinds; returns its request, if it is one, and what could not be read."""

@@ -104,14 +104,22 @@ class RequestStore:
         self._shapes: dict[str, RequestShape] = {}
         self._messages: dict[str, tuple[Item, ...]] = {}
         self._runs: dict[str, _Run] = {}
+        """Candidates by hash."""
         self._waiting: list[_Run] = []
+        """Candidates that are not hashed yet."""
         self._side: tuple[str, str] = ("", "")
+        """Role and answer id ("" for none) of the last record."""
         self._blocks: list[Item] = []
+        """Blocks of the consecutive records of that side."""
         self._hash = MessageHash("")
         self._hashed: list[Item] | None = None
+        """The blocks that `_hash` grows with."""
         self._untried: list[_Run] = []
+        """Hashed candidates whose alternatives are not hashed yet."""
         self._answers: dict[str, list[Item]] = {}
+        """Blocks of each answer, by its id, wherever its records are."""
         self._summaries: set[str] = set()
+        """Digests of the blocks of summaries."""
 
     @property
     def shapes(self) -> int:

@@ -79,12 +79,15 @@ class WrittenBodies:
         """Each line of the index with the id of its call."""
         self.calls: dict[str, TranscriptCall] = {}
         self._order: dict[str, int] = {}
+        """File -> its number in the order of reading, which is that of writing if file times are reliable."""
         self._foreign: set[str] = set()
+        """Files of other sessions, which are never matched by position."""
         self._claims: dict[str, str] = {}
         """Request file -> its call, by the index."""
         self._answers: dict[str, str] = {}
         """Response file -> its call."""
         self._groups: dict[str, _Group] = {}
+        """Requests and calls by the name of the last answer in their context."""
         self._of: dict[str, str] = {}
         """Call -> its request file, by position."""
         self._asked_by: dict[str, str] = {}

@@ -270,12 +270,15 @@ class WrittenExchanges:
         self._tree = tree
         self._sessions = sessions
         self._lines: list[IndexLine] = []
+        """Lines of the index since the last `settle`."""
         self._told: dict[str, Call] = {}
         """The transcript's calls."""
         self._by_request: dict[str, str] = {}
+        """Request id -> id of the transcript's call."""
         self._named: dict[str, str] = {}
         """Message id -> its first request id."""
         self._thoughts: dict[str, str] = {}
+        """The transcript's thinking, by the keys of `collect_thinking`."""
         self.bodies = WrittenBodies()
         self._calls = WrittenCalls(tree)
 

@@ -86,6 +86,7 @@ class BodyFileReader(Reader):
         self._exchanges, self._name = exchanges, name
         self._data = bytearray()
         self._taken = -1
+        """Number of bytes at the last `settle`; -1 before the first."""
         self._wrong = ""
 
     @property
