@@ -231,7 +231,7 @@ def figures(acting: Sequence[Trial]) -> list[str]:
 
 
 def _count_with_interval(trials: Sequence[Trial], hits: int) -> str:
-    """A count with the interval of its share (Wilson), as if each project were one session: they resemble each other."""
+    """A count with the interval of its share (Wilson), each project counted as one session."""
     if not trials:
         return "no price"
     projects = len({trial.project for trial in trials})

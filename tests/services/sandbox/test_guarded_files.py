@@ -1,4 +1,4 @@
-"""What controls other programs is not written by a command: it is read-only where it is, and put aside where it was not."""
+"""What other programs obey is not written by a command: it is read-only where it is, and put aside where it was not."""
 
 from __future__ import annotations
 
