@@ -95,6 +95,14 @@ def test_an_epoch_begins_with_a_rule() -> None:
     assert any("\u254c\u254c resumed" in line for line in text)
 
 
+def test_the_number_of_blocks_counts_no_rules_and_no_tail() -> None:
+    rows = rows_of(study_of(compacted()), 4)
+    context = set(rows.path)
+    rules = [index for index in range(rows.count) if rows.rule_at(index) is not None]
+    assert rules and rules[0] < rows.index_of(rows.path[-1]), "a rule within the context"
+    assert rows.blocks == sum(rows.entry(index) in context for index in range(rows.count)) < rows.count
+
+
 def test_hostile_text_reaches_no_row() -> None:
     rows = rows_of(study_of(hostile()))
     for index in range(rows.count):
@@ -152,6 +160,19 @@ def test_small_categories_share_a_row() -> None:
     kept, folded = fold(parts, 3)
     assert [part.tokens for part in kept] == [900, 300] and [part.tokens for part in folded] == [5, 7, 2]
     assert fold(parts, 5) == (parts, [])
+
+
+@pytest.mark.parametrize(("room", "first"), [(46, 0), (88, 1)])
+def test_a_click_finds_the_category_of_the_drawn_line(room: int, first: int) -> None:
+    unrecorded = composition.NOT_RECORDED
+    sizes = {0: 5, 1: 900, 2: 7, 3: 300, unrecorded: 500}
+    parts = tuple(CategoryPart(category=category, tokens=tokens, share=0.1) for category, tokens in sizes.items())
+    what = composition.Composition(total=1712, reported=True, half_width=0.0, parts=parts)
+    drawn = [plain(line) for line in composition.lines(what, room, 4 + first)]
+    assert [name in line for name, line in zip(("tools", "user", "12", "not recorded"), drawn[first:], strict=True)]
+    found = [composition.part_at(what, room, 4 + first, line) for line in range(-1, len(drawn) + 1)]
+    assert [part and part.category for part in found[1 + first :]] == [1, 3, None, unrecorded, None]
+    assert found[: 1 + first] == [None] * (1 + first)
 
 
 def test_the_total_says_where_it_is_from() -> None:
