@@ -32,7 +32,7 @@ class PaneNeeds(Struct, frozen=True):
 
     - `context` (the composition), `threads`, `tools`: lines (0: nothing to show).
     - `staged`: lines of the pane of edits, None without edits.
-    - `next_call`: the next call is shown instead of this one. It changes no box, but its pane has another name.
+    - `next_call`: the next call is shown instead of this one, in the same box but another pane.
     - `reading`: the transcript fills the screen.
     """
 
