@@ -344,8 +344,8 @@ def test_which_limit_is_in_force_is_on_the_map_and_in_a_header_with_room() -> No
     )
     assert "compacts" not in plain(header.draw_header(what, 80))
     assert {bars.limit_short(replace(limits, origin=one)) for one in ORIGIN_TEXTS} == {
-        "compacts at 168.5k", "168.5k as recorded", "168.5k by default", "168.5k as asked for", "168.5k was taken",
-        "model takes 168.5k", "168.5k by setting",
+        "compacts at 168.5k", "168.5k as recorded", "168.5k by default", "168.5k as requested", "168.5k was accepted",
+        "model limit 168.5k", "168.5k by setting",
     }  # fmt: skip
     assert bars.limit_short(ContextWindow()) == ""
     scene = scene_of(every_category())
@@ -434,7 +434,7 @@ def test_the_residual_opens_to_what_it_is_its_cause_and_its_first_call(room: int
     opened = [plain(line) for line in composition.lines(what, room, 30, opened=True)]
     assert opened[: len(folded)] == folded and all(len(line) <= room for line in opened)
     words = " ".join(" ".join(opened[len(folded) :]).split())
-    assert "since call 5, likely text that the client added" in words
+    assert "since call 5, likely unrecorded text that the client added" in words
     assert "beyond the recorded blocks" in words or room < 40
     assert len(opened) == composition.unfolded_height(what, room, opened=True)
     places = [composition.is_residual(what, room, 30, line, opened=True) for line in range(len(opened))]
