@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from ctxtui.core.canonical import Json
 from ctxtui.wire.translate.turns import ASSISTANT, CALL, RESULT, TEXT, THINKING, TOOL, USER, Losses, Turn, TurnPart
 
 NO_CALL: Final = "tool results without a call"
@@ -109,6 +110,15 @@ def _with_id(part: TurnPart, id_: str) -> TurnPart:
         return part
     value = part.value
     if isinstance(value, dict):
-        key = next((k for k in ("tool_use_id", "tool_call_id", "call_id") if k in value), "id")
-        value = {**value, key: id_}
+        value = _with_member_id(value, id_)
     return part._replace(value=value, reading=replace(part.reading, call_id=id_))
+
+
+def _with_member_id(value: dict[str, Json], id_: str) -> dict[str, Json]:
+    """A call or a result as its provider writes it, with another id."""
+    for name in ("functionCall", "functionResponse"):
+        # Google's id is inside; it refuses a part with a member that it does not know.
+        inner = value.get(name)
+        if isinstance(inner, dict):
+            return {**value, name: {**inner, "id": id_}}
+    return {**value, next((k for k in ("tool_use_id", "tool_call_id", "call_id") if k in value), "id"): id_}
