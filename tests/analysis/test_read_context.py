@@ -441,4 +441,7 @@ def test_a_residual_that_came_in_several_steps_names_what_came_with_each() -> No
         and "repeats in an unrecorded reminder" in second.cause
     )
     said = left.describe(6)
-    assert "since call 3, likely what `make format` changed" in said and f"{second.tokens:,} since call 4" in said
+    assert (
+        "since call 3, likely files read before that `make format` may have changed" in said
+        and f"{second.tokens:,} since call 4" in said
+    )
