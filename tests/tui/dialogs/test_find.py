@@ -93,6 +93,6 @@ def test_a_new_search_ends_the_one_before(recorded: Path) -> None:
         assert [(block.call, block.category) for block in found] == [(1, "user")]
         assert list(first) == []
         (wrong,) = search.steps(SessionsSearch.search, "a[", True)
-        assert "no regular expression" in wrong.trouble
+        assert "not a regular expression" in wrong.trouble
     finally:
         search.close()
