@@ -59,7 +59,7 @@ def session_of(url: str, body: bytes) -> str:
 
 def _is_by_user(message: Mapping[str, Json]) -> bool:
     """Whether a message is the user's, as one of Google's without a role is."""
-    return message.get("role", "user" if "parts" in message else None) == "user"
+    return as_str(message.get("role", "user" if "parts" in message else "")) == "user"
 
 
 def new_run_name() -> str:
