@@ -28,6 +28,7 @@ from ctxtui.wire.translate.turns import (
 
 UNSIGNED: Final = "skip_thought_signature_validator"
 """The signature that Google takes for a call that another model made; without one, Gemini 3 refuses the request."""
+_SIGNATURE: Final = "thoughtSignature"
 MODEL: Final = "model"
 
 
@@ -38,13 +39,14 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
     """
     contents: list[dict[str, Json]] = []
     names: dict[str, str] = {}
+    is_signed = any(isinstance(part.value, dict) and _SIGNATURE in part.value for turn in turns for part in turn.parts)
     for turn in turns:
         if turn.role in SYSTEM:
             losses.note("later system messages became user messages")
         role = MODEL if turn.side == ASSISTANT else USER
         names |= {part.id: part.reading.name for part in turn.parts if part.category == CALL}
         parts = [one for part in turn.parts for one in _write_parts(part, role, names, same, losses)]
-        if parts and not same and role == MODEL:
+        if parts and role == MODEL and (not same or is_signed):
             parts = _with_signature(parts)
         if parts and contents and contents[-1]["role"] == role:
             contents[-1]["parts"] += parts
@@ -98,9 +100,15 @@ def _write_call(part: TurnPart, losses: Losses) -> Json:
 
 
 def _with_signature(parts: list[Json]) -> list[Json]:
-    """Add a signature to the first call of one model turn, the only one that Google requires."""
-    first = next((n for n, one in enumerate(parts) if "functionCall" in one), -1)
-    return [{**one, "thoughtSignature": UNSIGNED} if n == first else one for n, one in enumerate(parts)]
+    """Add a signature to the first call of one model turn, the only one that Google requires, if it has none.
+
+    A turn of Google's own lacks one where the call that had it is left out.
+    """
+    first = next((n for n, one in enumerate(parts) if isinstance(one, dict) and "functionCall" in one), -1)
+    call = parts[first] if first >= 0 else None
+    if not isinstance(call, dict) or _SIGNATURE in call:
+        return parts
+    return [*parts[:first], {**call, _SIGNATURE: UNSIGNED}, *parts[first + 1 :]]
 
 
 def _write_response(part: TurnPart, names: dict[str, str], losses: Losses) -> Json:
