@@ -1,6 +1,6 @@
 """Does curating pay? Every policy over every recording of the corpus, in the lab: docs/curating.md.
 
-    python -m benchmarks.policies [--write] [--folder FOLDER] [--agree MODEL --budget-usd X] [PATH ...]
+    python -m benchmarks.policies [--write] [--save FILE | --saved FILE] [--agree MODEL --budget-usd X] [PATH ...]
 
 Each recording is run by `ctxtui lab` under each policy at its defaults, with the recorded cache markers: the contexts
 that would have been sent, priced by the simulated cache. Both sides are simulated, the recording as it was and with the
@@ -22,6 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
+
+from ctxtui.analysis.content.agreement import wilson_interval
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PAGE: Final = ROOT / "docs" / "curating.md"
@@ -73,18 +75,24 @@ def main() -> int:
     options.add_argument("paths", nargs="*", type=Path, help="recordings (the corpus)")
     options.add_argument("--write", action="store_true", help="write the tables into docs/curating.md")
     options.add_argument("--save", type=Path, metavar="FILE", help="keep every trial as JSON")
+    options.add_argument("--saved", type=Path, metavar="FILE", help="what --save kept, in place of running the lab")
     options.add_argument("--agree", metavar="MODEL", help="also ask this model for the next step")
     options.add_argument("--base-url", default="", help="with --agree: a server that speaks the recorded API")
     options.add_argument("--budget-usd", type=float, default=0.0, help="with --agree: at most, for each recording")
     given = options.parse_args()
     corpus = Path(os.environ.get("CTXTUI_CORPUS") or ROOT.parent / "shared" / "corpus")
-    files = given.paths or [path for path in sorted(corpus.rglob("*")) if is_recording(path)]
+    projects = projects_by_file(corpus)
+    files = given.paths or [corpus / name for name in projects if is_recording(corpus / name)]
     if not files:
         options.error("no recordings: CTXTUI_CORPUS names their folder")
-    projects = projects_by_file(corpus)
-    trials, failed = run_all(files, projects)
+    if given.saved:
+        saved = json.loads(given.saved.read_text(encoding="utf-8"))
+        trials, failed = [Trial(**trial) for trial in saved["trials"]], saved["failed"]
+    else:
+        trials, failed = run_all(files, projects)
     if given.save:
-        given.save.write_text(json.dumps([trial._asdict() for trial in trials], indent=1), encoding="utf-8")
+        found = {"failed": failed, "trials": [trial._asdict() for trial in trials]}
+        given.save.write_text(json.dumps(found, indent=1), encoding="utf-8")
     agreements = ask_again(files, given.agree, given.budget_usd, given.base_url) if given.agree else {}
     text = "\n".join(page(trials, failed, agreements))
     if not given.write:
@@ -97,11 +105,14 @@ def main() -> int:
 
 def is_recording(path: Path) -> bool:
     """Whether a file of the corpus may hold a session; others are left out by their names."""
-    return path.is_file() and path.suffix not in (".csv", ".md", ".py", ".frame") and "LICENSES" not in path.parts
+    return path.is_file() and path.suffix not in (".csv", ".md", ".py", ".frame")
 
 
 def projects_by_file(corpus: Path) -> dict[str, str]:
-    """The project that each file of the corpus is from, by its path in it."""
+    """The project that each recording of the corpus is from, by its path in it.
+
+    Recordings that `ctxtui offline` answered are in no project, and are left out.
+    """
     index = corpus / "INDEX.csv"
     if not index.is_file():
         return {}
@@ -211,12 +222,21 @@ def figures(acting: Sequence[Trial]) -> list[str]:
     if not acting:
         return ["·"] * 5
     return [
-        _with_interval(priced, lambda some: 100 * sum((t.change or 0) > SAME for t in some) / len(some), "{:.0f} %"),
+        _count_with_interval(priced, sum((trial.change or 0) > SAME for trial in priced)),
         _with_interval(priced, lambda some: 100 * median(t.change or 0 for t in some), "{:+.0f} %"),
         f"{100 * median(t.after_sent / t.before_sent - 1 for t in acting):+.0f} %",
         f"{100 * median(t.after_peak / t.before_peak - 1 for t in acting):+.0f} %",
         f"{sum(t.dependence > 0 for t in acting)} of {len(acting)}",
     ]
+
+
+def _count_with_interval(trials: Sequence[Trial], hits: int) -> str:
+    """A count with the interval of its share (Wilson), each project counted as one session."""
+    if not trials:
+        return "no price"
+    projects = len({trial.project for trial in trials})
+    share = wilson_interval(round(hits / len(trials) * projects), projects)
+    return f"{hits} of {len(trials)} ({100 * share.low:.0f} to {100 * share.high:.0f} %)"
 
 
 def _with_interval(trials: Sequence[Trial], statistic: Any, form: str) -> str:

@@ -10,11 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.core.block_content import read
+from ctxtui.core.block_content import BlockContent, read
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.category import INDEX
 from ctxtui.core.file_accesses import READ, find_touches, shell_command
-from ctxtui.core.tree import ROOT
+from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.record_summary import LISTS
 
 _MAX_STEPS: Final = 12
@@ -73,7 +73,8 @@ def largest_steps(every: Sequence[ResidualStep], tokens: int) -> list[ResidualSt
 def likely_addition(book: Book, number: int, call: Call) -> str:
     """Likely additions of the client to the context of call `number` in the thread of `call`.
 
-    Clients show again the files that a command changed after they were read, and repeat a list that was changed.
+    Clients show again the files that a command changed after they were read, and repeat a list that was changed. Which
+    files a command changed is not known: any that were read before it may be among them.
     """
     calls, tree = book.session.thread_calls(call.thread), book.session.tree
     if not 0 < number <= len(calls):
@@ -81,25 +82,31 @@ def likely_addition(book: Book, number: int, call: Call) -> str:
     head = calls[number - 1].sent_head
     before = calls[number - 2].sent_head if number > 1 else ROOT
     new = tree.path(head, tree.common(before, head))
-    tool_calls = [read(tree[node].block) for node in new if tree[node].category == _CALL]
-    if any(word in tool_call.name.lower() for tool_call in tool_calls for word in LISTS):
+    tool_calls = {node: read(tree[node].block) for node in new if tree[node].category == _CALL}
+    if any(word in tool_call.name.lower() for tool_call in tool_calls.values() for word in LISTS):
         return LIST_CAUSE
-    command = next((words for tool_call in reversed(tool_calls) if (words := shell_command(tool_call))), "")
-    if command and _is_read_file_changed(book, head):
-        words = " ".join(command.split())
+    node = next((node for node in reversed(tool_calls) if _may_change_files(tool_calls[node])), ROOT)
+    if node != ROOT and _is_file_read_before(tree, node):
+        words = " ".join(shell_command(tool_calls[node]).split())
         shortened = words if len(words) <= _MAX_COMMAND_CHARACTERS else words[: _MAX_COMMAND_CHARACTERS - 1] + "…"
-        changed = f"what `{shortened}` changed in files that were read before"
-        return f"{changed}, which the client repeats without recording it"
+        files = f"files read before that `{shortened}` may have changed"
+        return f"{files}, which the client repeats without recording it"
     return USER_CAUSE if any(tree[node].category == _USER for node in new) and not tool_calls else ANY_CAUSE
 
 
-def _is_read_file_changed(book: Book, head: int) -> bool:
-    """Whether any call before read a file; that the command changed this file is only assumed."""
-    tree = book.session.tree
-    for node in islice(reversed(tree.path(head)), _MAX_BLOCKS_BACK):
-        if tree[node].category == _CALL and any(touch.kind == READ for touch in find_touches(read(tree[node].block))):
-            return True
-    return False
+def _may_change_files(tool_call: BlockContent) -> bool:
+    """Whether the call is a shell command that does more than print files."""
+    return bool(shell_command(tool_call)) and {touch.kind for touch in find_touches(tool_call)} != {READ}
+
+
+def _is_file_read_before(tree: Tree, node: int) -> bool:
+    """Whether any call before the one of `node` read a file."""
+    return any(
+        touch.kind == READ
+        for earlier in islice(reversed(tree.path(tree[node].parent)), _MAX_BLOCKS_BACK)
+        if tree[earlier].category == _CALL
+        for touch in find_touches(read(tree[earlier].block))
+    )
 
 
 _MAIN_SHARE: Final = 0.5

@@ -17,17 +17,13 @@ import msgspec
 
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts.kit.http_exchange.line_kinds import MAX_REFERENCED_BODIES
-from ctxtui.wire.key_mask import KeyMask
+from ctxtui.wire.key_mask import MASKED, KeyMask, keys_in_query
 
-MASKED: Final = "<masked>"
 _SECRET: Final = re.compile(r"auth|key|secret|token|cookie|credential|password|signature|session-token", re.IGNORECASE)
 _NOT_SECRET: Final = re.compile(
     r"ratelimit|sec-websocket-(key|accept)$|idempotency-key$|max-tokens|authority$", re.IGNORECASE
 )
 """Headers whose names suggest secrets but whose values are none."""
-_QUERY: Final = re.compile(
-    r"([?&;](?:[\w.-]*(?:key|token|secret|sig|signature|auth|password)[\w.-]*)=)[^&;#]+", re.IGNORECASE
-)
 _SCHEME: Final = re.compile(r"^(?:bearer|basic|token)\s+", re.IGNORECASE)
 
 Fields = Iterable[tuple[str, str]]
@@ -43,20 +39,11 @@ def mask_fields(fields: Fields) -> list[tuple[str, str]]:
     return [(name, MASKED if is_secret(name) else value) for name, value in fields]
 
 
-def mask_url(url: str) -> str:
-    """A URL for the record: without user and password, and without keys in its query."""
-    scheme, has_scheme, rest = url.partition("://")
-    if has_scheme and "@" in rest.partition("/")[0]:
-        host, slash, path = rest.partition("/")
-        url = f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
-    return _QUERY.sub(rf"\1{MASKED}", url)
-
-
-def mask_for(fields: Fields) -> KeyMask:
-    """Make the mask that keeps the keys in these headers out of bodies: a provider may repeat one."""
+def mask_for(fields: Fields, url: str) -> KeyMask:
+    """Make the mask that keeps the keys in these headers and in `url` out of bodies: a provider may repeat one."""
     keys = [_SCHEME.sub("", value) for name, value in fields if is_secret(name)]
     first, *further = keys or [""]
-    return KeyMask(first, *further)
+    return KeyMask(first, *further, *keys_in_query(url))
 
 
 _MAX_KEPT_BYTES: Final = 32 << 20

@@ -31,7 +31,7 @@ from ctxtui.attach.exchange_events import (
     RequestHeld,
     SocketMessage,
 )
-from ctxtui.attach.lines import encode_answer_line, encode_line, mask_fields, mask_for, mask_url
+from ctxtui.attach.lines import encode_answer_line, encode_line, mask_fields, mask_for
 from ctxtui.attach.route import is_model_path
 from ctxtui.attach.run import RecordedRun, new_run_name, session_of
 from ctxtui.attach.tape import Tape, file_name
@@ -40,7 +40,7 @@ from ctxtui.core.errors import Malformed
 from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
 from ctxtui.transcripts.kit.http_exchange.pair import Sender, identify_sender
 from ctxtui.wire.bounds import MAX_BODY, MAX_UNWRITTEN
-from ctxtui.wire.key_mask import KeyMask
+from ctxtui.wire.key_mask import KeyMask, mask_url
 from ctxtui.wire.unpacking import BodyUnpacker, make_unpacker
 
 if TYPE_CHECKING:
@@ -162,7 +162,8 @@ class Tapes:
         """Record an event."""
         if isinstance(event, RequestBegun):
             headers = {name.lower(): text for name, text in event.fields}
-            self._open[event.exchange_id] = _RecordedExchange(begun=event, mask=mask_for(event.fields), headers=headers)
+            mask = mask_for(event.fields, event.url)
+            self._open[event.exchange_id] = _RecordedExchange(begun=event, mask=mask, headers=headers)
             return
         exchange = self._open.get(event.exchange_id)
         if exchange is None:

@@ -10,8 +10,10 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from ctxtui.attach.lines import digest
-from ctxtui.transcripts.kit.fields import as_dicts, as_str
+from ctxtui.core.canonical import Json
+from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_str
 from ctxtui.transcripts.kit.http_exchange.pair import parse_body
+from ctxtui.wire.key_mask import mask_url
 
 TALK, OTHER = "talk-", "other-"
 """Name prefixes of sessions whose client names none: by conversation, or by host."""
@@ -37,19 +39,27 @@ class RecordedRun(Struct):
 def session_of(url: str, body: bytes) -> str:
     """The session of a request whose client names none.
 
-    It is named by the first user message and the host; by the host alone if the body has neither ``messages`` nor
-    ``input``.
+    It is named by the first user message and the host; by the host alone if the body has none of ``messages``,
+    ``input`` and ``contents`` (Google's, also within the ``request`` of Code Assist).
     """
-    request = parse_body(body)
-    messages = request.get("messages", request.get("input")) if isinstance(request, dict) else None
-    host = url.partition("://")[2].partition("/")[0]
+    request = as_dict(parse_body(body))
+    request = {**as_dict(request.get("request")), **request}
+    messages = next((request[key] for key in ("messages", "input", "contents") if request.get(key) is not None), None)
+    host = mask_url(url).partition("://")[2].partition("/")[0]
     if messages is None:
         return f"{OTHER}{host.replace(':', '-')}"
-    first = next((message for message in as_dicts(messages) if message.get("role") == "user"), {"content": messages})
-    content = first.get("content")
+    listed = as_dicts([messages] if isinstance(messages, dict) else messages)
+    first = next((message for message in listed if _is_by_user(message)), {"content": messages})
+    content = first.get("content", first.get("parts"))
     # Cache breakpoints move from request to request: only the texts count.
-    texts = content if isinstance(content, str) else [as_str(part.get("text")) for part in as_dicts(content)]
+    parts = as_dicts([content] if isinstance(content, dict) else content)
+    texts = content if isinstance(content, str) else [as_str(part.get("text")) for part in parts]
     return f"{TALK}{digest(repr((host, texts)).encode('utf-8', 'surrogatepass'))[:24]}"
+
+
+def _is_by_user(message: Mapping[str, Json]) -> bool:
+    """Whether a message is the user's, as one of Google's without a role is."""
+    return as_str(message.get("role", "user" if "parts" in message else "")) == "user"
 
 
 def new_run_name() -> str:

@@ -10,6 +10,7 @@ from functools import cache
 from urllib.parse import urlsplit
 
 from ctxtui.core.errors import BadConfig
+from ctxtui.wire.key_mask import mask_url
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +36,7 @@ class Upstream:
             port = 0
         if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or parts.query or parts.fragment:
             raise BadConfig(
-                f"{self.url!r} is no address of a provider",
+                f"{mask_url(self.url)!r} is no address of a provider",
                 place=self.name,
                 way_out="give http(s)://HOST[:PORT][/PATH]",
             )

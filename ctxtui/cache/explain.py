@@ -244,12 +244,7 @@ def _is_still_prefix(case: _Case) -> bool:
 
 def _deepest_entry(left: CacheOutcome) -> PrefixEnd | None:
     """Deepest position that a request left in the cache; None if it had markers, but read and wrote nothing."""
-    markers = [
-        marker.position for marker in left.prompt.markers if any(marker.position.key == key for key, _ in left.entered)
-    ]
-    if markers:
-        return markers[-1]
-    return left.hit if left.prompt.markers else left.prompt.last
+    return (left.deepest or left.hit) if left.prompt.markers else left.prompt.last
 
 
 def _content(case: _Case) -> MissExplanation | None:
@@ -260,7 +255,9 @@ def _reach(case: _Case) -> MissExplanation | None:
     early = _find_reason(case.outcome, reasons.NOT_YET)
     if early is not None:
         return MissExplanation(NOT_YET, by=early.by)
-    entry, markers = _deepest_entry(case.left), case.now.prompt.markers
+    entry, markers, left = _deepest_entry(case.left), case.now.prompt.markers, case.left.prompt
+    if not (left.explicit or left.rules.mechanism.writes_at_markers):
+        markers = ()  # its deepest entry is at an implicit breakpoint, which needs none
     if entry is not None and markers and markers[-1].position.number < entry.number:
         return MissExplanation(MARKER_MOVED, by=entry.number - markers[-1].position.number)
     lookback = _find_reason(case.outcome, reasons.LOOKBACK)

@@ -51,6 +51,7 @@ class CacheOutcome(NamedTuple):
     - `hit`: the deepest cached position; `read` may still be 0 where short reads do not count.
     - `entered`: keys that this request puts into the cache, with their lifetimes; `renewed`: those whose lifetime
       starts anew.
+    - `deepest`: the deepest position of an entry that it puts into the cache (None: no entry at a position).
     - `life`: the lifetime of the longest cached prefix from now on (None: nothing is cached, or it never expires).
     """
 
@@ -63,6 +64,7 @@ class CacheOutcome(NamedTuple):
     renewed: tuple[bytes, ...] = ()
     life: float | None = None
     reasons: tuple[Reason, ...] = ()
+    deepest: PrefixEnd | None = None
 
     @property
     def total(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 from ctxtui.core import canonical
@@ -52,7 +51,7 @@ def _list_entries(data: bytes, place: str) -> list[Json]:
     text = data.decode("utf-8", "replace").strip()
     try:
         document = canonical.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return [_parse_line(line, f"{place}:{n}") for n, line in enumerate(text.splitlines(), 1) if line.strip()]
     if isinstance(document, dict) and isinstance(document.get("edits"), list):
         document = document["edits"]
@@ -62,7 +61,7 @@ def _list_entries(data: bytes, place: str) -> list[Json]:
 def _parse_line(line: str, place: str) -> Json:
     try:
         return canonical.loads(line)
-    except (json.JSONDecodeError, RecursionError, ValueError) as error:
+    except (ValueError, RecursionError) as error:
         raise Malformed(
             f"not JSON: {error}", place=place, way_out="give a JSON list of edits, or one per line"
         ) from None

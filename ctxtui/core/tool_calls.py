@@ -56,12 +56,11 @@ def short_path(path: str, cwd: str) -> str:
 def main_argument(content: BlockContent, cwd: str = "") -> str:
     """The most informative argument of a call, or the files of a patch; all as JSON if none is known.
 
-    Paths below `cwd` are relative to it, except those of a patch in a named argument.
+    Paths below `cwd` are relative to it.
     """
     arguments = arguments_value(content) if content.arguments else {}
     if isinstance(arguments, str):
-        patched = re.findall(_PATCHED, arguments[:100_000])
-        return ", ".join(short_path(path, cwd) for path in patched) if patched else arguments
+        return _patched_files(arguments, cwd) or arguments
     if not isinstance(arguments, Mapping):
         return dump_text(arguments)
     for key in _ARGUMENTS_BY_RANK:
@@ -69,9 +68,14 @@ def main_argument(content: BlockContent, cwd: str = "") -> str:
         if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
             return _script_of(value)
         if isinstance(value, str) and value:
-            patched = re.findall(_PATCHED, value[:100_000]) if "*** " in value[:4096] else []
-            return ", ".join(patched) if patched else short_path(value, cwd)
+            files = _patched_files(value, cwd) if "*** " in value[:4096] else ""
+            return files or short_path(value, cwd)
     return _first_of_many(arguments) if arguments else ""
+
+
+def _patched_files(text: str, cwd: str) -> str:
+    """The files that a patch names; "" if `text` is none."""
+    return ", ".join(short_path(path, cwd) for path in re.findall(_PATCHED, text[:100_000]))
 
 
 def _first_of_many(arguments: Mapping[str, Json]) -> str:

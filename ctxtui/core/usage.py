@@ -62,11 +62,8 @@ class Usage(Struct, frozen=True, gc=False):
 
     @classmethod
     def nothing(cls) -> Self:
-        """Usage to start a sum from: its cost is 0, not unknown, so that the sum may have one.
-
-        The sum's `has_cache` is then always True.
-        """
-        return cls(cost=0.0)
+        """Usage to start a sum from: its cost is 0, not unknown, so that the sum may have one."""
+        return cls(has_cache=False, cost=0.0)
 
 
 def subtract(total: Usage, part: Usage) -> Usage:

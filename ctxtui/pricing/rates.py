@@ -27,7 +27,7 @@ READ_FACTOR: Final = 0.1
 WRITE_SHORT_FACTOR: Final = 1.25
 """Price of writes that live 5 or 30 minutes, times the input rate (facts §2, §4)."""
 WRITE_LONG_FACTOR: Final = 2.0
-"""Price of one-hour writes, in override rows also 12-hour ones, times the input rate (facts §2)."""
+"""Price of one-hour writes, times the input rate (facts §2)."""
 WRITE_12H_FACTOR: Final = 2.0
 """Price of writes that live 12 hours, times that of 30-minute ones.
 
@@ -116,7 +116,7 @@ def _rates_from_row(row: Override, version: str) -> Rates:
         write_5m=short,
         write_1h=long,
         write_30m=short,
-        write_12h=long,
+        write_12h=short * WRITE_12H_FACTOR if row.cache_write_1h is None else long,
         output=output,
         version=f"override {version}",
     )

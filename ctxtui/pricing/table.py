@@ -21,8 +21,9 @@ class Override(Struct, frozen=True):
 
     Rates in USD per million tokens, or (without an `input` rate) another model to be priced `like`. `match` is a
     regular expression for the whole name of a model. In a row with an `input` rate, missing cache rates are derived
-    from it: reads a tenth, 5-minute (30-minute) writes 1.25 times, 1-hour (12-hour) writes twice (facts §2, §4). A
-    missing `output` rate is zero. `source` and `date` say where and when the prices were found.
+    from it: reads a tenth, 5-minute (30-minute) writes 1.25 times, 1-hour writes twice (facts §2, §4). `cache_write_1h`
+    is also the rate of 12-hour writes; if it is missing, they cost twice the 30-minute ones. A missing `output` rate is
+    zero. `source` and `date` say where and when the prices were found.
     """
 
     match: str

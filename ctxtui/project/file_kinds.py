@@ -31,8 +31,8 @@ _BUILT: Final = re.compile(r"\.min\.(?:js|css)$|\.(?:map|snap|svg)$|_pb2?(?:_grp
 """Parts of names of generated files."""
 _PLAIN: Final = frozenset("makefile dockerfile containerfile justfile rakefile gemfile procfile jenkinsfile".split())
 """Names of source files without an end."""
-_TEST_NAME: Final = re.compile(r"^(?:test_.+|.+_test|.+_spec|.+\.test|.+\.spec|conftest|.+tests?)$")
-"""The name of a test file, without its end."""
+_TEST_NAME: Final = re.compile(r"^(?:(?i:test_.+|.+_spec|.+\.spec|conftest|(?:.+[-_.])?tests?)|.*[A-Za-z0-9]Tests?)$")
+"""The name of a test file, without its end; ``Test`` within a word needs its capital: not ``latest``."""
 _TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "spec", "specs", "testing"})
 _SECRET: Final = re.compile(r"^(?:id_[a-z0-9]+|.*\.(?:pem|key|p12|pfx|jks|keystore)|credentials.*|secrets?\..*)$")
 """The name of a file with a key or a secret."""
@@ -54,7 +54,7 @@ def kind_of(path: str, size: int = 0) -> str:
     if name in _LOCKS or _BUILT.search(name):
         return GENERATED
     if end in _SOURCE or name in _PLAIN:
-        is_test = bool(_TEST_FOLDERS & set(place.parts[:-1])) or _TEST_NAME.match(place.stem) is not None
+        is_test = bool(_TEST_FOLDERS & set(place.parts[:-1])) or _TEST_NAME.match(PurePosixPath(path).stem) is not None
         return TESTS if is_test else SOURCE
     # Legal texts count as data, which is not loaded by default.
     if _LEGAL.match(name):

@@ -9,6 +9,8 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
+from ctxtui.wire.key_mask import mask_url
+
 ANTHROPIC: Final = "anthropic"
 CHAT: Final = "openai_chat"
 RESPONSES: Final = "openai_responses"
@@ -49,7 +51,7 @@ class Endpoint:
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.base_url})" if self.base_url else self.name
+        return f"{self.name} ({mask_url(self.base_url)})" if self.base_url else self.name
 
 
 def is_loopback(url: str) -> bool:

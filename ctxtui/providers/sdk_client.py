@@ -19,7 +19,7 @@ from ctxtui.core.errors import ProviderError
 from ctxtui.providers.bounded_answers import limit_response
 from ctxtui.providers.endpoint import ANTHROPIC, GOOGLE, KEYS, PATHS, Endpoint, headers_for, is_loopback
 from ctxtui.providers.rate_limits import Headroom, read_headrooms, retry_after
-from ctxtui.wire.key_mask import KeyMask
+from ctxtui.wire.key_mask import KeyMask, mask_url
 from ctxtui.wire.stream import error_text
 
 _RAW: Final = {"X-Stainless-Raw-Response": "stream"}
@@ -164,13 +164,13 @@ class SdkClient:
             return ProviderError(
                 f"{self.endpoint.name} cannot be reached: {self._mask.mask_text(reason)}",
                 retry=True,
-                place=self.endpoint.base_url,
+                place=mask_url(self.endpoint.base_url),
                 way_out="is the server running?" if self.endpoint.local else "",
             )
         status: int = response.status_code
         headers: Mapping[str, str] = response.headers
         if 300 <= status < 400:
-            address = self._mask.mask_text(headers.get("location", "another address"))
+            address = mask_url(self._mask.mask_text(headers.get("location", "another address")))
             return ProviderError(
                 f"{status} the server sends requests on to {address}",
                 status=status,

@@ -95,7 +95,7 @@ class CallPairs(Struct):
     wire: dict[str, Call] = field(default_factory=dict)
     own: dict[str, Call] = field(default_factory=dict)
     doubtful: int = 0
-    """Calls of the transcript that may also be exchanges: same time, but other figures."""
+    """Unpaired calls of the transcript that may be unpaired exchanges: same time, but other figures."""
 
     def add(self, own: Call, wire: Call) -> None:
         """Pair two records of one call."""
@@ -118,15 +118,20 @@ def pair_calls(wire: Session, own: Session) -> CallPairs:
         _add_refused(pairs, wire, own)
         return pairs
     waiting = [call for call in wire.calls.values() if call.usage is not None and call.ended is not None]
+    doubtful: list[Call] = []
     for call in own.calls.values():
         alike = [one for one in waiting if _is_simultaneous(call, one)]
         same = next((one for one in alike if _usage_figures(one) == _usage_figures(call)), None)
         if same is not None:
             waiting.remove(same)
             pairs.add(call, same)
-        else:
-            pairs.doubtful += bool(alike) and call.usage is not None
+        elif alike and call.usage is not None:
+            doubtful.append(call)
     _add_same_answers(pairs, wire, own)
+    # A later call may have taken the exchange, or the answer have shown another one.
+    pairs.doubtful = sum(
+        call.id not in pairs.wire and any(_is_simultaneous(call, one) for one in waiting) for call in doubtful
+    )
     return pairs
 
 
@@ -460,8 +465,8 @@ class _ContextMapper:
         more, marks = self._tree[new].depth - self._own[head].depth, read_markers(skeleton.parts)
         if not more or not marks:
             return skeleton
-        own_path, wire_path = self._paths
-        pairs = zip(map(self._tree.digest, own_path.to(new)), map(self._own.digest, wire_path.to(head)), strict=False)
+        wire_path, own_path = self._paths
+        pairs = zip(map(self._tree.digest, wire_path.to(new)), map(self._own.digest, own_path.to(head)), strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         moved = {item + more * (item >= same): mark for item, mark in marks.items()}
         return Skeleton(skeleton.dialect, {**skeleton.parts, "marks": markers_json(moved)})

@@ -127,7 +127,7 @@ class StreamReader:
         if delta.get("type") == "input_json_delta":
             self._json[index] = self._json.get(index, "") + text
         elif delta.get("type") == "citations_delta":
-            block["citations"] = [*(block.get("citations") or []), delta.get("citation")]
+            merge_delta(block, {"citations": [delta.get("citation")]})
         else:
             merge_delta(block, delta, skip=frozenset({"type"}))
         return Delta(index, str(block.get("type", "")), text)

@@ -1,4 +1,4 @@
-"""Mask an API key in a provider's errors and streams."""
+"""Mask API keys in URLs, and one key in a provider's errors and streams."""
 
 from __future__ import annotations
 
@@ -6,12 +6,28 @@ import re
 from collections.abc import AsyncIterator
 from typing import Final
 
+MASKED: Final = "<masked>"
+"""Replacement for secrets in recorded headers and URLs."""
+_USER: Final = re.compile(r"(?<=://)[^/?#\s]*@")
+_QUERY_KEY: Final = re.compile(
+    r"([?&;](?:[\w.-]*(?:key|token|secret|sig|signature|auth|password)[\w.-]*)=)([^&;#\s\"]+)", re.IGNORECASE
+)
 MASK: Final = "[key]"
 """Replacement for the key, or for half of it."""
 _MIN_KEY_CHARS: Final = 8
 """Minimum characters of a key, or of half of one, to be masked: "none" and the like are words."""
 _MIN_HEADER_KEY_CHARS: Final = 16
 """Minimum characters for a header's value with a digit in it to count as a key."""
+
+
+def mask_url(url: str) -> str:
+    """Mask keys in the query of a URL, and remove user and password. A text around URLs stays as it is."""
+    return _QUERY_KEY.sub(rf"\1{MASKED}", _USER.sub("", url))
+
+
+def keys_in_query(url: str) -> list[str]:
+    """The values that `mask_url` masks."""
+    return [match[2] for match in _QUERY_KEY.finditer(url)]
 
 
 class KeyMask:

@@ -65,6 +65,10 @@ def _string_or_empty(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _as_list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else [value] if value else []
+
+
 class StreamReader:
     """Assembles a streamed response from its typed events; see `stream.StreamReader`.
 
@@ -75,6 +79,8 @@ class StreamReader:
     def __init__(self) -> None:
         self._response: dict[str, Json] = {}
         self._items: dict[int, dict[str, Json]] = {}
+        self._parts: dict[int, dict[str, dict[int, Json]]] = {}
+        """Parts that deltas extend, by item, by member of the item and by index: an index may be any number."""
         self._error = ""
         self._ended = False
 
@@ -99,6 +105,7 @@ class StreamReader:
         elif kind in ("response.output_item.added", "response.output_item.done"):
             if isinstance(value.get("item"), dict):
                 self._items[item_index] = dict(value["item"])
+                self._parts.pop(item_index, None)
         elif kind == "error":
             self._error = error_text(value)
         elif kind.endswith(".delta") and isinstance(value.get("delta"), str):
@@ -112,23 +119,26 @@ class StreamReader:
             merge_delta(item, {_STRING_DELTAS[delta_kind]: text})
         elif delta_kind in _LIST_DELTAS:
             field, position, kind, text_key = _LIST_DELTAS[delta_kind]
-            place = value.get(position)
-            parts = [*(item.get(field) or [])]
-            number = place if isinstance(place, int) else 0
-            while len(parts) <= number < 10_000:
-                parts.append({"type": kind, text_key: ""})
-            if isinstance(parts[number], dict):
-                parts[number] = {**parts[number], text_key: (parts[number].get(text_key) or "") + text}
-            item[field] = parts
+            parts = self._parts.setdefault(item_index, {}).setdefault(field, dict(enumerate(_as_list(item.get(field)))))
+            index = value.get(position)
+            number = index if isinstance(index, int) else 0
+            part = parts.get(number, {"type": kind, text_key: ""})
+            if isinstance(part, dict):
+                parts[number] = {**part}
+                merge_delta(parts[number], {text_key: text})
         return Delta(item_index, str(item.get("type", "")), text)
 
     def response(self) -> Response:
         """Build the answer received so far."""
-        items = [self._items[n] for n in sorted(self._items)]
+        items = [self._assemble(n) for n in sorted(self._items)]
         # Some endpoints leave the last event's output empty.
         output = (self._response.get("output") if self._ended else None) or items
         response = decode_response({**self._response, "output": output})
         return response if self._ended and not self._error else response.as_interrupted(self._error)
+
+    def _assemble(self, item_index: int) -> dict[str, Json]:
+        parts = self._parts.get(item_index, {})
+        return self._items[item_index] | {field: [of[n] for n in sorted(of)] for field, of in parts.items()}
 
 
 _STRING_DELTAS: Final = {

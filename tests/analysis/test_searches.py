@@ -52,7 +52,7 @@ def test_what_a_search_brought_is_not_recorded_and_no_residual() -> None:
         got = figures(known, call)
         assert abs(got.residual) < 60
         assert sum(got.categories.values()) + (got.not_recorded or 0) + got.residual == got.context_tokens
-    assert "searches" in missing_block(known, calls[3], lacking[3]).block.value()["what"]
+    assert "search results" in missing_block(known, calls[3], lacking[3]).block.value()["what"]
 
 
 def test_without_a_search_growth_is_residual() -> None:

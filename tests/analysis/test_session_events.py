@@ -90,7 +90,7 @@ def test_sentences_for_sessions_without_a_miss() -> None:
     assert summarize_thread(Script(OPUS).session, MAIN) == "no call recorded"
     assert summarize_thread(script((cached(0, 12_000), 0)).session, MAIN) == "one call of 12k"
     jumping = script((cached(0, 10_000), 0), (cached(10_000, 40_000), 10))
-    assert summarize_thread(jumping.session, MAIN) == "call 2 brought 40k at once"
+    assert summarize_thread(jumping.session, MAIN) == "call 2 added 40k at once"
     calm = script((cached(0, 10_000), 0), (cached(10_000, 100), 10))
     assert summarize_thread(calm.session, MAIN) == "50 % of 20k read from the cache over 2 calls"
 

@@ -150,7 +150,7 @@ async def test_side_calls_pass_and_rules_choose(tmp_path: Path) -> None:
         lines = [await begun(relay, request("x" * 9000)), await begun(relay, request("a secret"))]
         await until(gate, 2)
         whys = {one.why for one in gate.held.values()}
-        assert {why.partition(" tokens")[0].rstrip("0123456789,") for why in whys} == {"about ", "sec.et stands in it"}
+        assert {why.partition(" tokens")[0].rstrip("0123456789,") for why in whys} == {"about ", "sec.et is in it"}
         provider.replies = [[OK]] * 2
         for one in list(gate.held):
             gate.release(one, RELEASE)

@@ -235,15 +235,19 @@ async def test_a_page_of_this_machine_is_let_in(tmp_path: Path, line: bytes) -> 
         assert got.startswith(b"HTTP/1.1 204 ")
 
 
-async def test_keys_are_in_no_record(tmp_path: Path) -> None:
-    key = b"sk-secret-0123456789"
+@pytest.mark.parametrize("where", ["header", "query"])
+async def test_keys_are_in_no_record(tmp_path: Path, where: str) -> None:
+    key = b"AIza-other-9876543210"
     async with raw_provider() as provider, relayed(provider.port, tmp_path) as (relay, recorder):
         half, rest = key[:9], key[9:]
         said = b'{"error":"no such key %b"}' % key
         reply = [b"HTTP/1.1 401 No\r\nSet-Cookie: %b\r\nContent-Length: %d\r\n\r\n" % (key, len(said))]
         reply += [said.partition(half)[0] + half, rest + b'"}']
         provider.replies = [reply]
-        got = await talk(relay.port, asked(b"localhost", more=b"X-Api-Key: " + key + b"\r\n"), end=b'"}')
+        request = asked(b"localhost", more=b"X-Api-Key: " + key + b"\r\n")
+        if where == "query":
+            request = asked(b"localhost").replace(b"?beta=true", b"?beta=true&key=%b" % key, 1)
+        got = await talk(relay.port, request, end=b'"}')
         assert got == b"".join(reply)
         assert key in provider.seen[0]
         assert await asyncio.to_thread(recorder.flush)

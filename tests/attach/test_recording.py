@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ctxtui.attach.exchange_events import AnswerBegun, AnswerBytes, ExchangeEnded, RequestBegun, RequestBytes
 from ctxtui.attach.lines import RecordedBodies, common_head, common_tail, find_most_similar
 from ctxtui.attach.recorder import Recorder
-from ctxtui.attach.run import RecordedRun
+from ctxtui.attach.run import RecordedRun, session_of
 from ctxtui.core.call import Fidelity
 from ctxtui.core.session import MAIN
 from ctxtui.services.recordings.open import load
@@ -140,6 +140,56 @@ def test_without_a_session_of_its_own_a_conversation_is_one_by_its_beginning(tmp
         exchange(recorder.put, f"r.{n}", one, (STREAM % f"msg_{n}").encode())
     recorder.close()
     assert sorted(len(load(path).session.calls) for path in tmp_path.iterdir()) == [1, 2]
+
+
+def google(*contents: object) -> bytes:
+    return json.dumps({"contents": contents}).encode()
+
+
+GOOGLE_URL = (
+    "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:generateContent?key=AIza0123456789"
+)
+
+
+def google_content(text: str, role: str = "user") -> dict[str, object]:
+    return {**({"role": role} if role else {}), "parts": [{"text": text}]}
+
+
+def test_googles_conversations_are_told_apart_by_their_beginning() -> None:
+    hoi, sali = google_content("hoi"), google_content("sali")
+    name = session_of(GOOGLE_URL, google(hoi, google_content("ja", "model"), google_content("und")))
+    assert name.startswith("talk-")
+    # All of these begin with the same words of the user.
+    for same in (
+        google(hoi),
+        google(google_content("hoi", "")),
+        google(hoi | {"parts": {"text": "hoi"}}),
+        json.dumps({"contents": hoi}).encode(),
+        google(google_content("a preset", "model"), hoi),
+        json.dumps({"model": "m", "project": "p", "request": {"contents": [hoi]}}).encode(),
+    ):
+        assert session_of(GOOGLE_URL, same) == name
+    assert session_of(GOOGLE_URL.replace("0123456789", "9876543210"), google(hoi)) == name
+    others = [session_of(GOOGLE_URL, one) for one in (google(sali), b'{"contents":"ciao"}', b'{"contents":null}')]
+    assert len({name, *others}) == 4
+    assert session_of("https://vertex.test/v1", google(hoi)) not in {name, *others}
+
+
+def test_unnamed_sessions_of_google_are_files_of_their_own(tmp_path: Path) -> None:
+    recorder = Recorder(RecordedRun(tmp_path, "r"))
+    answer = b'{"candidates":[{"content":{"role":"model","parts":[{"text":"ja"}]},"finishReason":"STOP"}]}'
+    for n, words in enumerate(("hoi", "sali", "hoi")):
+        recorder.put(RequestBegun(exchange_id=f"r.{n}", at=100.0 + n, method="POST", url=GOOGLE_URL, fields=[]))
+        recorder.put(RequestBytes(f"r.{n}", google(google_content(words)), last=True))
+        recorder.put(AnswerBegun(f"r.{n}", 101.0 + n, 200, [("content-type", "application/json")]))
+        recorder.put(AnswerBytes(f"r.{n}", 101.0 + n, answer))
+        recorder.put(ExchangeEnded(f"r.{n}", 102.0 + n))
+    recorder.close()
+    assert sorted(len(load(path).session.calls) for path in tmp_path.iterdir()) == [1, 2]
+
+
+def test_a_users_name_and_password_are_in_no_sessions_name() -> None:
+    assert session_of("https://me:secret@x.test:8080/v1/models", b"") == "other-x.test-8080"
 
 
 def test_a_long_session_takes_what_is_new_in_it(tmp_path: Path) -> None:

@@ -155,6 +155,50 @@ def test_not_yet_readable() -> None:
     assert named(Session().why(START, body(*GROWN), at=1, began=3)) == (explain.NOT_YET, "", 2)
 
 
+def gpt_miss(first: list[Any], second: list[Any], at: float, began: float, **members: Any) -> MissExplanation | None:
+    """Explain the second of two requests to a model of OpenAI whose cache has breakpoints."""
+    desk = Desk("openai_responses", "gpt-5.6-sol", "openai")
+    before, now = (
+        SentRequest(made, int(made.last.node), "openai_responses", desk.model, members)
+        for made, _ in (desk.prompt(messages, **members) for messages in (first, second))
+    )
+    left = desk.simulator.send(before.prompt, 0, began)
+    return explain_miss(desk.prefixes.tree, before, now, left, desk.simulator.predict(now.prompt, at))
+
+
+def said(words: str, *, mark: bool = False) -> dict[str, Any]:
+    part: dict[str, Any] = {"type": "input_text", "text": words}
+    return {"role": "user", "content": [part | {"prompt_cache_breakpoint": {"mode": "explicit"}} if mark else part]}
+
+
+EXPLICIT = {"prompt_cache_options": {"mode": "explicit"}}
+
+
+def test_not_yet_readable_at_an_explicit_breakpoint() -> None:
+    first = [said("go#3000", mark=True)]
+    assert named(gpt_miss(first, [*first, said("b", mark=True)], 1, 3, **EXPLICIT)) == (explain.NOT_YET, "", 2)
+    # With the implicit breakpoint at the end of the last message as well.
+    assert named(gpt_miss(first, [*first, said("b", mark=True)], 1, 3)) == (explain.NOT_YET, "", 2)
+
+
+def test_content_after_an_explicit_breakpoint() -> None:
+    rules = said("rules#3000", mark=True)
+    found = gpt_miss([rules, said("go#3000")], [rules, said("stop#3000")], 10, 0)
+    assert named(found) == (explain.CONTENT, "", 0) and found is not None and found.lost == 3000
+
+
+def test_an_explicit_breakpoint_moved() -> None:
+    first, second = [said("rules#3000"), said("go#3000", mark=True)], [said("rules#3000", mark=True), said("go#3000")]
+    assert named(gpt_miss(first, second, 10, 0, **EXPLICIT)) == (explain.MARKER_MOVED, "", 2)
+
+
+def test_a_message_that_grew_moves_no_marker() -> None:
+    rules, longer = said("rules#3000", mark=True), said("go#3000")
+    longer["content"].append({"type": "input_text", "text": "b"})
+    found = gpt_miss([rules, said("go#3000")], [rules, longer], 10, 0)
+    assert named(found) == (explain.NOT_IN_RECORD, "", 0)
+
+
 def test_thinking_stripped() -> None:
     thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
     loop = [user(text("go#9000")), assistant(thought, dict(CALL)), user(marked(dict(RESULT), ""))]

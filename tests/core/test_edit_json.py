@@ -39,6 +39,7 @@ def lines_about_tests() -> None:
         ('[{"kind": "drop", "targets": [{}]}]', r"needs the digest of its block @ f\$\[0\]\.targets\[0\]"),
         ('[{"kind": "drop", "targets": [{"digest": "a", "occurrence": "x"}]}]', "whole number"),
         ('[{"kind": "drop", "targets": {}}]', r"targets has the wrong type"),
+        pytest.param("[" * 200_000, r"not JSON: .* @ f:1; give a JSON list", id="deeply nested"),
         ('{"kind": "drop"\n', r"not JSON: .* @ f:1; give a JSON list"),
     ],
 )

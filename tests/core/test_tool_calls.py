@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from ctxtui.core.tool_calls import is_envelope, split_output
+from ctxtui.core import block as blocks
+from ctxtui.core.block_content import read
+from ctxtui.core.tool_calls import is_envelope, main_argument, split_output
 
 
 @pytest.mark.parametrize(
@@ -29,3 +33,22 @@ def test_how_a_command_ended(text: str, said: str | None, failed: bool) -> None:
 def test_what_a_client_writes_around_an_output_is_no_line_of_it() -> None:
     lines = ("<output>", "</output>", "<returncode>1</returncode>", "[Command finished with exit code 1]")
     assert all(map(is_envelope, lines)) and not any(map(is_envelope, ("<p>text</p>", "exit", "KeyError: 1")))
+
+
+PATCH = "*** Begin Patch\n*** Update File: /w/app/a.py\n@@\n-x\n+y\n*** Add File: /tmp/b.py\n+z\n*** End Patch"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"type": "function_call", "call_id": "c", "name": "apply_patch", "arguments": {"input": PATCH}},
+        {"type": "custom_tool_call", "call_id": "c", "name": "apply_patch", "input": PATCH},
+    ],
+    ids=["named", "bare"],
+)
+def test_files_of_a_patch_are_relative_to_the_directory(call: dict[str, object]) -> None:
+    if isinstance(call.get("arguments"), dict):
+        call = call | {"arguments": json.dumps(call["arguments"])}
+    content = read(blocks.from_part(call))
+    assert main_argument(content, "/w/app") == "a.py, /tmp/b.py"
+    assert main_argument(content) == "/w/app/a.py, /tmp/b.py"

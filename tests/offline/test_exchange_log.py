@@ -158,3 +158,14 @@ def test_the_command_writes_one_and_says_where(tmp_path: Path) -> None:
     assert running.returncode == 0
     written = json.loads(Path(told["log"]).read_bytes())["log"]["entries"]
     assert [one["response"]["status"] for one in written] == [200, 426]
+
+
+@pytest.mark.parametrize("query", ["?key=", "?alt=sse&key=", "?alt=sse&$ALT=x&api_key=", "?access_token="])
+def test_a_key_in_the_query_is_masked(query: str, logging: RunningProvider) -> None:
+    body = json.dumps({"contents": [{"role": "user", "parts": [{"text": "hello"}]}]}).encode()
+    key = "AIzaSyA0123456789abcdef"
+    path = f"/v1beta/models/gemini-2.5-flash:streamGenerateContent{query}{key}"
+    assert post(logging, path, [("content-type", "application/json"), ("x-goog-api-key", "k")], body)[0] == 200
+    url = entries(logging)[0]["request"]["url"]
+    assert url.endswith(f"{query}{MASKED}") and key not in log_of(logging).path.read_text()
+    assert len(calls(read(log_of(logging).path.read_bytes(), "offline.har"))) == 1

@@ -46,6 +46,17 @@ def test_the_override_table_is_asked_first() -> None:
     assert mine is not None and (mine.usd, mine.version) == (pytest.approx(3.1), "override v")
 
 
+@pytest.mark.parametrize(
+    ("rates", "usd"),
+    [("", 2.5), ("cache_write_5m = 3.0", 6.0), ("cache_write_1h = 4.0", 4.0)],
+)
+def test_an_override_prices_12_hour_writes_like_the_library(rates: str, usd: float) -> None:
+    """Facts §4: twice the 30-minute writes, unless the row has a rate of long writes."""
+    rows = parse_prices(f'[[model]]\nmatch = "own"\ninput = 1.0\noutput = 2.0\n{rates}\n')
+    cost = price(Usage(write_12h=1_000_000), "own", table=rows)
+    assert cost is not None and cost.usd == pytest.approx(usd)
+
+
 def test_an_unknown_price_is_unknown_never_zero() -> None:
     assert price(Usage(fresh=10), "no-such-model-anywhere") is None
 

@@ -157,6 +157,8 @@ def test_kinds() -> None:
         ("a/b.py", "source"), ("tests/b.py", "tests"), ("b_test.go", "tests"), ("b.spec.ts", "tests"),
         ("README", "documentation"), ("x.md", "documentation"), ("pyproject.toml", "configuration"),
         ("requirements.txt", "configuration"), ("a.csv", "data"), ("yarn.lock", "generated"), ("a.min.js", "generated"),
-        ("Makefile", "source"), ("LICENSE", "data"),
+        ("Makefile", "source"), ("LICENSE", "data"), ("latest.py", "source"), ("src/contest.js", "source"),
+        ("contests.go", "source"), ("LoginTest.java", "tests"), ("LoginTests.cs", "tests"), ("Test_a.py", "tests"),
+        ("shop/tests.py", "tests"), ("login-test.js", "tests"), ("api_tests.rs", "tests"), ("a.test.ts", "tests"),
     ):  # fmt: skip
         assert kind_of(path) == kind, path

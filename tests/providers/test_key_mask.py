@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtui.attach.upstream import Upstream
+from ctxtui.core.errors import BadConfig, ProviderError
+from ctxtui.providers.endpoint import Endpoint
 from ctxtui.providers.sdk_client import SdkClient
-from ctxtui.wire.key_mask import KeyMask
+from ctxtui.services.attach.otlp import traces_url
+from ctxtui.wire.key_mask import KeyMask, mask_url
 from tests.providers.served import served, streaming
 from tests.providers.test_line import answer, line_to
 
@@ -61,3 +65,43 @@ async def test_a_key_in_a_stream_does_not_get_in(dialect: str) -> None:
     async with served({path: streaming(said[:60], said[60:75], said[75:])}) as server:
         line: SdkClient = line_to(server, dialect, KEY)
         assert await answer(line) == said.replace(KEY.encode(), b"[key]")
+
+
+@pytest.mark.parametrize(
+    ("url", "masked"),
+    [
+        ("https://g.test/v1beta/models/m:streamGenerateContent?alt=sse", ""),
+        ("https://g.test/v1?key={}", "https://g.test/v1?key=<masked>"),
+        ("https://g.test/v1?alt=sse&key={}&x=1#y", "https://g.test/v1?alt=sse&key=<masked>&x=1#y"),
+        ("https://g.test?API_KEY={}", "https://g.test?API_KEY=<masked>"),
+        ("/v1?a=b;access_token={}", "/v1?a=b;access_token=<masked>"),
+        ("https://user:{}@g.test/v1?a=b@c", "https://g.test/v1?a=b@c"),
+        ("https://{}@g.test", "https://g.test"),
+        ("https://g.test/v1/@user?a=b@c", ""),
+        ("401 for url \"https://u:{}@g.test/v1?key={}\", ask a@b.test", '401 for url "https://g.test/v1?key=<masked>", '
+         "ask a@b.test"),
+        ("GET https://g.test/v1?key={} failed: x@y", "GET https://g.test/v1?key=<masked> failed: x@y"),
+    ],
+)  # fmt: skip
+def test_a_url_is_shown_without_its_keys(url: str, masked: str) -> None:
+    assert mask_url(url.replace("{}", KEY)) == (masked or url)
+
+
+def test_an_address_with_a_key_is_shown_without_it() -> None:
+    url = f"https://gateway.test/v1?key={KEY}"
+    assert str(Endpoint("x", "openai_chat", url)) == "x (https://gateway.test/v1?key=<masked>)"
+    with pytest.raises(BadConfig) as upstream:
+        Upstream("x", url)
+    with pytest.raises(BadConfig) as collector:
+        traces_url(url.replace("https", "ftp"))
+    for error in (str(upstream.value), str(collector.value)):
+        assert "?key=<masked>" in error and HALF not in error
+
+
+async def test_who_cannot_be_reached_is_named_without_its_key() -> None:
+    async with served({}) as server:
+        root = server.root
+    line = SdkClient(Endpoint("x", "openai_chat", f"{root}/v1?key={KEY}", "sk-other-0123456789"), lambda: 0.0)
+    with pytest.raises(ProviderError) as caught:
+        await answer(line)
+    assert "?key=<masked>" in str(caught.value) and HALF not in str(caught.value)

@@ -74,7 +74,7 @@ NAMED = {
     # What is sent to a collector is told there under the name that the format has here.
     "services/attach/otlp.py": {"opentelemetry"},
     # Who sends a request, and what is put around a program: clients by their names.
-    "transcripts/kit/http_exchange/pair.py": {"claude code", "codex"},
+    "transcripts/kit/http_exchange/pair.py": {"claude code", "codex", "gemini cli"},
     "transcripts/kit/http_exchange/compaction.py": {"claude code", "codex"},
     "services/attach/own_answer.py": {"codex"},
     "services/attach/programs/opencode.py": {"opencode"},

@@ -63,7 +63,7 @@ def test_what_is_built_is_legal_and_keeps_every_word(source: str, target: str, e
 STRANGE = st.sampled_from((*ODD, "", "\ud800", [{}], {"type": None}, {"type": []}, {"type": "compaction"}))
 KINDS = st.sampled_from((*_KINDS, "tool", "compaction", "server_tool_use", "weird", "unreadable"))
 SIGN = re.compile("<sign [0-9]+>")
-NO_WORDS = frozenset("type role id tool_use_id tool_call_id call_id signature media_type".split())
+NO_WORDS = frozenset("type role id tool_use_id tool_call_id call_id signature media_type mimeType mime_type".split())
 
 
 def signed(value: Any, numbers: Iterator[int], key: str = "") -> Any:
@@ -80,6 +80,28 @@ def signs_of(item: Item) -> tuple[set[str], set[str]]:
     got = read(item.block)
     media = [f"{one.data} {one.url}" for one in got.media]
     return set(SIGN.findall(" ".join((got.text, got.arguments, *media)))), set(SIGN.findall(item.block.body.decode()))
+
+
+def check_losses(items: list[Item]) -> None:
+    """In each dialect, what a body made of `items` lacks is among its losses."""
+    numbers = itertools.count()
+    for at, (one, place) in enumerate(items):
+        if one.kind != block.HEADER:
+            items[at] = Item(block.make(one.kind, signed(one.value(), numbers)), place)
+    for target in NAMES:
+        made, lost = build_body(target, items, model="m")
+        assert DIALECTS[target].decode_request(made, None).model == "m"
+        unsaid, head = set(), 0
+        for at, item in enumerate(items):
+            head = at if item.block.kind == block.HEADER else head
+            what, (words, signs) = _KINDS.get(item.block.kind), signs_of(item)
+            # A tool's message is one part, whatever it holds. A call or an answer without words is its pair.
+            part = head if item.place.role in ("tool", "function") and what not in (CALL, RESULT) else at
+            gone = not words <= set(SIGN.findall(made.decode()))
+            if not words and what not in (CALL, RESULT) and part == at:
+                gone = bool(signs) and signs.isdisjoint(SIGN.findall(made.decode()))
+            unsaid |= {part} if gone else set()
+        assert len(unsaid) <= sum(int(line.rpartition("(")[2][:-1]) for line in lost), (target, lost)
 
 
 @pytest.mark.parametrize("source", few(NAMES, 2))
@@ -101,24 +123,14 @@ def test_values_of_any_type_are_said_or_named_among_the_losses(
         odd = changed(value, data.draw(st.sampled_from([(), *places(value)])), data.draw(STRANGE))
         kind = data.draw(st.one_of(st.just(items[at].block.kind), KINDS))
         items[at] = items[at]._replace(block=block.make(kind, odd))
-    numbers = itertools.count()
-    for at, (one, place) in enumerate(items):
-        if one.kind != block.HEADER:
-            items[at] = Item(block.make(one.kind, signed(one.value(), numbers)), place)
-    for target in NAMES:
-        made, lost = build_body(target, items, model="m")
-        assert DIALECTS[target].decode_request(made, None).model == "m"
-        unsaid, head = set(), 0
-        for at, item in enumerate(items):
-            head = at if item.block.kind == block.HEADER else head
-            what, (words, signs) = _KINDS.get(item.block.kind), signs_of(item)
-            # A tool's message is one part, whatever it holds. A call or an answer without words is its pair.
-            part = head if item.place.role in ("tool", "function") and what not in (CALL, RESULT) else at
-            gone = not words <= set(SIGN.findall(made.decode()))
-            if not words and what not in (CALL, RESULT) and part == at:
-                gone = bool(signs) and signs.isdisjoint(SIGN.findall(made.decode()))
-            unsaid |= {part} if gone else set()
-        assert len(unsaid) <= sum(int(line.rpartition("(")[2][:-1]) for line in lost), (target, lost)
+    check_losses(items)
+
+
+@pytest.mark.parametrize("key", ["mimeType", "mime_type"])
+def test_the_type_of_a_picture_is_no_content(key: str) -> None:
+    # Ollama's pictures have no type, and data that is no text has no sign.
+    picture = block.make("image", {"inlineData": {key: "image/png", "data": 3}})
+    check_losses([Item(picture, Place("messages", "user"))])
 
 
 EMPTY_PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": ""}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,80 @@ def test_a_stream_cut_anywhere_gives_what_came(name: str, data: st.DataObject) -
     words = "".join(d.text for d in deltas if d.kind in ("text", "message"))
     said = "".join(i.block.value().get("text", "") for i in found.items if i.block.kind in ("text", "output_text"))
     assert words == said or finished
+
+
+INDEXES = ("index", "output_index", "content_index", "summary_index")
+HOSTILE = st.sampled_from((-1, -(10**20), 9_999, 10_000, 2**63, 10**20, True, None, "0", 1.5, [], {}))
+
+
+def reindexed(value: Any, draw: st.DrawFn) -> Any:
+    """`value` with hostile numbers for some of its indexes."""
+    if isinstance(value, list):
+        return [reindexed(one, draw) for one in value]
+    if not isinstance(value, dict):
+        return value
+    odd = {key: draw(HOSTILE) for key in INDEXES if key in value and draw(st.booleans())}
+    return {key: reindexed(item, draw) for key, item in value.items()} | odd
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data())
+def test_an_index_is_no_position_in_a_list(name: str, data: st.DataObject) -> None:
+    sent = parse_stream("".join(STREAMS[name](data.draw(ANSWERS[name]))).encode())
+    keep = data.draw(st.integers(0, len(sent)))
+    odd = [e._replace(data=canonical.dump_text(reindexed(e.value(), data.draw))) if e.value() else e for e in sent]
+    reader = DIALECTS[name].stream_reader()
+    reader.feed(odd[:keep])
+    found = reader.response()
+    # At most a header and a block an event: no list is filled up to an index.
+    assert len(found.items) <= 2 * keep + 1
+    assert sum(len(item.block.body) for item in found.items) <= 2 * sum(len(e.data) for e in odd) + 200
+
+
+@pytest.mark.parametrize("index", [-1, -7, 1, 9_999, 10_000, 10**20])
+@pytest.mark.parametrize(
+    ("kind", "key"), [("output_text", "content_index"), ("reasoning_summary_text", "summary_index")]
+)
+def test_words_at_any_index_of_a_response_are_kept_in_their_order(kind: str, key: str, index: int) -> None:
+    item = {"type": "message" if key == "content_index" else "reasoning", "role": "assistant"}
+    told = [{"type": "response.output_item.added", "output_index": 0, "item": item}]
+    for at, words in ((0, "a"), (index, "x"), (0, "b"), (index, "y")):
+        told.append({"type": f"response.{kind}.delta", "output_index": 0, key: at, "delta": words})
+    found, deltas, _ = streamed("".join(event("", one) for one in told).encode(), "openai_responses")
+    assert [delta.text for delta in deltas] == ["a", "x", "b", "y"]
+    body = b"".join(item.block.body for item in found.items).decode()
+    assert sorted(re.findall('"text":"([^"]*)"', body)) == ["ab", "xy"]
+    assert (body.index('"ab"') < body.index('"xy"')) == (index > 0)
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        (3, "is a number"),
+        (True, "is a boolean"),
+        ("words", '"words"'),
+        ({"text": "words"}, '"words"'),
+        ([None], "is null"),
+        ([{"text": 3}], '"text":3'),
+    ],
+)
+def test_a_response_whose_content_is_no_list_takes_deltas(content: Any, kept: str) -> None:
+    added = {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "content": content}}
+    delta = {"type": "response.output_text.delta", "output_index": 0, "content_index": 1, "delta": "new"}
+    found, _, _ = streamed((event("", added) + event("", delta)).encode(), "openai_responses")
+    said = [item.block.body.decode() for item in found.items]
+    assert any('"new"' in one for one in said)
+    assert any(kept in one for one in said)
+
+
+@pytest.mark.parametrize("citations", [None, [], 3, "x", {"a": 1}])
+def test_citations_that_are_no_list_stop_no_stream(citations: Any) -> None:
+    text = {"type": "text", "text": "a", "citations": citations}
+    start = {"type": "content_block_start", "index": 0, "content_block": text}
+    cited = {"type": "citations_delta", "citation": {"cited_text": "b"}}
+    delta = {"type": "content_block_delta", "index": 0, "delta": cited}
+    found, _, _ = streamed((event("", start) + event("", delta)).encode(), "anthropic")
+    assert found.items[1].block.value()["citations"] == [{"cited_text": "b"}]
 
 
 def test_an_error_after_the_head_ends_the_answer() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER
@@ -217,6 +217,14 @@ class BlockLifetimes:
     def count_calls(self, node: int, calls: int) -> int:
         """Number of the first `calls` calls whose context held the block of `node`."""
         return sum(stop - start for start, stop, _ in self.stretches(node, calls))
+
+    def count_calls_with_any(self, nodes: Iterable[int], calls: int) -> int:
+        """Number of the first `calls` calls whose context held at least one of the blocks of `nodes`."""
+        count, done = 0, 0
+        for start, stop, _ in sorted(stretch for node in nodes for stretch in self.stretches(node, calls)):
+            count += max(0, stop - max(start, done))
+            done = max(done, stop)
+        return count
 
     def stretches(self, node: int, calls: int) -> list[Lifetime]:
         """Stretches of the first `calls` calls that held the block of `node`, each with its node there."""

@@ -181,7 +181,7 @@ class EditEffect(Struct, frozen=True):
     """Effect of edits.
 
     `tokens` are freed in every call. `count` is the number of blocks that become smaller, `calls` the number of calls
-    that held the one of them that was held longest.
+    that held at least one of them.
     """
 
     tokens: int
@@ -205,7 +205,7 @@ def measure_edits(inputs: FindingInputs, edits: Sequence[Edit], min_tokens: int 
     if tokens < min_tokens:
         raise NothingToStage("too small to matter" if tokens > 0 else "it frees nothing")
     smaller = [policy_context.context.nodes[at] for at, less in freed.items() if less > 0]
-    return EditEffect(tokens, max(lifetimes.count_calls(node, len(inputs.calls)) for node in smaller), len(smaller))
+    return EditEffect(tokens, lifetimes.count_calls_with_any(smaller, len(inputs.calls)), len(smaller))
 
 
 def finding_from_markers(inputs: FindingInputs, cache: str, **members: Any) -> Iterator[Finding]:

@@ -50,7 +50,7 @@ class RiskKind:
             says=self._says.replace("{things}", self._things if len(positions) == 1 else f"{self._things}s"),
             cure=self._cure,
             tokens=sum(map(policy_context.size, positions)),
-            calls=max(inputs.costs.lifetimes.count_calls(node, len(inputs.calls)) for node in nodes),
+            calls=inputs.costs.lifetimes.count_calls_with_any(nodes, len(inputs.calls)),
             count=len(positions),
             names=tuple(dict.fromkeys(risk.what for risk in risks)),
             edits=edits,

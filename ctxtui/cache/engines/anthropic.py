@@ -83,9 +83,9 @@ class Anthropic:
             short = rules.minimum - tokens(markers[-1].position.node)
             reasons.append(Reason(MINIMUM, markers[-1].position, short))
         entered = tuple([(marker.position.key, marker.life) for marker, _ in new])
-        return CacheOutcome(
-            prompt, at, read, split_writes(read, new), hit, entered, tuple(renewed), life, tuple(reasons)
-        )
+        deepest = new[-1][0].position if new else None
+        writes = split_writes(read, new)
+        return CacheOutcome(prompt, at, read, writes, hit, entered, tuple(renewed), life, tuple(reasons), deepest)
 
     def _find_hit(
         self, markers: tuple[CacheMarker, ...], at: float, lookback: int, reasons: list[Reason], why: bool

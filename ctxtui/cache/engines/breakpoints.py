@@ -80,7 +80,9 @@ class Breakpoints:
             c.key for c in (*marked, *implied) if hit and c.position.number <= hit.number and self._is_live(c, at)
         )
         lasts = new[-1][0].life if new else self.entries[best.key][2] if best else None
-        return CacheOutcome(prompt, at, read, split_writes(read, charged), hit, entered, renewed, lasts, tuple(reasons))
+        deepest = new[-1][0].position if new else None
+        writes = split_writes(read, charged)
+        return CacheOutcome(prompt, at, read, writes, hit, entered, renewed, lasts, tuple(reasons), deepest)
 
     def _find_hit(self, candidates: list[_Candidate], at: float) -> tuple[_Candidate | None, list[Reason]]:
         reasons: list[Reason] = []

@@ -14,6 +14,7 @@ from ctxtui.cli.output import note
 from ctxtui.services.attach.hold_rules import HoldRules, rules_from_options
 from ctxtui.services.attach.otlp import OtlpFeed
 from ctxtui.services.config.settings import Settings
+from ctxtui.wire.key_mask import mask_url
 
 F = TypeVar("F", bound=Callable[..., Any])
 RULE_NAMES = ("tokens", "usd", "miss", "pattern", "secret", "repeats", "compaction")
@@ -110,7 +111,7 @@ def otlp_feed(url: str, settings: Settings, content: bool, files: Callable[[], S
         yield
     finally:
         for trouble in feed.close():
-            note(f"{trouble}; `ctxtui export NAME --otlp {url}` sends a session again")
+            note(f"{trouble}; `ctxtui export NAME --otlp {mask_url(url)}` sends a session again")
 
 
 def parse_upstream(text: str) -> tuple[str, str]:

@@ -37,6 +37,7 @@ from ctxtui.services.editing.exporting import (
 )
 from ctxtui.services.library.tables import ParquetFolder, table_rows
 from ctxtui.services.recordings.recording import Loaded
+from ctxtui.wire.key_mask import mask_url
 
 PARQUET: Final = "parquet"
 EVERY: Final = "all"
@@ -145,7 +146,7 @@ def _send(settings: Settings, name: str, url: str, content: bool, *, as_json: bo
     if as_json:
         write_json({"url": exporter.url, "sent": exporter.sent})
     else:
-        note(f"{exporter.sent:,} calls sent to {exporter.url}")
+        note(f"{exporter.sent:,} calls sent to {mask_url(exporter.url)}")
 
 
 def _write_tables(

@@ -192,9 +192,9 @@ def _number_refusals(body: Body, model: Claude, counting: bool) -> Iterator[Refu
         }
         for name in (name for name, clash in clashes.items() if clash):
             yield Refusal(f"max_tokens: 0 cannot be combined with `{name}`", rule="pre-warm")
-    for stop in rows(body.get("stop_sequences")):
+    for n, stop in enumerate(rows(body.get("stop_sequences"))):
         if not isinstance(stop, str):
-            yield Refusal("stop_sequences.0: Input should be a valid string", rule="wrong type")
+            yield refusal_at(("stop_sequences", n), "Input should be a valid string", "wrong type")
         elif not stop.strip():
             yield Refusal("stop_sequences: each stop sequence must contain non-whitespace", rule="stop sequence")
 

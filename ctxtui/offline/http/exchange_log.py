@@ -21,8 +21,8 @@ from msgspec import Struct, field
 from ctxtui import __version__
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
+from ctxtui.wire.key_mask import MASKED, mask_url
 
-MASKED: Final = "<masked>"
 _SECRET: Final = frozenset(
     "authorization proxy-authorization x-api-key api-key x-goog-api-key cookie set-cookie".split()
 )
@@ -31,7 +31,7 @@ _TAIL: Final = b"\n]}}\n"
 
 
 class ExchangeLog:
-    """A HAR file in a user's folder, complete after each exchange. Keys in headers are masked."""
+    """A HAR file in a user's folder, complete after each exchange. Keys in headers and URLs are masked."""
 
     def __init__(self, folder: Path, now: float) -> None:
         """Create a new file in `folder`, created if missing; `now` in Unix seconds is in its name.
@@ -123,7 +123,7 @@ class LoggedExchange(Struct, kw_only=True):
             "time": total_ms,
             "request": {
                 "method": request.method,
-                "url": str(request.url),
+                "url": mask_url(str(request.url)),
                 **_message_entry([*request.headers.items()], self.body),
                 "queryString": [],
                 **({"postData": _content_entry([*request.headers.items()], self.body)} if self.body else {}),

@@ -32,6 +32,7 @@ from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.worker import Worker
 from ctxtui.transcripts.formats.opentelemetry.protobuf import encode, parse_rejection
 from ctxtui.transcripts.formats.opentelemetry.written import Content, Span, call_span, wrap_spans
+from ctxtui.wire.key_mask import mask_url
 
 LOCAL: Final = "http://127.0.0.1:4318"
 """Default address of a collector on this machine."""
@@ -50,7 +51,7 @@ def traces_url(url: str) -> str:
     """The URL for spans, from a collector's base URL or the whole address. Raises `BadConfig`."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise BadConfig(f"{url!r} is not a collector's address", place="--otlp", way_out=f"such as {LOCAL}")
+        raise BadConfig(f"{mask_url(url)!r} is not a collector's address", place="--otlp", way_out=f"such as {LOCAL}")
     if parts.username or parts.password:
         raise BadConfig("a key in an address would be shown", place="--otlp", way_out=f"put it into {_HEADERS[1]}")
     path = parts.path.rstrip("/")
@@ -155,15 +156,15 @@ class Exporter:
                 )
         except urllib.error.HTTPError as error:
             error.close()
-            self.error = f"{self.url} answers {error.code}"
+            self.error = f"{mask_url(self.url)} answers {error.code}"
             return False
         except (OSError, ValueError) as error:
-            self.error = f"{self.url}: {getattr(error, 'reason', None) or error}"
+            self.error = f"{mask_url(self.url)}: {getattr(error, 'reason', None) or error}"
             return False
         refused = min(refused, spans)
         self.lost += refused
         self.sent += spans - refused
-        self.error = f"{self.url} refused {refused} spans: {why}" if refused else ""
+        self.error = f"{mask_url(self.url)} refused {refused} spans: {why}" if refused else ""
         return True
 
 

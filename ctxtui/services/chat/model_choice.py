@@ -35,6 +35,7 @@ from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.config.window_checks import answer_limit
+from ctxtui.wire.key_mask import mask_url
 
 DEFAULT_MODELS: Final[Mapping[str, str]] = {
     "anthropic": "claude-sonnet-5-5",
@@ -154,17 +155,17 @@ async def _choose_compatible(
     kind = server.endpoint.kind if server is not None else ""
     local = server is not None or is_loopback(url)
     endpoint = Endpoint(kind or provider or "compatible", dialect, url, "" if withholds_key else key, kind, local=local)
-    note = _PLAIN_HTTP_NOTE if withholds_key else ""
+    note, shown = _PLAIN_HTTP_NOTE if withholds_key else "", mask_url(url)
     if dialect == ANTHROPIC:
         endpoint = dataclasses.replace(endpoint, base_url=url.removesuffix("/v1"))
     elif kind == "ollama" and server is not None and not provider and not url.endswith("/v1"):
         # Its own API reports more than its OpenAI-compatible one under /v1.
         endpoint = server.endpoint
     if server is not None and server.models:
-        return _model_on_server(endpoint, server.models, model, f"{kind} at {url}{note}")
+        return _model_on_server(endpoint, server.models, model, f"{kind} at {shown}{note}")
     if not model:
-        raise NotFound(f"{url} does not list its models", way_out="name one with --model")
-    return ChatModel(endpoint, model, why=f"server at {url}{note}")
+        raise NotFound(f"{shown} does not list its models", way_out="name one with --model")
+    return ChatModel(endpoint, model, why=f"server at {shown}{note}")
 
 
 async def _choose_running_server(kind: str, model: str, env: Mapping[str, str]) -> ChatModel:

@@ -28,6 +28,7 @@ from ctxtui.services.mcp.offered import (
     resource_text,
 )
 from ctxtui.wire.bounds import MAX_MCP_MESSAGE
+from ctxtui.wire.key_mask import mask_url
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient, Response
@@ -374,11 +375,11 @@ def _error_message(error: BaseException) -> str:
         return f"there is no command {error.filename}"
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
-    return _sign_in_hint(getattr(error, "response", None)) or str(error) or type(error).__name__
+    return _sign_in_hint(getattr(error, "response", None)) or mask_url(str(error)) or type(error).__name__
 
 
 def _sign_in_hint(response: Response | None) -> str:
     """A hint for the user if the server asks for a sign-in, else ""."""
     if response is None or response.status_code not in (401, 403):
         return ""
-    return _SIGN_IN_HINT.format(status=response.status_code, url=response.url)
+    return _SIGN_IN_HINT.format(status=response.status_code, url=mask_url(str(response.url)))

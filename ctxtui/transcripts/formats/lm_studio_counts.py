@@ -84,7 +84,7 @@ def _iter_calls(text: str, tree: Tree) -> Iterator[Event]:
         )
         ended = parse_timestamp(answer[1].replace("T", " ")) if answer else None
         started = parse_timestamp(match[1].replace("T", " ")) if match.re is _ASKED else None
-        line = text[match.start() : text.find("\n", match.end())]
+        line = match[0] + text[match.end() : end].partition("\n")[0]
         # The model's tag comes before "Running".
         model = _MODEL.search(line[: line.find(" R")] if " R" in line else line)
         call = Call(

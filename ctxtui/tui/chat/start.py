@@ -17,6 +17,7 @@ from ctxtui.tui.widgets.board import Board
 from ctxtui.views.inspector import chat_start
 from ctxtui.views.inspector.chat_start import ChatStart
 from ctxtui.views.text.span import Spans
+from ctxtui.wire.key_mask import mask_url
 
 
 class StartPane(Board):
@@ -75,7 +76,7 @@ class StartController(ChatController):
                 self.content,
                 model=model.model,
                 of=end.name,
-                address=end.base_url,
+                address=mask_url(end.base_url),
                 local=local,
                 keeps=stays_on_machine(model),
                 offline=model.is_offline,

@@ -307,12 +307,15 @@ def unfolded_height(composition: Composition, room: int, *, opened: bool = False
 def part_at(
     composition: Composition, room: int, height: int, line: int, *, opened: bool = False
 ) -> CategoryPart | None:
-    """The category in body line `line`, for a click."""
-    shown_parts, _ = fold(
+    """The category in body line `line`, for a click; None for other lines, also for that of several small ones."""
+    own_rows, small = fold(
         composition.parts, height - (room >= HEADS_FROM) - _residual_height(composition, room, opened)
     )
+    rows: list[CategoryPart | None] = [part for part in own_rows if part.category < NOT_RECORDED]
+    rows += [None] if small else []
+    rows += [part for part in own_rows if part.category >= NOT_RECORDED]
     line -= room >= HEADS_FROM
-    return shown_parts[line] if 0 <= line < len(shown_parts) else None
+    return rows[line] if 0 <= line < len(rows) else None
 
 
 def is_residual(composition: Composition, room: int, height: int, line: int, *, opened: bool = False) -> bool:

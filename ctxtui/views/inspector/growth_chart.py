@@ -48,11 +48,12 @@ def notes(what: GrowthChart) -> list[Span]:
 def lines(what: GrowthChart, room: int, height: int) -> list[Spans]:
     """The body: the curve in ink, the limit ``┄``, the limit's figure and zero at the left.
 
-    A sentence for fewer than two calls or three lines.
+    A sentence for fewer than two calls.
     """
-    if len(what.tokens) < 2 or height < 3:
-        sentence: Spans = [Span(" Only one call so far.", "dim")]
-        return [sentence][:height]
+    if height < 1:
+        return []
+    if len(what.tokens) < 2:
+        return [[Span(" Only one call so far.", "dim")]]
     top = scale.ceiling(max(*what.tokens, what.usable * 1.05))
     chart_width = max(1, room - 8)
     points = [(float(number), tokens) for number, tokens in enumerate(what.tokens)]

@@ -32,7 +32,7 @@ class PaneNeeds(Struct, frozen=True):
 
     - `context` (the composition), `threads`, `tools`: lines (0: nothing to show).
     - `staged`: lines of the pane of edits, None without edits.
-    - `coming`: the next call is shown instead of this one.
+    - `next_call`: the next call is shown instead of this one, in the same box but another pane.
     - `reading`: the transcript fills the screen.
     """
 
@@ -40,7 +40,7 @@ class PaneNeeds(Struct, frozen=True):
     threads: int = 0
     tools: int = 0
     staged: int | None = None
-    coming: bool = False
+    next_call: bool = False
     reading: bool = False
 
 

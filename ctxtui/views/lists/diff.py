@@ -10,7 +10,6 @@ from ctxtui.analysis.content.changing_blocks import ChangingBlock
 from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide
 from ctxtui.analysis.content.normalized import diff_text
 from ctxtui.analysis.content.word_diff import DiffSpan, word_diff
-from ctxtui.core.category import INDEX
 from ctxtui.views.blocks import one_line
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.blocks.word_diff import render
@@ -33,7 +32,6 @@ CHANGE_SIGNS: Final = {
     RESPELLED: Span("≈", "dim bold"),
 }
 """Sign of each kind of change."""
-_RESULT: Final = INDEX["tool_result"]
 _WIDE: Final = 100
 """Cells from which a row says why a block left."""
 

@@ -276,11 +276,8 @@ class ContextRows:
 
     @property
     def blocks(self) -> int:
-        """Number of rows of the context, rules included, without the answer and unsent blocks.
-
-        Under edits all rows.
-        """
-        return self._list.context_rows if self._list is not None else 0
+        """Number of blocks with a row in the recorded context, without the answer and unsent blocks."""
+        return self._rows.context_blocks if self._rows is not None else 0
 
     @property
     def entries(self) -> Sequence[int]:

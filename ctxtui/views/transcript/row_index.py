@@ -83,6 +83,8 @@ class RowIndex:
         self._rules: list[RuleRow] = []
         self._head = ROOT
         self._shared = 0
+        self._shared_rules = 0
+        """Rows of the context without the tails, and how many of them are rules."""
         self._hidden: tuple[frozenset[int], int] = (frozenset(), 0)
         self._missing = False
         self._partial = False
@@ -112,9 +114,9 @@ class RowIndex:
         return self._rules
 
     @property
-    def context_rows(self) -> int:
-        """Number of rows of the context, without the tails after it."""
-        return self._shared
+    def context_blocks(self) -> int:
+        """Number of rows of the context that are blocks: no rules, no unrecorded content, no tails after it."""
+        return self._shared - self._shared_rules - self._missing
 
     def rule(self, entry: int) -> RuleRow:
         """The rule of a negative `entry`."""
@@ -160,7 +162,7 @@ class RowIndex:
                 self.withheld.pop()
         self._partial = partial
         self._add(self._tree.path(head, self._head), rules_by_node, categories)
-        self._head, self._shared = head, len(self._entries)
+        self._head, self._shared, self._shared_rules = head, len(self._entries), len(self._rules)
         self._tails = tails
         self._added = max(0, self._tree[head].depth + 1 - self._tree[tails[0][0].before].depth) if tails else 0
         for rule, node in tails:

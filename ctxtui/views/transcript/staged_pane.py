@@ -154,7 +154,7 @@ def _sums(pane: StagedPane, room: int) -> Iterator[Spans]:
         share = f"{',' if is_wide else ''} {100 * staging.after / pane.usable:.0f} %" if pane.usable else ""
         yield _fit(
             [
-                Span(" frees  "),
+                Span(" frees  " if staging.freed > 0 else " adds   "),
                 Span(cells.right(numbers.signed(-staging.freed), 8 if is_wide else 7), style),
                 Span("  next call " if is_wide else " next ", "dim"),
                 Span(f"{numbers.tokens(staging.after)}{share}", "ink bold"),

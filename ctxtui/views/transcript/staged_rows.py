@@ -61,11 +61,6 @@ class StagedRows:
         """All entries; read-only."""
         return self._entries
 
-    @property
-    def context_rows(self) -> int:
-        """Number of rows; all belong to the context that would be sent."""
-        return len(self._entries)
-
     def is_edit_rule(self, entry: int) -> bool:
         """Whether a negative `entry` was added for edits."""
         return entry < self._first

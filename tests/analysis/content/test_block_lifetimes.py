@@ -42,6 +42,11 @@ def test_counts_are_those_of_the_contexts_themselves(some: list[list[int]], data
         for upto in range(len(calls) + 1):
             assert stays.count_calls(node, upto) == sum(held[:upto])
         assert [stays.node_at_call(node, index) for index in range(len(calls))] == there
+    nodes = data.draw(st.lists(st.integers(1, len(tree) - 1), max_size=4)) if len(tree) > 1 else []
+    wanted = {number_of(tree, node) for node in nodes}
+    assert stays.count_calls_with_any(nodes, len(calls)) == sum(
+        any(number_of(tree, one) in wanted for one in tree.path(call.sent_head)) for call in calls
+    )
     assert {number_of(tree, node) for node in stays.all_nodes()} == {
         number_of(tree, node) for node in range(1, len(tree))
     }

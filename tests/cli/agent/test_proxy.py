@@ -42,7 +42,7 @@ def test_several_clients_through_one_port_until_it_is_off(home: Path, provider: 
         assert {"anthropic", "openai", "google", "gate", "ollama", "lm-studio", "llama.cpp", "vllm"} == urls.keys()
         assert ctxtui("proxy", "status", "--json").json["urls"] == urls
         again = ctxtui("proxy", "--port", "0")
-        assert again.code == 7 and "stands already" in again.err
+        assert again.code == 7 and "already running" in again.err
         said: Any = [{"role": "user", "content": "say hoi"}]
         other: Any = [{"role": "user", "content": "say grüezi"}]
         with anthropic.Anthropic(api_key="k", base_url=urls["anthropic"], max_retries=0) as claude:

@@ -149,7 +149,7 @@ def test_a_limit_of_cost_is_held_against_the_least_and_the_most(
     figures = file["figures"]
     assert figures["cost_usd"] is None and figures["cost_usd_at_least"] < 2 < figures["cost_usd_at_most"] < 100
     assert ("<error" in report.read_text(), "<failure" in report.read_text()) == (code == 9, code == 8)
-    assert ("cannot be told" in ctxtui("check", path, "--max-cost", limit).out) == (code == 9)
+    assert ("cannot be checked" in ctxtui("check", path, "--max-cost", limit).out) == (code == 9)
 
 
 def test_an_answer_counts_as_what_the_request_allows_else_as_what_the_model_can(ctxtui: Run, tmp_path: Path) -> None:

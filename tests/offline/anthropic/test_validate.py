@@ -307,6 +307,8 @@ CASES: list[tuple[str, Edit, str, str]] = [
     ("too many images", at("messages.0.content", [image()] * 601), "too many images", "601 > 600"),
     ("assistant document", at("messages.3.content.0", DOCUMENT), "assistant document", "not permitted directly"),
     ("user citations", at("messages.2.content.1.citations", [{"x": 1}]), "user citations", "citations"),
+    ("first stop", at("stop_sequences", [3]), "wrong type", "stop_sequences.0: Input should be a valid string"),
+    ("third stop", at("stop_sequences", ["a", "b", {}]), "wrong type", "stop_sequences.2: Input should be a valid"),
     ("stop of blanks", at("stop_sequences", ["\n"]), "stop sequence", "non-whitespace"),
     ("warm stream", both(at("max_tokens", 0), at("stream", True)), "pre-warm", "`stream`"),
 ]

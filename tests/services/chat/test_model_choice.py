@@ -109,6 +109,16 @@ async def test_a_key_goes_over_plain_http_only_where_the_user_says_so(tmp_path: 
     assert near.endpoint.key == "o" and near.endpoint.local
 
 
+@pytest.mark.parametrize("address", ["http://127.0.0.1:1/v1?key=k123", "http://me:k123@127.0.0.1:1/v1"])
+async def test_a_key_in_an_address_is_not_shown(tmp_path: Path, address: str) -> None:
+    chosen = await choose_model(ModelChoice(base_url=address, model="m"), config(tmp_path), {})
+    assert chosen.endpoint.base_url == address and "127.0.0.1:1/v1" in chosen.why
+    assert "k123" not in f"{chosen.why} {chosen.endpoint}"
+    with pytest.raises(CtxtuiError) as caught:
+        await choose_model(ModelChoice(base_url=address), config(tmp_path), {})
+    assert "k123" not in str(caught.value)
+
+
 @pytest.mark.parametrize(("name", "variable"), [("anthropic", "ANTHROPIC_BASE_URL"), ("openai", "OPENAI_BASE_URL")])
 async def test_an_address_that_the_environment_gives_the_sdk_is_shown(tmp_path: Path, name: str, variable: str) -> None:
     env = {**KEYS, variable: "https://gateway.example/v1"}

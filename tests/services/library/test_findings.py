@@ -315,6 +315,24 @@ def test_risks_are_told_first_with_their_places_and_never_with_the_secret() -> N
     assert SECRET_KEY not in str(said) and "A=1" in str(said) and "B=2" in str(said)
 
 
+def test_all_calls_that_held_a_block_of_a_finding_count() -> None:
+    # The first call held one of two blocks, the second the other, the later ones both.
+    story, rows = Story(hidden_tokens=0, model="unpriced"), "a row of a table\n" * 4000
+    for files in ("a", "b", "ab"):
+        story.head = ROOT
+        story.user("go")
+        for name in files:
+            path, key = f"{name}.txt", f"{SECRET_KEY}{name}"
+            story.add(Item(blocks.from_part(use(name, "Read", file_path=path)), Place("messages", "assistant")))
+            story.results((name, f"{name} {key}\n{rows}"))
+        story.call("done")
+    for _ in range(6):
+        story.user("go on").call("done")
+    kinds = {one.finding.kind: one.finding for one in found(story.session)[0].found}
+    for kind in ("secret in the context", "dead results"):
+        assert (kinds[kind].count, kinds[kind].calls) == (2, 9), kind
+
+
 def test_a_secret_in_a_call_is_masked_in_its_arguments() -> None:
     story = define(Story(hidden_tokens=0), ("Bash", "Runs.")).user("go")
     story.call(use("e1", "Bash", command=f"export API_KEY={SECRET_KEY} && ./run", note="x"))

@@ -154,7 +154,7 @@ def test_the_changes_that_are_listed_are_those_that_can_be_compared(sessions: li
 
 @pytest.mark.parametrize("words", ["", "yesterday", "tag=", "client-version=", "client-version=latest", "policy="])
 def test_what_is_no_change_says_what_is(words: str) -> None:
-    with pytest.raises(CtxtuiError, match="is no change; a day such as 2026-11-20"):
+    with pytest.raises(CtxtuiError, match="is not a change; a day such as 2026-11-20"):
         parse_change(words)
 
 

@@ -270,11 +270,11 @@ async def test_a_server_that_wants_a_sign_in_says_what_to_do(tmp_path: Path, kin
         await send({"type": "http.response.body", "body": b""})
 
     async with served(closed) as url:
-        pool = pool_of(tmp_path, parse_server("small", {"type": kind, "url": f"{url}/mcp"}))
+        pool = pool_of(tmp_path, parse_server("small", {"type": kind, "url": f"{url}/mcp?api_key=k123"}))
         await pool.start()
         (one,) = pool.failed
         assert "it requires sign-in (401); OAuth is not supported" in one.error and "mcp-remote" in one.error
-        assert f"{url}/mcp" in one.error
+        assert f"{url}/mcp?api_key=<masked>" in one.error and "k123" not in one.error
         await pool.close()
 
 

@@ -33,7 +33,7 @@ def test_what_is_absent_is_put_aside_and_told(sh: Sh, root: Path) -> None:
     (root / "bare" / "notes.txt").write_text("mine\n")
     for groups in (OBEYED[:1], OBEYED):
         done = sh(made(" ".join(groups)))
-        assert len(done.notes) == 1 and "other programs obey" in done.notes[0]
+        assert len(done.notes) == 1 and "controls other programs" in done.notes[0]
         aside = Path(done.notes[0].rpartition(" ")[2])
         # Of what is a repository by what is in it the first, HEAD.
         for name in (names.split()[0] for names in groups):

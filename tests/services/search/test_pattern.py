@@ -36,7 +36,7 @@ def test_what_is_found(query: str, regex: bool, found: list[str]) -> None:
 
 @pytest.mark.parametrize("query", ["a[", "(", "*a", "(?P<x"])
 def test_what_is_no_expression_is_said(query: str) -> None:
-    with pytest.raises(BadPattern, match="no regular expression"):
+    with pytest.raises(BadPattern, match="not a regular expression"):
         Pattern(query, regex=True)
 
 

@@ -38,6 +38,17 @@ def test_other_spellings_and_requests_without_figures(tmp_path: Path) -> None:
     assert [one.line for one in loaded.skipped] == [5] and "prompt_tokens" in loaded.skipped[0].reason
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_a_last_line_needs_no_end(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "a.log"
+    line = (
+        '[2026-02-03 04:05:06][INFO] Generated synchronous v1/responses response: {"input_tokens": 40} [tiny/tiny-2b]'
+    )
+    path.write_bytes(f"{line}{end}".encode())
+    (call,) = load(path).session.calls.values()
+    assert call.model == "tiny/tiny-2b" and call.usage and call.usage.input == 40
+
+
 def test_a_log_with_bodies_is_read_as_before() -> None:
     body = b'[2025-10-30 04:33:34][DEBUG] Received request: POST to /v1/chat/completions with body  {"model": "m"}\n'
     assert not lm_studio_counts.sniff(body + LOG, "a.log") and lm_studio.sniff(body + LOG, "a.log")

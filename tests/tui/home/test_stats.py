@@ -119,7 +119,7 @@ async def test_a_change_is_chosen_or_typed_and_held_against_what_was_before(size
         for key in "lately":
             await pilot.press(key)
         await pilot.press("enter")
-        await until(pilot, lambda: "'lately' is no change" in text(app))
+        await until(pilot, lambda: "'lately' is not a change" in text(app))
         await pilot.press("D")
         for key in "tag=small":
             await pilot.press({"=": "equals_sign"}.get(key, key))

@@ -179,7 +179,7 @@ async def test_a_rule_that_is_no_expression_is_named() -> None:
         assert isinstance(screen, InspectorScreen)
         await settled(screen, pilot)
         await do(pilot, "Phases")
-        await until(pilot, lambda: "no regular expression" in seen(screen))
+        await until(pilot, lambda: "not a regular expression" in seen(screen))
 
 
 async def test_stale_results_are_named_and_ordered_and_edits_are_applied_and_undone_in_the_list() -> None:

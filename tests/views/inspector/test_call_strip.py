@@ -147,6 +147,15 @@ def test_the_growth_chart_marks_compactions_where_nothing_is_drawn() -> None:
     assert len(gone) == 1 and gone[0] in " ┄"
 
 
+@pytest.mark.parametrize("height", [0, 1, 2, 3])
+def test_a_low_growth_chart_draws_its_curve(height: int) -> None:
+    chart = GrowthChart((1, 50, 99, 100, 5, 20, 30), 90, 6, compactions=(4 / 6,))
+    lines = [plain(line) for line in growth_chart.lines(chart, 40, height)]
+    assert len(lines) == height and not any("Only one call" in line for line in lines)
+    single = growth_chart.lines(replace(chart, tokens=(1,)), 40, height)
+    assert [plain(line) for line in single] == [" Only one call so far."][:height]
+
+
 def test_a_ghost_takes_no_height_and_without_colour_the_column_is_lower() -> None:
     column = StripColumn(read=600, write=100, fresh=100)
     ghost = [row[0] for row in strip_columns.rows([replace(column, ghost=400)], 4, 800)]

@@ -95,6 +95,14 @@ def test_an_epoch_begins_with_a_rule() -> None:
     assert any("\u254c\u254c resumed" in line for line in text)
 
 
+def test_the_number_of_blocks_counts_no_rules_and_no_tail() -> None:
+    rows = rows_of(study_of(compacted()), 4)
+    context = set(rows.path)
+    rules = [index for index in range(rows.count) if rows.rule_at(index) is not None]
+    assert rules and rules[0] < rows.index_of(rows.path[-1]), "a rule within the context"
+    assert rows.blocks == sum(rows.entry(index) in context for index in range(rows.count)) < rows.count
+
+
 def test_hostile_text_reaches_no_row() -> None:
     rows = rows_of(study_of(hostile()))
     for index in range(rows.count):
@@ -152,6 +160,19 @@ def test_small_categories_share_a_row() -> None:
     kept, folded = fold(parts, 3)
     assert [part.tokens for part in kept] == [900, 300] and [part.tokens for part in folded] == [5, 7, 2]
     assert fold(parts, 5) == (parts, [])
+
+
+@pytest.mark.parametrize(("room", "first"), [(46, 0), (88, 1)])
+def test_a_click_finds_the_category_of_the_drawn_line(room: int, first: int) -> None:
+    unrecorded = composition.NOT_RECORDED
+    sizes = {0: 5, 1: 900, 2: 7, 3: 300, unrecorded: 500}
+    parts = tuple(CategoryPart(category=category, tokens=tokens, share=0.1) for category, tokens in sizes.items())
+    what = composition.Composition(total=1712, reported=True, half_width=0.0, parts=parts)
+    drawn = [plain(line) for line in composition.lines(what, room, 4 + first)]
+    assert [name in line for name, line in zip(("tools", "user", "12", "not recorded"), drawn[first:], strict=True)]
+    found = [composition.part_at(what, room, 4 + first, line) for line in range(-1, len(drawn) + 1)]
+    assert [part and part.category for part in found[1 + first :]] == [1, 3, None, unrecorded, None]
+    assert found[: 1 + first] == [None] * (1 + first)
 
 
 def test_the_total_says_where_it_is_from() -> None:
@@ -344,8 +365,8 @@ def test_which_limit_is_in_force_is_on_the_map_and_in_a_header_with_room() -> No
     )
     assert "compacts" not in plain(header.draw_header(what, 80))
     assert {bars.limit_short(replace(limits, origin=one)) for one in ORIGIN_TEXTS} == {
-        "compacts at 168.5k", "168.5k as recorded", "168.5k by default", "168.5k as asked for", "168.5k was taken",
-        "model takes 168.5k", "168.5k by setting",
+        "compacts at 168.5k", "168.5k as recorded", "168.5k by default", "168.5k as requested", "168.5k was accepted",
+        "model limit 168.5k", "168.5k by setting",
     }  # fmt: skip
     assert bars.limit_short(ContextWindow()) == ""
     scene = scene_of(every_category())
@@ -434,7 +455,7 @@ def test_the_residual_opens_to_what_it_is_its_cause_and_its_first_call(room: int
     opened = [plain(line) for line in composition.lines(what, room, 30, opened=True)]
     assert opened[: len(folded)] == folded and all(len(line) <= room for line in opened)
     words = " ".join(" ".join(opened[len(folded) :]).split())
-    assert "since call 5, likely text that the client added" in words
+    assert "since call 5, likely unrecorded text that the client added" in words
     assert "beyond the recorded blocks" in words or room < 40
     assert len(opened) == composition.unfolded_height(what, room, opened=True)
     places = [composition.is_residual(what, room, 30, line, opened=True) for line in range(len(opened))]

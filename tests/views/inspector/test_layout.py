@@ -39,7 +39,7 @@ def test_what_is_never_folded_is_there(width: int, height: int, wanted: PaneNeed
     assert layout.boxes["transcript"].height >= 5
 
 
-def test_the_three_sizes_of_the_look_book() -> None:
+def test_three_screen_sizes() -> None:
     small, medium, wide = (arrange(*size, PaneNeeds(7, 4, 3)) for size in ((80, 24), (120, 40), (200, 60)))
     assert (small.boxes["context"].width - 1, medium.boxes["context"].width - 1) == (30, 46)
     assert wide.boxes["context"].width - 1 == 88

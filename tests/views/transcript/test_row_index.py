@@ -63,7 +63,7 @@ def test_what_comes_behind_a_call_is_put_behind_its_rows(steps: list[int], hidde
         fresh = RowIndex(tree)
         for rows in (grown, fresh):
             rows.show(call.sent_head, tails, boundaries=boundaries, hidden=hidden)
-        assert shown(grown) == shown(fresh) and grown.context_rows == fresh.context_rows
+        assert shown(grown) == shown(fresh) and grown.context_blocks == fresh.context_blocks
         assert list(grown.withheld) == list(fresh.withheld)
 
 
@@ -72,6 +72,7 @@ def test_headers_are_no_rows_but_what_is_not_recorded_is_the_first() -> None:
     rows = RowIndex(session.tree)
     rows.show(session.thread_calls()[-1].sent_head, missing=True)
     assert rows[0] == MISSING
+    assert rows.context_blocks == len(rows) - 1
     kinds = [session.tree[rows[i]].block.kind for i in range(1, len(rows))]
     assert HEADER not in kinds and "tool_use" in kinds
 

@@ -64,7 +64,6 @@ class AiderReader(Reader):
         """Texts of the answer whose token counts were not read yet; None if there is none."""
         self._waiting_line = 0
         self._told: list[Event] = []
-        self._rest = b""
         self._whole: list[Item] = []
         """Messages of both sides in all chats of the file, which aider restores."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import zipfile
 import zlib
@@ -20,6 +21,8 @@ MAX_TOTAL_BYTES: Final = 2_000_000_000
 """Maximum unpacked bytes of all members together; later ones are not read."""
 
 _LOCAL: Final = b"PK\x03\x04"
+_AFTER_MEMBER: Final = re.compile(rb"PK(?:\x01\x02|\x03\x04|\x05\x06|\x06\x06|\x07\x08)")
+"""A signature that may follow a member's data. JSON escapes control characters, so its text never has one."""
 _HEADER: Final = struct.Struct("<4sHHHHHLLLHH")
 _STORED, _DEFLATED, _ZSTD = 0, 8, 93
 _ENCRYPTED, _SIZE_BEHIND = 1, 8
@@ -71,7 +74,7 @@ def _unpack_listed(data: bytes, info: zipfile.ZipInfo, limit: int) -> bytes:
     packed = data[start : start + info.compress_size]
     if len(packed) < info.compress_size:
         raise _Damaged("it breaks off")
-    body = packed if info.compress_type == _STORED else _unpack(packed, info.compress_type, limit)[0]
+    body = _unpack(packed, info.compress_type, limit)[0]
     if len(body) != info.file_size or zlib.crc32(body) != info.CRC:
         raise _Damaged("its data is damaged (size or checksum differ from the archive's directory)")
     return body
@@ -84,7 +87,10 @@ def _walk_members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
         start = offset + _HEADER.size + name_length + extra
         name = data[offset + _HEADER.size : start - extra].decode("utf-8", "replace")
         has_size = size not in (0, _UNKNOWN) and not flags & _SIZE_BEHIND
-        packed = data[start : start + size] if has_size else data[start:]
+        if not has_size:
+            next_signature = _AFTER_MEMBER.search(data, start) if method == _STORED else None
+            size = (next_signature.start() if next_signature else len(data)) - start
+        packed = data[start : start + size]
         try:
             body, used = _unpack(packed, method, min(remaining_bytes, MAX_MEMBER_BYTES))
             remaining_bytes -= len(body)
@@ -98,11 +104,12 @@ def _walk_members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
 def _unpack(packed: bytes, method: int, limit: int) -> tuple[bytes, int]:
     """Unpack `packed`, to at most `limit` bytes; also returns how many of its bytes that took.
 
-    A stored member ends before the next ``PK``, and may be larger. Raises `_Damaged`.
+    A stored member takes all of them. Raises `_Damaged`.
     """
     if method == _STORED:
-        end = packed.find(b"PK")
-        return (packed, len(packed)) if end < 0 else (packed[:end], end)
+        if len(packed) > limit:
+            raise _Damaged(f"it takes {len(packed):,} bytes, and {limit:,} are allowed")
+        return packed, len(packed)
     if method == _DEFLATED:
         return _decompress(zlib.decompressobj(-15), packed, limit, zlib.error)
     if method == _ZSTD:

@@ -17,7 +17,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import MAIN, Described, Event, Happened, Outcome, Skipped, ThreadSeen
 from ctxtui.core.tree import Tree
-from ctxtui.core.usage import Usage
+from ctxtui.core.usage import Usage, subtract
 from ctxtui.transcripts.formats.inspect_ai import archive
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.conversations import Conversation, Conversations
@@ -245,12 +245,10 @@ class SampleReader:
         total = spent[0]
         for more in spent[1:]:
             total += more
-        unreported = replace(
-            total,
-            fresh=max(0, total.fresh - (last.fresh if last else 0)),
-            cache_read=max(0, total.cache_read - (last.cache_read if last else 0)),
-            output=max(0, total.output - (last.output if last else 0)),
-        )
+        unreported = total
+        if last is not None:
+            cost = None if total.cost is None or last.cost is None else max(0.0, total.cost - last.cost)
+            unreported = replace(subtract(total, last), cost=cost)
         yield from emit_sum(
             self._tree, self._ids, Call("", "", usage=unreported), calls, f"{self._name} · totals", self._name
         )

@@ -99,9 +99,13 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def _read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
+    yield from session_events(sessions_of(tables), messages_of(tables), tree)
+
+
+def sessions_of(tables: Tables) -> dict[str, Row]:
+    """Collect the rows of the sessions by id; if both versions of the tables have one, version 1 counts."""
     rows = [*tables.get(SESSIONS, []), *tables.get("session", [])]
-    sessions = {as_str(row.get("id")): row for row in rows}
-    yield from session_events(sessions, messages_of(tables), tree)
+    return {as_str(row.get("id")): row for row in rows}
 
 
 def messages_of(tables: Tables) -> dict[str, list[OpenCodeMessage]]:

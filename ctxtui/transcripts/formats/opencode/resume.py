@@ -18,7 +18,7 @@ from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.formats.opencode import parts as spelled
-from ctxtui.transcripts.formats.opencode.database import messages_of
+from ctxtui.transcripts.formats.opencode.database import messages_of, sessions_of
 from ctxtui.transcripts.formats.opencode.export import assemble, messages_in
 from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.formats.opencode.talk import OpenCodeMessage
@@ -260,11 +260,10 @@ def _read_source(source: bytes, session: str) -> tuple[dict[str, Any], list[Open
         record = as_dict(canonical.loads(line))
         if isinstance(record.get("row"), dict):
             tables.setdefault(as_str(record.get("table")), []).append(as_dict(record["row"]))
-    rows = {as_str(row.get("id")): row for row in tables.get("session", [])}
     messages = messages_of(tables)
     if session not in messages:
         raise CtxtuiError("the session's messages are not in the recording", place=session)
-    return _row_info(rows.get(session, {})), messages[session]
+    return _row_info(sessions_of(tables).get(session, {})), messages[session]
 
 
 def _row_info(row: dict[str, Any]) -> dict[str, Any]:
@@ -289,11 +288,12 @@ def _text_of(block: Block) -> str:
 def _neighbor_id(id_: str, step: int) -> str:
     """Make an id that sorts `step` ids after `id_`, or before it if negative.
 
-    An id in another form stays as it is for a negative `step`.
+    An id in another form sorts so as soon as `_with_new_ids` has appended ``_`` and its suffix to both.
     """
     match = _ID.fullmatch(id_)
     if match is None:
-        return f"{id_}{'' if step < 0 else step}"
+        # In ASCII, "-" is before "_" and "~" after it.
+        return f"{id_}{'-' if step < 0 else '~'}{step % (1 << 48):012x}"
     return f"{match.group(1)}_{int(match.group(2), 16) + step:012x}{match.group(3)}"
 
 
@@ -303,20 +303,25 @@ def _session_id(now: float, random: str) -> str:
 
 
 def _with_new_ids(value: Any, session: str, ids: Iterator[str]) -> Any:
-    """Replace the ids of the session, its messages and parts, including all references."""
+    """Replace the ids of the session, its messages and parts, including all references.
+
+    Each gets one of its own, even if two had the same; a part without one gets one by its position.
+    """
     names: dict[str, str] = {}
     for message in value["messages"]:
         info = message["info"]
         # A database has these in separate columns.
         info["sessionID"] = session
         for n, part in enumerate(message["parts"]):
-            part.setdefault("id", _neighbor_id(as_str(info.get("id")).replace("msg_", "prt_"), n))
-            part |= {"sessionID": session, "messageID": info.get("id")}
+            if not part.get("id"):
+                part["id"] = _neighbor_id(as_str(info.get("id")).replace("msg_", "prt_"), n)
         for one in (info, *message["parts"]):
             old = as_str(one.get("id"))
             match = _ID.fullmatch(old)
             tail = next(ids).replace("-", "")[:14]
-            names[old] = f"{match.group(1)}_{match.group(2)}{tail}" if match else f"{old}_{tail}"
+            one["id"] = names[old] = f"{match.group(1)}_{match.group(2)}{tail}" if match else f"{old}_{tail}"
+        for part in message["parts"]:
+            part |= {"sessionID": session, "messageID": info["id"]}
     names.pop("", None)
     return _with_names(value, names)
 

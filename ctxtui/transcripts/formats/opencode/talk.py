@@ -24,7 +24,6 @@ from ctxtui.transcripts.kit.messages import make_message
 
 CLIENT: Final = "opencode"
 _ABORTED: Final = "MessageAbortedError"
-_STEP: Final = ("step-start", "step-finish")
 
 
 class OpenCodeMessage(Struct, frozen=True):

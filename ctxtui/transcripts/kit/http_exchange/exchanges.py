@@ -29,6 +29,7 @@ from ctxtui.transcripts.kit.http_exchange.pair import (
     parse_body,
 )
 from ctxtui.wire.grammar import GOOGLE, split_item
+from ctxtui.wire.key_mask import mask_url
 from ctxtui.wire.registry import DIALECTS
 
 Change = Callable[[Call], Call]
@@ -190,7 +191,7 @@ def _base_call(exchange: Exchange) -> Call:
     """Build a call from the fields outside the bodies."""
     call_extra = dict(exchange.extra)
     if exchange.url:
-        call_extra["url"] = exchange.url.partition("?")[0]
+        call_extra["url"] = mask_url(exchange.url).partition("?")[0]
     if exchange.status not in (0, 200):
         call_extra["status"] = exchange.status
     return Call(

@@ -8,6 +8,7 @@ import struct
 import tracemalloc
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,48 @@ def test_all_members_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> N
     assert told(data) == [
         f"samples/{n}_epoch_1.json cannot be unpacked: it would take 1,000 bytes, and 500 are allowed" for n in (1, 2)
     ]
+
+
+def without_directory(data: bytes) -> bytes:
+    return data[: data.index(b"PK\x01\x02")]
+
+
+def unsized(held: dict[str, bytes]) -> bytes:
+    """Stored members, whose sizes come after them: an archive written to a pipe."""
+    body = b""
+    for name, data in held.items():
+        body += struct.pack("<4sHHHHHLLLHH", b"PK\x03\x04", 63, 8, STORED, 0, 0, 0, 0, 0, len(name), 0)
+        body += name.encode() + data + struct.pack("<4sLLL", b"PK\x07\x08", zlib.crc32(data), len(data), len(data))
+    return body
+
+
+@pytest.mark.parametrize("written", [lambda held: without_directory(zipped(held, STORED)), unsized])
+def test_a_stored_member_without_a_directory_is_whole(written: Callable[[dict[str, bytes]], bytes]) -> None:
+    one = sample(id="PK", scores={"match": {"value": "a ZIP begins with PK\x03\x04, or PK alone"}})
+    value = log(one, sample(id=2))
+    inside = held(value)
+    data = written(inside)
+    assert [body for name, body in archive.members(data) if name] == list(inside.values())
+    found, plain = read(data, "log.eval"), read(as_bytes(value), NAME)
+    assert found.calls == plain.calls and found.threads == plain.threads
+    (skipped,) = found.skipped
+    assert "without its directory" in skipped.reason
+    survives_cuts(data, "log.eval")
+
+
+@pytest.mark.parametrize("method", [STORED, DEFLATED, ZSTD])
+def test_limits_hold_without_a_directory(method: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MAX_MEMBER_BYTES", 1200)
+    monkeypatch.setattr(archive, "MAX_TOTAL_BYTES", 1500)
+    sizes = {"samples/0.json": 1300, "samples/1.json": 1000, "samples/2.json": 501, "samples/3.json": 500}
+    inside = {name: b"0" * size for name, size in sizes.items()}
+    variants = [without_directory(zipped(inside, method)), *([unsized(inside)] if method == STORED else [])]
+    for data in variants:
+        found = dict(archive.members(data))
+        assert [name for name, body in found.items() if isinstance(body, bytes)] == ["samples/1.json", "samples/3.json"]
+        _, large, over = told(data)
+        assert large.startswith("samples/0.json cannot be unpacked: it") and "1,200" in large
+        assert over.startswith("samples/2.json cannot be unpacked: it") and "500" in over
 
 
 @pytest.mark.parametrize("method", [STORED, DEFLATED, ZSTD])

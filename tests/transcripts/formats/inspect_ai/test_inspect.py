@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ctxtui.core.call import Fidelity
+from ctxtui.transcripts.formats.inspect_ai.sample import usage as usage_of
 from ctxtui.transcripts.registry import describe_file, detect
 from tests.cases.agents import chat_answer
 from tests.corpus import corpus_params
@@ -86,6 +87,22 @@ def test_messages_alone() -> None:
     assert {(o.name, o.value) for o in session.outcomes} == {
         ("match", "C"), ("status", "success"), ("match accuracy", "1.0"),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("cost", [{}, {"total_cost": 0.5}])
+def test_the_sum_and_the_last_answer_come_to_the_whole_in_every_figure(cost: dict[str, float]) -> None:
+    whole = {"input_tokens": 50, "input_tokens_cache_read": 100, "input_tokens_cache_write": 40,
+             "output_tokens": 9, "total_tokens": 199, "reasoning_tokens": 6, **cost}  # fmt: skip
+    last = {"input_tokens": 30, "input_tokens_cache_read": 60, "input_tokens_cache_write": 25,
+            "output_tokens": 4, "total_tokens": 119, "reasoning_tokens": 2, **dict.fromkeys(cost, 0.125)}  # fmt: skip
+    one = sample(model_usage={"m-1": whole})
+    one["output"]["usage"] = last
+    session = read(as_bytes(log(one)), NAME)
+    assert total(session) == usage_of(whole)
+    silent = [call.usage for call in session.calls.values() if call.fidelity == Fidelity.TOTALS]
+    assert [(used.cache_write, used.reasoning, used.cost) for used in silent if used] == [
+        (15, 4, 0.375 if cost else None)
+    ]
 
 
 def test_model_events_with_pools() -> None:

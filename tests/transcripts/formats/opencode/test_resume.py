@@ -150,6 +150,56 @@ def test_a_note_is_a_message_of_its_own_where_it_was_put() -> None:
     assert shown(path_of(read(made.data).session)) == shown([one.item for one in [*kept[:at], note, *kept[at:]]])
 
 
+def rows(tables: dict[str, list[dict[str, Any]]]) -> bytes:
+    lines: list[dict[str, Any]] = [{"rows_of": list(tables)}]
+    lines += ({"table": name, "row": row} for name, members in tables.items() for row in members)
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+def version_2(form: str, *, at: int | None = None) -> bytes:
+    """A session in the tables of OpenCode 2, its messages' ids in `form`, all at one time or `at` it and later."""
+    row = {"id": SESSION, "project_id": "p1", "directory": "/shop", "title": "The shop", "version": "2.0.12",
+           "parent_id": None, "time_created": 1_000, "time_updated": 9_000}  # fmt: skip
+    said = {"model": {"id": "m-1", "providerID": "anthropic"}, "finish": "stop"}
+    messages = []
+    for number in range(6):
+        content = [{"type": "text", "text": f"part {n} of {number}"} for n in range(12)]
+        data = {**said, "content": content} if number % 2 else {"text": f"question {number}"}
+        data |= {"time": {"created": 1_000 if at is None else at + number}}
+        messages.append(
+            {"id": form.format(number), "session_id": SESSION, "seq": number, "data": data,
+             "type": "assistant" if number % 2 else "user"}
+        )  # fmt: skip
+    return rows({"session_v2": [row], "session_message": messages})
+
+
+@pytest.mark.parametrize("form", ["msg_20{:07x}000Abcdefghijklmn", "msg_p{}", "msg_{}", "{}"])
+def test_a_session_of_version_2_keeps_its_description(form: str) -> None:
+    made = ordered(version_2(form))
+    info = json.loads(made.data)["info"]
+    assert {key: info.get(key) for key in ("title", "directory", "version", "projectID")} == {
+        "title": "The shop (curated)", "directory": "/shop", "version": "2.0.12", "projectID": "p1",
+    }  # fmt: skip
+    assert info["time"]["created"] == 1_000
+
+
+@pytest.mark.parametrize("at", [None, 2_000])
+@pytest.mark.parametrize("form", ["msg_20{:07x}000Abcdefghijklmn", "msg_p{}", "msg_{}", "{}"])
+def test_ids_of_any_form_stay_in_order_where_messages_are_put_in(form: str, at: int | None) -> None:
+    data = version_2(form, at=at)
+    path = path_of(read(data).session)
+    sent = [SentBlock(item, n) for n, item in enumerate(path)]
+    new = [
+        SentBlock(Item(block.text(f"note {n}"), Place("messages", role)))
+        for n, role in enumerate(["user", "user", "assistant", "user"])
+    ]
+    place = next(n for n, item in enumerate(path) if words(item) == "question 2") - 1
+    sent = [*sent[:place], *new, *sent[place:], *new]
+    made = ordered(data, sent)
+    assert [one for one in faults(made, data) if "is no id" not in one] == []
+    assert shown(path_of(read(made.data).session)) == shown([one.item for one in sent])
+
+
 @given(st.booleans(), st.sets(st.integers(0, 60)), st.sets(st.integers(1, 4), max_size=3))
 @settings(deadline=None, max_examples=60)
 def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(rows: bool, drop: set[int], notes: set[int]) -> None:

@@ -117,7 +117,7 @@ async def test_an_expression_and_what_is_none() -> None:
         assert "of 3" in text(screen)
         await pilot.press("left_square_bracket")
         await pilot.pause(0.05)
-        assert "no regular expression" in text(screen)
+        assert "not a regular expression" in text(screen)
 
 
 async def test_hits_of_other_calls_are_told_and_found_there() -> None:
