@@ -153,5 +153,5 @@ class SessionSource:
 
     def close(self) -> None:
         """End the child processes."""
-        if "_helpers" in self.__dict__:
+        if "_services" in self.__dict__:
             self._services.close()

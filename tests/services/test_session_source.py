@@ -25,3 +25,26 @@ def test_a_sample_is_not_live_though_a_clone_has_just_written_it(
     monkeypatch.setattr(session_source, "sample_paths", lambda: (sample,))
     live = [SessionSource(str(path), Settings()).is_live(load(path)) for path in (sample, other)]
     assert live == [False, True]
+
+
+def _pid(_: object) -> int:
+    return os.getpid()
+
+
+def test_closing_the_source_ends_its_child_processes() -> None:
+    source = SessionSource("-", Settings())
+    services = source._services
+    workers = [services.counting._worker, services.prices._worker]
+    pids = {worker.call(_pid) for worker in workers}  # type: ignore[attr-defined]
+    assert len(pids) == 2 and os.getpid() not in pids
+    source.close()
+    assert [worker.attempt(_pid) for worker in workers] == [None, None]  # type: ignore[attr-defined]
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_a_source_without_services_is_closed_without_starting_any() -> None:
+    source = SessionSource("-", Settings())
+    source.close()
+    assert "_services" not in source.__dict__

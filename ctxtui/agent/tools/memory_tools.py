@@ -11,6 +11,12 @@ from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
 
+VIEW: Final = "memory_view"
+CREATE: Final = "memory_create"
+EDIT: Final = "memory_edit"
+DELETE: Final = "memory_delete"
+NAMES: Final = frozenset({VIEW, CREATE, EDIT, DELETE})
+"""Names of the memory tools."""
 _PATH: Final[Json] = {"type": "string", "description": "Name of a memory file, such as todo.md."}
 _MAX_SUGGESTED: Final = 3
 """Number of files that the error about full memory suggests to shorten."""
@@ -123,21 +129,21 @@ def memory_tools(memory: MemoryFolder) -> tuple[Tool, ...]:
     text: Json = {"type": "string", "description": "The whole text of the file."}
     return (
         Tool(
-            "memory_view",
+            VIEW,
             f"Your memory: files that you find in every conversation, at most {memory.budget:,} tokens in all. Without "
             "a path it lists their names and sizes.",
             {"path": _PATH},
             view,
         ),
         Tool(
-            "memory_create",
+            CREATE,
             "Make a memory file, or replace it whole. Keep what you learn and what is left to do; keep it short.",
             {"path": _PATH, "content": text},
             create,
             ("path", "content"),
         ),
         Tool(
-            "memory_edit",
+            EDIT,
             "Replace a text that occurs exactly once in a memory file.",
             {
                 "path": _PATH,
@@ -147,5 +153,5 @@ def memory_tools(memory: MemoryFolder) -> tuple[Tool, ...]:
             edit,
             ("path", "old", "new"),
         ),
-        Tool("memory_delete", "Delete a memory file.", {"path": _PATH}, delete, ("path",)),
+        Tool(DELETE, "Delete a memory file.", {"path": _PATH}, delete, ("path",)),
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 from ctxtui.agent.child import AGENT, Caller, OwnTool
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.command_tool import RUN_COMMAND
+from ctxtui.agent.tools.memory_tools import NAMES as MEMORY_NAMES
 from ctxtui.agent.tools.read_tools import NAME as RECALL
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.agent.tools.tool import BadInput, PlannedCall, check_input, shorten
@@ -18,8 +19,8 @@ from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.services.config import plugins
 
-RESERVED_NAMES = frozenset({*(tool.name for tool in TOOLS), RECALL, RUN_COMMAND.name})
-"""Names of ctxtui's tools that a user's tool must not have (those of memory tools are not among them)."""
+RESERVED_NAMES = frozenset({*(tool.name for tool in TOOLS), RECALL, RUN_COMMAND.name, *MEMORY_NAMES})
+"""Names of ctxtui's tools, which a user's tool must not have."""
 
 
 class OwnTools:

@@ -62,3 +62,12 @@ def stays_on_machine(chat_model: ChatModel) -> bool:
     """
     is_known_server = chat_model.endpoint.local and bool(chat_model.endpoint.kind)
     return chat_model.is_offline or (is_known_server and REMOTE_MARK not in chat_model.model.lower())
+
+
+def charges_nothing(chat_model: ChatModel, usd: float | None) -> bool:
+    """Whether `chat_model` charges nothing for a request.
+
+    `usd` is its list price (None: there is none). A program at a local address that is no known server may be a
+    gateway: there the list price counts.
+    """
+    return stays_on_machine(chat_model) or (chat_model.endpoint.local and usd is None)

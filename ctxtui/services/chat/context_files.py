@@ -21,11 +21,12 @@ from ctxtui.core import block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.core.session import Session
+from ctxtui.core.tree import ROOT
 from ctxtui.pricing.rates import find_rates
 from ctxtui.project.budget import group_files
 from ctxtui.project.named import find_relevant
 from ctxtui.project.selection import Selection, select
-from ctxtui.services.chat.chat_model import ChatModel
+from ctxtui.services.chat.chat_model import ChatModel, charges_nothing
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.window_checks import find_size
@@ -131,14 +132,15 @@ class ContextFiles:
         return list_missing_files(text, self._cwd)
 
     def price(self, tokens: int) -> float | None:
-        """List price in USD of `tokens` of input; None if it is unknown or the model is local."""
+        """List price in USD of `tokens` of input; None if it is unknown or nothing is charged."""
         chat_model = self._chat_model
-        if chat_model is None or chat_model.endpoint.local:
+        if chat_model is None:
             return None
         by = find_rates(
             chat_model.model, chat_model.endpoint.name, length=max(1, tokens), table=prices_for(self._settings)
         )
-        return tokens * by.fresh if by is not None else None
+        usd = tokens * by.fresh if by is not None else None
+        return None if charges_nothing(chat_model, usd) else usd
 
     def content_for(self, text: str, session: Session, head: int) -> MessageContent:
         """Collect the content to send with the user's message `text` after the context `head`. Raises `NotAttached`,
@@ -161,12 +163,15 @@ class ContextFiles:
         return MessageContent(tuple(attached), memory, "; ".join(notes))
 
     def used_tokens(self, session: Session, head: int) -> int:
-        """Tokens in use: input and output of the session's last reported call; without one, those of `head`."""
-        last = next((call.usage for call in reversed(session.calls.values()) if call.usage is not None), None)
-        if last is not None:
-            return last.input + last.output
-        meter = self.meter
-        return sum(meter.block(item.block) for item in session.tree.items(head))
+        """Tokens in use at `head`: input and output of the last reported call on its path, and the blocks after it."""
+        tree, reported_usage = session.tree, {}
+        for call in session.calls.values():
+            if call.usage is not None:
+                reported_usage[call.response_head or call.raw_head] = call.usage
+        end = next((node for node in reversed(tree.path(head)) if node in reported_usage), ROOT)
+        usage, meter = reported_usage.get(end), self.meter
+        reported = usage.input + usage.output if usage is not None else 0
+        return reported + sum(meter.block(item.block) for item in tree.items(head, end))
 
     def select_files(self, task: str, used: int, exclude: set[str]) -> Selection:
         """Select the project's files for `task`, without those in `exclude`, with `used` tokens in use.

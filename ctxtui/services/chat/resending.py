@@ -33,7 +33,7 @@ from ctxtui.curation.policies.tool_results import CLEARED
 from ctxtui.pricing.price import PriceTable
 from ctxtui.pricing.rates import find_rates
 from ctxtui.providers.sdk_client import SdkClient
-from ctxtui.services.chat.chat_model import ChatModel, stays_on_machine
+from ctxtui.services.chat.chat_model import ChatModel, charges_nothing
 from ctxtui.services.chat.model_choice import params_for
 from ctxtui.services.chat.offline_provider import start_offline
 from ctxtui.services.config.settings import Settings
@@ -262,12 +262,11 @@ def max_usd(chat_model: ChatModel, tokens: int, answer: int, table: PriceTable) 
     Nothing is read from the cache, all is written to it, and the answer is the longest possible. 0 if nothing is
     charged; None if no price is known.
     """
-    if chat_model.is_offline or stays_on_machine(chat_model) or chat_model.endpoint.local:
-        return 0.0
     rates_ = find_rates(chat_model.model, chat_model.endpoint.name, table=table)
-    if rates_ is None:
-        return None
-    return tokens * max(rates_.fresh, rates_.write_5m, rates_.write_1h) + answer * rates_.output
+    usd = None
+    if rates_ is not None:
+        usd = tokens * max(rates_.fresh, rates_.write_5m, rates_.write_1h) + answer * rates_.output
+    return 0.0 if charges_nothing(chat_model, usd) else usd
 
 
 class ResendQuote(Struct, frozen=True):

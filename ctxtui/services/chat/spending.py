@@ -14,7 +14,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.canonical import dumps, loads
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
-from ctxtui.services.chat.chat_model import ChatModel, stays_on_machine
+from ctxtui.services.chat.chat_model import ChatModel, charges_nothing
 from ctxtui.services.chat.request_forecast import RequestForecast
 from ctxtui.store.rows import Price
 from ctxtui.wire.grammar import GOOGLE
@@ -71,7 +71,7 @@ class Spending:
         If too little is left while other requests are in progress, wait for them.
         """
         self.release(thread)
-        if self.budget is None or _charges_nothing(chat_model, forecast.usd if forecast is not None else None):
+        if self.budget is None or charges_nothing(chat_model, forecast.usd if forecast is not None else None):
             return SendPermit()
         if forecast is None or forecast.usd is None:
             return SendPermit(NO_PRICE)
@@ -132,15 +132,6 @@ class Spending:
         )
 
 
-def _charges_nothing(chat_model: ChatModel, usd: float | None) -> bool:
-    """Whether `chat_model` charges nothing for a request.
-
-    `usd` is its list price (None: there is none). A program at a local address that is no known server may be a
-    gateway: there the list price counts.
-    """
-    return stays_on_machine(chat_model) or (chat_model.endpoint.local and usd is None)
-
-
 def charge_of(call: Call, chat_model: ChatModel, price: Price) -> tuple[float | None, bool]:
     """The cost of `call` in USD (None: unknown), and whether it is complete.
 
@@ -150,7 +141,7 @@ def charge_of(call: Call, chat_model: ChatModel, price: Price) -> tuple[float | 
     requested_model = Request((), call.skeleton).model if call.skeleton is not None else ""
     priced_call = replace(call, model=requested_model or call.model, usage=call.usage or Usage.nothing())
     listed = price(priced_call)
-    if _charges_nothing(chat_model, listed.usd if listed is not None else None):
+    if charges_nothing(chat_model, listed.usd if listed is not None else None):
         return 0.0, True
     if call.usage is None:
         return None, False

@@ -102,4 +102,4 @@ def load_profile(path: str, cwd: Path) -> Profile | None:
     file = cwd / Path(path).expanduser()
     if not file.is_file():
         raise NotFound("no such profile", place=str(file), way_out="see the setting profile")
-    return parse_profile(file.read_text(encoding="utf-8", errors="replace"), POLICIES, str(file))
+    return parse_profile(file.read_text(encoding="utf-8", errors="replace"), load_policies(), str(file))

@@ -56,6 +56,7 @@ class SessionSearcher:
         self._pattern: Pattern | None = None
         self._last_hits: SessionHits | None = None
         self._searched_count = 0
+        """Number of blocks that were searched for `_last_hits`."""
 
     def search_for(self, pattern: Pattern | None) -> None:
         """Search for `pattern` from now on; None stops the search."""
@@ -80,7 +81,8 @@ class SessionSearcher:
                 self._search(pattern)
 
     def _search(self, pattern: Pattern) -> None:
-        digests, hits = self._begin_search(pattern)
+        blocks = list(self._tree.blocks)
+        digests, hits = self._begin_search(pattern, blocks)
         total, reported_at = sum(map(len, hits.spans.values())), time.monotonic()
         try:
             for digest in digests:
@@ -100,21 +102,20 @@ class SessionSearcher:
         except BadPattern as error:
             hits.error = error
         hits.done = True
-        self._last_hits = hits
+        self._last_hits, self._searched_count = hits, len(blocks)
         self._post(SessionHits(pattern, dict(hits.spans), True, hits.capped, hits.error))
 
-    def _begin_search(self, pattern: Pattern) -> tuple[list[str], SessionHits]:
-        """The blocks to search, and hits to start from. A longer pattern matches only in blocks of the shorter one."""
-        before, digests = self._last_hits, list(self._tree.blocks)
+    def _begin_search(self, pattern: Pattern, blocks: list[str]) -> tuple[list[str], SessionHits]:
+        """Those of `blocks` to search, and hits to start from. A longer pattern matches only in blocks of the shorter
+        one.
+        """
+        before = self._last_hits
         if before is not None and not before.capped and before.error is None:
             if before.pattern is pattern:
-                searched = self._searched_count
-                self._searched_count = len(digests)
-                return digests[searched:], SessionHits(pattern, dict(before.spans))
-            if self._searched_count == len(digests) and _is_narrower(before.pattern, pattern):
+                return blocks[self._searched_count :], SessionHits(pattern, dict(before.spans))
+            if self._searched_count == len(blocks) and _is_narrower(before.pattern, pattern):
                 return list(before.spans), SessionHits(pattern)
-        self._searched_count = len(digests)
-        return digests, SessionHits(pattern)
+        return blocks, SessionHits(pattern)
 
     def _search_block(self, digest: str, pattern: Pattern) -> list[tuple[int, int]]:
         block = self._tree.blocks[digest]

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 else:
     composition = later("ctxtui.views.inspector.composition")
     header = later("ctxtui.views.inspector.header")
-    composition = later("ctxtui.views.inspector.composition")
 
 
 _MIN_SLACK = 0.1

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.tree import ROOT
 from ctxtui.services.chat.clipboard_image import NoImage, save_image
 from ctxtui.services.chat.host import Host
 from ctxtui.tui.inspector.controller import ScreenAccess
@@ -40,8 +41,8 @@ class MessageFiles:
         """
         self._text = text
         if "@" in text and self._host.chat_model is not None:
-            used = self._used_tokens()
-            self._access.work(lambda: self._count(text, used), "message files", exclusive=True)
+            head = self._head
+            self._access.work(lambda: self._count(text, head), "message files", exclusive=True)
         else:
             self._show(text, [])
 
@@ -57,7 +58,7 @@ class MessageFiles:
 
     async def _send(self, message: str, tell: Callable[[str], object], back: Callable[[str], object]) -> None:
         try:
-            await asyncio.to_thread(self._host.files.read_named, message, self._used_tokens())
+            await asyncio.to_thread(self._read_named, message, self._head)
         except CtxtuiError as error:
             back(message)
             self._text = message
@@ -83,14 +84,17 @@ class MessageFiles:
 
         self._access.work(job, "clipboard")
 
-    def _used_tokens(self) -> int:
-        calls = self._host.session.calls
-        last = next((call.usage for call in reversed(calls.values()) if call.usage is not None), None)
-        return last.input + last.output if last is not None else 0
+    @property
+    def _head(self) -> int:
+        return self._host.runner.conversation.head if self._host.runner is not None else ROOT
 
-    def _count(self, text: str, used: int) -> None:
+    def _read_named(self, text: str, head: int) -> tuple[AttachedFile, ...]:
+        files = self._host.files
+        return files.read_named(text, files.used_tokens(self._host.session, head))
+
+    def _count(self, text: str, head: int) -> None:
         try:
-            files = self._host.files.read_named(text, used)
+            files = self._read_named(text, head)
         except CtxtuiError as error:
             failed = error
             self._access.deliver(lambda: self._show_error(failed) if self._text == text else None)

@@ -102,7 +102,8 @@ class FindScreen(Commanded, Dialog[None]):
         self._regex = False
         self._sessions: list[FoundSession] = []
         self._block_count = 0
-        self._text = ""
+        self._query = "", False
+        """The text that is searched for, and whether it is a regular expression."""
 
     def compose(self) -> ComposeResult:
         """Yield the line to type in, the hits and the key line."""
@@ -145,7 +146,7 @@ class FindScreen(Commanded, Dialog[None]):
         self._search_id += 1
         self._block_count, self._sessions = 0, []
         self.pane.rows, self.pane.progress, self.pane.empty_text = [], [Span("searching", "dim")], "Searching …"
-        self._text = text
+        self._query = text, self._regex
         self.pane.reload(cursor=0)
         self.pane.focus()
         search_id, regex = self._search_id, self._regex
@@ -187,7 +188,7 @@ class FindScreen(Commanded, Dialog[None]):
                 search_hits.progress_text(step.done, step.total, *counts, capped=self._block_count >= MAX_BLOCKS), "dim"
             )
         ]
-        pane.empty_text = search_hits.empty_text(self._text, step.done, step.total)
+        pane.empty_text = search_hits.empty_text(self._query[0], step.done, step.total)
         if step.found:
             is_first = not pane.rows
             pane.rows = search_hits.rows(self._sessions)
@@ -218,5 +219,5 @@ class FindScreen(Commanded, Dialog[None]):
             self.pane.rows = search_hits.rows(self._sessions)
             self.pane.reload(cursor=cursor)
         if isinstance(row, BlockHits):
-            aim = Aim(row.thread, row.call, row.digest, self.query_line.text, self._regex)
+            aim = Aim(row.thread, row.call, row.digest, *self._query)
             self.post_message(Open(row.target, aim).on(self))

@@ -46,7 +46,6 @@ _KEY_CELLS: Final = 9
 _NAME_CELLS: Final = 38
 _WIDE_COLUMNS: Final = 110
 """Columns from which a command's name and help share a line."""
-_GAP: Final = 2
 
 
 class Help(Struct, frozen=True):

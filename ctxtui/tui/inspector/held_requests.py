@@ -37,7 +37,6 @@ else:
     composition = later("ctxtui.views.inspector.composition")
     header = later("ctxtui.views.inspector.header")
     held_lines = later("ctxtui.views.inspector.held_lines")
-    composition = later("ctxtui.views.inspector.composition")
     held_requests = later("ctxtui.services.attach.held_requests")
 
 _RECENT_S: Final = 60.0

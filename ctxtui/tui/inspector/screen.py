@@ -135,7 +135,6 @@ class SessionScreen(StillScreen, Commanded):
         self._point_timer: Timer | None = None
         self._last_offer: tuple[CommandContext, bool, str, bool] | None = None
         self._fitted_size = Size(0, 0)
-        self._later: Sequence[Widget] = ()
 
     @property
     def session_name(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence, Set
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -32,10 +31,6 @@ from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Table
 from ctxtui.views.transcript.context_rows import ContextRows
-
-if TYPE_CHECKING:
-    pass
-
 
 NotedCalls = Set[tuple[str, int]]
 """Calls by thread and number."""

@@ -18,6 +18,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
+from ctxtui.core.tree import ROOT
 from ctxtui.offline import offline
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.context_files import ContextFiles
@@ -27,6 +28,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.store.sessions.in_flight import pending_events
 from ctxtui.wire import registry
 from ctxtui.wire.request import Request
+from tests.cases.sessions import Story
 from tests.cli.money.test_count import png
 from tests.services.chatting import Chat, config
 
@@ -226,3 +228,33 @@ async def test_what_was_in_flight_comes_back_with_its_files(tmp_path: Path) -> N
         path = again.session.tree.items(again.runner.conversation.head)
         assert [(item.block.digest, item.place) for item in path] == before
         await again.close()
+
+
+def test_tokens_in_use_are_those_of_the_context_that_is_continued(tmp_path: Path) -> None:
+    files = ContextFiles(settings(tmp_path), desk(tmp_path))
+    story = Story(hidden_tokens=10_000).user("first question").call("first answer " * 400)
+    first = story.head
+    story.user("second question " * 2_000).call("second answer")
+    agent = Story("agent-1", story.session, hidden_tokens=70_000).user("look around").call("done")
+    calls = story.session.calls
+
+    def reported(id_: str) -> int:
+        usage = calls[id_].usage
+        assert usage is not None
+        return usage.input + usage.output
+
+    assert list(calls) == ["main-1", "main-2", "agent-1-1"]
+    assert files.used_tokens(story.session, story.head) == reported("main-2"), "not the sub-agent's"
+    assert files.used_tokens(story.session, first) == reported("main-1"), "after going back"
+    assert files.used_tokens(story.session, agent.head) == reported("agent-1-1")
+    story.head = first
+    story.user("another " * 100)
+    added = files.used_tokens(story.session, story.head) - reported("main-1")
+    assert 100 <= added < 200, "blocks after the last report are counted"
+
+
+def test_without_a_report_the_context_is_counted(tmp_path: Path) -> None:
+    files = ContextFiles(settings(tmp_path), desk(tmp_path))
+    story = Story().user("word " * 100).call("word " * 100, usage=False)
+    assert 200 <= files.used_tokens(story.session, story.head) < 300
+    assert files.used_tokens(story.session, ROOT) == 0

@@ -5,6 +5,7 @@ first and removed noise last; the price is quoted first, and nothing is sent abo
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Sequence
 
 import pytest
@@ -146,7 +147,19 @@ def test_nothing_is_sent_above_the_budget_or_at_an_unknown_price() -> None:
     unknown = replace(HOSTED, model="nobody-knows-1")
     with pytest.raises(CtxtuiError, match="no price is known"):
         check_budget(quote_plan(list(plan_resends(known, counter, settings, unknown, MAIN, [1], []))), 100.0)
-    assert max_usd(replace(HOSTED, endpoint=Endpoint("here", ANTHROPIC, local=True)), 10**6, 10**6, known.table) == 0.0
+
+
+def test_a_local_gateway_is_quoted_at_list_price_and_a_local_server_at_nothing() -> None:
+    known, _, _ = accounted(session(1))
+
+    def quote(endpoint: Endpoint, model: str = HOSTED.model) -> float | None:
+        return max_usd(replace(HOSTED, endpoint=endpoint, model=model), 10**6, 10**6, known.table)
+
+    gateway = Endpoint("anthropic", ANTHROPIC, "http://127.0.0.1:1", local=True)
+    assert quote(gateway) == quote(HOSTED.endpoint) != 0.0
+    assert quote(gateway, "nobody-knows-1") == 0.0
+    assert quote(dataclasses.replace(gateway, kind="ollama")) == 0.0
+    assert quote(dataclasses.replace(gateway, kind="ollama"), "nobody-knows-1:cloud") == 0.0
 
 
 def test_a_quote_is_no_less_than_what_is_charged() -> None:

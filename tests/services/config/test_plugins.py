@@ -18,7 +18,7 @@ from ctxtui.curation.policies.profile import parse_profile
 from ctxtui.curation.policies.registry import POLICIES as OURS
 from ctxtui.services.config import format_registry, plugins
 from ctxtui.services.config.plugins import LABELS, POLICIES, READERS
-from ctxtui.services.config.policy_registry import load_policies
+from ctxtui.services.config.policy_registry import load_policies, load_profile
 from ctxtui.services.recordings.open import load
 from tests.cases.long_runs import long_run
 from tests.curation.conversations import context_of
@@ -165,6 +165,13 @@ def test_a_policy_of_a_third_party_stands_beside_ours(put: Put) -> None:
         str(again): "there is a policy strip_images already",
     }
     assert parse_profile('[[policy]]\nuse = "mine"\n', policies=known).steps[0].policy.name == "mine"
+
+
+def test_the_profile_of_the_settings_may_name_a_third_partys_policy(put: Put, tmp_path: Path) -> None:
+    put(POLICIES, "mine.py", POLICY)
+    (tmp_path / "lean.toml").write_text('[[policy]]\nuse = "mine"\n')
+    profile = load_profile("lean.toml", tmp_path)
+    assert profile is not None and [step.policy.name for step in profile.steps] == ["mine"]
 
 
 OUTSIDE = """

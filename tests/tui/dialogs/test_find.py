@@ -65,6 +65,23 @@ async def test_a_hit_is_listed_and_opened(recorded: Path) -> None:
         await until(pilot, lambda: not isinstance(pilot.app.screen, FindScreen))
 
 
+async def test_a_hit_is_opened_with_the_text_that_was_searched(recorded: Path) -> None:
+    async with make_app(None, Settings()).run_test(size=(120, 40)) as pilot:
+        await pilot.press("ctrl+f", *"needle", "enter")
+        await said(pilot, "1 block in ")
+        find = pilot.app.screen
+        assert isinstance(find, FindScreen)
+        # Something else is typed and not searched.
+        await pilot.press("slash", "ctrl+x", *"other", "escape")
+        assert find.pane.has_focus and find.query_line.text == "needleother"
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, InspectorScreen))
+        screen = pilot.app.screen
+        assert isinstance(screen, InspectorScreen)
+        await until(pilot, lambda: screen.owner(SearchController).is_active and "of 1" in shown(pilot))
+        assert not screen.owner(SearchController).regex
+
+
 def test_a_session_with_many_hits_hides_no_other() -> None:
     def spotted(target: str, n: int) -> BlockHits:
         return BlockHits(

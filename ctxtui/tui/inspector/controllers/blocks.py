@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ctxtui.core.block_content import read
+from ctxtui.core.block import Block
+from ctxtui.core.block_content import BlockContent, read
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT
 from ctxtui.services.external_editor import NoPager, show_in_pager
@@ -14,6 +15,7 @@ from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lists.request import MAX_CLIPBOARD_BYTES
+from ctxtui.views.model.preview import media_line
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import failed
 from ctxtui.views.text.span import Span
@@ -101,7 +103,8 @@ class BlocksController(Controller):
     def _text(self) -> str:
         """Return the block's text as the model reads it; a call's input as JSON.
 
-        Its own JSON if that is open, or if it has no text (images). "" without a block, or until it is loaded.
+        Its own JSON if that is open; a line for each image or file of a block without text. "" without a block, or
+        until it is loaded.
         """
         new = self._pane.place.new
         if new is not None:
@@ -118,7 +121,7 @@ class BlocksController(Controller):
         reading = rows.readings.reading(node)
         if CATEGORIES[rows.scene.session.tree[node].category] == "tool_call":
             return reading.arguments
-        return reading.text or block.body.decode("utf-8", "replace")
+        return _text_of(block, reading)
 
     def _texts(self, nodes: Iterable[int]) -> str:
         """Return the texts of several blocks, each under a line with its category and name."""
@@ -129,9 +132,9 @@ class BlocksController(Controller):
         for node in nodes:
             category, block = CATEGORIES[scene.session.tree[node].category], scene.session.tree[node].block
             reading = read(block)
-            text = reading.arguments if category == "tool_call" else reading.text
+            text = reading.arguments if category == "tool_call" else ""
             head = " ".join(filter(None, ("---", category.replace("_", " "), reading.name)))
-            out.append(f"{head}\n{text or block.body.decode('utf-8', 'replace')}")
+            out.append(f"{head}\n{text or _text_of(block, reading)}")
         return "\n\n".join(out)
 
     def copy_call(self) -> None:
@@ -212,3 +215,9 @@ class BlocksController(Controller):
         except NoPager as error:
             self.say(failed(str(error)))
         self.access.repaint()
+
+
+def _text_of(block: Block, content: BlockContent) -> str:
+    """The text of `block`; without any, a line for each of its images and files; its JSON if it has none of them."""
+    media_text = "\n".join(f"[{media_line(media)}]" for media in content.media)
+    return content.text or media_text or block.body.decode("utf-8", "replace")
