@@ -26,7 +26,7 @@ Body = dict[str, Any]
 
 
 def _messages(body: Body) -> list[Any]:
-    found: list[Any] = body.get("messages") or body["input"]
+    found: list[Any] = body.get("messages") or body.get("input") or body["contents"]
     return found
 
 
@@ -141,7 +141,7 @@ def twice(rng: Random, body: Body) -> None:
 
 
 def _parts(message: Any) -> list[Any]:
-    content = message.get("content") if isinstance(message, dict) else None
+    content = (message.get("content") or message.get("parts")) if isinstance(message, dict) else None
     return [p for p in content if isinstance(p, dict)] if isinstance(content, list) else []
 
 
