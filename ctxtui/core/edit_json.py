@@ -52,7 +52,9 @@ def _list_entries(data: bytes, place: str) -> list[Json]:
     try:
         document = canonical.loads(text)
     except (ValueError, RecursionError):
-        return [_parse_line(line, f"{place}:{n}") for n, line in enumerate(text.splitlines(), 1) if line.strip()]
+        return [
+            _parse_line(line, f"{place.rstrip(':')}:{n}") for n, line in enumerate(text.splitlines(), 1) if line.strip()
+        ]
     if isinstance(document, dict) and isinstance(document.get("edits"), list):
         document = document["edits"]
     return document if isinstance(document, list) else [document]

@@ -25,7 +25,7 @@ def test_spellings(text: str) -> None:
     assert loads((text % A).encode()) == [make(DROP, [Target(A, 1)])]
 
 
-def lines_about_tests() -> None:
+def test_each_line_is_an_edit() -> None:
     line = f'{{"kind": "drop", "targets": ["{A}"]}}'
     assert loads(f"{line}\n{line}\n".encode()) == [make(DROP, [Target(A)])] * 2
 
@@ -46,3 +46,9 @@ def lines_about_tests() -> None:
 def test_errors_name_their_place(text: str, message: str) -> None:
     with pytest.raises(Malformed, match=message):
         loads(text.encode(), "f")
+
+
+def test_a_bad_line_is_named_by_file_and_number() -> None:
+    with pytest.raises(Malformed) as raised:
+        loads(b'{"kind": "drop"}\n{]\n', "edits.jsonl:")
+    assert raised.value.place == "edits.jsonl:2"
