@@ -6,9 +6,9 @@ import asyncio
 import gc
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -358,6 +358,17 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         if isinstance(screen, Commanded) and screen.target() is not None:
             available += self.OWN_COMMANDS
         self.push_screen(PaletteScreen(available), run)
+
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        """Give the terminal to another program. Meanwhile ctrl+c interrupts that program only, not ctxtui as well."""
+        # A handler of Python is not inherited: the program itself is interrupted as usual.
+        before = signal.signal(signal.SIGINT, lambda *_: None)
+        try:
+            with super().suspend():
+                yield
+        finally:
+            signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
     def action_own_command(self, name: str) -> None:
         """Run the user's own command `name` on what the screen shows."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import pytest
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.screen import Screen
 
 from ctxtui.tui.app import CtxtuiApp
@@ -116,3 +119,13 @@ async def test_threads_of_screens_below_keep_none_above_waiting() -> None:
             assert len(staying) == 40
         finally:
             over.set()
+
+
+async def test_ctrl_c_reaches_the_program_that_has_the_terminal_and_not_ctxtui(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(App, "suspend", lambda _: nullcontext())  # a test has no terminal to give away
+    app = CtxtuiApp(Screen, lambda _: Screen())
+    before = signal.getsignal(signal.SIGINT)
+    with app.suspend():
+        signal.raise_signal(signal.SIGINT)
+        assert subprocess.run(["sh", "-c", "kill -INT $$; sleep 9"], check=False).returncode == -signal.SIGINT
+    assert signal.getsignal(signal.SIGINT) is before

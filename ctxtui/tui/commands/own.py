@@ -11,7 +11,8 @@ from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.config.own_commands import OwnCommand
-from ctxtui.tui.commands.command import Command, command_id
+from ctxtui.tui.commands.command import Command, command_id, key_text
+from ctxtui.tui.commands.moved import describe_moved_key
 
 Screens = Mapping[str, Sequence[type[Command]]]
 
@@ -93,6 +94,12 @@ def make_commands(own: Iterable[OwnCommand], screens: Screens) -> Iterator[type[
     for one in own:
         place = f"commands.{one.name}"
         keys = (_key_name(one.key, place),) if one.key else ()
+        if any(describe_moved_key(key_text(key)) for key in keys):
+            raise BadConfig(
+                f"the key {one.key!r} shows where an older command has moved",
+                place=place,
+                way_out="`ctxtui help keys --free` lists free keys",
+            )
         for command in (each for members in screens.values() for each in members):
             if set(command.keys) & set(keys):
                 raise BadConfig(
