@@ -96,7 +96,7 @@ def classify_side_call(path: str, body: Json) -> str:
         return ""
     if as_count(request.get("max_tokens")) == 1:
         return PROBE
-    if any("</severity>" in as_str(one) for one in as_list(request.get("stop_sequences"))):
+    if any("</severity>" in as_str(sequence) for sequence in as_list(request.get("stop_sequences"))):
         return CLASSIFIER
     schema = as_dict(get_path(request, "generationConfig", "responseJsonSchema", "properties"))
     if _GEMINI_CHECKS & set(schema):
@@ -117,11 +117,11 @@ def classify_side_call(path: str, body: Json) -> str:
 def _asks_for_title(request: dict[str, Json]) -> bool:
     """Whether the prompt asks for a title, as OpenCode and others do."""
     system = request.get("system") or request.get("instructions")
-    text = as_str(system) or " ".join(as_str(one.get("text")) for one in as_dicts(system))
+    text = as_str(system) or " ".join(as_str(part.get("text")) for part in as_dicts(system))
     for message in as_dicts(request.get("messages")) + as_dicts(request.get("input")):
         if message.get("role") in ("system", "developer"):
             content = message.get("content")
-            text += as_str(content) or " ".join(as_str(one.get("text")) for one in as_dicts(content))
+            text += as_str(content) or " ".join(as_str(part.get("text")) for part in as_dicts(content))
     return "title generator" in text[:400].lower()
 
 
