@@ -12,7 +12,7 @@ constraints="$(pwd)/constraints.txt"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 "$PY" -m pip wheel -q --no-deps -w "$scratch" .
 "$PY" -m venv "$scratch/venv"
-"$scratch/venv/bin/python" -m pip install -q -c "$constraints" "$scratch"/ctxtui-*.whl
+"$scratch/venv/bin/python" -m pip install -q -c "$constraints" "$scratch"/*.whl
 cd "$scratch"
 HOME="$scratch" "$scratch/venv/bin/ctxtui" --version
 "$scratch/venv/bin/python" - <<'PYTHON'

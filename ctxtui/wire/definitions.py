@@ -55,7 +55,7 @@ def parse_definition(value: Json) -> Definition | None:
 def _lower_types(schema: Json) -> Json:
     """Rewrite a schema of Google's, which spells types in capitals, as JSON schema."""
     if isinstance(schema, list):
-        return [_lower_types(one) for one in schema]
+        return [_lower_types(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     return {

@@ -117,7 +117,7 @@ class SourceRecord(ResumeEntry):
             changed["content"] = _spell_content(parts)
             if "toolUseResult" in self.value:
                 # The client's own copy of the result.
-                members["toolUseResult"] = canonical.dumps("\n".join(_part_text(one) for one in parts))
+                members["toolUseResult"] = canonical.dumps("\n".join(_part_text(part) for part in parts))
         if changed:
             members["message"] = canonical.dumps({**self.value["message"], **changed})
         return members
@@ -187,7 +187,7 @@ def _spell_content(parts: list[Any]) -> Any:
             return words
         case [{"type": "text", "text": str() as words, **more}] if not more:
             return words
-    return [{"type": "text", "text": one} if isinstance(one, str) else one for one in parts]
+    return [{"type": "text", "text": part} if isinstance(part, str) else part for part in parts]
 
 
 def _part_text(part: Any) -> str:
@@ -238,11 +238,11 @@ def _unwrapped_texts(value: dict[str, Any]) -> list[str]:
     if value.get("isSidechain"):
         return []
     if value.get("type") == "attachment" and isinstance(rendered, list):
-        return [_strip_wrapper(one.get("content")) for one in rendered if isinstance(one, dict)]
+        return [_strip_wrapper(message.get("content")) for message in rendered if isinstance(message, dict)]
     if value.get("type") == "user" and isinstance(message, dict):
         content = message.get("content")
         parts = content if isinstance(content, list) else [content]
-        return [_strip_wrapper(one.get("text") if isinstance(one, dict) else one) for one in parts]
+        return [_strip_wrapper(part.get("text") if isinstance(part, dict) else part) for part in parts]
     return []
 
 
@@ -287,8 +287,12 @@ def _drop_replacements(record: SourceRecord, records: list[SourceRecord]) -> Non
     listed = record.value.get("replacements")
     if not isinstance(listed, list):
         return
-    changed = {call for one in records if one.is_changed for call in one.answers.values()}
-    remaining = [one for one in listed if not (isinstance(one, dict) and one.get("toolUseId") in changed)]
+    changed = {call for record in records if record.is_changed for call in record.answers.values()}
+    remaining = [
+        replacement
+        for replacement in listed
+        if not (isinstance(replacement, dict) and replacement.get("toolUseId") in changed)
+    ]
     if len(remaining) < len(listed):
         record.new_members["replacements"] = canonical.dumps(remaining)
 
@@ -302,9 +306,9 @@ class ResumeChain:
 
     def __init__(self, records: list[SourceRecord]) -> None:
         self._records = records
-        self._by_id = {str(one.value["uuid"]): one for one in reversed(records) if one.value.get("uuid")}
+        self._by_id = {str(record.value["uuid"]): record for record in reversed(records) if record.value.get("uuid")}
         self.known = self._by_id.keys()
-        self._numbers = {id(one): number for number, one in enumerate(records)}
+        self._numbers = {id(record): number for number, record in enumerate(records)}
         self._before: dict[int, list[dict[str, Any]]] = {}
         """Inserted records, by the number of the record that follows them."""
         self._last: list[dict[str, Any]] = []
@@ -326,7 +330,7 @@ class ResumeChain:
         session_id_json = canonical.dumps(session_id)
         for number, record in enumerate(self._records):
             before = self._before.get(number, [])
-            yield from (_encode_line({**one, "sessionId": session_id}) for one in before)
+            yield from (_encode_line({**inserted, "sessionId": session_id}) for inserted in before)
             if not record.removed and not self._belongs_to_removed(record):
                 changes = record.members | self._update_references(record, before)
                 if isinstance(record.value.get("sessionId"), str):
@@ -335,7 +339,7 @@ class ResumeChain:
                 if record.value.get("type") == "assistant" and _COPIED_BY not in record.value:
                     line = add_member(line, _COPIED_BY, canonical.dumps(MAKER))
                 yield line + b"\n"
-        yield from (_encode_line({**one, "sessionId": session_id}) for one in self._last)
+        yield from (_encode_line({**inserted, "sessionId": session_id}) for inserted in self._last)
 
     def _nearest_kept(self, uuid: Any) -> Any:
         """Find the nearest record from `uuid` upwards that is not removed; None if there is none."""
@@ -397,7 +401,7 @@ class ResumeChain:
         for uuid in uuids:
             record = self._by_id.get(uuid) if isinstance(uuid, str) else None
             if record is not None:
-                current += [one["uuid"] for one in self._before.get(self._numbers[id(record)], [])]
+                current += [inserted["uuid"] for inserted in self._before.get(self._numbers[id(record)], [])]
             current += [] if record is not None and record.removed else [uuid]
         return current
 
@@ -455,7 +459,7 @@ def _convert_block(part: Body, kinds: frozenset[str], losses: Losses) -> Body | 
     copied = {key: value for key, value in part.items() if key not in _BESIDE}
     if isinstance(copied.get("content"), list) and part["type"] == "tool_result":
         inner = _typed_parts(copied["content"], losses)
-        copied["content"] = [one for each in inner if (one := _convert_block(each, _IN_RESULT, losses)) is not None]
+        copied["content"] = [block for each in inner if (block := _convert_block(each, _IN_RESULT, losses)) is not None]
     return copied
 
 

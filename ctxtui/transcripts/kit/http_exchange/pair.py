@@ -121,20 +121,20 @@ def _asks_for_severity(request: dict[str, Json]) -> bool:
 
     It stops at the grade (2.1.300), or its last text says how to write the grade (2.1.332).
     """
-    if any(_GRADE in as_str(one) for one in as_list(request.get("stop_sequences"))):
+    if any(_GRADE in as_str(sequence) for sequence in as_list(request.get("stop_sequences"))):
         return True
-    content = next((one.get("content") for one in reversed(as_dicts(request.get("messages")))), None)
-    return any(_GRADE in as_str(one.get("text")) for one in as_dicts(content)[-1:])
+    content = next((message.get("content") for message in reversed(as_dicts(request.get("messages")))), None)
+    return any(_GRADE in as_str(part.get("text")) for part in as_dicts(content)[-1:])
 
 
 def _asks_for_title(request: dict[str, Json]) -> bool:
     """Whether the prompt asks for a title, as OpenCode and others do."""
     system = request.get("system") or request.get("instructions")
-    text = as_str(system) or " ".join(as_str(one.get("text")) for one in as_dicts(system))
+    text = as_str(system) or " ".join(as_str(part.get("text")) for part in as_dicts(system))
     for message in as_dicts(request.get("messages")) + as_dicts(request.get("input")):
         if message.get("role") in ("system", "developer"):
             content = message.get("content")
-            text += as_str(content) or " ".join(as_str(one.get("text")) for one in as_dicts(content))
+            text += as_str(content) or " ".join(as_str(part.get("text")) for part in as_dicts(content))
     return "title generator" in text[:400].lower()
 
 
