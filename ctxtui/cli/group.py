@@ -16,6 +16,7 @@ from ctxtui.cli.commands import EDITS, ENTRIES, OLD_NAMES, PURPOSE, WHY, Command
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.manage.start_screen import open_screen
 from ctxtui.cli.output import note
+from ctxtui.core.deprecation import describe_rename
 
 
 class LazyGroup(click.Group):
@@ -76,7 +77,7 @@ class MainGroup(LazyGroup):
         """
         if args and args[0] in OLD_NAMES:
             words = OLD_NAMES[args[0]]
-            note(f"`ctxtui {args[0]}` is now `ctxtui {' '.join(words)}`")
+            note(describe_rename(f"ctxtui {args[0]}", f"ctxtui {' '.join(words)}"))
             args = [*words, *args[1:]]
         if args[:1] == ["cost"] and "--why" in args:
             return "cost --why", import_command(WHY), [word for word in args[1:] if word != "--why"]

@@ -73,7 +73,19 @@ def test_every_command_has_help_with_examples_that_it_understands(
 def test_what_a_command_was_called_before_goes_on(ctxtui: Run, name: str) -> None:
     ran, now = ctxtui(name, "--help"), ctxtui(*OLD_NAMES[name], "--help")
     assert (ran.code, ran.out) == (0, now.out) and ran.out.startswith(f"Usage: ctxtui {' '.join(OLD_NAMES[name])}")
-    assert ran.err == f"ctxtui: `ctxtui {name}` is now `ctxtui {' '.join(OLD_NAMES[name])}`\n" and not now.err
+    notice = f"`ctxtui {name}` is now `ctxtui {' '.join(OLD_NAMES[name])}`; the former name goes with 2.0"
+    assert ran.err == f"ctxtui: {notice}\n" and not now.err
+
+
+def test_every_former_name_of_a_command_is_on_the_page_of_versions() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "versions.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| `ctxtui ")]
+    told = {
+        name: (*new.replace("`", "").removeprefix(" ctxtui ").replace("...", name).split(),)
+        for old, new in rows
+        for name in re.findall(r"`([^`]+)`", old.replace("ctxtui ", ""))
+    }
+    assert told == OLD_NAMES
 
 
 def test_help_shows_what_is_used_most_and_the_rest_by_its_own_word(ctxtui: Run) -> None:

@@ -145,7 +145,7 @@ class Meter:
         if not definitions:
             return 0
         measure = self._counter(self.card)
-        counted = (weigh(measure(block.make(TOOL, one)), self._weights) for one in definitions)
+        counted = (weigh(measure(block.make(TOOL, definition)), self._weights) for definition in definitions)
         return round(sum(counted)) + self.card.tool_prompt
 
 
