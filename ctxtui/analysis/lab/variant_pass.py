@@ -464,7 +464,7 @@ class VariantPass:
             total=total,
             own=own_tokens,
             hidden=hidden,
-            told=call.model == step.call.model,
+            use_report=call.model == step.call.model,
             shared=self._inputs.lengths(step, model),
         )
 
