@@ -99,7 +99,7 @@ def _check(
     )
     before = None if baseline is None else Path(baseline)
     found = limit_checks.check_file(Path(path), limits, before, limit_checks.parse_share(str(tolerance), "tolerance"))
-    broken = [one.told for one in found.verdicts if not one.passed]
+    broken = [verdict.told for verdict in found.verdicts if not verdict.passed]
     if broken:
         pytest.fail(f"{found.name}: " + "; ".join(broken), pytrace=False)
     return found.figures

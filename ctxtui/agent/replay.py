@@ -69,7 +69,7 @@ class Replay:
         elif event.kind == "context":
             self._add_with_attachments(json.loads(data))
         elif event.kind == "results":
-            talk.add_results([_decode_result(*one) for one in json.loads(data)])
+            talk.add_results([_decode_result(*result) for result in json.loads(data)])
         elif event.kind == "back":
             path = talk.tree.path(talk.head)
             talk.rewind_to(path[int(data) - 1] if int(data) else 0)
@@ -125,4 +125,4 @@ class Replay:
 
 def _decode_result(id_: str, text: str, wrong: bool, images: Iterable[Iterable[str]] = ()) -> Result:
     """Decode a result; older records have no images."""
-    return Result(id_, "", text, wrong, tuple(ResultImage(*one) for one in images))
+    return Result(id_, "", text, wrong, tuple(ResultImage(*image) for image in images))

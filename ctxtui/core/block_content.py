@@ -151,7 +151,7 @@ def _read_response(value: dict[str, Json]) -> BlockContent:
         text=_as_text(response[key] if key and isinstance(response, dict) else response),
         name=_as_text(inner.get("name")),
         call_id=_as_text(inner.get("id") or inner.get("name")),
-        media=tuple(one for some in media for one in some),
+        media=tuple(medium for some in media for medium in some),
         is_error=isinstance(response, dict) and "error" in response and "output" not in response,
     )
 

@@ -290,7 +290,7 @@ class Masker:
         if len(text.strip()) >= _MIN_PIECE_CHARS:
             for shown in (text.strip(), _one_line(text)):
                 previous = self.pieces.long.get(shown, piece)
-                self.pieces.long[shown] = min(previous, piece, key=lambda one: one.rank)
+                self.pieces.long[shown] = min(previous, piece, key=lambda candidate: candidate.rank)
             return
         for shown in (full_text, _one_line(full_text)):
             if begins and shown.startswith(text):
@@ -586,7 +586,7 @@ class Masker:
     def _needs_rest(self, find: _Match, first: str) -> bool:
         """Whether `first`, the beginning of `find`, begins a key but is none by itself."""
         key = any(find.rank == rank for rank, _ in self._keys) and not _is_plain(first)
-        return key and all(one.rank != find.rank for one in self._match_rules(first, secret=True))
+        return key and all(match.rank != find.rank for match in self._match_rules(first, secret=True))
 
     def _match_encoded(self, words: str) -> Iterator[_Match]:
         """Texts in base64 that contain a secret."""
@@ -655,7 +655,7 @@ def _merge_overlaps(finds: list[_Match], words: str) -> Iterator[_Match]:
             yield open_
             open_ = find
             continue
-        best = min(open_, find, key=lambda one: (one.rank, one.start - one.end))
+        best = min(open_, find, key=lambda match: (match.rank, match.start - match.end))
         end = max(open_.end, find.end)
         is_extended = (open_.start, end) != (best.start, best.end)
         open_ = best._replace(

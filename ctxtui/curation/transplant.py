@@ -77,7 +77,9 @@ def copy_blocks(context: Context, positions: Iterable[int], source: str = "") ->
     chosen: set[int] = set()
     for position in _without_headers(context, positions):
         group = _with_counterpart(context, position)
-        reasons = [reason for one in group if (reason := _why_not_copied(context, one))] if group else [UNPAIRED]
+        reasons = (
+            [reason for position in group if (reason := _why_not_copied(context, position))] if group else [UNPAIRED]
+        )
         if reasons:
             left[reasons[0]] += 1
         else:
@@ -115,7 +117,7 @@ def _with_counterpart(context: Context, position: int) -> set[int]:
     kind = context.items[position].block.kind
     if not is_call(kind) and not is_result(kind) and context.items[position].place.role not in _TOOL:
         return group
-    partners = {other for one in group for other in context.partners.get(one, ())}
+    partners = {other for position in group for other in context.partners.get(position, ())}
     if not partners:
         return set()
     return group.union(partners, *(_result_message(context, partner) for partner in partners))

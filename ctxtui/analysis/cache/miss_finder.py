@@ -122,12 +122,12 @@ class Misses(Struct, frozen=True):
 
     def of_thread(self, thread: str) -> list[CacheMiss]:
         """Misses of one thread, in order of calls."""
-        return sorted((miss for miss in self.misses if miss.thread == thread), key=lambda one: one.number)
+        return sorted((miss for miss in self.misses if miss.thread == thread), key=lambda miss: miss.number)
 
 
 def sort_dearest(misses: Iterable[CacheMiss]) -> list[CacheMiss]:
     """Sort misses by cost, the most expensive first."""
-    return sorted(misses, key=lambda one: (-(one.usd or 0.0), -one.tokens, one.thread, one.number))
+    return sorted(misses, key=lambda miss: (-(miss.usd or 0.0), -miss.tokens, miss.thread, miss.number))
 
 
 class MissFinder:

@@ -357,7 +357,9 @@ class _CompactionAnalysis:
             content = read(self._tree[node].block)
             for touch in find_touches(content, self._cwd):
                 before = touches.setdefault(touch.path, [])
-                new = touch.kind == READ and not any(one.kind != READ or one.covers(touch) for one in before)
+                new = touch.kind == READ and not any(
+                    earlier.kind != READ or earlier.covers(touch) for earlier in before
+                )
                 before.append(touch)
                 if new and touch.path in files:
                     again = self._make_recovery(number, node, answers.get(content.call_id))
@@ -445,7 +447,7 @@ class _CompactionAnalysis:
         rank = {SAID_AGAIN: 0, USED_AGAIN: 1, CAME_AGAIN: 2}
         order = sorted(
             lost,
-            key=lambda one: (rank[recoveries[one].how] if one in recoveries else 3, -len(lost[one]), lost[one][0], one),
+            key=lambda key: (rank[recoveries[key].how] if key in recoveries else 3, -len(lost[key]), lost[key][0], key),
         )
         facts = [
             Fact(

@@ -103,7 +103,7 @@ def make_sketch(text: str) -> Sketch | None:
     hashes = {zlib.crc32(line.encode("utf-8", "replace")) for line in plain_lines(text)}
     sampled = len(hashes) > _MAX_LINES
     if sampled:
-        hashes = {one for one in hashes if one % _SAMPLING == 0}
+        hashes = {line_hash for line_hash in hashes if line_hash % _SAMPLING == 0}
     return Sketch(frozenset(hashes), sampled) if len(hashes) >= 3 else None
 
 
@@ -315,7 +315,7 @@ def duplicates_in(duplicates: Mapping[int, Duplicate], tree: Tree, head: int) ->
             for duplicate in list(duplicates.values())
             if duplicate.node in path and (duplicate.other == ROOT or duplicate.other in path)
         ),
-        key=lambda one: tree[one.node].depth,
+        key=lambda duplicate: tree[duplicate.node].depth,
     )
 
 

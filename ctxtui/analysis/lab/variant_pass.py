@@ -393,9 +393,9 @@ class VariantPass:
         tokens = sum(self._book.contexts.tokens(model, step.call.sent_head, absences)) if absences else 0
         # An edit of a block that its client removed has no effect.
         stood = (
-            one.after
-            for one in sent_request.applied.changes.values()
-            if one.after is not None and one.node in step.gone.by_node
+            change.after
+            for change in sent_request.applied.changes.values()
+            if change.after is not None and change.node in step.gone.by_node
         )
         return tokens + sum(self._block_tokens(model, block) for block in stood)
 
@@ -479,10 +479,10 @@ class VariantPass:
         """Result of all calls."""
         for thread in list(self._last):
             self._count_quotes(thread)
-        edits = {name: tuple(one.path.log) for name, one in self._threads.items() if one.path.log}
+        edits = {name: tuple(thread.path.log) for name, thread in self._threads.items() if thread.path.log}
         summaries = [edit for log in edits.values() for edit in active_edits(log) if edit.spec.replaces_blocks]
         sizes = [self._tokens_of(str(edit.params.get("text") or "")) for edit in summaries]
-        refused = next((one.path.refused for one in self._threads.values() if one.path.refused), "")
+        refused = next((thread.path.refused for thread in self._threads.values() if thread.path.refused), "")
         return VariantRun(
             variant=self.variant,
             calls=tuple(self._calls),

@@ -96,7 +96,9 @@ def _best_static(parts: Iterable[str], texts: Sequence[str], others: Sequence[st
         part for part in parts if len(part) >= MIN_PART_CHARS and all(part in text and part != text for text in texts)
     ]
     candidates = [Static(part, sum(part in other for other in others)) for part in fit]
-    return max(candidates, key=lambda one: (len(one.text) * max(1, one.others), one.text), default=None)
+    return max(
+        candidates, key=lambda candidate: (len(candidate.text) * max(1, candidate.others), candidate.text), default=None
+    )
 
 
 def _common_head(text: str, other: str) -> str:

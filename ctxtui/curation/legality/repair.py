@@ -124,7 +124,7 @@ def _position_of_path(path: str, places: dict[str, list[list[int]]], context: Co
     index = int(match[2])
     if declared := _DECLARATION.match(path):
         # All tools left in one object; Google's own stand beside the declarations.
-        groups = [one for one in groups if is_declaration(context.items[one[0]].block.value())]
+        groups = [group for group in groups if is_declaration(context.items[group[0]].block.value())]
         index = int(declared[1])
     if index >= len(groups):
         return -1

@@ -72,8 +72,8 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     def forget(self) -> None:
         """Release derived contexts, which refer to this one and stay in memory."""
-        for one in self._derived_contexts.values():
-            one.forget()
+        for derived in self._derived_contexts.values():
+            derived.forget()
         self._derived_contexts.clear()
 
     @cached_property
@@ -182,8 +182,10 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
             return sum(self.tokens(p) - self.size(p) for p in changes) - self._inserted_tokens(inserts)
         old, freed_tokens = before.applied.changes, before.freed
         for position in self.changed:
-            one = old.get(position)
-            was = self.tokens(position) if one is None else self.count(one.after) if one.after is not None else 0
+            change = old.get(position)
+            was = (
+                self.tokens(position) if change is None else self.count(change.after) if change.after is not None else 0
+            )
             freed_tokens += was - self.size(position)
         was_in = before.applied.inserts
         if was_in is not inserts:
@@ -192,7 +194,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         return freed_tokens
 
     def _inserted_tokens(self, inserts: Iterable[Insert]) -> int:
-        return sum(self.count(item.block) for one in inserts for item in one.items)
+        return sum(self.count(item.block) for insert in inserts for item in insert.items)
 
     @property
     def total(self) -> int:
@@ -223,7 +225,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
     def unedited_rounds(self) -> list[Stretch]:
         """The rounds in which at least one block is unchanged."""
         edited = self.edited_rounds
-        return [one for one in self.rounds if one not in edited]
+        return [stretch for stretch in self.rounds if stretch not in edited]
 
     @cached_property
     def edited_rounds(self) -> frozenset[Stretch]:
@@ -237,9 +239,10 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
             known = known if old is changes or old.keys() <= changes.keys() else frozenset()
         items = self.context.items
         more = [
-            one
-            for one in self.rounds
-            if one not in known and not any(p not in changes and items[p].block.kind != HEADER for p in range(*one))
+            stretch
+            for stretch in self.rounds
+            if stretch not in known
+            and not any(p not in changes and items[p].block.kind != HEADER for p in range(*stretch))
         ]
         return known.union(more) if more else known
 
@@ -309,7 +312,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     def _turns(self, length: int, found: list[Stretch] | None) -> list[Stretch]:
         tree, nodes = self.context.tree, self.context.nodes
-        starts = [one.start for one in found or ()]
+        starts = [turn.start for turn in found or ()]
         number = tree[nodes[length - 1]].turn if length else 0
         for position in range(length, len(nodes)):
             if tree[nodes[position]].turn > number:
@@ -338,9 +341,9 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         first = self._first_changed_message(length)
         start = messages[first].start if first < len(messages) else len(context)
         while rounds and rounds[-1].stop > start:
-            one = rounds.pop()
-            if one.start < start:
-                rounds.append(Stretch(one.start, start))
+            last = rounds.pop()
+            if last.start < start:
+                rounds.append(Stretch(last.start, start))
         spoke = first > 0 and messages[first - 1].role in ASSISTANT
         for index in range(first, len(messages)):
             message = messages[index]

@@ -83,7 +83,7 @@ def camel(value: Json, *, deep: bool = False) -> Json:
     `deep`: do so with each object of a list. Any other value is returned unchanged.
     """
     if isinstance(value, list) and deep:
-        return [camel(one) for one in value]
+        return [camel(item) for item in value]
     if not isinstance(value, dict):
         return value
     return {re.sub(r"_([a-z])", lambda match: match[1].upper(), key): item for key, item in value.items()}
@@ -228,10 +228,10 @@ def _tool_refusals(value: Mapping[str, Json]) -> Iterator[Refusal]:
     names: list[Json] = []
     for n, tool in enumerate(map(camel, as_rows(value.get("tools")))):
         yield from shape_refusals(tool, _TOOL, ("tools", n))
-        for m, one in enumerate(map(camel, rows(members(tool).get("functionDeclarations")))):
+        for m, declaration in enumerate(map(camel, rows(members(tool).get("functionDeclarations")))):
             path: Path = ("tools", n, "functionDeclarations", m)
-            yield from shape_refusals(one, _DECLARATION, path)
-            name = members(one).get("name")
+            yield from shape_refusals(declaration, _DECLARATION, path)
+            name = members(declaration).get("name")
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 message = (
                     "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, "
@@ -242,7 +242,7 @@ def _tool_refusals(value: Mapping[str, Json]) -> Iterator[Refusal]:
                 yield wrong(f"* GenerateContentRequest.{spelled(path)}.name: {message}\n", "tool name")
             elif name in names:
                 yield wrong(f"Duplicate function declaration found: {name}", "two tools")
-            if {"parameters", "parametersJsonSchema"} <= members(one).keys():
+            if {"parameters", "parametersJsonSchema"} <= members(declaration).keys():
                 message = "parameters_json_schema must not be set when parameters is set."
                 yield wrong(f"* GenerateContentRequest.{spelled(path)}: {message}\n", "two schemas")
             names.append(name)

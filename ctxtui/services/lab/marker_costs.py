@@ -46,7 +46,7 @@ def run_marker_strategies(account: Account, names: Sequence[str]) -> MarkerRuns:
         return NO_MARKER_RUNS
     bench = bench_of_account(account)
     runs = run_variants(bench, [Variant(), *(Variant(cache=name) for name in names)])
-    recorded, *others = (apply_to_record(bench, runs[0], one) for one in runs)
+    recorded, *others = (apply_to_record(bench, runs[0], run) for run in runs)
     return MarkerRuns(recorded, dict(zip(names, others, strict=True)))
 
 

@@ -156,15 +156,19 @@ class SessionLibrary:
         folder = folder.absolute()
         is_one = folder.is_file() and not is_database(folder)
         paths = [folder] if is_one else find_in_folder(folder, self._settings.clients)
-        return self._summaries_of(self._with_counterparts(one for one in map(recording_at, paths) if one is not None))
+        return self._summaries_of(
+            self._with_counterparts(recording for recording in map(recording_at, paths) if recording is not None)
+        )
 
     def _with_counterparts(self, found: Iterable[FoundRecording]) -> list[FoundRecording]:
         """`found` with the second recording of each session that has two."""
-        recordings = {one.file: one for one in find_recordings(self._cwd, clients=self._settings.clients)}
+        recordings = {
+            recording.file: recording for recording in find_recordings(self._cwd, clients=self._settings.clients)
+        }
         pairs = match_transcripts(recordings.values())
         both = {file: (recordings[wire], recordings[own]) for wire, own in pairs.items() for file in (wire, own)}
-        parts = (both.get(os.path.abspath(one.file), (one,)) for one in found)
-        return list({one.file: one for part in parts for one in part}.values())
+        parts = (both.get(os.path.abspath(recording.file), (recording,)) for recording in found)
+        return list({recording.file: recording for part in parts for recording in part}.values())
 
     def join_stored(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
         """Add the database's data to `summaries`, then append the sessions that are only in the database."""

@@ -205,7 +205,7 @@ def _with_spending(
     own_calls = frozenset(call.id for call in session.calls.values() if not call.is_copy)
     costs = {id_: cost if id_ in own_calls else None for id_, cost in costs.items()}
     threads = thread_costs(book, costs)
-    priced = any(one.cost for one in spent)
+    priced = any(spending.cost for spending in spent)
     complete = replace(
         summary,
         read_share=_read_share(session),
@@ -259,7 +259,7 @@ class _EventsByCall:
         self._book = book
         self._usable_share = usable_share
         self._usable: dict[tuple[str, str], int] = {}
-        self._missed = {(one.thread, one.number): one for one in missed.misses}
+        self._missed = {(miss.thread, miss.number): miss for miss in missed.misses}
         self._number: dict[str, int] = {}
         self._skill: dict[str, str] = {}
         self._compacted: set[str] = set()

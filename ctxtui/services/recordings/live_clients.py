@@ -135,4 +135,4 @@ def is_owned(path: Path, running: Sequence[RunningClient]) -> bool:
     siblings = [recording for recording in path.parent.glob("*.jsonl") if not recording.name.startswith("agent-")]
     recordings = [recording for recording in map(recording_at, siblings) if recording is not None]
     named_recordings = [recording._replace(folder=path.parent.name) for recording in recordings]
-    return str(path) in find_owned(sorted(named_recordings, key=lambda one: -one.mtime), running)
+    return str(path) in find_owned(sorted(named_recordings, key=lambda recording: -recording.mtime), running)

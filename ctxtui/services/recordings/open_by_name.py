@@ -100,7 +100,7 @@ def find_last(cwd: Path, settings: Settings) -> Newest:
     recordings = find_recordings(cwd, samples=sample_paths(), clients=settings.clients)
     here = find_newest(recordings, around)
     try:
-        stored = _newest_stored({one.file for one in recordings}, around, settings)
+        stored = _newest_stored({recording.file for recording in recordings}, around, settings)
     except CtxtuiError:
         if here is None:
             raise

@@ -201,7 +201,9 @@ def _recalled_texts(extras: dict[str, Json]) -> Iterator[str]:
     """Yield the recalled texts: the repository's, then those of each piece of knowledge."""
     yield from (as_str(extras[key]) for key in _RECALLED if as_str(extras.get(key)))
     yield from (
-        as_str(one.get("content")) for one in as_dicts(extras.get("microagent_knowledge")) if one.get("content")
+        as_str(knowledge.get("content"))
+        for knowledge in as_dicts(extras.get("microagent_knowledge"))
+        if knowledge.get("content")
     )
 
 

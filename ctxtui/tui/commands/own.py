@@ -91,19 +91,19 @@ def make_commands(own: Iterable[OwnCommand], screens: Screens) -> Iterator[type[
 
     Raises `BadConfig` if a session or Home uses its key: a screen's key comes before one of the app.
     """
-    for one in own:
-        place = f"commands.{one.name}"
-        keys = (_key_name(one.key, place),) if one.key else ()
+    for entry in own:
+        place = f"commands.{entry.name}"
+        keys = (_key_name(entry.key, place),) if entry.key else ()
         if any(describe_moved_key(key_text(key)) for key in keys):
             raise BadConfig(
-                f"the key {one.key!r} shows where an older command has moved",
+                f"the key {entry.key!r} shows where an older command has moved",
                 place=place,
                 way_out="`ctxtui help keys --free` lists free keys",
             )
         for command in (each for members in screens.values() for each in members):
             if set(command.keys) & set(keys):
                 raise BadConfig(
-                    f"the key {one.key!r} is used by {command_id(command)!r}",
+                    f"the key {entry.key!r} is used by {command_id(command)!r}",
                     place=place,
                     way_out="`ctxtui help keys --free` lists free keys; [keys] gives that command another one",
                 )
@@ -111,9 +111,9 @@ def make_commands(own: Iterable[OwnCommand], screens: Screens) -> Iterator[type[
             "Own",
             (Command,),
             {
-                "__doc__": one.help or f"Run `{one.run}`.",
-                "name": one.name,
-                "action": f"own_command({one.name!r})",
+                "__doc__": entry.help or f"Run `{entry.run}`.",
+                "name": entry.name,
+                "action": f"own_command({entry.name!r})",
                 "keys": keys,
                 "group": "your own commands",
             },

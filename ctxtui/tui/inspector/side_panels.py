@@ -115,7 +115,7 @@ class Sides:
         if any(ghosts):
             first = scene.index + 1
             gone = dict(enumerate(ghosts, first - seen.first))
-            shown = tuple(replace(one, ghost=max(0, gone.get(at, 0))) for at, one in enumerate(shown))
+            shown = tuple(replace(column, ghost=max(0, gone.get(at, 0))) for at, column in enumerate(shown))
         return CallStrip(shown, seen.per, scene.index - seen.first, columns.top, scene.limits.usable), seen
 
     def range_of(self, window: Window, thread_study: ThreadStudy, *, ghosts: bool = False) -> list[Span]:

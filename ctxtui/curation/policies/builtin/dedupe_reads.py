@@ -89,17 +89,17 @@ class _Reads:
         self._alike: dict[str, list[_Read]] = {}
         self._of_file: dict[tuple[str, str], list[_Read]] = {}
 
-    def add(self, one: _Read) -> None:
+    def add(self, result: _Read) -> None:
         """Append a result."""
-        alike = self._alike.setdefault(one.text, [])
-        alike.append(one)
+        alike = self._alike.setdefault(result.text, [])
+        alike.append(result)
         related = alike[-2:] if len(alike) > 1 else []
-        if one.path:
-            same = self._of_file.setdefault((one.tool, one.path), [])
-            same.append(one)
+        if result.path:
+            same = self._of_file.setdefault((result.tool, result.path), [])
+            same.append(result)
             # From the third one on, the earlier ones are related already if anything differs.
-            if same[0].text != one.text or same[0].position in self._known:
-                related = [*related, same[0], one]
+            if same[0].text != result.text or same[0].position in self._known:
+                related = [*related, same[0], result]
         for each in related:
             if each.position not in self._known:
                 self._known.add(each.position)

@@ -105,7 +105,7 @@ def _find_boundaries(policy_context: PolicyContext, boundary: str) -> list[tuple
     def work(length: int, known: list[tuple[int, str]] | None) -> list[tuple[int, str]]:
         # The last message may have grown.
         first = max(0, next((n for p in range(length - 1, -1, -1) if (n := context.message_of[p]) >= 0), 0))
-        found = [one for one in known or () if one[0] < first]
+        found = [entry for entry in known or () if entry[0] < first]
         for index in range(first, len(context.messages)):
             message = context.messages[index]
             name = _name_of(policy_context, message, pattern) if message.role == "user" else None

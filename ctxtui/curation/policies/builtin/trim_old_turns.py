@@ -92,8 +92,8 @@ def fill_template(template: str, turn: int, text: str) -> str:
         if key == "first":
             return " ".join(text[: FIRST_CHARS * 2].split())[:FIRST_CHARS]
         if key == "names":
-            return ", ".join(dict.fromkeys(str(one) for one in _values_under(objects, "name")))[:MAX_VALUE_CHARS]
-        told = (_value_of(objects, text, one) for one in key.split("|"))
+            return ", ".join(dict.fromkeys(str(value) for value in _values_under(objects, "name")))[:MAX_VALUE_CHARS]
+        told = (_value_of(objects, text, name) for name in key.split("|"))
         return next(filter(None, told), NOTHING)[:MAX_VALUE_CHARS]
 
     return _FIELD.sub(word, template)

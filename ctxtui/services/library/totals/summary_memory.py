@@ -93,7 +93,7 @@ def cached_by_key(
     seen: Iterable[SessionSummary], settings: Settings, *, usage: bool = False
 ) -> dict[str, SessionSummary]:
     """The `seen` with valid cached figures, by key; with `usage`, also those with only cached usage."""
-    return {one.key: one for one in iter_cached(seen, settings, usage=usage)}
+    return {summary.key: summary for summary in iter_cached(seen, settings, usage=usage)}
 
 
 def iter_cached(seen: Iterable[SessionSummary], settings: Settings, *, usage: bool = False) -> Iterator[SessionSummary]:
@@ -132,13 +132,13 @@ def reread_reason(seen: Iterable[SessionSummary], settings: Settings) -> str:
     kept = {(name, size, mtime): version for name, size, mtime, version in rows}
     versions = {
         kept[key]
-        for one in seen
-        if (place := cache_key(one)) and (key := (sql_text(place[0]), place[1], one.mtime)) in kept
+        for summary in seen
+        if (place := cache_key(summary)) and (key := (sql_text(place[0]), place[1], summary.mtime)) in kept
     }
     if not versions:
         return ""
     own = now.split(" ")[:_PROGRAM_WORDS]
-    same = all(one.removeprefix("usage ").split(" ")[:_PROGRAM_WORDS] == own for one in versions)
+    same = all(version.removeprefix("usage ").split(" ")[:_PROGRAM_WORDS] == own for version in versions)
     return "once more, as settings or label rules changed" if same else "once more, after an upgrade"
 
 
@@ -148,7 +148,11 @@ _PROGRAM_WORDS: Final = 3
 
 def store_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
     """Cache the usage of sessions, until more is known of them."""
-    rows = [(one.path, one.size, one.mtime, to_json(one)) for one in new if one.path and not one.error]
+    rows = [
+        (summary.path, summary.size, summary.mtime, to_json(summary))
+        for summary in new
+        if summary.path and not summary.error
+    ]
     if not rows:
         return
     # A failure only costs the time to read them again.

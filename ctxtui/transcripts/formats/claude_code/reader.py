@@ -138,8 +138,8 @@ class ClaudeCodeReader:
             if isinstance(piece, RawRecord) and (piece.record is None or not contexts or is_utf8(piece.raw)):
                 events += self._handle_record(piece)
                 continue
-            for one in decode_legible(piece) if isinstance(piece, RawRecord) else (piece,):
-                events += self._handle_record(one) if isinstance(one, RawRecord) else self._handle_unreadable(one)
+            for part in decode_legible(piece) if isinstance(piece, RawRecord) else (piece,):
+                events += self._handle_record(part) if isinstance(part, RawRecord) else self._handle_unreadable(part)
         return events
 
     def _handle_record(self, piece: RawRecord) -> list[Event]:

@@ -139,10 +139,10 @@ def _convert_part(item: Item) -> Json:
     if category == "thinking":
         return {"type": "reasoning", "content": said.text}
     if category in ("image", "document") and said.media:
-        one = said.media[0]
-        if one.url:
-            return {"type": "uri", "modality": category, "mime_type": one.media_type, "uri": one.url}
-        return {"type": "blob", "modality": category, "mime_type": one.media_type, "content": one.data}
+        medium = said.media[0]
+        if medium.url:
+            return {"type": "uri", "modality": category, "mime_type": medium.media_type, "uri": medium.url}
+        return {"type": "blob", "modality": category, "mime_type": medium.media_type, "content": medium.data}
     return {"type": "text", "content": said.text}
 
 
@@ -165,7 +165,7 @@ def _type_value(value: Json) -> Json:
     if isinstance(value, float):
         return {"doubleValue": value}
     if isinstance(value, list):
-        return {"arrayValue": {"values": [_type_value(one) for one in value]}}
+        return {"arrayValue": {"values": [_type_value(item) for item in value]}}
     return {"stringValue": str(value)}
 
 

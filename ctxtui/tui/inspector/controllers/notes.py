@@ -195,9 +195,9 @@ class NotesController(Controller):
         if study is None:
             return
 
-        def go(one: notes.PlacedNote | None) -> None:
-            if one is not None:
-                self._to_note(one)
+        def go(note: notes.PlacedNote | None) -> None:
+            if note is not None:
+                self._to_note(note)
 
         rows = self.session_notes.order if self.session_notes is not None else ()
         self.access.push(NotesScreen(rows, partial(study.book.category, study.session.model)), go)

@@ -83,8 +83,8 @@ class StagingController(EditController):
             if again is None:
                 self.say(failed(f"No summary fits into {length:,} tokens."))
                 return
-            for one in self.edits.stage([again])[:1]:
-                self.state.to_inserted(one.id)
+            for staged_edit in self.edits.stage([again])[:1]:
+                self.state.to_inserted(staged_edit.id)
 
         self.prompt.ask_for([Span(" maximum tokens of this summary › ", "accent bold")], answered)
 
