@@ -4,7 +4,7 @@
 BIN = .venv/bin
 
 .PHONY: seeds run test extras quick install lint types imports compiled unit format test-all test-core test-readers test-services test-screens \
-    test-programs test-examples test-snapshot test-mcp clients test-clients client-table policies-table glossary keys faults bench samples constraints wheel clean
+    test-programs test-examples test-snapshot test-mcp clients test-clients client-table policies-table glossary keys man faults bench samples constraints wheel clean
 
 run: install
 	@$(BIN)/ctxtui $(ARGS)
@@ -109,6 +109,10 @@ policies-table: install
 # docs/keys.md, from the commands of the screens.
 keys: install
 	$(BIN)/python scripts/keys.py
+
+# docs/man/ctxtui.1, from the commands; the wheel installs it.
+man: install
+	$(BIN)/python scripts/man.py
 
 # docs/signs.md, from ctxtui/data/glossary.toml.
 glossary: install
