@@ -11,6 +11,7 @@ zeros, use the one before it, and count what follows themselves.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, Final
 
 from msgspec import field
@@ -462,14 +463,23 @@ def _convert_block(part: Body, kinds: frozenset[str], losses: Losses) -> Body | 
     return copied
 
 
+def _is_reminder(part: Body) -> bool:
+    """Whether a part is a reminder of the client's alone."""
+    text = part["text"].strip() if part["type"] == "text" and isinstance(part.get("text"), str) else ""
+    return text.startswith(_OPEN) and text.endswith(_CLOSE)
+
+
 def _write_translated(order: TranslatedOrder) -> ResumedFile:
     session_id, parent, lines = next(order.ids), None, []
     like = {"isSidechain": False, "userType": "external", **({"cwd": order.cwd} if order.cwd else {})}
     like |= {"sessionId": session_id, "version": _VERSION, "timestamp": format_time(order.now)}
     for message in order.body["messages"]:
-        record = make_record(like, message["role"], message["content"], next(order.ids))
-        lines.append(_encode_line({**record, "parentUuid": parent}))
-        parent = record["uuid"]
+        # The client shows no record with `isMeta` as typed by the user, and sends it joined with its neighbours.
+        for is_reminder, parts in groupby(message["content"], _is_reminder):
+            record = make_record(like, message["role"], list(parts), next(order.ids))
+            meta = {"isMeta": True} if is_reminder and message["role"] == "user" else {}
+            lines.append(_encode_line({**record, **meta, "parentUuid": parent}))
+            parent = record["uuid"]
     return ResumedFile(b"".join(lines), (), session_id, f"{session_id}.jsonl")
 
 
