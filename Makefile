@@ -4,7 +4,7 @@
 BIN = .venv/bin
 
 .PHONY: seeds run test extras quick install lint types imports compiled unit format test-all test-core test-readers test-services test-screens \
-    test-programs test-examples test-snapshot test-mcp clients test-clients client-table policies-table glossary keys man reference pictures docs faults bench samples constraints wheel clean
+    test-programs test-examples test-snapshot test-mcp clients test-clients client-table policies-table glossary keys man reference pictures docs faults bench samples constraints test-dependencies release wheel clean
 
 run: install
 	@$(BIN)/ctxtui $(ARGS)
@@ -47,7 +47,7 @@ format: install
 # Everything, slow tests and Hypothesis's thorough profile included, in parts that are run by themselves just as well,
 # each in at most 40 minutes on two processors. EXTRAS=none leaves out the packages for a cluster and Parquet, SERVERS=none
 # the model servers that are built for it, CLIENTS=none real clients, MCP=none real MCP servers.
-test-all: test test-core test-readers test-services test-screens test-programs test-clients test-mcp test-examples test-snapshot docs
+test-all: test test-core test-readers test-services test-screens test-programs test-clients test-mcp test-examples test-snapshot test-dependencies docs
 
 THOROUGH = HYPOTHESIS_PROFILE=thorough SERVERS="$(SERVERS)" $(BIN)/pytest -n auto
 
@@ -146,11 +146,20 @@ bench: install
 samples: install
 	$(BIN)/python -m sessions.make $(ARGS)
 
-# constraints.txt anew, from what the bounds in pyproject.toml resolve to today.
-constraints:
-	@PYTHON="$(PYTHON)" sh scripts/constraints.sh
+# The tests with the oldest and with the newest versions that the bounds in pyproject.toml allow.
+test-dependencies: install
+	$(BIN)/python scripts/dependencies.py oldest $(ARGS)
+	$(BIN)/python scripts/dependencies.py newest $(ARGS)
 
-wheel:
+# constraints.txt anew, from the newest versions that the bounds in pyproject.toml allow, if all tests pass with them.
+constraints: install
+	$(BIN)/python scripts/dependencies.py newest --write
+
+# Wheel and sdist in dist/, the same bytes wherever they are built; VERSION=1.2.3 first writes version and changelog.
+release: install
+	$(BIN)/python scripts/release.py $(VERSION)
+
+wheel: install
 	@PYTHON="$(PYTHON)" sh scripts/try_wheel.sh
 
 clean:

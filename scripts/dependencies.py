@@ -1,6 +1,6 @@
 """Run the tests with other versions of the dependencies than constraints.txt names: `oldest` or `newest`.
 
-`oldest` takes the lower bound of every dependency in pyproject.toml, `newest` whatever the bounds allow today; what these
+`oldest` takes the lower bound of every dependency in pyproject.toml, `newest` whatever the bounds allow; what these
 need in turn is the newest. ``newest --write`` makes constraints.txt of them if all tests pass (`make constraints`).
 """
 

@@ -68,7 +68,7 @@ def test_it_is_the_version_of_the_checkout_with_all_its_data(home: dict[str, str
 def test_the_core_is_small_and_holds_no_extra() -> None:
     folders = {extra.module for extra in EXTRAS.values()} & {path.name for path in packages().iterdir()}
     assert not folders
-    files = [path for path in packages().rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    files = [path for path in packages().rglob("*") if path.suffix != ".pyc" and path.name != "__pycache__"]
     installers = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
     own = [path for path in files if not path.relative_to(packages()).parts[0].startswith(installers)]
     megabytes = sum(path.stat().st_blocks * 512 for path in own) / 1e6
