@@ -15,6 +15,7 @@ from ctxtui import __version__
 from ctxtui.cli import exit_codes
 from ctxtui.cli.commands import EDITS, ENTRIES, MAIN_COMMANDS, OLD_NAMES, SESSION, WHY, help_text
 from ctxtui.cli.group import import_command, main_group
+from scripts import man
 from tests.cli.conftest import PROGRAM, Run, program
 from tests.sampling import few
 from tests.services.lookalike import claude_code
@@ -219,6 +220,28 @@ def test_completion_completes_commands(home: Path) -> None:
     env = {**os.environ, "_CTXTUI_COMPLETE": "bash_complete", "COMP_WORDS": "ctxtui se", "COMP_CWORD": "1"}
     done = program([], env=env)
     assert "sessions" in done.stdout
+
+
+@pytest.mark.parametrize(("group", "names"), [("", {"show", "last", "stats"}), ("session ", {"rename", "tag"})])
+def test_completion_lists_commands_without_importing_them(home: Path, group: str, names: set[str]) -> None:
+    count = 1 + len(group.split())
+    words = f"import os; os.environ.update(COMP_WORDS='ctxtui {group}', COMP_CWORD='{count}')\n"
+    script = "import atexit, sys; from ctxtui.cli.group import main_group\n" + words
+    script += "atexit.register(lambda: print('imported', 'ctxtui.cli.money.stats' in sys.modules))\n"
+    script += "main_group.main([], prog_name='ctxtui')"
+    env = {**os.environ, "_CTXTUI_COMPLETE": "bash_complete"}
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True)
+    *items, imported = done.stdout.splitlines()
+    assert {f"plain,{name}" for name in names} <= set(items) and imported == "imported False"
+
+
+def test_completion_of_no_command_is_a_file(home: Path) -> None:
+    env = {**os.environ, "_CTXTUI_COMPLETE": "bash_complete", "COMP_WORDS": "ctxtui ./x", "COMP_CWORD": "1"}
+    assert program([], env=env).stdout == "file,./x\n"
+
+
+def test_the_manual_page_is_made_from_the_commands() -> None:
+    assert man.text() == man.PAGE.read_text(encoding="utf-8"), "run `make man`"
 
 
 def test_config_shows_origins(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:
