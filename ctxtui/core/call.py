@@ -41,6 +41,8 @@ It has the ids of the edits that were ``applied``, those without effect because 
 """
 COMPACTS: Final = "compacts"
 """Key in `Call.extra` of a request with which the client has its history summarized: the client's name."""
+KEEP_WARM: Final = "keep_warm"
+"""Key in `Call.extra`, True for a request that ctxtui sent again by itself to keep its cached prefix from expiring."""
 ANSWER_LEAST: Final = "answer_least"
 """Key in `Call.extra`: minimum tokens of the recorded answer, if the report was made at its start."""
 
@@ -185,6 +187,11 @@ class Call(Struct, frozen=True, gc=False):
     def is_copy(self) -> bool:
         """Whether ctxtui copied the call from another session; totals over sessions skip it."""
         return COPIED_BY in self.extra
+
+    @property
+    def keeps_warm(self) -> bool:
+        """Whether ctxtui sent it to keep a cached prefix from expiring; it is no call of the conversation."""
+        return KEEP_WARM in self.extra
 
     @property
     def is_sum(self) -> bool:

@@ -49,6 +49,14 @@ from ctxtui.services.config.policy_registry import build_steps
 @click.option(
     "--set", "policy_settings", metavar="K=V", multiple=True, help="A setting of the policy (JSON, or plain text)."
 )
+@click.option(
+    "--keep-warm",
+    "keep_warm_usd",
+    type=click.FloatRange(min=0),
+    metavar="USD",
+    default=0.0,
+    help="In pauses, keep the cache from expiring while that pays; spend at most USD in all.",
+)
 @otlp_options
 @click.option(
     "--print-env", is_flag=True, help="Run nothing: print the environment for programs, and serve until ctrl+c."
@@ -70,6 +78,7 @@ def exec_(
     thread: str,
     policies: tuple[str, ...],
     policy_settings: tuple[str, ...],
+    keep_warm_usd: float,
     otlp: str,
     otlp_content: bool,
     print_env: bool,
@@ -110,6 +119,7 @@ def exec_(
         answers=_collect_answers(context, fork, thread) if fork else None,
         policies=policies,
         policy_settings=policy_settings,
+        keep_warm_usd=keep_warm_usd,
         settings=config_of(context).settings,
         say=note,
     )
