@@ -58,6 +58,19 @@ def decide(prefix: WarmPrefix, spent_usd: float, cap_usd: float) -> KeepWarmDeci
     return KeepWarmDecision(prefix.expires - REFRESH_MARGIN_S)
 
 
+class KeepWarmStatus(Struct, frozen=True, kw_only=True):
+    """How a session is kept warm in this run.
+
+    - `cap_usd`: the limit of the run; `usd`, `count`: what its refreshes cost so far, and their number.
+    - `why`: why the session's next refresh is not made; "": it is.
+    """
+
+    cap_usd: float
+    usd: float = 0.0
+    count: int = 0
+    why: str = ""
+
+
 class RefreshRequest(NamedTuple):
     """A request that refreshes a prefix: its body, and the most tokens that its answer can have."""
 
