@@ -181,8 +181,8 @@ class MissFinder:
     def _number(self, call: Call) -> int:
         """The number of `call` in its thread, from 1."""
         order = self._book.session.order[call.thread]
-        known = self._numbers.get(call.id, 0)
-        if not 0 < known <= len(order) or order[known - 1] != call.id:
+        last_number = self._numbers.get(call.id, 0)
+        if not 0 < last_number <= len(order) or order[last_number - 1] != call.id:
             self._numbers.update((id_, number) for number, id_ in enumerate(order, 1))
         return self._numbers[call.id]
 

@@ -48,8 +48,8 @@ class PartialAnswer(Struct):
     def start(cls, exchange: Exchange) -> PartialAnswer:
         """Start an empty answer to a request."""
         dialect = detect_dialect(exchange, as_dict(parse_body(exchange.request)))
-        known = DIALECTS.get(dialect)
-        return cls(known.stream_reader() if known is not None else None)
+        known_dialect = DIALECTS.get(dialect)
+        return cls(known_dialect.stream_reader() if known_dialect is not None else None)
 
     def feed(self, data: bytes) -> None:
         if self._reader is None:

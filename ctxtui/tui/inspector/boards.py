@@ -192,8 +192,8 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
         super().__init__(
             "context",
             "┬",
-            lambda *given: composition.lines(*given, opened=self.opened),
-            lambda *given: composition.notes(*given),
+            lambda *sizes: composition.lines(*sizes, opened=self.opened),
+            lambda *sizes: composition.notes(*sizes),
         )
         self.opened = False
 
@@ -225,12 +225,12 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
 
 def call_board() -> ViewBoard[this_call.ThisCall]:
     """Make the board of the charge of the call shown."""
-    return ViewBoard("this call", "├", lambda *given: this_call.lines(*given), lambda *given: this_call.notes(*given))
+    return ViewBoard("this call", "├", lambda *sizes: this_call.lines(*sizes), lambda *sizes: this_call.notes(*sizes))
 
 
 def staged_board() -> ViewBoard[staged_pane.StagedPane]:
     """Make the board of what staged edits free, break and cost."""
-    return ViewBoard("staged", "├", lambda *given: staged_pane.lines(*given), lambda *given: staged_pane.notes(*given))
+    return ViewBoard("staged", "├", lambda *sizes: staged_pane.lines(*sizes), lambda *sizes: staged_pane.notes(*sizes))
 
 
 def next_board() -> ViewBoard[NextCallForecast]:
@@ -239,7 +239,7 @@ def next_board() -> ViewBoard[NextCallForecast]:
         "next call",
         "├",
         lambda what, width, height: next_call.lines(what, time.time(), width, height),
-        lambda *given: next_call.notes(*given),
+        lambda *sizes: next_call.notes(*sizes),
     )
 
 
@@ -255,4 +255,4 @@ def tools_board() -> ViewBoard[toolset.Toolset]:
 
 def growth_board() -> ViewBoard[growth_chart.GrowthChart]:
     """Make the board of the context's growth."""
-    return ViewBoard("growth", "├", lambda *given: growth_chart.lines(*given), lambda what, _: growth_chart.notes(what))
+    return ViewBoard("growth", "├", lambda *sizes: growth_chart.lines(*sizes), lambda what, _: growth_chart.notes(what))

@@ -83,6 +83,9 @@ def identify_sender(headers: Mapping[str, str]) -> Sender:
             version=version,
         )
     if session := headers.get("x-session-affinity", "") or headers.get("x-session-id", ""):
+        if root := headers.get("x-parent-session-id", ""):
+            # A subagent of OpenCode. One that a subagent starts names only that as its parent.
+            return Sender(session=root, thread=session, parent=MAIN, client=client, version=version)
         return Sender(session=session, client=client, version=version)
     return Sender(client=client, version=version)
 
