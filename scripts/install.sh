@@ -32,7 +32,11 @@ rm -f "$stamp"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 # The pip that came with an older Python compares each file of an index with a thousand tags: half of what it needs.
 .venv/bin/python -m pip install -q --no-compile -U "pip>=24" || :
-.venv/bin/python -m pip install -q --no-compile -c constraints.txt -e ".[dev]"
+# A checkout of before 1.0 has it under the distribution's former name: two would own one command.
+for former in .venv/lib/python3*/site-packages/ctxtui-[0-9]*.dist-info; do
+    [ ! -d "$former" ] || .venv/bin/python -m pip uninstall -q -y ctxtui
+done
+.venv/bin/python -m pip install -q --no-compile -c constraints.txt -e ".[dev,mcp,code,forward,keyring]"
 # Compiled here once, on all processors, where pip takes one: an editable package is else compiled at every start where
 # Python may not write next to it. What cannot be compiled says so when it is imported. A third is left out that nobody
 # imports while working: tests of others, installers, what is there as machine code too.

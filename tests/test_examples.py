@@ -100,7 +100,7 @@ def test_nothing_in_them_knows_the_inside_of_ctxtui() -> None:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             inside = {name for name in names if name.split(".")[0] == "ctxtui"}
-            assert inside <= {"ctxtui.services.headless.api"}, f"{path}: the API from Python alone (docs/chat.md)"
+            assert inside <= {"ctxtui.api"}, f"{path}: the public API alone (docs/api.md)"
     listed = {path.name for path in EXAMPLES.iterdir() if (path / "__main__.py").exists()}
     readme = (EXAMPLES / "README.md").read_text()
     for name in listed:

@@ -37,14 +37,14 @@ class FlightEvent(Protocol):
 class Replay:
     """Replays events into `conversation`, which ends after its last written call.
 
-    - `own_id`: id of a broken-off call if the provider gave none; `known`: ids of existing calls.
+    - `own_id`: id of a broken-off call if the provider gave none; `known_ids`: ids of existing calls.
     - `queue`: messages that were not sent yet; `draft`: the text in the input line.
     - `replayed`: number of events that belong to the context.
     """
 
-    def __init__(self, conversation: Conversation, provider: str, known: frozenset[str], own_id: str) -> None:
+    def __init__(self, conversation: Conversation, provider: str, known_ids: frozenset[str], own_id: str) -> None:
         self.conversation = conversation
-        self._provider, self._known, self._own_id = provider, known, own_id
+        self._provider, self._known_ids, self._own_id = provider, known_ids, own_id
         self.exchange: AnswerReader | None = None
         self.queue: tuple[str, ...] = ()
         self.draft = ""
@@ -69,7 +69,7 @@ class Replay:
         elif event.kind == "context":
             self._add_with_attachments(json.loads(data))
         elif event.kind == "results":
-            talk.add_results([_decode_result(*one) for one in json.loads(data)])
+            talk.add_results([_decode_result(*result) for result in json.loads(data)])
         elif event.kind == "back":
             path = talk.tree.path(talk.head)
             talk.rewind_to(path[int(data) - 1] if int(data) else 0)
@@ -110,7 +110,7 @@ class Replay:
             own_id=self._own_id,
             started=float(at),
         )
-        self.exchange.attempt, self.exchange.known = attempt, self._known
+        self.exchange.attempt, self.exchange.known = attempt, self._known_ids
 
     def settle(self) -> Call | None:
         """Put the received part of a broken-off answer into the context; returns its call, None without one."""
@@ -125,4 +125,4 @@ class Replay:
 
 def _decode_result(id_: str, text: str, wrong: bool, images: Iterable[Iterable[str]] = ()) -> Result:
     """Decode a result; older records have no images."""
-    return Result(id_, "", text, wrong, tuple(ResultImage(*one) for one in images))
+    return Result(id_, "", text, wrong, tuple(ResultImage(*image) for image in images))

@@ -126,7 +126,7 @@ def _end_turn(state: TurnState, *before: Command) -> Step:
     After an error or an interruption (a `Tell` in `before`) they stay in the queue until the user acts.
     """
     ended = replace(_clear_calls(state), phase=TurnPhase.REST, attempt=0, rounds=0, release_next=False)
-    if ended.queue and not any(isinstance(one, Tell) for one in before):
+    if ended.queue and not any(isinstance(command, Tell) for command in before):
         new_turn, commands = _begin_request(ended)
         return new_turn, [*before, *commands]
     return ended, [*before, Rest()]

@@ -67,7 +67,7 @@ def largest_steps(every: Sequence[ResidualStep], tokens: int) -> list[ResidualSt
     """The large steps of the same sign as a residual of `tokens`, the largest first; at most `_MAX_STEPS`."""
     least = max(_MIN_STEP_TOKENS, _MIN_STEP_SHARE * abs(tokens))
     large = [step for step in every if step.tokens * tokens > 0 and abs(step.tokens) >= least]
-    return sorted(large, key=lambda one: -abs(one.tokens))[:_MAX_STEPS]
+    return sorted(large, key=lambda part: -abs(part.tokens))[:_MAX_STEPS]
 
 
 def likely_addition(book: Book, number: int, call: Call) -> str:
@@ -133,8 +133,10 @@ class ResidualPart(Struct, frozen=True):
 
     def describe(self, call: int) -> str:
         """Describe the part, as shown at `call`."""
-        one = _since_text(self.since, call)
-        first_words = one if self.steps == 1 else f"in {self.steps:,} steps, the largest {one.replace('since', 'with')}"
+        since = _since_text(self.since, call)
+        first_words = (
+            since if self.steps == 1 else f"in {self.steps:,} steps, the largest {since.replace('since', 'with')}"
+        )
         return f"{abs(self.tokens):,} {first_words}, likely {self.cause}"
 
 
@@ -196,8 +198,8 @@ def _group_by_cause(book: Book, call: Call, steps: Sequence[ResidualStep]) -> li
     parts: dict[str, ResidualPart] = {}
     for step in steps:
         cause = _find_cause(book, call, step.tokens, step.number)
-        known = parts.get(cause, ResidualPart(step.number, 0, cause, 0))
-        parts[cause] = replace(known, tokens=known.tokens + step.tokens, steps=known.steps + 1)
+        known_part = parts.get(cause, ResidualPart(step.number, 0, cause, 0))
+        parts[cause] = replace(known_part, tokens=known_part.tokens + step.tokens, steps=known_part.steps + 1)
     return sorted(parts.values(), key=lambda part: -abs(part.tokens))
 
 

@@ -112,7 +112,7 @@ def summarize_thread(session: Session, thread: str, misses: Iterable[CacheMiss] 
     if not used:
         return "no usage recorded" if calls else "no call recorded"
     thread_misses = (miss for miss in misses if miss.thread == thread)
-    largest = max(thread_misses, key=lambda one: (one.usd or 0.0, one.tokens), default=None)
+    largest = max(thread_misses, key=lambda miss: (miss.usd or 0.0, miss.tokens), default=None)
     if largest and largest.tokens >= JUMP:
         return describe_miss(largest, f" at call {largest.number}")
     return _describe_growth(calls) or _describe_share(used, len(calls))

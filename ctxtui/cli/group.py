@@ -9,12 +9,14 @@ from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from ctxtui import __version__
 from ctxtui.cli.commands import EDITS, ENTRIES, OLD_NAMES, PURPOSE, WHY, CommandEntry, help_text
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.manage.start_screen import open_screen
 from ctxtui.cli.output import note
+from ctxtui.core.deprecation import describe_rename
 
 
 class LazyGroup(click.Group):
@@ -38,6 +40,12 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(entry.name, entry.line) for entry in self.entries.values()])
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete subcommands from the table, without importing commands, and options."""
+        entries = [entry for entry in self.entries.values() if entry.name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(entry.name, help=entry.line) for entry in entries), *options]
+
 
 def import_command(entry: CommandEntry) -> click.Command:
     """Import the command of an entry."""
@@ -56,6 +64,10 @@ class ClosedPipe(Exception):
 class MainGroup(LazyGroup):
     """The root group; ``ctxtui PATH`` is ``ctxtui open PATH``."""
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete commands and options; anything else is the name of a file to open."""
+        return super().shell_complete(ctx, incomplete) or [CompletionItem(incomplete, type="file")]
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -65,7 +77,7 @@ class MainGroup(LazyGroup):
         """
         if args and args[0] in OLD_NAMES:
             words = OLD_NAMES[args[0]]
-            note(f"`ctxtui {args[0]}` is now `ctxtui {' '.join(words)}`")
+            note(describe_rename(f"ctxtui {args[0]}", f"ctxtui {' '.join(words)}"))
             args = [*words, *args[1:]]
         if args[:1] == ["cost"] and "--why" in args:
             return "cost --why", import_command(WHY), [word for word in args[1:] if word != "--why"]

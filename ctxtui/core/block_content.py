@@ -151,7 +151,7 @@ def _read_response(value: dict[str, Json]) -> BlockContent:
         text=_as_text(response[key] if key and isinstance(response, dict) else response),
         name=_as_text(inner.get("name")),
         call_id=_as_text(inner.get("id") or inner.get("name")),
-        media=tuple(one for some in media for one in some),
+        media=tuple(medium for some in media for medium in some),
         is_error=isinstance(response, dict) and "error" in response and "output" not in response,
     )
 
@@ -175,10 +175,10 @@ def _read_result(value: dict[str, Json]) -> BlockContent:
 
 
 def _read_media(value: dict[str, Json]) -> BlockContent:
-    if held := _member(value, MEDIA_MEMBERS):
-        media_type = next((_as_text(held[key]) for key in MIME_TYPE if key in held), "")
-        address = _as_text(held.get("fileUri", held.get("file_uri")))
-        return BlockContent(media=(Media(media_type, _as_text(held.get("data")), address),))
+    if medium := _member(value, MEDIA_MEMBERS):
+        media_type = next((_as_text(medium[key]) for key in MIME_TYPE if key in medium), "")
+        address = _as_text(medium.get("fileUri", medium.get("file_uri")))
+        return BlockContent(media=(Media(media_type, _as_text(medium.get("data")), address),))
     source = value.get("source") or value.get("file") or value.get("input_audio")
     url = value.get("image_url", value.get("url"))
     if isinstance(url, dict):

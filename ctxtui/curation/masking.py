@@ -210,8 +210,8 @@ class Masker:
 
     def learn(self, pieces: Pieces) -> None:
         """Add the pieces that another masker found."""
-        for own_pieces, other in zip(self.pieces[:3], pieces[:3], strict=True):
-            own_pieces.update((text, piece) for text, piece in other.items() if piece.rank in self._ranks)
+        for own_pieces, other_pieces in zip(self.pieces[:3], pieces[:3], strict=True):
+            own_pieces.update((text, piece) for text, piece in other_pieces.items() if piece.rank in self._ranks)
         self.pieces.begins.update(pieces.begins)
 
     def _follow_value(self, tail: tuple[str, ...], value: Json, kind: str) -> tuple[str, ...]:
@@ -290,7 +290,7 @@ class Masker:
         if len(text.strip()) >= _MIN_PIECE_CHARS:
             for shown in (text.strip(), _one_line(text)):
                 previous = self.pieces.long.get(shown, piece)
-                self.pieces.long[shown] = min(previous, piece, key=lambda one: one.rank)
+                self.pieces.long[shown] = min(previous, piece, key=lambda candidate: candidate.rank)
             return
         for shown in (full_text, _one_line(full_text)):
             if begins and shown.startswith(text):
@@ -397,11 +397,11 @@ class Masker:
             words = self._mask_json(words, lambda same: same)
         return self.mask_text(words)
 
-    def _mask_json(self, words: str, other: Callable[[str], str]) -> str:
+    def _mask_json(self, words: str, mask_text: Callable[[str], str]) -> str:
         """Mask the JSON in `words`, or return `other(words)` if it is no JSON."""
         inner = _parse_json(words)
         if inner is None:
-            return other(words)
+            return mask_text(words)
         masked = self._mask_member(inner, _CONTENT)
         return words if masked == inner else canonical.dump_text(masked)
 
@@ -586,7 +586,7 @@ class Masker:
     def _needs_rest(self, find: _Match, first: str) -> bool:
         """Whether `first`, the beginning of `find`, begins a key but is none by itself."""
         key = any(find.rank == rank for rank, _ in self._keys) and not _is_plain(first)
-        return key and all(one.rank != find.rank for one in self._match_rules(first, secret=True))
+        return key and all(match.rank != find.rank for match in self._match_rules(first, secret=True))
 
     def _match_encoded(self, words: str) -> Iterator[_Match]:
         """Texts in base64 that contain a secret."""
@@ -655,7 +655,7 @@ def _merge_overlaps(finds: list[_Match], words: str) -> Iterator[_Match]:
             yield open_
             open_ = find
             continue
-        best = min(open_, find, key=lambda one: (one.rank, one.start - one.end))
+        best = min(open_, find, key=lambda match: (match.rank, match.start - match.end))
         end = max(open_.end, find.end)
         is_extended = (open_.start, end) != (best.start, best.end)
         open_ = best._replace(

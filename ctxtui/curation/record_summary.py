@@ -239,8 +239,8 @@ def _add_call(context: Context, position: int, position_set: frozenset[int], res
         result.failures[call_facts.key].solved = True
     result.changed.update(call_facts.changed)
     result.read.update(call_facts.read)
-    for one in call_facts.commits:
-        result.commits.add(one)
+    for commit in call_facts.commits:
+        result.commits.add(commit)
     if not call_facts.changed and not call_facts.read and call_facts.todos is None:
         result.calls[call_facts.label] = result.calls.pop(call_facts.label, 0) + 1
     if call_facts.todos is not None:
@@ -250,8 +250,8 @@ def _add_call(context: Context, position: int, position_set: frozenset[int], res
 
 def _read_call(content: BlockContent) -> CallFacts:
     files, value = list(find_touches(content)), arguments_value(content) if content.arguments else {}
-    changed = tuple(one.path for one in files if one.kind == CHANGE)
-    read = tuple(one.path for one in files if one.kind == READ)
+    changed = tuple(file.path for file in files if file.kind == CHANGE)
+    read = tuple(file.path for file in files if file.kind == READ)
     command, words = shell_command(content), "\n".join(_iter_strings(value))
     commits = [(match[1] or match[2]).strip() for match in _COMMIT.finditer(words)]
     if "commit" in content.name.lower() and isinstance(value, Mapping) and isinstance(value.get("message"), str):
@@ -361,11 +361,13 @@ def _add_result(context: Context, position: int, result_facts: Facts, key: tuple
     if failed:
         raised = _RAISED.search(tail)
         line = tail[raised.start() :].partition("\n")[0] if raised else ""
-        line = line or next((one for one in errors if "Traceback" not in one and not _HIT.match(one)), "")
-        lines = [one for one in text[: 1 << 14].splitlines() if one.strip() and not is_envelope(one)]
+        line = line or next(
+            (candidate for candidate in errors if "Traceback" not in candidate and not _HIT.match(candidate)), ""
+        )
+        lines = [line for line in text[: 1 << 14].splitlines() if line.strip() and not is_envelope(line)]
         # Python's traceback ends with the error.
         lines = lines[::-1] if "Traceback" in text else lines
-        line = line or next((one for one in lines if _COMPLAINS.search(one)), next(iter(lines), ""))
+        line = line or next((candidate for candidate in lines if _COMPLAINS.search(candidate)), next(iter(lines), ""))
         if not line:
             # A search without results fails, too.
             return False
@@ -425,7 +427,7 @@ def _add_statements(result: Facts, text: str, *, closing: bool, mends: bool) -> 
 
 def width(text: str) -> int:
     """Number of terminal cells of `text`."""
-    return len(text) + (0 if text.isascii() else sum(unicodedata.east_asian_width(one) in "WF" for one in text))
+    return len(text) + (0 if text.isascii() else sum(unicodedata.east_asian_width(char) in "WF" for char in text))
 
 
 def short(text: str, cells: int) -> str:
@@ -524,7 +526,7 @@ def summarize(
 
 def is_empty(context: Context, positions: Sequence[int]) -> bool:
     """Whether a summary of these blocks would have its head line only, whatever its length."""
-    return not any(one.items for one in _make_sections(collect_facts(context, positions), "", ()))
+    return not any(section.items for section in _make_sections(collect_facts(context, positions), "", ()))
 
 
 def _write_sections(head: str, sections: Sequence[_Section], chosen: Mapping[tuple[int, int], None]) -> str:
@@ -545,7 +547,7 @@ def _write_sections(head: str, sections: Sequence[_Section], chosen: Mapping[tup
 
 
 def _make_sections(result: Facts, base: str, keep: Sequence[str]) -> Iterator[_Section]:
-    requests = [short(one, _REQUEST_CELLS) for one in result.asked]
+    requests = [short(request, _REQUEST_CELLS) for request in result.asked]
     newest_first = list(range(len(requests)))[::-1]
     yield _Section(
         "Asked",
@@ -554,7 +556,7 @@ def _make_sections(result: Facts, base: str, keep: Sequence[str]) -> Iterator[_S
         [*newest_first[:1], *newest_first[-1:][: len(newest_first) - 1], *newest_first[1:-1]],
         0.7,
     )
-    earlier = [short(one, _SENTENCE_CELLS) for one in result.earlier]
+    earlier = [short(sentence, _SENTENCE_CELLS) for sentence in result.earlier]
     # A summary's end describes the state, its beginning the subject.
     ends = sorted(range(len(earlier)), key=lambda n: (min(n, len(earlier) - 1 - n), -n))
     yield _Section("From the summary before", "lines", earlier, ends, 0.7)
@@ -562,33 +564,43 @@ def _make_sections(result: Facts, base: str, keep: Sequence[str]) -> Iterator[_S
     yield _ordered_section("Files changed", "files", changed, 1)
     read = Counter({path: n for path, n in result.read.items() if path not in result.changed})
     yield _ordered_section("Files read", "files", _by_frequency(read, base), 1.5, joined=True)
-    weights = {one: weight for one, weight in result.statements.items() if weight >= 0 or one in result.answer}
+    weights = {
+        statement: weight
+        for statement, weight in result.statements.items()
+        if weight >= 0 or statement in result.answer
+    }
     statements = list(weights)
     order = sorted(
         range(len(statements)),
         key=lambda n: (-weights[statements[n]] - 3 * (statements[n] in result.answer) - n / len(statements), -n),
     )
     yield _Section(
-        "Decisions and results", "sentences", [f"“{short(one, _SENTENCE_CELLS)}”" for one in statements], order, 1
+        "Decisions and results",
+        "sentences",
+        [f"“{short(statement, _SENTENCE_CELLS)}”" for statement in statements],
+        order,
+        1,
     )
     results = [f"tests: {result.tests}"] if result.tests else []
     yield _ordered_section(
-        "Tests and commits", "commits", [*results, *(f"committed: {one}" for one in result.commits)], 1.5
+        "Tests and commits", "commits", [*results, *(f"committed: {commit}" for commit in result.commits)], 1.5
     )
-    solved = [_describe_failure(one, base) for one in reversed(result.failures.values()) if one.solved]
+    solved = [_describe_failure(failure, base) for failure in reversed(result.failures.values()) if failure.solved]
     yield _ordered_section("Errors since solved", "errors", solved, 3)
-    unsolved = [_describe_failure(one, base) for one in reversed(result.failures.values()) if not one.solved]
+    unsolved = [
+        _describe_failure(failure, base) for failure in reversed(result.failures.values()) if not failure.solved
+    ]
     unanswered = ["the last request has no answer yet"] if result.asked and not result.answered else []
-    question = next((one for one, _ in reversed([*sentences(result.answer[-2000:])]) if result.answered), "")
+    question = next((sentence for sentence, _ in reversed([*sentences(result.answer[-2000:])]) if result.answered), "")
     unanswered += [f"asked the user: “{short(question, _SENTENCE_CELLS)}”"] if question.endswith(("?", "？")) else []
-    todos = [f"to do: {short(one, _LINE_CELLS)}" for one in result.todos.values()]
+    todos = [f"to do: {short(todo, _LINE_CELLS)}" for todo in result.todos.values()]
     yield _ordered_section("Still open", "others", [*unanswered, *todos, *unsolved], 0.8)
     calls = [
-        f"{one.replace(base, '') if base else one}{f' ({n}x)' if n > 1 else ''}" for one, n in result.calls.items()
+        f"{call.replace(base, '') if base else call}{f' ({n}x)' if n > 1 else ''}" for call, n in result.calls.items()
     ]
     yield _Section("Other calls", "calls", calls, range(len(calls))[::-1][:_MAX_MINOR_ITEMS], 3)
     yield _ordered_section(
-        QUOTED, "names", [one for one in keep if _IDENTIFIER.search(one)][:_MAX_MINOR_ITEMS], 3, joined=True
+        QUOTED, "names", [name for name in keep if _IDENTIFIER.search(name)][:_MAX_MINOR_ITEMS], 3, joined=True
     )
 
 
@@ -618,5 +630,5 @@ def _common_directory(paths: Sequence[str]) -> str:
     for path in paths:
         for end in (match.end() for match in re.finditer("/", path)) if path.startswith("/") else ():
             saved[path[:end]] += end
-    best = max(saved, key=lambda one: (saved[one], len(one)), default="")
+    best = max(saved, key=lambda name: (saved[name], len(name)), default="")
     return best if saved[best] > 3 * len(best) > 30 else ""

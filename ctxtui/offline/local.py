@@ -79,7 +79,7 @@ def find_refusals(local: Local, request: ApiRequest) -> list[Refusal]:
         message = f"model '{name}' not found" if local.kind == OLLAMA else f"The model `{name}` does not exist."
         return [Refusal(message, 404, "NotFoundError", rule="unknown model")]
     messages = request.body.get("messages")
-    if not isinstance(messages, list) or not all(isinstance(members(one).get("role"), str) for one in messages):
+    if not isinstance(messages, list) or not all(isinstance(members(message).get("role"), str) for message in messages):
         return [Refusal("messages: a list of objects with a role is required", rule="messages")]
     return []
 
@@ -449,7 +449,7 @@ def local_routes(local: Local) -> dict[str, ServedRoute]:
 
 def _make_route(local: Local, serve: Serve) -> ServedRoute:
     return ServedRoute(
-        lambda _, asked: find_refusals(local, asked),
+        lambda _, request: find_refusals(local, request),
         serve,
         lambda refusal, _: error(local, refusal),
         "x-request-id",

@@ -136,7 +136,7 @@ def parse_intents(text: str) -> list[Intent]:
         return (
             quotations[int(numbers[0])]
             if len(numbers) == 1
-            else _PLACEHOLDER.sub(lambda one: quotations[int(one[1])], text)
+            else _PLACEHOLDER.sub(lambda match: quotations[int(match[1])], text)
         )
 
     intents: list[Intent] = []
@@ -260,7 +260,7 @@ def _best_tool(intent: Intent, tools: Sequence[Definition]) -> Definition | None
     best = max(
         scored,
         default=None,
-        key=lambda one: (not _is_unsuitable(intent, one[2]), _has_main_argument(intent, one[2]), *one[:2]),
+        key=lambda entry: (not _is_unsuitable(intent, entry[2]), _has_main_argument(intent, entry[2]), *entry[:2]),
     )
     return best[2] if best is not None else None
 
@@ -471,7 +471,7 @@ def type_name(schema: Mapping[str, Json]) -> str:
     """
     kind = schema.get("type")
     if isinstance(kind, list):
-        kind = next((one for one in kind if one != "null"), "null")
+        kind = next((name for name in kind if name != "null"), "null")
     return str(kind) if kind else "object" if "properties" in schema else "string"
 
 

@@ -1,6 +1,7 @@
 """A file without bodies: imports, types, constants and signatures, for files too long to be read whole.
 
-Python, JavaScript, TypeScript, Go, Rust, Java and C are parsed with tree-sitter, everything else is outlined.
+Python, JavaScript, TypeScript, Go, Rust, Java and C are parsed with tree-sitter if it is installed (the extra
+``code``), everything else is outlined.
 """
 
 from __future__ import annotations
@@ -118,20 +119,36 @@ LEFT_OUT: Final = " …"
 
 def extract_signatures(path: str, text: str) -> str:
     """The declarations in the file at `path`; its outline for other languages and files without declarations."""
-    grammar = GRAMMARS.get(PurePosixPath(path).suffix.lower())
-    if grammar is None:
+    grammar = _grammar_for(path)
+    parser = None if grammar is None else _parser(grammar)
+    if grammar is None or parser is None:
         return make_outline(path, text)
     source = text.encode("utf-8", "replace")
-    lines = list(_children_lines(_parser(grammar).parse(source).root_node, source, grammar, 0))
+    lines = list(_children_lines(parser.parse(source).root_node, source, grammar, 0))
     return "\n".join(lines) or make_outline(path, text)
 
 
-@cache
-def _parser(grammar: CodeGrammar) -> Parser:
-    # Imported here: few runs read files; by name, since grammars have no types.
-    from tree_sitter import Language, Parser
+def lacks_parser(path: str) -> bool:
+    """Whether the file at `path` is outlined only because its language's parser is not installed."""
+    grammar = _grammar_for(path)
+    return grammar is not None and _parser(grammar) is None
 
-    return Parser(Language(getattr(import_module(grammar.package), grammar.function)()))
+
+def _grammar_for(path: str) -> CodeGrammar | None:
+    return GRAMMARS.get(PurePosixPath(path).suffix.lower())
+
+
+@cache
+def _parser(grammar: CodeGrammar) -> Parser | None:
+    """The parser of `grammar`; None if it is not installed."""
+    try:
+        # Imported here: few runs read files; by name, since grammars have no types.
+        from tree_sitter import Language, Parser
+
+        language = import_module(grammar.package)
+    except ModuleNotFoundError:
+        return None
+    return Parser(Language(getattr(language, grammar.function)()))
 
 
 def _children_lines(parent: Node, source: bytes, grammar: CodeGrammar, depth: int) -> Iterator[str]:

@@ -6,12 +6,12 @@ import logging
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from importlib import import_module
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from ctxtui import __version__
-from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.config.extras import import_extra
 
 LOCAL: Final = "local"
 """Used as an address: start worker processes on this machine, and end them after the work."""
@@ -70,11 +70,7 @@ def _connect(distributed: ModuleType, address: str) -> Any:
 
 
 def _import_distributed() -> ModuleType:
-    try:
-        # By name: it is an optional dependency without type hints.
-        module = import_module("distributed")
-    except ImportError as error:
-        raise NotFound("dask.distributed is not installed", way_out="pip install 'ctxtui[cluster]'") from error
+    module = import_extra("cluster")
     # Its logs are tracebacks of errors that are reported anyway.
     for name in DASK_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -18,6 +18,7 @@ from msgspec import Struct
 from ctxtui import __version__
 from ctxtui.core.errors import CtxtuiError, Unreadable
 from ctxtui.services.config.clients import CLIENTS, KnownClient, requests_variable, user_home
+from ctxtui.services.config.extras import EXTRAS, install_command, is_installed
 from ctxtui.services.config.format_registry import make_format
 from ctxtui.services.config.package_data import sample_paths, vocabulary
 from ctxtui.services.config.paths import database
@@ -40,7 +41,7 @@ FAILED: Final = "failed"
 
 PACKAGES: Final = (
     "textual", "click", "msgspec", "tiktoken", "sqlite-utils", "zstandard", "platformdirs", "genai-prices",
-    "tree-sitter", "anthropic", "openai", "aiohttp",
+    "anthropic", "openai", "aiohttp",
 )  # fmt: skip
 """Packages whose versions are shown."""
 
@@ -83,6 +84,7 @@ def checks(cwd: Path, data_dir: str, env: Mapping[str, str], clients: Mapping[st
     yield DoctorFinding("ctxtui", OK, __version__)
     yield _check_python()
     yield _check_packages()
+    yield _check_extras()
     yield from _check_vocabularies()
     yield _check_database(database(data_dir, env))
     yield from _check_sessions(cwd, env, clients)
@@ -104,6 +106,14 @@ def _check_packages() -> DoctorFinding:
     if missing:
         return DoctorFinding("packages", FAILED, f"missing: {', '.join(missing)}", "install ctxtui again")
     return DoctorFinding("packages", OK, ", ".join(installed))
+
+
+def _check_extras() -> DoctorFinding:
+    missing = [f"{name} ({extra.use})" for name, extra in EXTRAS.items() if not is_installed(name)]
+    text = ", ".join(name for name in EXTRAS if is_installed(name)) or "none"
+    if missing:
+        text += f"; not installed, optional: {', '.join(missing)}: {install_command('NAME')}"
+    return DoctorFinding("extras", OK, text)
 
 
 def _check_vocabularies() -> Iterator[DoctorFinding]:

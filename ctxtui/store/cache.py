@@ -35,7 +35,9 @@ def load_counts(conn: sqlite3.Connection, digests: Iterable[str], encoding: str)
         query = f"SELECT digest, features FROM token_counts WHERE encoding = ? AND digest IN ({marks})"
         rows = conn.execute(query, (row[0], *chunk)).fetchall()
         counts = json.loads(f"[{','.join([features for _, features in rows])}]")
-        counts_by_digest.update((digest.hex(), tuple(one)) for (digest, _), one in zip(rows, counts, strict=True))
+        counts_by_digest.update(
+            (digest.hex(), tuple(counted)) for (digest, _), counted in zip(rows, counts, strict=True)
+        )
     return counts_by_digest
 
 

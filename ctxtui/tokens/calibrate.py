@@ -192,8 +192,8 @@ class Calibration:
         rows = [(v, row) for v, row in zip(uncertain, self._cov, strict=False) if v]
         rows += [(0.0, none)] * (-len(rows) % 3)
         three = iter(rows)
-        for (u, one), (v, two), (w, more) in zip(three, three, three, strict=False):
-            gains = [gain + u * a + v * b + w * c for gain, a, b, c in zip(gains, one, two, more, strict=False)]
+        for (u, first), (v, two), (w, more) in zip(three, three, three, strict=False):
+            gains = [gain + u * a + v * b + w * c for gain, a, b, c in zip(gains, first, two, more, strict=False)]
         return gains
 
     def _piece_variance(self, features: Sequence[float]) -> float:

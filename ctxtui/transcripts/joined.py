@@ -120,8 +120,8 @@ def pair_calls(wire: Session, own: Session) -> CallPairs:
     waiting = [call for call in wire.calls.values() if call.usage is not None and call.ended is not None]
     doubtful: list[Call] = []
     for call in own.calls.values():
-        alike = [one for one in waiting if _is_simultaneous(call, one)]
-        same = next((one for one in alike if _usage_figures(one) == _usage_figures(call)), None)
+        alike = [candidate for candidate in waiting if _is_simultaneous(call, candidate)]
+        same = next((candidate for candidate in alike if _usage_figures(candidate) == _usage_figures(call)), None)
         if same is not None:
             waiting.remove(same)
             pairs.add(call, same)
@@ -130,7 +130,8 @@ def pair_calls(wire: Session, own: Session) -> CallPairs:
     _add_same_answers(pairs, wire, own)
     # A later call may have taken the exchange, or the answer have shown another one.
     pairs.doubtful = sum(
-        call.id not in pairs.wire and any(_is_simultaneous(call, one) for one in waiting) for call in doubtful
+        call.id not in pairs.wire and any(_is_simultaneous(call, candidate) for candidate in waiting)
+        for call in doubtful
     )
     return pairs
 
@@ -172,13 +173,15 @@ def _add_refused(pairs: CallPairs, wire: Session, own: Session) -> None:
 
     Two that ended in an error at the same time and end in the same block are the same request.
     """
-    waiting = [one for one in wire.calls.values() if one.error and one.id not in pairs.own]
+    waiting = [wire_call for wire_call in wire.calls.values() if wire_call.error and wire_call.id not in pairs.own]
     for call in own.calls.values():
         if call.usage is not None or not call.error or call.id in pairs.wire:
             continue
         digest = own.tree[call.raw_head].block.digest
         alike = (
-            one for one in waiting if _is_simultaneous(call, one) and wire.tree[one.raw_head].block.digest == digest
+            candidate
+            for candidate in waiting
+            if _is_simultaneous(call, candidate) and wire.tree[candidate.raw_head].block.digest == digest
         )
         same = next(alike, None)
         if same is not None:
@@ -239,8 +242,11 @@ class SessionJoin:
         joined.skipped = [*self.wire.skipped, *skipped]
         if pairs.doubtful:
             joined.skipped.append(Skipped(1, _describe_doubt(pairs.doubtful, self.own.about.source)))
-        joined.happenings += (replace(one, thread=threads.get(one.thread, one.thread)) for one in self.wire.happenings)
-        joined.happenings += (self._map_happening(one, pairs) for one in self.own.happenings)
+        joined.happenings += (
+            replace(happening, thread=threads.get(happening.thread, happening.thread))
+            for happening in self.wire.happenings
+        )
+        joined.happenings += (self._map_happening(happening, pairs) for happening in self.own.happenings)
         joined.outcomes = [*self.wire.outcomes, *self.own.outcomes]
         joined.quotas = newest_quotas([*self.wire.quotas, *self.own.quotas])
         return joined
@@ -335,7 +341,7 @@ class SessionJoin:
 
     def _append_answer(self, head: int, own: Call) -> int:
         """Append the transcript's answer to a request that ends at `head`, in the form in which clients resend it."""
-        items = [one for one in self.own.tree.items(own.response_head, own.raw_head) if one.block.kind != HEADER]
+        items = [item for item in self.own.tree.items(own.response_head, own.raw_head) if item.block.kind != HEADER]
         if not items:
             return head
         opened = Item(block.header("assistant", {"content": "list"}), items[0].place._replace(mark=""))
@@ -366,7 +372,7 @@ class SessionJoin:
 
     def _add_threads(self, joined: Session, pairs: CallPairs, threads: dict[str, str], owners: dict[str, str]) -> None:
         """Add the threads of both, each with its tip; the transcript's names take precedence."""
-        wire_threads = {threads.get(one.id, one.id): one for one in self.wire.threads.values()}
+        wire_threads = {threads.get(thread.id, thread.id): thread for thread in self.wire.threads.values()}
         for id_ in dict.fromkeys([*self.own.threads, *joined.order, *wire_threads]):
             own, wire = self.own.threads.get(id_, Thread(id_)), wire_threads.get(id_, Thread(id_))
             label, parent = own.label, own.parent

@@ -32,18 +32,19 @@ def _pass_events(event: Event) -> Iterator[Event]:
 
 def find_passes(call: Call) -> Iterator[Call]:
     """Yield the passes of other models inside the answer of `call`."""
-    for number, one in enumerate(other_passes(call.extra), 1):
-        if one.model and plain_id(one.model) != plain_id(call.model):
+    for number, other_pass in enumerate(other_passes(call.extra), 1):
+        if other_pass.model and plain_id(other_pass.model) != plain_id(call.model):
             yield Call(
                 pass_id(call.id, number),
                 "passes" if call.thread == MAIN else f"{call.thread} passes",
                 provider=call.provider,
-                model=one.model,
+                model=other_pass.model,
                 started=call.started,
                 ended=call.ended,
                 fidelity=Fidelity.TOTALS,
-                usage=one.usage,
+                usage=other_pass.usage,
                 line=call.line,
                 bytes_=call.bytes_,
-                extra={"purpose": one.kind} | {key: call.extra[key] for key in _SHARED_EXTRA_KEYS if key in call.extra},
+                extra={"purpose": other_pass.kind}
+                | {key: call.extra[key] for key in _SHARED_EXTRA_KEYS if key in call.extra},
             )

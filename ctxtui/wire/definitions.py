@@ -55,13 +55,24 @@ def parse_definition(value: Json) -> Definition | None:
 def _lower_types(schema: Json) -> Json:
     """Rewrite a schema of Google's, which spells types in capitals, as JSON schema."""
     if isinstance(schema, list):
-        return [_lower_types(one) for one in schema]
+        return [_lower_types(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     return {
         key: value.lower() if key == "type" and isinstance(value, str) else _lower_types(value)
         for key, value in schema.items()
     }
+
+
+def _note_members(value: dict[str, Json], losses: Losses) -> None:
+    """Note the members of a tool that no `Definition` has, such as examples of its input."""
+    inner = value.get("function", value)
+    schemas = [key for key in _SCHEMAS if isinstance(inner.get(key), dict)]
+    written = {"name", "description", "type", "strict", *_SCHEMAS} - set(schemas[1:])
+    outside = {key: value[key] for key in value.keys() - {"function"}} if inner is not value else {}
+    for key, member in {**outside, **inner}.items():
+        if key not in written and member is not None:
+            losses.note(f"the member {key} of tools")
 
 
 def convert_tool(value: Json, target: str, losses: Losses) -> Json | None:
@@ -79,6 +90,9 @@ def convert_tool(value: Json, target: str, losses: Losses) -> Json | None:
         losses.note("input schemas of tools that are no object")
     if inner.get("description") and not definition.description:
         losses.note("descriptions of tools that are no text")
+    _note_members(value, losses)
+    if definition.strict and target in (ANTHROPIC, GOOGLE):
+        losses.note("the member strict of tools")
     description = {"description": definition.description} if definition.description else {}
     strict = {} if definition.strict is None else {"strict": definition.strict}
     if target == ANTHROPIC:

@@ -89,7 +89,7 @@ def split_tool(value: Json, path: str) -> list[WirePart]:
         or "name" in other_members
     ):
         return [make_part(TOOL, value, place, ())]
-    parts = [make_part(TOOL, one, place, (key, n)) for n, one in enumerate(declared)]
+    parts = [make_part(TOOL, declaration, place, (key, n)) for n, declaration in enumerate(declared)]
     return [*parts, make_part(TOOL, other_members, place, None)] if other_members else parts
 
 

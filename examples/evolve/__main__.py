@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ctxtui.services.headless.api import CtxtuiError, agent_run, run_confined
+from ctxtui.api import CtxtuiError, agent_run, run_confined
 from examples.evolve import prompts, script
 from examples.evolve.caching import Sent, compared, summaries_in, watching
 from examples.evolve.figures import RootCall, Searched, figures

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ctxtui.services.headless.api import run_confined
+from ctxtui.api import run_confined
 
 CIRCLES = 26
 TARGET = 2.635

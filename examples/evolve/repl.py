@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ctxtui.services.headless.api import run_confined
+from ctxtui.api import run_confined
 
 SECONDS = 3600.0
 """For a block; its children may be at work for minutes."""

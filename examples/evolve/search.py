@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ctxtui.services.headless.api import ChildResult, ChildTask, HeadlessRun
+from ctxtui.api import ChildResult, ChildTask, HeadlessRun
 from examples.evolve import prompts, repl, texts
 from examples.evolve.packing import Evaluator
 from examples.evolve.trials import Evolution, Trial

@@ -11,7 +11,7 @@ from typing import Any
 
 from anthropic import Anthropic
 
-from ctxtui.services.headless.api import curator
+from ctxtui.api import curator
 from examples.musume.game import Game
 from examples.musume.prompts import SUMMARIZE, SYSTEM, TOOLS
 from examples.musume.screens import metadata, screen, screenshot, spelled, turn_id

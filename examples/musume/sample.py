@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ctxtui.services.headless.api import curator
+from ctxtui.api import curator
 from examples.musume.prompts import MEMORY, SYSTEM, TOOLS
 from examples.musume.screens import FIRST, metadata, screen, spelled
 

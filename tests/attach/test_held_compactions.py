@@ -21,7 +21,13 @@ from ctxtui.services.attach.holding import ANSWER, APPLY, REFUSE, RELEASE
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.recordings.open import load
-from ctxtui.transcripts.kit.http_exchange.compaction import may_compact, recognize_compaction
+from ctxtui.transcripts.kit.http_exchange.compaction import (
+    CompactionRequest,
+    compaction_of,
+    may_compact,
+    recognize_compaction,
+)
+from ctxtui.wire.registry import DIALECTS
 from tests.attach.holding import HoldingRun, holding
 from tests.attach.raw import raw_provider
 from tests.corpus import ABSENT, CORPUS
@@ -169,14 +175,44 @@ async def test_a_client_that_sends_a_refused_compaction_again_is_refused_at_once
             if not attempt:
                 await run.held()
                 run.gate.release("", REFUSE)
-            with pytest.raises(openai.PermissionDeniedError, match="the compaction was refused"):
+            with pytest.raises(openai.BadRequestError, match="the compaction was refused"):
                 await asked
         assert len(run.provider.server.seen) == 1
         # Another compaction, of a longer history, is asked about.
-        asked = asyncio.ensure_future(ask(run.url, "messages", stream=True))
-        await run.held()
-        run.gate.release("", RELEASE)
-        await asked
+        longer = [*turns("go on")[:2], *turns(CODEX)]
+        async with openai.AsyncOpenAI(api_key="k", base_url=f"{run.url}/v1") as talk:
+            answer = asyncio.ensure_future(talk.responses.create(model="gpt-5.1", input=longer))
+            await run.held()
+            run.gate.release("", RELEASE)
+            await answer
+
+
+REMINDER = {"role": "system", "content": "While auto mode is active: prefer Edit or Write."}
+
+
+async def test_a_client_that_mends_a_refused_compaction_is_refused_at_once(tmp_path: Path) -> None:
+    """As Claude Code does, without thinking, with other tools and more of the system's."""
+    async with raw_provider() as provider, holding(tmp_path, RULES, url=f"http://127.0.0.1:{provider.port}") as run:
+        provider.replies = [answered(json.dumps(MESSAGE).encode(), more=b"Connection: close\r\n")] * 4
+        bodies = [claude(CLAUDE), {**claude(CLAUDE), "messages": [*turns(CLAUDE), REMINDER]}]
+        for attempt, body in enumerate(bodies):
+            reader, writer = await asyncio.open_connection("127.0.0.1", int(run.url.rpartition(":")[2]))
+            writer.write(http(body))
+            if not attempt:
+                await run.held()
+                run.gate.release("", REFUSE)
+            assert (await asyncio.wait_for(reader.read(), 30)).startswith(b"HTTP/1.1 422 ")
+            writer.close()
+        assert len(provider.seen) == 1
+
+
+def test_a_compaction_is_recognized_before_a_message_of_the_systems() -> None:
+    body = {**claude(CLAUDE), "messages": [*turns(CLAUDE), REMINDER]}
+    assert recognize_compaction("/v1/messages", body) == CompactionRequest("claude code")
+    items = DIALECTS["anthropic"].decode_request(json.dumps(body).encode(), None).items
+    assert compaction_of(items) == CompactionRequest("claude code")
+    assert not recognize_compaction("/v1/messages", {**claude("hoi"), "messages": [*turns("hoi"), REMINDER]})
+    assert not recognize_compaction("/v1/messages", {**claude("hoi"), "messages": [REMINDER]})
 
 
 async def test_edits_cannot_be_applied_to_a_request_that_was_sent(tmp_path: Path) -> None:
@@ -327,7 +363,7 @@ async def test_where_only_the_provider_reads_the_summary_the_request_is_held(
         await run.held()
         assert not provider.seen and "only the provider can read" in held(run)["why"] and held(run)["summary"] is None
         run.gate.release("", REFUSE)
-        assert (await asyncio.wait_for(reader.read(), 30)).startswith(b"HTTP/1.1 403 ") and not provider.seen
+        assert (await asyncio.wait_for(reader.read(), 30)).startswith(b"HTTP/1.1 400 ") and not provider.seen
         writer.close()
 
 

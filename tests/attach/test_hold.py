@@ -93,7 +93,7 @@ async def test_refused_it_never_leaves_and_the_program_is_told(tmp_path: Path) -
         line = await begun(relay, request())
         await until(gate)
         gate.release("", REFUSE)
-        assert (await answer(*line)).startswith(b"HTTP/1.1 403 ") and not provider.seen
+        assert (await answer(*line)).startswith(b"HTTP/1.1 422 ") and not provider.seen
 
 
 @pytest.mark.parametrize(
@@ -111,6 +111,23 @@ async def test_nobody_decides_and_it_leaves_before_its_program_gives_up(tmp_path
         assert (await answer(*line)) == OK and len(provider.seen) == 1
         assert await asyncio.to_thread(recorder.flush)
     assert '"released":"time is up"' in (tmp_path / "s.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"stop_sequences": ["</severity>"]},
+        {},
+    ],
+    ids=["2.1.300", "2.1.332"],
+)
+def test_claude_codes_checks_of_a_tool_call_are_none_of_its_turns(more: dict[str, Any]) -> None:
+    how = "Respond with <severity>N</severity> ONLY. No other text." if not more else "Grade it."
+    texts = [{"type": "text", "text": text} for text in ("<transcript>", '{"Bash":"ls"}', "</transcript>", how)]
+    asked = {"model": "claude-sonnet-5", "max_tokens": 64, "messages": [{"role": "user", "content": texts}], **more}
+    assert classify_side_call("/v1/messages", asked) == CLASSIFIER
+    # The user's agent may be about severities.
+    assert not classify_side_call("/v1/messages", {**asked, "tools": [{"name": "read"}]})
 
 
 def test_codex_s_request_for_a_title_is_none_of_its_turns() -> None:
@@ -229,7 +246,7 @@ async def test_a_secret_leaves_by_no_other_request(tmp_path: Path, asked: bytes)
         await until(gate)
         assert not provider.seen
         gate.release("", REFUSE)
-        assert b" 403 " in await answer(*line) and not provider.seen
+        assert (await answer(*line))[:12] in (b"HTTP/1.1 422", b"HTTP/1.1 400") and not provider.seen
 
 
 async def test_a_request_for_a_title_is_held_for_nothing_else(tmp_path: Path) -> None:

@@ -80,12 +80,12 @@ async def test_a_refusal_is_an_error_of_the_api_and_is_not_tried_again(tmp_path:
         told = asyncio.ensure_future(ask(run.url, api, stream=True))
         await run.held()
         run.gate.release("", REFUSE)
-        with pytest.raises((anthropic.PermissionDeniedError, openai.PermissionDeniedError), match=REFUSAL_TEXT):
+        with pytest.raises((anthropic.UnprocessableEntityError, openai.BadRequestError), match=REFUSAL_TEXT):
             await told
         assert not run.provider.server.seen
         await run.written()
         (call,) = load(run.path).session.thread_calls()
-        assert REFUSAL_TEXT in call.error and call.extra["status"] == 403
+        assert REFUSAL_TEXT in call.error and call.extra["status"] == (422 if api == "messages" else 400)
 
 
 @pytest.mark.parametrize("made", [anthropic.AsyncAnthropic, openai.AsyncOpenAI], ids=["anthropic", "openai"])
@@ -128,7 +128,7 @@ async def test_googles_requests_are_held_released_answered_and_refused(tmp_path:
             status, raw = await told
             if how == REFUSE:
                 error = json.loads(raw)["error"]
-                assert (status, error["code"], error["status"]) == (403, 403, "PERMISSION_DENIED")
+                assert (status, error["code"], error["status"]) == (400, 400, "FAILED_PRECONDITION")
                 continue
             reader = DIALECTS["google"].stream_reader()
             reader.feed(parse_stream(raw)) if "stream" in method else None
@@ -138,7 +138,7 @@ async def test_googles_requests_are_held_released_answered_and_refused(tmp_path:
         assert len(run.provider.server.seen) == 1
         await run.written()
         first, second, third = load(run.path).session.thread_calls()
-        assert first.usage is not None and second.usage is None and third.extra["status"] == 403
+        assert first.usage is not None and second.usage is None and third.extra["status"] == 400
         assert first.model == "gemini-2.5-flash" and first.skeleton is not None
 
 

@@ -15,6 +15,7 @@ from ctxtui import __version__
 from ctxtui.cli import exit_codes
 from ctxtui.cli.commands import EDITS, ENTRIES, MAIN_COMMANDS, OLD_NAMES, SESSION, WHY, help_text
 from ctxtui.cli.group import import_command, main_group
+from scripts import man
 from tests.cli.conftest import PROGRAM, Run, program
 from tests.sampling import few
 from tests.services.lookalike import claude_code
@@ -72,7 +73,19 @@ def test_every_command_has_help_with_examples_that_it_understands(
 def test_what_a_command_was_called_before_goes_on(ctxtui: Run, name: str) -> None:
     ran, now = ctxtui(name, "--help"), ctxtui(*OLD_NAMES[name], "--help")
     assert (ran.code, ran.out) == (0, now.out) and ran.out.startswith(f"Usage: ctxtui {' '.join(OLD_NAMES[name])}")
-    assert ran.err == f"ctxtui: `ctxtui {name}` is now `ctxtui {' '.join(OLD_NAMES[name])}`\n" and not now.err
+    notice = f"`ctxtui {name}` is now `ctxtui {' '.join(OLD_NAMES[name])}`; the former name goes with 2.0"
+    assert ran.err == f"ctxtui: {notice}\n" and not now.err
+
+
+def test_every_former_name_of_a_command_is_on_the_page_of_versions() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "versions.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| `ctxtui ")]
+    told = {
+        name: (*new.replace("`", "").removeprefix(" ctxtui ").replace("...", name).split(),)
+        for old, new in rows
+        for name in re.findall(r"`([^`]+)`", old.replace("ctxtui ", ""))
+    }
+    assert told == OLD_NAMES
 
 
 def test_help_shows_what_is_used_most_and_the_rest_by_its_own_word(ctxtui: Run) -> None:
@@ -207,6 +220,28 @@ def test_completion_completes_commands(home: Path) -> None:
     env = {**os.environ, "_CTXTUI_COMPLETE": "bash_complete", "COMP_WORDS": "ctxtui se", "COMP_CWORD": "1"}
     done = program([], env=env)
     assert "sessions" in done.stdout
+
+
+@pytest.mark.parametrize(("group", "names"), [("", {"show", "last", "stats"}), ("session ", {"rename", "tag"})])
+def test_completion_lists_commands_without_importing_them(home: Path, group: str, names: set[str]) -> None:
+    count = 1 + len(group.split())
+    words = f"import os; os.environ.update(COMP_WORDS='ctxtui {group}', COMP_CWORD='{count}')\n"
+    script = "import atexit, sys; from ctxtui.cli.group import main_group\n" + words
+    script += "atexit.register(lambda: print('imported', 'ctxtui.cli.money.stats' in sys.modules))\n"
+    script += "main_group.main([], prog_name='ctxtui')"
+    env = {**os.environ, "_CTXTUI_COMPLETE": "bash_complete"}
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True)
+    *items, imported = done.stdout.splitlines()
+    assert {f"plain,{name}" for name in names} <= set(items) and imported == "imported False"
+
+
+def test_completion_of_no_command_is_a_file(home: Path) -> None:
+    env = {**os.environ, "_CTXTUI_COMPLETE": "bash_complete", "COMP_WORDS": "ctxtui ./x", "COMP_CWORD": "1"}
+    assert program([], env=env).stdout == "file,./x\n"
+
+
+def test_the_manual_page_is_made_from_the_commands() -> None:
+    assert man.text() == man.PAGE.read_text(encoding="utf-8"), "run `make man`"
 
 
 def test_config_shows_origins(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -170,10 +171,7 @@ def test_what_is_an_address(address: str) -> None:
 
 
 def test_without_dask_it_is_said_how_to_get_it(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing(name: str) -> Any:
-        raise ImportError(name)
-
     sessions(1)
-    monkeypatch.setattr(cluster, "import_module", nothing)
+    monkeypatch.setitem(sys.modules, "distributed", None)
     ran = ctxtui("stats", "logs", "--cluster", "local", "--json")
-    assert ran.code == 5 and "pip install 'ctxtui[cluster]'" in json.loads(ran.out)["error"]["way_out"]
+    assert ran.code == 5 and "pip install 'ctxtui-debugger[cluster]'" in json.loads(ran.out)["error"]["way_out"]

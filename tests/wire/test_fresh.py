@@ -213,6 +213,25 @@ def test_tools_cross_dialects(target: str, tool: dict[str, Any]) -> None:
         assert body["tools"] == [tool]
 
 
+@pytest.mark.parametrize(
+    ("tool", "target", "lost"),
+    [
+        ({"name": "read", "input_schema": {}, "input_examples": [{"path": "a"}]}, "openai_chat", ["input_examples"]),
+        ({"name": "read", "parameters": {}, "input_schema": {}}, "openai_chat", ["parameters"]),
+        ({"type": "function", "function": {"name": "read", "args": "{}"}, "n": 1}, "anthropic", ["n", "args"]),
+        ({"type": "function", "function": {"name": "read", "parameters": {}}}, "anthropic", []),
+        ({"name": "read", "parametersJsonSchema": {}, "behavior": "BLOCKING"}, "anthropic", ["behavior"]),
+        ({"name": "read", "input_schema": {}, "input_examples": None}, "google", []),
+        ({"type": "function", "name": "read", "parameters": {}, "strict": True}, "anthropic", ["strict"]),
+        ({"type": "function", "name": "read", "parameters": {}, "strict": True}, "openai_chat", []),
+        ({"type": "function", "name": "read", "parameters": {}, "strict": False}, "google", []),
+    ],
+)
+def test_a_member_of_a_tool_that_is_left_out_is_named(tool: dict[str, Any], target: str, lost: list[str]) -> None:
+    _, lines = built([Item(block.make("tool", tool), Place("tools"))], target)
+    assert lines == [f"the member {key} of tools (1)" for key in lost]
+
+
 def test_anthropic_to_chat() -> None:
     events = [("user", "hi"), ("image", ""), ("thinking", "hm"), ("assistant", "ok"), ("call", "c1", "p"),
               ("result", "c1", "text")]  # fmt: skip

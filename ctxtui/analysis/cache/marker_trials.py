@@ -112,7 +112,7 @@ def try_markers(
         calls=tuple(calls),
         paid=sum(_recorded_cost(call, price) for call, price in zip(calls, prices, strict=True)),
         own=own_cost,
-        tried=tuple(sorted(tried, key=lambda one: one.cost)),
+        tried=tuple(sorted(tried, key=lambda trial: trial.cost)),
         relative=not priced,
         plan=solve(timed, lambda node: markable_at(tree, node) == node),
         markers=tuple(evaluate_markers(outcomes, prices)),

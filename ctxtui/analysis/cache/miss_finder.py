@@ -122,12 +122,12 @@ class Misses(Struct, frozen=True):
 
     def of_thread(self, thread: str) -> list[CacheMiss]:
         """Misses of one thread, in order of calls."""
-        return sorted((miss for miss in self.misses if miss.thread == thread), key=lambda one: one.number)
+        return sorted((miss for miss in self.misses if miss.thread == thread), key=lambda miss: miss.number)
 
 
 def sort_dearest(misses: Iterable[CacheMiss]) -> list[CacheMiss]:
     """Sort misses by cost, the most expensive first."""
-    return sorted(misses, key=lambda one: (-(one.usd or 0.0), -one.tokens, one.thread, one.number))
+    return sorted(misses, key=lambda miss: (-(miss.usd or 0.0), -miss.tokens, miss.thread, miss.number))
 
 
 class MissFinder:
@@ -181,8 +181,8 @@ class MissFinder:
     def _number(self, call: Call) -> int:
         """The number of `call` in its thread, from 1."""
         order = self._book.session.order[call.thread]
-        known = self._numbers.get(call.id, 0)
-        if not 0 < known <= len(order) or order[known - 1] != call.id:
+        last_number = self._numbers.get(call.id, 0)
+        if not 0 < last_number <= len(order) or order[last_number - 1] != call.id:
             self._numbers.update((id_, number) for number, id_ in enumerate(order, 1))
         return self._numbers[call.id]
 

@@ -196,12 +196,12 @@ def rank_by_importance(agreements: Iterable[Agreement], weights: dict[str, int])
     """
     ranked = [agreement for agreement in agreements if agreement.variant in weights]
     return sorted(
-        ranked, key=lambda one: (_share_or_one(one.tools), _share_or_one(one.calls), weights[one.variant], one.variant)
+        ranked, key=lambda row: (_share_or_one(row.tools), _share_or_one(row.calls), weights[row.variant], row.variant)
     )
 
 
-def _share_or_one(one: Share) -> float:
-    return one.share if one.share is not None else 1.0
+def _share_or_one(share: Share) -> float:
+    return share.share if share.share is not None else 1.0
 
 
 def spread_evenly(numbers: Sequence[int], limit: int) -> list[int]:

@@ -82,7 +82,7 @@ def find_dead_results(
         judged, carried = judged + 1, carried + tokens * stayed
         if node not in quotes.quoted:
             dead.append(DeadResult(node, tokens, entered + 1, stayed))
-    return DeadWeight(tuple(sorted(dead, key=lambda one: -one.carry)), judged, unjudged, carried)
+    return DeadWeight(tuple(sorted(dead, key=lambda result: -result.carry)), judged, unjudged, carried)
 
 
 class _Quotes:

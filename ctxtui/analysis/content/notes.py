@@ -72,7 +72,7 @@ def locate_notes(session: Session, notes: Iterable[Note]) -> SessionNotes:
     blocks = [placed.get(id(note), PlacedNote(note)) for note in about_blocks.values()]
     calls = [_place_call_note(session, note) for note in about_calls.values()]
     ranks = {thread: rank for rank, thread in enumerate(session.order)}
-    order = sorted([*blocks, *calls], key=lambda one: _sort_key(one, ranks))
+    order = sorted([*blocks, *calls], key=lambda placed: _sort_key(placed, ranks))
     return SessionNotes(order, nodes, {id_: note for id_, note in about_calls.items() if id_ in session.calls})
 
 

@@ -112,8 +112,8 @@ def _make_exchange(context: Context, call: int) -> Exchange:
         message = context.message_at(partner)
         headed = context.items[partner].block.kind == HEADER and message is not None
         answer += range(message.start, message.stop) if headed and message is not None else (partner,)
-    said = "\n".join(canonical.dump_text(_without_ids(context.items[p].block.value())) for p in answer)
-    return Exchange(call, tuple(answer), (content.name, content.arguments, said))
+    result_text = "\n".join(canonical.dump_text(_without_ids(context.items[p].block.value())) for p in answer)
+    return Exchange(call, tuple(answer), (content.name, content.arguments, result_text))
 
 
 def _without_ids(value: Json) -> Json:

@@ -122,7 +122,7 @@ class ToolUse:
         for server, name in names:
             by_server.setdefault(server, []).append(self._make_figures(server, name, calls[server, name], tokens_of))
         servers = [_make_server(name, tools) for name, tools in by_server.items()]
-        return sorted(servers, key=lambda one: (-(one.tokens or 0), -one.calls, one.name))
+        return sorted(servers, key=lambda server: (-(server.tokens or 0), -server.calls, server.name))
 
     def _resolve_servers(self, calls: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
         homes = ServerLookup(self._defined)

@@ -85,9 +85,9 @@ def _merge_pieces(pieces: Iterable[DiffSpan]) -> list[DiffSpan]:
             stack[-1] = _Change(last.gone + removed, last.come + added, "")
         while len(stack) > 1 and _is_part_of_changes(stack[-2], stack[-1]):
             after = stack.pop()
-            one = stack[-1]
-            stack[-1] = _Change(one.gone + one.same + after.gone, one.come + one.same + after.come, after.same)
-    every = (DiffSpan(kind, text) for one in stack for kind, text in zip((REMOVED, ADDED, SAME), one, strict=True))
+            top = stack[-1]
+            stack[-1] = _Change(top.gone + top.same + after.gone, top.come + top.same + after.come, after.same)
+    every = (DiffSpan(kind, text) for texts in stack for kind, text in zip((REMOVED, ADDED, SAME), texts, strict=True))
     return [piece for piece in every if piece.text]
 
 

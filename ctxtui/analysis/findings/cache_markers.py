@@ -38,7 +38,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         for strategy in STRATEGIES
         if (saved := inputs.saved_by_markers(spell_name(strategy.name))) is not None
     ]
-    saved, best = max(savings, key=lambda one: one[0], default=(0.0, STRATEGIES[0]))
+    saved, best = max(savings, key=lambda saving: saving[0], default=(0.0, STRATEGIES[0]))
     if saved > MIN_SAVING_SHARE * sum(map(inputs.input_usd, inputs.calls)):
         yield from finding_from_markers(
             inputs,

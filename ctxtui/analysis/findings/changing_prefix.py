@@ -29,7 +29,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             continue
         amounts = [miss.usd for miss in misses if miss.usd is not None]
         usd = sum(amounts) if amounts and inputs.priced else None
-        changed = _describe_change(max(misses, key=lambda one: one.number))
+        changed = _describe_change(max(misses, key=lambda miss: miss.number))
         yield Finding(
             kind=KIND,
             says=f"{_FRONT[category]} changed {{count}} times in {{calls}}{' {names}' * bool(changed)}: "

@@ -163,7 +163,9 @@ class Findings(Struct, frozen=True, kw_only=True):
         Breakpoints are staged separately (their saving is in no price tag of one request), and so are redactions.
         """
         return tuple(
-            {edit.id: edit for one in self.found if not one.finding.warning for edit in one.finding.edits}.values()
+            {
+                edit.id: edit for priced in self.found if not priced.finding.warning for edit in priced.finding.edits
+            }.values()
         )
 
     @property

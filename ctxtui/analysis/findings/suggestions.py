@@ -93,7 +93,14 @@ def list_suggestions(
             for advice_ in more
         ),
     ]
-    return sorted(every, key=lambda one: (not one.is_warning, not one.is_safe, 0.0 if one.is_warning else -one.worth))
+    return sorted(
+        every,
+        key=lambda suggestion: (
+            not suggestion.is_warning,
+            not suggestion.is_safe,
+            0.0 if suggestion.is_warning else -suggestion.worth,
+        ),
+    )
 
 
 def combine_edits(every: Iterable[Sequence[Edit]]) -> list[Edit]:

@@ -274,7 +274,11 @@ def last_stretch(every: Sequence[CallSize]) -> tuple[int, int]:
     ends = [*(start - 1 for start in starts[1:]), every[-1].number]
     stretches = list(zip(starts, ends, strict=True))
     last = stretches[-1]
-    return last if last[1] - last[0] + 1 >= MIN_CALLS else max(stretches, key=lambda one: (one[1] - one[0], one[1]))
+    return (
+        last
+        if last[1] - last[0] + 1 >= MIN_CALLS
+        else max(stretches, key=lambda stretch: (stretch[1] - stretch[0], stretch[1]))
+    )
 
 
 def grown_parts(begins: Mapping[str, int], sizes: Sequence[CallSize]) -> list[GrownPart]:
@@ -290,7 +294,7 @@ def grown_parts(begins: Mapping[str, int], sizes: Sequence[CallSize]) -> list[Gr
         )
         for name in PARTS
     ]
-    return sorted((one for one in parts if one.carry or one.begins), key=lambda one: (-one.growth, -one.carry))
+    return sorted((part for part in parts if part.carry or part.begins), key=lambda part: (-part.growth, -part.carry))
 
 
 def grown_parts_in(every: Sequence[CallSize], phase: Phase) -> list[GrownPart]:
@@ -320,7 +324,7 @@ def thread_growth(
     before = [sending.add_call(call).tokens for call in thread.calls]
     sent_tokens = sum(call.usage.input for call in thread.calls if call.usage is not None)
     dead = find_dead_results(thread.tree, thread.calls, thread.lifetimes, thread.running.block_tokens)
-    usd = sum(thread.input_usd(one.node) for one in dead.dead) if priced and dead.dead else None
+    usd = sum(thread.input_usd(result.node) for result in dead.dead) if priced and dead.dead else None
     return Growth(
         thread=thread.thread,
         calls=every,
@@ -332,7 +336,7 @@ def thread_growth(
         again=SentAgain(sent_tokens, sum(before), twice),
         dead=dead,
         dead_usd=usd,
-        dead_digests=tuple(thread.tree[one.node].block.digest for one in dead.dead),
+        dead_digests=tuple(thread.tree[result.node].block.digest for result in dead.dead),
         lacks=tuple(_describe_lacks(thread.calls, len(stretch), priced=priced)),
         since=call_sizes(book, [*thread.calls, since])[-1] if since is not None else None,
     )

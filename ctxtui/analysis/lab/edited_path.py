@@ -139,11 +139,15 @@ class EditedPath:
             return True
         if self._edge is None or self._edge[0] is not applied.changes:
             removed = _last_removed(applied)
-            notes = any(one.author == REPAIR and one.kind == NOTE for one in applied.repairs)
+            notes = any(repair.author == REPAIR and repair.kind == NOTE for repair in applied.repairs)
             tools = any(p in applied.changes for p in context.tools)
             self._edge = _ChangeSummary(applied.changes, removed, notes, tools)
         edge = last.start if last is not None else length
-        if self._edge.removed >= edge or self._edge.notes or any(one.position >= edge for one in applied.inserts[-1:]):
+        if (
+            self._edge.removed >= edge
+            or self._edge.notes
+            or any(insert.position >= edge for insert in applied.inserts[-1:])
+        ):
             return True
         return _affects_changes(context, applied, length, self._rules, self._edge.tools)
 
@@ -230,7 +234,10 @@ def _first_change(before: Applied | None, applied: Applied) -> int:
                 end = position
     if before.inserts is not applied.inserts:
         # Most are the same objects; of the others, rebuilt ones are distinguished from changed ones.
-        old_inserts, new_inserts = {id(one): one for one in before.inserts}, {id(one): one for one in applied.inserts}
+        old_inserts, new_inserts = (
+            {id(insert): insert for insert in before.inserts},
+            {id(insert): insert for insert in applied.inserts},
+        )
         removed = Counter(
             (old_inserts[key].position, old_inserts[key].items) for key in old_inserts.keys() - new_inserts.keys()
         )

@@ -35,7 +35,7 @@ def spell_name(name: str) -> str:
     return name.replace(" + ", "+").replace(" ", "-")
 
 
-_BY_NAME: Final = {spell_name(one.name): one for one in reversed(STRATEGIES)}
+_BY_NAME: Final = {spell_name(strategy.name): strategy for strategy in reversed(STRATEGIES)}
 
 
 def find_strategy(name: str) -> Strategy | None:

@@ -76,7 +76,7 @@ class Labelling:
         return cut_text(len(text), matches_)
 
     def _label_extents(self, matches_: Sequence[Match]) -> list[tuple[str, int, int]]:
-        return [(self.rules[one.rule].label, one.start, one.end) for one in matches_]
+        return [(self.rules[match.rule].label, match.start, match.end) for match in matches_]
 
 
 def _contains(body: bytes, needle: bytes) -> bool:

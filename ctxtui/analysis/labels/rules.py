@@ -78,7 +78,7 @@ def _make_rule(name: str, table: Mapping[str, Any], place: str) -> LabelRule:
     between, pointers = _read_tags(table), _read_pointers(table)
     contains = _read_texts(table, "contains")
     beside = tuple(_read_texts(table, "beside"))
-    keys = [_last_key(one) for one in (beside or pointers)]
+    keys = [_last_key(pointer) for pointer in (beside or pointers)]
     texts = contains or ([between[0]] if between[0] else keys)
     return LabelRule(
         name=name,
@@ -116,7 +116,7 @@ def _read_text(table: Mapping[str, Any], key: str) -> str:
 def _read_texts(table: Mapping[str, Any], key: str) -> list[str]:
     value = table.get(key, [])
     values = [value] if isinstance(value, str) else value
-    if not isinstance(values, list) or not all(isinstance(one, str) and one for one in values):
+    if not isinstance(values, list) or not all(isinstance(value, str) and value for value in values):
         raise ValueError(f"{key} must be a text or a list of texts, not {value!r}")
     return values
 
@@ -145,7 +145,7 @@ def _read_pointers(table: Mapping[str, Any]) -> tuple[str, ...]:
     pointers = _read_texts(table, "pointer")
     if "pointer" in table and not pointers:
         raise ValueError("pointer must not be empty")
-    bad = next((one for one in [*pointers, *_read_texts(table, "beside")] if not one.startswith("/")), None)
+    bad = next((pointer for pointer in [*pointers, *_read_texts(table, "beside")] if not pointer.startswith("/")), None)
     if bad is not None:
         raise ValueError(f"a pointer begins with /, not {bad!r}")
     return tuple(pointers)

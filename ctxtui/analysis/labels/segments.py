@@ -88,7 +88,7 @@ def cut_text(length: int, matches: Iterable[Match]) -> list[LabelledSpan]:
     """
     cutter = _Cutter()
     extents: set[tuple[int, int]] = set()
-    for start, end, rule in sorted(matches, key=lambda one: (one.start, -one.end, one.rule)):
+    for start, end, rule in sorted(matches, key=lambda match: (match.start, -match.end, match.rule)):
         if (start, end) in extents:
             continue
         extents.add((start, end))

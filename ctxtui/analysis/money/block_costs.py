@@ -121,9 +121,9 @@ def most_expensive_blocks(threads: list[ThreadCosts], limit: int) -> list[Expens
     likely = sorted(carried, key=lambda digest: -carried[digest])[: limit * _CANDIDATES_PER_BLOCK]
     blocks = [_sum_block(places_by_digest[digest]) for digest in likely if carried[digest]]
     # Blocks without a (known) cost are left out.
-    return sorted((block for block in blocks if block.usd > 0), key=lambda one: (-one.usd, -one.tokens * one.calls))[
-        :limit
-    ]
+    return sorted(
+        (block for block in blocks if block.usd > 0), key=lambda block: (-block.usd, -block.tokens * block.calls)
+    )[:limit]
 
 
 def _sum_block(places: list[tuple[ThreadCosts, int]]) -> ExpensiveBlock:

@@ -167,7 +167,9 @@ class EditedThread(NamedTuple):
         if not freed or since >= len(calls) or (not since and not freed.keys().isdisjoint(here.context.thinking)):
             return None
         nodes = self._freed_by_node(here, freed)
-        now = next((one for one in tag.moments if one.name == NOW), None) if tag is not None and since else None
+        now = (
+            next((moment for moment in tag.moments if moment.name == NOW), None) if tag is not None and since else None
+        )
         usage_left = now.usage if now is not None else None
         # The tag is scaled to reports, in which a counted token may be less than one.
         freed_total = sum(freed.values())

@@ -192,7 +192,7 @@ class CostLedger:
         del self._reads[calls:], self._writes[calls:], self._rates[3 * calls :]
         del self._turns[calls:], self._sums[calls + 1 :], self._by_category[_WIDTH * (calls + 1) :]
         del self._least[-(-calls // _CALLS_PER_CHUNK) :]
-        self._cached = {tokens: one for tokens, one in self._cached.items() if one[0] < calls}
+        self._cached = {tokens: entry for tokens, entry in self._cached.items() if entry[0] < calls}
         if calls % _CALLS_PER_CHUNK:
             self._least[-1] = min(self._reads[calls - calls % _CALLS_PER_CHUNK :])
 

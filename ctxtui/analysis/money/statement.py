@@ -60,8 +60,8 @@ class Statement(Struct, kw_only=True):
     def add_statement(self, statement: Statement, prefix: str = "") -> None:
         """Add another session's statement with other calls; its threads get `prefix`."""
         self.bill.add_bill(statement.bill, prefix)
-        self.heaviest = sorted([*self.heaviest, *statement.heaviest], key=lambda one: -one.usd)
-        self.cures = sorted([*self.cures, *statement.cures], key=lambda one: -one.saves)
+        self.heaviest = sorted([*self.heaviest, *statement.heaviest], key=lambda block: -block.usd)
+        self.cures = sorted([*self.cures, *statement.cures], key=lambda cure: -cure.saves)
         self.ahead = [*self.ahead, *statement.ahead]
         self.subscription = statement.subscription and (self.subscription or not self.sessions)
         self.peak, self.window = max((self.peak, self.window), (statement.peak, statement.window))

@@ -115,8 +115,8 @@ def _rank_key(row: LedgerTool | LedgerServer) -> tuple[float, int, int, str]:
 def _make_tool(server: str, name: str, rows: list[SessionTool]) -> LedgerTool:
     recorded = [row for row in rows if row.costs.state != UNKNOWN]
     defined = [row for row in recorded if row.costs.tokens is not None]
-    newest = max(recorded, key=lambda one: one.at, default=None)
-    figured = max(defined, key=lambda one: one.at, default=None)
+    newest = max(recorded, key=lambda tool: tool.at, default=None)
+    figured = max(defined, key=lambda tool: tool.at, default=None)
     called, carried = sum(row.called for row in rows), sum(row.carried for row in recorded)
     used_in = sum(row.called > 0 for row in rows)
     state = newest.costs.state if newest else UNKNOWN

@@ -64,7 +64,7 @@ class Breakpoints:
         read = min(prompt.tokens(hit.node), prompt.total) if hit else 0
         # The latest implicit breakpoint takes one of the places that the rules give to markers.
         to_write = sorted(
-            [*implied[:1], *marked[len(implied[:1]) - rules.markers :]], key=lambda one: one.position.number
+            [*implied[:1], *marked[len(implied[:1]) - rules.markers :]], key=lambda marker: marker.position.number
         )
         new = [
             (candidate, tokens)
@@ -86,7 +86,7 @@ class Breakpoints:
 
     def _find_hit(self, candidates: list[_Candidate], at: float) -> tuple[_Candidate | None, list[Reason]]:
         reasons: list[Reason] = []
-        for candidate in sorted(candidates, key=lambda one: -one.position.number):
+        for candidate in sorted(candidates, key=lambda candidate: -candidate.position.number):
             entry = self.entries.get(candidate.key)
             if entry is None:
                 continue

@@ -34,8 +34,8 @@ def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: b
     """List the held requests of runs of `ctxtui exec`, or decide about one: by the start of its ID, or the only one.
 
     `release` sends it as the program made it, `apply` sends it with the applied edits, `refuse` answers the program
-    with 403 and sends nothing, `answer` gives the program TEXT as the model's answer without asking the model. `on`
-    holds requests from now on in all runs: all of them, or those selected by --over-tokens, --over-usd, --on-miss,
+    with an error and sends nothing, `answer` gives the program TEXT as the model's answer without asking the model.
+    `on` holds requests from now on in all runs: all of them, or those selected by --over-tokens, --over-usd, --on-miss,
     --pattern and so on; `off` keeps only the run's own rules. Costs and misses are forecast like the inspector's next
     call. A request without a decision is sent unchanged before its program would give up; if its answer is streamed,
     pings keep the program waiting for ten minutes, and `more` adds ten.

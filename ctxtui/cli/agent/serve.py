@@ -21,6 +21,7 @@ import click
 from ctxtui import __version__
 from ctxtui.cli.context import config_of
 from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.services.config.extras import import_extra
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.project.attachments import list_named_files
@@ -86,6 +87,7 @@ def server_for(settings: Settings, allowed: Collection[str] = (), servers: Seque
     `allowed`: `STAGE` lets clients propose edits, `RUN` lets them run tasks with a headless agent.
     `servers`: MCP servers for those tasks (none: all enabled ones).
     """
+    import_extra("mcp")
     from mcp.server import MCPServer
 
     instructions = _INSTRUCTIONS + (_STAGING if STAGE in allowed else "")

@@ -180,8 +180,8 @@ def curate(
 def _copy_blocks(source: str, names: str, settings: Settings) -> CopiedBlocks:
     """Copy the blocks called `names` (with commas) of ``SESSION[@CALL]``. Raises `CtxtuiError`."""
     session_name, number = split_call(source)
-    other = open_recording(session_name, settings)
-    return copy_named(other.session, number, [name.strip() for name in names.split(",") if name.strip()])
+    source_recording = open_recording(session_name, settings)
+    return copy_named(source_recording.session, number, [name.strip() for name in names.split(",") if name.strip()])
 
 
 def _goes_to_terminal(output: Path | None) -> bool:

@@ -130,7 +130,7 @@ class _SessionStaging(Struct, frozen=True):
         for name, edit in new_edits.items():
             if (edit.kind, edit.targets) not in in_force:
                 unchanged.append((name, "it is staged already, or was reverted by the user"))
-        failed = {held.edit.id: held.why for held in self.curate().applied.held}
+        failed = {held_edit.edit.id: held_edit.why for held_edit in self.curate().applied.held}
         stopped = [edit for edit in staged.values() if edit.id in failed]
         if stopped:
             self.overlay.remove_staged(list(staged.values()))

@@ -173,18 +173,18 @@ class Applied:
     @cached_property
     def positions(self) -> list[Position]:
         """The position of each sent item."""
-        found: list[Position] = []
+        positions: list[Position] = []
         current, order = -1, 0
-        for one in self.items:
-            order = order + 1 if one.position == current else 0
-            current = one.position
-            found.append((current, RAW if one.node >= 0 else order))
-        return found
+        for item in self.items:
+            order = order + 1 if item.position == current else 0
+            current = item.position
+            positions.append((current, RAW if item.node >= 0 else order))
+        return positions
 
     @cached_property
     def sent(self) -> tuple[Item, ...]:
         """The blocks to be sent, with their places."""
-        return tuple(one.item for one in self.items)
+        return tuple(item.item for item in self.items)
 
     def _iter_items(self) -> Iterator[AppliedItem]:
         items, nodes, pinned, next_position = self.context.items, self.context.nodes, self.pinned, 0

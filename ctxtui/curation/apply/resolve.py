@@ -113,7 +113,7 @@ def _last_run(context: Context, closure: Closure, inserts: Sequence[Insert]) -> 
         if not closure.is_removed(message):
             if message.start != later and parts is None:
                 # Most runs are a single message.
-                parts = [one.position for one in inserts if one.items[0].block.kind == HEADER]
+                parts = [insert.position for insert in inserts if insert.items[0].block.kind == HEADER]
             if parts and any(message.stop <= position <= later for position in parts):
                 return
             later = message.start
@@ -147,7 +147,7 @@ def make_changes(
             repairs.append((group[0], edit))
         for p in group:
             changes[p] = BlockChange(p, nodes[p], items[p].block, None, edit, why)
-    out = (edit for _, edit in sorted(repairs, key=lambda one: (one[0], one[1].id)))
+    out = (edit for _, edit in sorted(repairs, key=lambda repair: (repair[0], repair[1].id)))
     return changes, (*out, *(entry.edit for entry in inserts if entry.edit.author == REPAIR))
 
 
@@ -358,7 +358,7 @@ def _place_insertions(context: Context, new: list[Insertion], closure: Closure, 
         insertion = Insertion(parted.cause, repair(NOTE, context, [], "", PARTED), PARTED, "meta")
         inserts = [*inserts, place(context, insertion, RemainingContext(context))]
     # An insertion into a message comes before a new message at the same position.
-    return sorted(inserts, key=lambda one: (one.position, one.items[0].block.kind == HEADER))
+    return sorted(inserts, key=lambda insert: (insert.position, insert.items[0].block.kind == HEADER))
 
 
 def _first_remaining(context: Context, closure: Closure) -> int:

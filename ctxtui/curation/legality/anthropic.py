@@ -181,7 +181,7 @@ def _check_thinking_first(body: dict[str, Json], runs: Sequence[RoleRun]) -> Ite
         return
     with_text = [n for n, run in enumerate(runs) if any(part.get("type") != "tool_result" for _, part in run.parts)]
     last = max((n for n in with_text if runs[n].role == "user"), default=len(runs))
-    path, part = next(((p, one) for run in runs[last + 1 :] for p, one in run.parts), ("", {}))
+    path, part = next(((p, part) for run in runs[last + 1 :] for p, part in run.parts), ("", {}))
     if part and part.get("type") not in _THINKING:
         kind = part.get("type")
         yield Violation(path, f"with thinking enabled the turn must begin with thinking, not {kind}", THINKING_FIRST)

@@ -111,17 +111,17 @@ def _check_unmatched(parts: Sequence[_Part], counterparts: Sequence[_Part], mess
     """
     unmatched = list(counterparts)
     for part in parts:
-        match = next((other for other in unmatched if _is_pair(part, other)), None)
+        match = next((answer for answer in unmatched if _is_pair(part, answer)), None)
         if match is not None:
             unmatched.remove(match)
         else:
             yield Violation(part.path, message.format(_part_member(part, "id") or _part_member(part, "name")), PAIR)
 
 
-def _is_pair(one: _Part, other: _Part) -> bool:
+def _is_pair(call: _Part, answer: _Part) -> bool:
     """Whether a call and a response belong together: by id if both have one, else by name."""
-    ids = _part_member(one, "id"), _part_member(other, "id")
-    return ids[0] == ids[1] if all(ids) else _part_member(one, "name") == _part_member(other, "name")
+    ids = _part_member(call, "id"), _part_member(answer, "id")
+    return ids[0] == ids[1] if all(ids) else _part_member(call, "name") == _part_member(answer, "name")
 
 
 def _part_member(part: _Part, key: str) -> str:
@@ -149,8 +149,8 @@ def tools(body: dict[str, Json]) -> Iterator[Violation]:
     offered = body.get("tools")
     for n, tool in enumerate([offered] if isinstance(offered, dict) else as_list(offered)):
         key = next((key for key in DECLARATIONS if isinstance(tool, dict) and key in tool), "")
-        for m, one in enumerate(as_list(tool[key]) if key else ()):
-            name = one.get("name") if isinstance(one, dict) else None
+        for m, definition in enumerate(as_list(tool[key]) if key else ()):
+            name = definition.get("name") if isinstance(definition, dict) else None
             path = f"$.tools[{n}].{key}[{m}].name"
             if not isinstance(name, str) or not _NAME.match(name):
                 yield Violation(path, f"{name!r} is no name for a function", TOOL)

@@ -135,8 +135,8 @@ def with_count_cache(policy_context: PolicyContext) -> PolicyContext:
     """A copy with a token cache, for trying many edits."""
     if isinstance(policy_context.count, CountCache):
         return policy_context
-    count, known, earlier = CountCache(policy_context.count), policy_context.applied, policy_context.computed_so_far()
-    return replace(policy_context, count=count, known=known, earlier=earlier, parent=None)
+    count, applied, earlier = CountCache(policy_context.count), policy_context.applied, policy_context.computed_so_far()
+    return replace(policy_context, count=count, known=applied, earlier=earlier, parent=None)
 
 
 class ProposedStep(NamedTuple):
@@ -164,7 +164,7 @@ class LazyProposal:
 
     def get(self, unfit: Callable[[Edit, Risk], bool] = lambda edit, risk: False) -> ProposedStep | None:
         """The proposal of the policy at its defaults; None if it is empty, or an edit of it is `unfit`."""
-        if self._failed or any(unfit(*one) for one in self._heard):
+        if self._failed or any(unfit(*news) for news in self._heard):
             return None
         try:
             for edit in self._coming:

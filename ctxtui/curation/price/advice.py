@@ -108,27 +108,31 @@ def find_advice(
     `price` returns None if an edit cannot be priced. Edits that remove text quoted later are left out. The search ends
     early once `stopped` returns True.
     """
-    every = {one.names: one for one in remedies}
+    every = {remedy.names: remedy for remedy in remedies}
 
-    def tag(one: Remedy) -> PriceTag | None:
-        return None if stopped() else price(one.applied or policy_context.under(one.edits).applied)
+    def tag(remedy: Remedy) -> PriceTag | None:
+        return None if stopped() else price(remedy.applied or policy_context.under(remedy.edits).applied)
 
-    chosen = (kept for one in every.values() if not stopped() and (kept := make_safe(policy_context, one)) is not None)
+    chosen = (
+        safe_remedy
+        for remedy in every.values()
+        if not stopped() and (safe_remedy := make_safe(policy_context, remedy)) is not None
+    )
     pieces = []
-    for one in rank(price_remedies(chosen, tag, horizon)):
+    for piece in rank(price_remedies(chosen, tag, horizon)):
         # Include the edits that its policies add when they run again.
-        full_remedy = None if stopped() else make_safe(policy_context, complete(policy_context, every[one.names]))
-        whole_tag = tag(full_remedy) if full_remedy is not None and full_remedy.edits != one.edits else None
+        full_remedy = None if stopped() else make_safe(policy_context, complete(policy_context, every[piece.names]))
+        whole_tag = tag(full_remedy) if full_remedy is not None and full_remedy.edits != piece.edits else None
         pieces.append(
-            one
+            piece
             if whole_tag is None or full_remedy is None
             else Advice(remedy=full_remedy, tag=whole_tag, horizon=horizon)
         )
     return sorted(pieces, key=_rank_key)
 
 
-def _rank_key(one: Advice) -> tuple[Risk, float]:
-    return one.risk, -one.worth
+def _rank_key(piece: Advice) -> tuple[Risk, float]:
+    return piece.risk, -piece.worth
 
 
 def price_remedies(remedies: Iterable[Remedy], tag: Tag, horizon: int) -> Iterator[Advice]:
@@ -151,25 +155,25 @@ def _worth_pricing(remedies: Iterable[Remedy]) -> Iterator[Remedy]:
         if len(remedy.steps) > 1
         and remedy.freed >= MIN_GAIN_FACTOR * max(freed_alone.get(name, 0) for name in remedy.names)
     ]
-    yield from sorted(pairs, key=lambda one: (-one.freed, one.risk))[:MAX_PRICED_PAIRS]
+    yield from sorted(pairs, key=lambda pair: (-pair.freed, pair.risk))[:MAX_PRICED_PAIRS]
 
 
 def rank(every: Iterable[Advice], limit: int = MAX_ADVICE) -> list[Advice]:
     """Rank by risk, then by savings; leave out advice that saves little more than one with less risk or fewer
     policies."""
     pieces: list[Advice] = []
-    for piece in sorted(every, key=lambda one: (one.risk, len(one.names), -one.worth)):
+    for piece in sorted(every, key=lambda candidate: (candidate.risk, len(candidate.names), -candidate.worth)):
         if not any(_makes_redundant(kept_piece, piece) for kept_piece in pieces):
             pieces.append(piece)
     least = MIN_SAVINGS_SHARE * max((piece.worth for piece in pieces), default=0.0)
     return sorted((piece for piece in pieces if piece.worth >= least), key=_rank_key)[:limit]
 
 
-def _makes_redundant(other: Advice, piece: Advice) -> bool:
-    """Whether `other` saves nearly as much as `piece` at less risk, as a part of it, or in much the same way."""
-    if other.risk < piece.risk or set(other.names) <= set(piece.names):
-        return piece.worth < MIN_GAIN_FACTOR * other.worth
-    return abs(piece.worth - other.worth) < SAME_SAVINGS_SHARE * other.worth
+def _makes_redundant(advice: Advice, piece: Advice) -> bool:
+    """Whether `advice` saves nearly as much as `piece` at less risk, as a part of it, or in much the same way."""
+    if advice.risk < piece.risk or set(advice.names) <= set(piece.names):
+        return piece.worth < MIN_GAIN_FACTOR * advice.worth
+    return abs(piece.worth - advice.worth) < SAME_SAVINGS_SHARE * advice.worth
 
 
 class Smallest(Struct, frozen=True, kw_only=True):

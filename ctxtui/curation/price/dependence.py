@@ -165,7 +165,7 @@ def find_quotes(literals_index: Literals, applied: Applied, limit: int = 200) ->
         for literal, places in removed_positions.items()
         for quote in _find_quotes_of(literal, literals_index.positions(literal), places)
     )
-    return nsmallest(limit, quotes, key=lambda one: (-len(one.by), one.position, one.literal))
+    return nsmallest(limit, quotes, key=lambda quote: (-len(quote.by), quote.position, quote.literal))
 
 
 def _find_quotes_of(literal: str, places: Sequence[int], removed: Sequence[int]) -> Iterator[Quote]:
@@ -203,4 +203,6 @@ def find_lost(literals_index: Literals, covered: Iterable[int], summary: str, li
     lost_literals = (
         Lost(literal, literals_index.quoted_after(literal, last) if literal in repeated else 0) for literal in missing
     )
-    return nsmallest(limit, lost_literals, key=lambda one: (-one.quoted, -counts[one.literal], one.literal))
+    return nsmallest(
+        limit, lost_literals, key=lambda literal: (-literal.quoted, -counts[literal.literal], literal.literal)
+    )

@@ -139,21 +139,23 @@ def edited_lengths(
     upto: list[tuple[int, int]] = []
     steps, added, inserted_tokens, here = iter([*more.items(), (RAW, 0)]), 0, 0, -1
     position, step = next(steps)
-    for number, one in enumerate(after.items):
+    for number, after_item in enumerate(after.items):
         # After removed blocks the same blocks may follow as before: those keep their length.
         if same and number < len(had_items):
             was_here = had_items[number]
-            same = (was_here.item is one.item and spoke == speaks) or _is_read_same(was_here, spoke, one, speaks)
+            same = (was_here.item is after_item.item and spoke == speaks) or _is_read_same(
+                was_here, spoke, after_item, speaks
+            )
         else:
             same = False
-        if one.position != here:
-            here, inserted_tokens = one.position, 0
-        while position < here + (one.node >= 0):
+        if after_item.position != here:
+            here, inserted_tokens = after_item.position, 0
+        while position < here + (after_item.node >= 0):
             added += step
             position, step = next(steps)
-        if one.node < 0:
-            inserted_tokens += count(one.item.block)
-        there = stood[here] if one.node >= 0 else stood[here - 1] if here else ROOT
+        if after_item.node < 0:
+            inserted_tokens += count(after_item.item.block)
+        there = stood[here] if after_item.node >= 0 else stood[here - 1] if here else ROOT
         upto.append((path[number], 0) if same else (there, added + inserted_tokens))
     return EditedLengths(upto, max(base.total + sum(more.values()), shared), first, shared)
 

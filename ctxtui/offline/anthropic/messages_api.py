@@ -260,11 +260,11 @@ def _prepare(provider: Provider, request: ApiRequest) -> PreparedRequest:
         map_blocks(request.body, lambda n, m, block: None if (n, m) in dropped else block) if dropped else request.body
     )
 
-    def weigh(one: dict[str, Json]) -> WeighedRequest:
-        raw = request.raw if one is request.body else canonical.dumps(one)
+    def weigh(edited: dict[str, Json]) -> WeighedRequest:
+        raw = request.raw if edited is request.body else canonical.dumps(edited)
         return provider.ledger.weigh(ANTHROPIC, raw, request.model)
 
-    read_body, applied = apply_edits(body, model, lambda one: weigh(one).tokens)
+    read_body, applied = apply_edits(body, model, lambda edited: weigh(edited).tokens)
     weighed = weigh(read_body)
     return PreparedRequest(weighed, checked, model, applied, weigh(body).tokens if applied else weighed.tokens)
 

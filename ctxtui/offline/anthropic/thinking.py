@@ -85,7 +85,7 @@ def _hash_value(hasher: Any, value: Json) -> None:
         hasher.update(data)
     elif isinstance(value, dict | list):
         hasher.update(b"{" if isinstance(value, dict) else b"[")
-        for item in (one for pair in value.items() for one in pair) if isinstance(value, dict) else value:
+        for item in (member for pair in value.items() for member in pair) if isinstance(value, dict) else value:
             _hash_value(hasher, item)
         hasher.update(b"}" if isinstance(value, dict) else b"]")
     else:

@@ -83,7 +83,7 @@ def camel(value: Json, *, deep: bool = False) -> Json:
     `deep`: do so with each object of a list. Any other value is returned unchanged.
     """
     if isinstance(value, list) and deep:
-        return [camel(one) for one in value]
+        return [camel(item) for item in value]
     if not isinstance(value, dict):
         return value
     return {re.sub(r"_([a-z])", lambda match: match[1].upper(), key): item for key, item in value.items()}
@@ -104,12 +104,12 @@ def spelled(path: Path) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
-def shape_refusals(value: Json, known: Fields, path: Path) -> Iterator[Refusal]:
+def shape_refusals(value: Json, fields: Fields, path: Path) -> Iterator[Refusal]:
     """Check the members of an object at `path`."""
     if not isinstance(value, dict):
         yield wrong(f"Invalid value at '{spelled(path)}' (type.googleapis.com), {value!r}", "type")
         return
-    for fault in faults(value, known, path):
+    for fault in faults(value, fields, path):
         path_text = spelled(fault.path)
         if fault.kind == "extra":
             parent_text = f" at '{spelled(fault.path[:-1])}'" if fault.path[:-1] else ""
@@ -228,10 +228,10 @@ def _tool_refusals(value: Mapping[str, Json]) -> Iterator[Refusal]:
     names: list[Json] = []
     for n, tool in enumerate(map(camel, as_rows(value.get("tools")))):
         yield from shape_refusals(tool, _TOOL, ("tools", n))
-        for m, one in enumerate(map(camel, rows(members(tool).get("functionDeclarations")))):
+        for m, declaration in enumerate(map(camel, rows(members(tool).get("functionDeclarations")))):
             path: Path = ("tools", n, "functionDeclarations", m)
-            yield from shape_refusals(one, _DECLARATION, path)
-            name = members(one).get("name")
+            yield from shape_refusals(declaration, _DECLARATION, path)
+            name = members(declaration).get("name")
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 message = (
                     "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, "
@@ -242,7 +242,7 @@ def _tool_refusals(value: Mapping[str, Json]) -> Iterator[Refusal]:
                 yield wrong(f"* GenerateContentRequest.{spelled(path)}.name: {message}\n", "tool name")
             elif name in names:
                 yield wrong(f"Duplicate function declaration found: {name}", "two tools")
-            if {"parameters", "parametersJsonSchema"} <= members(one).keys():
+            if {"parameters", "parametersJsonSchema"} <= members(declaration).keys():
                 message = "parameters_json_schema must not be set when parameters is set."
                 yield wrong(f"* GenerateContentRequest.{spelled(path)}: {message}\n", "two schemas")
             names.append(name)
@@ -295,11 +295,11 @@ def _turn_refusals(turns: Sequence[_Turn]) -> Iterator[Refusal]:
         if calls:
             yield wrong("Please ensure that function call turns have the role model.", "call of user")
         previous_parts = turns[n - 1][1] if n else []
-        asked = [members(part["functionCall"]) for part in previous_parts if "functionCall" in part]
-        if answers and not asked:
+        called = [members(part["functionCall"]) for part in previous_parts if "functionCall" in part]
+        if answers and not called:
             message = "function response turn comes immediately after a function call turn."
             yield wrong(f"Please ensure that {message}", "response without call")
-        elif answers and not _is_each_called(answers, asked):
+        elif answers and not _is_each_called(answers, called):
             message = "function response parts match the function call parts of the function call turn."
             yield wrong(f"Please ensure that {message}", "pairs")
 

@@ -89,7 +89,7 @@ def add_google(app: web.Application, provider: Provider, post: Post) -> None:
 
     async def list_cached(_: web.Request) -> web.StreamResponse:
         now = provider.now()
-        resources = [one.resource() for one in provider.cached.values() if one.expires > now]
+        resources = [content.resource() for content in provider.cached.values() if content.expires > now]
         return json_response({"cachedContents": resources} if resources else {})
 
     async def cached(request: web.Request) -> web.StreamResponse:

@@ -89,7 +89,7 @@ def read_status(recording: Path, now: float | None = None) -> AttachedProgram:
         next=next_,
         each=each,
         rules=tuple(rules),
-        held=tuple(sorted(requests, key=lambda one: one.until)),
+        held=tuple(sorted(requests, key=lambda request: request.until)),
         troubles=tuple(troubles),
         keep_warm=keep_warm,
     )

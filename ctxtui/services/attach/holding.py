@@ -29,6 +29,7 @@ from ctxtui.services.attach.request_risks import RequestRisks, RiskReason
 from ctxtui.transcripts.kit.fields import as_dict
 from ctxtui.transcripts.kit.http_exchange.compaction import (
     CompactionRequest,
+    conversation_of,
     read_summary,
     recognize_compaction,
     replace_summary,
@@ -146,8 +147,8 @@ class HoldGate:
     held: dict[str, HeldRequest] = field(default_factory=dict)
     next: set[str] = field(default_factory=set)
     _initial_rules: HoldRules = field(init=False)
-    _refused_compactions: dict[tuple[str, str], tuple[Json, float]] = field(init=False, default_factory=dict)
-    """The conversation of the last compaction that was refused, by session and thread, and when (Unix seconds)."""
+    _refused_compactions: dict[tuple[str, str], tuple[int, float]] = field(init=False, default_factory=dict)
+    """Messages of the last compaction that was refused, by session and thread, and when (Unix seconds)."""
     _risks: RequestRisks = field(init=False, default_factory=RequestRisks)
 
     def __post_init__(self) -> None:
@@ -296,14 +297,15 @@ class HoldGate:
         return _add_record(verdict, record)
 
     def _remember_refusal(self, held: HeldRequest) -> None:
-        conversation = held.body.get("messages") or held.body.get("input")
-        self._refused_compactions[held.session, held.thread] = conversation, self.clock()
+        self._refused_compactions[held.session, held.thread] = len(conversation_of(held.body)), self.clock()
 
     def _was_refused(self, session: str, thread: str, body: dict[str, Json]) -> bool:
-        """Whether a request to compact repeats one that the user has just refused."""
-        conversation, at = self._refused_compactions.get((session, thread), (None, 0.0))
-        is_recent = self.clock() - at < RETRY_S
-        return is_recent and conversation == (body.get("messages") or body.get("input"))
+        """Whether a request to compact repeats one that the user has just refused.
+
+        It may differ: Claude Code 2.1.332 tries again without thinking, with other tools and system messages.
+        """
+        messages, at = self._refused_compactions.get((session, thread), (0, 0.0))
+        return self.clock() - at < RETRY_S and len(conversation_of(body)) == messages
 
     async def _wait(self, held: HeldRequest, keep_alive: KeepAlive | None) -> Decision:
         """Wait for the decision or the end of the time.

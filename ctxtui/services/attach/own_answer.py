@@ -27,6 +27,7 @@ _PINGS: Final = {
 """Anthropic has an event for pings; for other streams it is a comment, which clients ignore."""
 _CODEX_PING: Final = b'event: keepalive\ndata: {"type":"keepalive"}\n\n'
 """Codex ends a stream that brings no event for five minutes; comments do not count, events of unknown types do."""
+_REASONS: Final = {200: "OK", 400: "Bad Request", 422: "Unprocessable Entity"}
 _STREAM: Final = "text/event-stream"
 _JSON: Final = "application/json"
 CHARS_PER_TOKEN: Final = 4
@@ -46,20 +47,27 @@ def build_answer(dialect: str, request: dict[str, Json], text: str, input_: int,
     return http_answer(200, _JSON, compact(answer))
 
 
+_REFUSAL_STATUS: Final = {ANTHROPIC: 422}
+"""The status of a refusal, where it is not 400.
+
+Claude Code 2.1.332 says "Failed to authenticate" for 403, and for 400 it mends its request and asks again.
+"""
+
+
 def build_refusal(dialect: str, why: str) -> bytes:
-    """Build the HTTP answer that refuses a request: 403, after which no client retries."""
-    return http_answer(403, _JSON, compact(build_error(dialect, why)))
+    """Build the HTTP answer that refuses a request, after which no SDK retries."""
+    return http_answer(_REFUSAL_STATUS.get(dialect, 400), _JSON, compact(build_error(dialect, why)))
 
 
 def build_error(dialect: str, why: str) -> dict[str, Json]:
     """An error in the form of the API."""
     if dialect == ANTHROPIC:
-        return {"type": "error", "error": {"type": "permission_error", "message": why}, "request_id": None}
+        return {"type": "error", "error": {"type": "invalid_request_error", "message": why}, "request_id": None}
     if dialect == OLLAMA:
         return {"error": why}
     if dialect == GOOGLE:
-        return {"error": {"code": 403, "message": why, "status": "PERMISSION_DENIED"}}
-    kind = {"type": "permission_error", "param": None, "code": "refused_by_user"}
+        return {"error": {"code": 400, "message": why, "status": "FAILED_PRECONDITION"}}
+    kind = {"type": "invalid_request_error", "param": None, "code": "refused_by_user"}
     return {"error": {"message": why, **kind}}
 
 
@@ -90,8 +98,8 @@ def error_event(dialect: str, status: int, body: bytes) -> bytes:
 
 
 def http_answer(status: int, kind: str, body: bytes) -> bytes:
-    """Build an HTTP/1.1 answer of the content type `kind` that closes the connection; `status` is 200 or 403."""
-    head = f"HTTP/1.1 {status} {'OK' if status == 200 else 'Forbidden'}\r\ncontent-type: {kind}\r\n"
+    """Build an HTTP/1.1 answer of the content type `kind` that closes the connection; `status` is one of `_REASONS`."""
+    head = f"HTTP/1.1 {status} {_REASONS[status]}\r\ncontent-type: {kind}\r\n"
     return f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body
 
 

@@ -36,6 +36,7 @@ from ctxtui.services.attach.keep_warm import KeepWarm
 from ctxtui.services.attach.preparation.preparer_client import PreparerClient
 from ctxtui.services.attach.program import Env, Program, Started
 from ctxtui.services.attach.registry import own_folder
+from ctxtui.services.config.extras import import_extra
 from ctxtui.services.config.settings import Settings
 
 COMMON_CERTIFICATE_VARIABLES: Final = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
@@ -125,6 +126,7 @@ class ProxyRouting:
 
     def __init__(self, program: Program, env: Env, sink: EventSink, gate: Gate, upstreams: Sequence[Upstream]) -> None:
         # Imported here: only a run with a forward proxy pays for certificates.
+        import_extra("forward")
         from ctxtui.attach.forward import ForwardProxy
         from ctxtui.attach.local_ca import LocalAuthority
 

@@ -32,6 +32,7 @@ from ctxtui.providers.sdk_client import SdkClient
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice, stays_on_machine
 from ctxtui.services.chat.context_window import with_window
 from ctxtui.services.config.config import Config
+from ctxtui.services.config.extras import install_command, is_installed
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.config.window_checks import answer_limit
@@ -133,10 +134,15 @@ def _choose_hosted(provider: str, model: str, env: Mapping[str, str]) -> ChatMod
     if not key:
         raise NotFound(
             f"no key for {name}",
-            way_out=f"set {KEYS[name]}, or keep it in your keyring: `keyring set ctxtui {name}`",
+            way_out=f"set {KEYS[name]}, or keep it in your keyring: {_keyring_command(name)}",
         )
     dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES, "openai-chat": CHAT, "google": GOOGLE}[provider]
     return ChatModel(Endpoint(name, dialect, key=key), model or DEFAULT_MODELS[name], why=f"key of {name}")
+
+
+def _keyring_command(name: str) -> str:
+    command = f"`keyring set ctxtui {name}`"
+    return command if is_installed("keyring") else f"{install_command('keyring')}, then {command}"
 
 
 async def _choose_compatible(

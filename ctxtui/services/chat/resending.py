@@ -138,7 +138,7 @@ def heaviest_blocks(account: Account, chosen: ChosenCall, count: int) -> list[He
         label = book.names.label(node_)
         tokens = book.block_tokens(chosen.call.model, node)
         blocks.setdefault(node_.block.digest, HeavyBlock(digest=node_.block.digest, name=label, tokens=tokens))
-    heavy = sorted(blocks.values(), key=lambda one: -one.tokens)[:count]
+    heavy = sorted(blocks.values(), key=lambda block: -block.tokens)[:count]
     return [replace(block, name=f"{block.name} ({block.digest[:8]})") for block in heavy]
 
 

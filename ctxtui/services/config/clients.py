@@ -300,7 +300,7 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
 )  # fmt: skip
 """All clients, in display order."""
 
-_BY_SOURCE: Final = {one.source: one for one in CLIENTS}
+_BY_SOURCE: Final = {client.source: client for client in CLIENTS}
 
 
 def find_client(source: str) -> KnownClient | None:

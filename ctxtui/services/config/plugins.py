@@ -83,7 +83,7 @@ def _find_entry_points(group: str) -> list[EntryPoint]:
     # Imported here: it searches all installed packages.
     from importlib.metadata import entry_points
 
-    return sorted(entry_points(group=f"ctxtui.{group}"), key=lambda one: one.name)
+    return sorted(entry_points(group=f"ctxtui.{group}"), key=lambda entry_point: entry_point.name)
 
 
 def _load_module(group: str, path: Path) -> Any:

@@ -329,7 +329,7 @@ def copy_own_transcript(loaded: Loaded, chosen: ChosenCall, form: str) -> Writte
     if loaded.transcript is not None:
         transcript, thread = load(loaded.transcript, own=""), chosen.thread
         numbered = enumerate(transcript.session.thread_calls(thread), 1)
-        same = next((ChosenCall(thread, n, one) for n, one in numbered if provider_id(one) == chosen.call.id), None)
+        same = next((ChosenCall(thread, n, call) for n, call in numbered if provider_id(call) == chosen.call.id), None)
         if same is not None and TARGETS[form].source == transcript.source:
             loaded, chosen = transcript, same
     return copy_session(loaded.session, chosen, form, loaded.path)

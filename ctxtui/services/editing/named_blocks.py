@@ -73,5 +73,5 @@ def list_blocks(curation: Curation, labels: Iterable[str]) -> list[NamedBlock]:
             for position, label in enumerate(labels)
             if context.items[position].block.kind != HEADER
         ),
-        key=lambda one: -one.tokens,
+        key=lambda block: -block.tokens,
     )

@@ -20,10 +20,10 @@ def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
     """A function that returns the rates of a call's markers; None without a known price."""
 
     def rates(call: Call) -> MarkerRates | None:
-        known = rates_for_call(call, table)
-        if known is None:
+        call_rates = rates_for_call(call, table)
+        if call_rates is None:
             return None
-        return MarkerRates(known.fresh, known.read, {300.0: known.write_5m, 3600.0: known.write_1h})
+        return MarkerRates(call_rates.fresh, call_rates.read, {300.0: call_rates.write_5m, 3600.0: call_rates.write_1h})
 
     return rates
 
@@ -46,7 +46,7 @@ def run_marker_strategies(account: Account, names: Sequence[str]) -> MarkerRuns:
         return NO_MARKER_RUNS
     bench = bench_of_account(account)
     runs = run_variants(bench, [Variant(), *(Variant(cache=name) for name in names)])
-    recorded, *others = (apply_to_record(bench, runs[0], one) for one in runs)
+    recorded, *others = (apply_to_record(bench, runs[0], run) for run in runs)
     return MarkerRuns(recorded, dict(zip(names, others, strict=True)))
 
 

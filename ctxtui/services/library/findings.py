@@ -109,7 +109,7 @@ def _run_markers(account: Account, calls: Sequence[Call]) -> MarkerRuns:
     if not any(rules(call).mechanism.writes_at_markers for call in calls):
         return NO_MARKER_RUNS
     static = static_end(account.session.tree, calls[-1].sent_head) != ROOT
-    names = [spell_name(one.name) for one in STRATEGIES if static or one.name not in PREFIX_STRATEGIES]
+    names = [spell_name(strategy.name) for strategy in STRATEGIES if static or strategy.name not in PREFIX_STRATEGIES]
     return run_marker_strategies(account, [*LIFETIMES, *names])
 
 

@@ -62,7 +62,7 @@ class CheckedRecording(NamedTuple):
     @property
     def passed(self) -> bool | None:
         """Whether every limit holds; None if none is broken and one is unknown."""
-        return all_passed(one.passed for one in self.verdicts)
+        return all_passed(verdict.passed for verdict in self.verdicts)
 
 
 def check(

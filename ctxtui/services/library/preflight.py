@@ -72,7 +72,7 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
         compaction=reach_limit(*compaction_size, outlook_.context, outlook_.pace) if compaction_size else None,
         eaten=removed,
         asked=instructions,
-        partial=sum(one.is_partial for one in book.session.thread_calls(thread)),
+        partial=sum(call.is_partial for call in book.session.thread_calls(thread)),
     )
 
 
@@ -92,7 +92,7 @@ def _find_removed_by_compaction(book: Book, call: Call) -> tuple[dict[str, int],
                 )
             )
     order = {name: n for n, name in enumerate(CATEGORIES)}
-    return dict(sorted(removed.items(), key=lambda one: order.get(one[0], len(order)))), tuple(instructions)
+    return dict(sorted(removed.items(), key=lambda item: order.get(item[0], len(order)))), tuple(instructions)
 
 
 def try_all_markers(session: Session, counter: Counter, settings: Settings) -> list[MarkerTrials]:

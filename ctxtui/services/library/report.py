@@ -213,4 +213,4 @@ def _most_carried(costs: ThreadCosts) -> list[ExpensiveBlock]:
         for node in costs.nodes()
         if costs.tree[node].block.kind != HEADER
     ]
-    return sorted(blocks, key=lambda one: -one.tokens * one.calls)[:MAX_HEAVY_BLOCKS]
+    return sorted(blocks, key=lambda block: -block.tokens * block.calls)[:MAX_HEAVY_BLOCKS]

@@ -44,7 +44,7 @@ def share_call(book: Book, chosen: ChosenCall, masker: Masker, name: str, source
         facts=tuple(fact if fact == number else masker.mask_word(fact) for fact in facts if fact and fact != "main"),
         total=figures_.context_tokens,
         method=figures_.method,
-        blocks=tuple(_share_block(book, row, one, masker) for row, one in zip(rows, masked, strict=True)),
+        blocks=tuple(_share_block(book, row, masked_row, masker) for row, masked_row in zip(rows, masked, strict=True)),
         residual=figures_.residual,
         body=json.dumps(json.loads(canonical.dumps(body)), indent=1, ensure_ascii=False),
         lost=tuple(map(masker.mask_text, export_.lost)) if masker.level != Level.TEXT else export_.lost,
@@ -66,5 +66,5 @@ def _share_block(book: Book, figure: BlockFigure, masked: Block, masker: Masker)
         tokens=figure.tokens,
         method=figure.method,
         read=figure.read,
-        images=tuple((one.media_type, one.data) for one in content.media if one.data),
+        images=tuple((medium.media_type, medium.data) for medium in content.media if medium.data),
     )

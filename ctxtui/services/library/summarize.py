@@ -191,7 +191,7 @@ def _next_expiry(book: Book, calls: list[Call]) -> float:
         return 0.0
     head, replay = last.response_head or last.sent_head, Replay(book, cache_rules_by_call(book))
     return (
-        following_request(replay, book, last, head, calls, lambda asked: [(None, None)] * len(asked)).forecast.expires
+        following_request(replay, book, last, head, calls, lambda usages: [(None, None)] * len(usages)).forecast.expires
         or 0.0
     )
 
@@ -205,7 +205,7 @@ def _with_spending(
     own_calls = frozenset(call.id for call in session.calls.values() if not call.is_copy)
     costs = {id_: cost if id_ in own_calls else None for id_, cost in costs.items()}
     threads = thread_costs(book, costs)
-    priced = any(one.cost for one in spent)
+    priced = any(spending.cost for spending in spent)
     complete = replace(
         summary,
         read_share=_read_share(session),
@@ -259,7 +259,7 @@ class _EventsByCall:
         self._book = book
         self._usable_share = usable_share
         self._usable: dict[tuple[str, str], int] = {}
-        self._missed = {(one.thread, one.number): one for one in missed.misses}
+        self._missed = {(miss.thread, miss.number): miss for miss in missed.misses}
         self._number: dict[str, int] = {}
         self._skill: dict[str, str] = {}
         self._compacted: set[str] = set()

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
 from ctxtui.analysis.money.tool_costs import ToolCosts
-from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.usage import QuotaReport
+from ctxtui.services.config.extras import import_extra
 from ctxtui.services.members import members
 from ctxtui.views.model.call_owners import CallOwners
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
@@ -219,8 +219,5 @@ def _arrow_type(arrow: ModuleType, kind: str) -> Any:
 
 
 def _import_arrow() -> tuple[ModuleType, ModuleType]:
-    try:
-        # By name: it is an optional dependency without type hints.
-        return import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise NotFound("pyarrow is not installed", way_out="pip install 'ctxtui[parquet]'") from error
+    arrow = import_extra("parquet", "parquet")
+    return arrow, arrow.parquet

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from enum import StrEnum
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -18,6 +17,7 @@ from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.providers.bounded_answers import limit_response
 from ctxtui.providers.endpoint import is_loopback, sends_key_in_plain
 from ctxtui.services.config.environment import passed_variables
+from ctxtui.services.config.extras import import_extra
 from ctxtui.services.config.mcp_servers import McpServer
 from ctxtui.services.mcp.offered import (
     OfferedText,
@@ -281,7 +281,7 @@ class ServerConnection:
 
     async def _create_client(self, stack: AsyncExitStack) -> Client:
         """Create the SDK's client, not yet entered. The SDK is imported here: most chats use no server."""
-        await asyncio.to_thread(import_module, "mcp")  # takes most of a second
+        await asyncio.to_thread(import_extra, "mcp")
         from mcp import Client
 
         server = self.server.expand_variables(os.environ)

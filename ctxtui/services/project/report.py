@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -13,8 +13,10 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
 from ctxtui.project.budget import BYTES_PER_TOKEN, PARTS, BudgetWarning, ContextBudget, warnings
 from ctxtui.project.file_kinds import DATA, KINDS, MEDIA, kind_of
-from ctxtui.project.selection import ProjectFile, Selection, Thresholds, is_loadable, select
+from ctxtui.project.selection import SIGNATURES, ProjectFile, Selection, Thresholds, is_loadable, select
+from ctxtui.project.signatures import lacks_parser
 from ctxtui.services.config.config import Config
+from ctxtui.services.config.extras import install_command
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.config.window_checks import answer_limit
 from ctxtui.services.counting.counting import Counter
@@ -143,7 +145,7 @@ class Meter:
         if not definitions:
             return 0
         measure = self._counter(self.card)
-        counted = (weigh(measure(block.make(TOOL, one)), self._weights) for one in definitions)
+        counted = (weigh(measure(block.make(TOOL, definition)), self._weights) for definition in definitions)
         return round(sum(counted)) + self.card.tool_prompt
 
 
@@ -236,4 +238,14 @@ def make_run_report(
         files = select(project_files, plan.task, room, loading_thresholds(config.settings), meter.text)
         if project.tokens >= _MIN_TOKENS_TO_MEASURE:
             per_token = project.bytes / project.tokens
-    return RunReport(budget, project, files, tuple(warnings(budget, files)), per_token)
+    all_warnings = (*warnings(budget, files), *_extra_warnings(files))
+    return RunReport(budget, project, files, all_warnings, per_token)
+
+
+def _extra_warnings(files: Selection | None) -> Iterator[BudgetWarning]:
+    """Yield a warning if files are outlined because the extra ``code`` is not installed."""
+    chosen = files.chosen if files is not None else ()
+    outlined = sum(1 for file in chosen if file.form == SIGNATURES and lacks_parser(file.path))
+    if outlined:
+        text = f"{outlined:,} code files go in as outlines, not signatures: {install_command('code')}"
+        yield BudgetWarning("outlines", text)

@@ -152,7 +152,7 @@ def _without_companions(recordings: list[tuple[Path, Format | None]]) -> list[Pa
     Of two that are each other's companions, the one whose format's name comes first is kept.
     """
     beside: set[Path] = set()
-    for path, form in sorted(recordings, key=lambda one: one[1].name if one[1] else ""):
+    for path, form in sorted(recordings, key=lambda entry: entry[1].name if entry[1] else ""):
         if form is not None and form.companions and path not in beside and path.is_file():
             beside.update(item for item in companion_folders(path, form).list_files() if item != path)
     return [path for path, _ in recordings if path not in beside]

@@ -74,7 +74,7 @@ def _read_bytes(path: Path) -> bytes:
 def _sort_by_number(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
     """The files of `folder`, sorted by the number in their names."""
     numbered = [(match[1], path) for path in folder.iterdir() if (match := pattern.fullmatch(path.name))]
-    return [path for _, path in sorted(numbered, key=lambda one: (float(one[0]), one[1].name))]
+    return [path for _, path in sorted(numbered, key=lambda part: (float(part[0]), part[1].name))]
 
 
 def _read_events(folder: Path) -> Iterator[bytes]:

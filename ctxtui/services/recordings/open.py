@@ -79,7 +79,7 @@ def _find_source(path: Path) -> _Source | None:
         anew = (written.folder, written.folder / INDEX)
         return None if written.transcript is not None else _Source(path, path.name, lambda: read_bodies(written), anew)
     if is_database(database):
-        id_ = session or next((one.id for one in list_roots(database)), "")
+        id_ = session or next((root.id for root in list_roots(database)), "")
         log = database.with_name(f"{database.name}-wal")
         pieces = lambda: read_rows(database, session_filter(database, id_) if id_ else None)  # noqa: E731 - asked anew each time
         return _Source(path, database.name, pieces, (database, log))
@@ -105,8 +105,8 @@ def _open_joined(pair: JoinedPaths, usage: bool) -> tuple[Loaded, Iterator[Recor
         return open_recording(path, usage=usage, own="")
 
     def look() -> Path | None:
-        found = find_joined_paths(pair.wire)
-        return found.own if found is not None else None
+        joined_paths = find_joined_paths(pair.wire)
+        return joined_paths.own if joined_paths is not None else None
 
     joined = JoinedRecording(begin(pair.wire), pair.own, begin, look)
     return joined, joined.first_reading()

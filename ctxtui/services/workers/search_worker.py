@@ -28,7 +28,7 @@ class SessionsSearch:
         """Search for `text`, yielding after each session."""
         library = SessionLibrary(self._settings, self._cwd)
         sessions = [summary for summary in library.all_sessions() if not summary.archived]
-        sessions.sort(key=lambda one: (one.group == SAMPLES, -one.mtime))
+        sessions.sort(key=lambda session: (session.group == SAMPLES, -session.mtime))
         try:
             searcher = Searcher(self._settings, Pattern(text, regex=regex), BlockFilter())
             for done, hits in enumerate(searcher.by_session(sessions), 1):

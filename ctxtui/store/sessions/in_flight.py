@@ -85,7 +85,9 @@ def group_events(events: Iterable[Event]) -> Iterator[EventRow]:
         if kind in SLOTS:
             del timed_data[:-1]
         for first in range(0, len(timed_data), MAX_ROW_EVENTS):
-            for whole, same in groupby(timed_data[first : first + MAX_ROW_EVENTS], lambda one: type(one[1])):
+            for whole, same in groupby(
+                timed_data[first : first + MAX_ROW_EVENTS], lambda timed_event: type(timed_event[1])
+            ):
                 pieces = list(same)
                 at, data = pieces[0]
                 if len(pieces) == 1:

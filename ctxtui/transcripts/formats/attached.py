@@ -48,8 +48,8 @@ class PartialAnswer(Struct):
     def start(cls, exchange: Exchange) -> PartialAnswer:
         """Start an empty answer to a request."""
         dialect = detect_dialect(exchange, as_dict(parse_body(exchange.request)))
-        known = DIALECTS.get(dialect)
-        return cls(known.stream_reader() if known is not None else None)
+        known_dialect = DIALECTS.get(dialect)
+        return cls(known_dialect.stream_reader() if known_dialect is not None else None)
 
     def feed(self, data: bytes) -> None:
         if self._reader is None:
@@ -139,7 +139,7 @@ class AttachedHandler:
         yield Described(title=self._exchanges.threads.title)
         yield from self._exchanges.threads.tips()
         # Requests that are held or being answered are not calls yet.
-        yield from (one.tip for one in self._open.values() if one.tip is not None)
+        yield from (thread.tip for thread in self._open.values() if thread.tip is not None)
         yield from (AnswerGrew(thread, coming.get(thread, ())) for thread in sorted(self._answered))
 
     def _partial_answers(self) -> dict[str, tuple[tuple[str, str], ...]]:
@@ -314,8 +314,8 @@ def _tell_compaction(body: bytes, exchange: Exchange, at: float | None) -> Itera
 
 
 def _header_pairs(message: dict[str, Json]) -> list[tuple[str, str]]:
-    pairs = (as_list(one) for one in as_list(message.get("headers")))
-    return [(as_str(one[0]), as_str(one[1])) for one in pairs if len(one) == 2]
+    pairs = (as_list(pair) for pair in as_list(message.get("headers")))
+    return [(as_str(pair[0]), as_str(pair[1])) for pair in pairs if len(pair) == 2]
 
 
 def _loss_reason(line: dict[str, Json]) -> str:

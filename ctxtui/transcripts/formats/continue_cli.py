@@ -105,7 +105,7 @@ def _parse_arguments(arguments: str) -> Json:
 
 
 def _tool_result(state: dict[str, Json]) -> Json:
-    words = "\n".join(as_str(one.get("content")) for one in as_dicts(state.get("output")))
+    words = "\n".join(as_str(output.get("content")) for output in as_dicts(state.get("output")))
     return messages.tool_result(state.get("toolCallId"), words, error=state.get("status") == "errored")
 
 
@@ -130,7 +130,7 @@ def usage(report: Json) -> Usage | None:
 def _unreported_usage(session: Json, reports: list[Json]) -> Usage | None:
     """Usage of the whole session minus the `reports` of its answers."""
     remaining = [
-        as_count(get_path(session, *session_path)) - sum(as_count(get_path(one, *part)) for one in reports)
+        as_count(get_path(session, *session_path)) - sum(as_count(get_path(report, *part)) for report in reports)
         for part, session_path in _FIGURES
     ]
     prompt, output, read, written = (max(0, tokens) for tokens in remaining)

@@ -89,7 +89,9 @@ class _GeminiHandler:
             self._messages.put(f"gemini {id_}", [item for item in items if item.block.kind != "thinking"])
             results = [result for call in as_dicts(message.get("toolCalls")) for result in _tool_results(call)]
             self._tool_results = {
-                key: one for n, one in enumerate(results) if (key := _answered_call_id(one) or f"{n}") not in self._told
+                key: result
+                for n, result in enumerate(results)
+                if (key := _answered_call_id(result) or f"{n}") not in self._told
             }
             self._put_results(id_)
         elif not is_history:
@@ -105,7 +107,7 @@ class _GeminiHandler:
         self._told |= call_ids
         if call_ids & self._tool_results.keys():
             self._messages.cut(self._results_key)
-            self._tool_results = {key: one for key, one in self._tool_results.items() if key not in call_ids}
+            self._tool_results = {key: result for key, result in self._tool_results.items() if key not in call_ids}
         self._messages.put(f"user {id_}", make_message("user", *parts, mark="meta" if is_context else ""))
         if call_ids:
             self._put_results(id_)

@@ -45,7 +45,7 @@ def read_session(recorded: Json, tree: Tree) -> Iterator[Event]:
             yield Skipped(1, f"an entry that is no object @ $.log.entries[{n}]")
             continue
         main_exchange = _exchange(entry)
-        for exchange in (main_exchange, *(replace(one, sender=main_exchange.sender) for one in _framed(entry))):
+        for exchange in (main_exchange, *(replace(message, sender=main_exchange.sender) for message in _framed(entry))):
             warmed = warm_up_id(exchange)
             if warmed:
                 exchanges.hold_warm_up(exchange, warmed)
@@ -62,7 +62,7 @@ def _exchange(entry: dict[str, Json]) -> Exchange:
     request, response = as_dict(entry.get("request")), as_dict(entry.get("response"))
     started, lasted = as_time(entry.get("startedDateTime")), as_usd(entry.get("time"))
     waited = [as_usd(get_path(entry, "timings", name)) for name in ("blocked", "dns", "connect", "send", "wait")]
-    headers = [(as_str(one.get("name")), as_str(one.get("value"))) for one in as_dicts(request.get("headers"))]
+    headers = [(as_str(header.get("name")), as_str(header.get("value"))) for header in as_dicts(request.get("headers"))]
     first = sum(ms for ms in waited if ms is not None and ms > 0) / 1000
     return Exchange(
         request=_text(as_dict(request.get("postData"))),

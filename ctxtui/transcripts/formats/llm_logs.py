@@ -187,7 +187,7 @@ class MessageStore:
                 return {**_other_members(payload), **messages.tool_use(id_, name, tool_input)}
             case "tool_result":
                 output = payload.get("output", row.get("text"))
-                files = [self._find_attachment(one) for one in as_dicts(payload.get("attachments"))]
+                files = [self._find_attachment(attachment) for attachment in as_dicts(payload.get("attachments"))]
                 text_output = output if output is not None else ""
                 content = [messages.text(text_output), *files] if files else text_output
                 failed = bool(payload.get("exception"))

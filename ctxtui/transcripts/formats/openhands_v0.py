@@ -142,8 +142,10 @@ class _EventHandler:
             if recalled:
                 self._add_items(value, messages.make_message("user", recalled, mark="meta"))
         elif observation not in _SILENT:
-            said = _content_of(value)
-            self._add_items(value, messages.make_message("user", said if isinstance(said, str) else "", mark="meta"))
+            content = _content_of(value)
+            self._add_items(
+                value, messages.make_message("user", content if isinstance(content, str) else "", mark="meta")
+            )
 
     def _handle_message(self, value: dict[str, Json], args: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         text = as_str(args.get("content")) or as_str(args.get("final_thought")) or as_str(args.get("thought"))
@@ -201,7 +203,9 @@ def _recalled_texts(extras: dict[str, Json]) -> Iterator[str]:
     """Yield the recalled texts: the repository's, then those of each piece of knowledge."""
     yield from (as_str(extras[key]) for key in _RECALLED if as_str(extras.get(key)))
     yield from (
-        as_str(one.get("content")) for one in as_dicts(extras.get("microagent_knowledge")) if one.get("content")
+        as_str(knowledge.get("content"))
+        for knowledge in as_dicts(extras.get("microagent_knowledge"))
+        if knowledge.get("content")
     )
 
 

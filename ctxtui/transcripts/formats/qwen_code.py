@@ -27,8 +27,12 @@ _KEYS: Final = frozenset({"uuid", "parentUuid", "sessionId", "type"})
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a chat: Claude Code's records have the same members, but no parts."""
-    records = [one for one in file_head.parse_records(head) if one.keys() >= _KEYS]
-    return 0.98 if any("systemPayload" in one or "parts" in as_dict(one.get("message")) for one in records) else 0.0
+    records = [record for record in file_head.parse_records(head) if record.keys() >= _KEYS]
+    return (
+        0.98
+        if any("systemPayload" in record or "parts" in as_dict(record.get("message")) for record in records)
+        else 0.0
+    )
 
 
 class _QwenHandler:

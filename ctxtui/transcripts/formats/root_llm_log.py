@@ -134,7 +134,7 @@ class _SearchHandler:
         is_root = call.thread in (MAIN, _CALIBRATION_THREAD)
         model_settings, time = self._models.get(is_root), call.ended
         if is_root and call.usage is None and time is not None and self._spent:
-            entry_time, usage = min(self._spent, key=lambda one: abs(one[0] - time))
+            entry_time, usage = min(self._spent, key=lambda entry: abs(entry[0] - time))
             call = replace(call, usage=usage) if abs(entry_time - time) <= _MATCH_SECONDS else call
         return CallSeen(model_settings.fill(call) if model_settings is not None else call)
 

@@ -80,7 +80,7 @@ def _make_exchange(entry: dict[str, Json]) -> Exchange:
 def _iter_headers(headers: Json) -> Iterator[tuple[str, str]]:
     """Yield header fields; each has one text or a list of them."""
     for name, values in as_dict(headers).items():
-        yield from ((name, as_str(one)) for one in (values if isinstance(values, list) else [values]))
+        yield from ((name, as_str(value)) for value in (values if isinstance(values, list) else [values]))
 
 
 def _ruby_time(text: str) -> str | None:
@@ -164,7 +164,7 @@ def _check_size(value: Json) -> Json:
             # An item that contains itself is infinite.
             sizes[id(item)] = MAX_VALUES
             children = item.values() if isinstance(item, dict) else item
-            sizes[id(item)] = 1 + sum(size(one) for one in children)
+            sizes[id(item)] = 1 + sum(size(child) for child in children)
         return sizes[id(item)]
 
     if size(value) >= MAX_VALUES:

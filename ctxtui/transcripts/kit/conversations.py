@@ -121,7 +121,9 @@ class Conversations:
         A text that the client inserted only if all are.
         """
         lead = self._leads.get(MAIN)
-        return next((one.title for one in [*([lead] if lead else []), *self._all] if one.title), "")
+        return next(
+            (conversation.title for conversation in [*([lead] if lead else []), *self._all] if conversation.title), ""
+        )
 
     def thread_id(self, conversation: Conversation) -> str:
         """Return the id of a conversation's thread."""
@@ -328,18 +330,25 @@ class Conversations:
         if self._leads == self._best and self._settled == len(self._named):
             return []
         self._leads, self._settled = dict(self._best), len(self._named)
-        return [event for one in self._all if one.announced is not None for event in self._announce(one)]
+        return [
+            event
+            for conversation in self._all
+            if conversation.announced is not None
+            for event in self._announce(conversation)
+        ]
 
     def events(self) -> Iterator[Event]:
         """Yield events for the current state of all conversations."""
         self.settle()
-        yield from (one.announced for one in self._all if one.announced is not None)
+        yield from (conversation.announced for conversation in self._all if conversation.announced is not None)
         yield from map(CallSeen, self.calls.values())
         yield from self.tips()
 
     def tips(self) -> Iterator[TipMoved]:
         """Yield the tip of each thread."""
-        return (TipMoved(self.thread_id(one), one.tip) for one in self._all if one.calls)
+        return (
+            TipMoved(self.thread_id(conversation), conversation.tip) for conversation in self._all if conversation.calls
+        )
 
     def _announce(self, conversation: Conversation) -> list[Event]:
         """Emit changes of a conversation's thread; after a rename, its calls are emitted again."""

@@ -38,9 +38,16 @@ class Ids:
     def _derive(call: Call, tree: Tree) -> str:
         u = call.usage
         figures = [u.fresh, u.cache_read, u.cache_write, u.output] if u else []
-        asked = tree[call.raw_head]
-        said = [tree[n].block.digest for n in tree.path(call.response_head, call.raw_head)]
-        evidence = [call.started or call.ended, call.model, *figures, asked.block.digest, asked.depth, *said]
+        request_tip = tree[call.raw_head]
+        answer_digests = [tree[n].block.digest for n in tree.path(call.response_head, call.raw_head)]
+        evidence = [
+            call.started or call.ended,
+            call.model,
+            *figures,
+            request_tip.block.digest,
+            request_tip.depth,
+            *answer_digests,
+        ]
         return "call-" + canonical.digest(canonical.dumps(evidence))[:16]
 
 
@@ -123,7 +130,7 @@ class Dialogue:
 
 def mark_covered(calls: Iterable[Call]) -> Iterator[Event]:
     """Mark the calls without a report as included in a separate sum."""
-    yield from (CallSeen(replace(one, extra={**one.extra, IN_ALL: True})) for one in calls if one.usage is None)
+    yield from (CallSeen(replace(call, extra={**call.extra, IN_ALL: True})) for call in calls if call.usage is None)
 
 
 def emit_sum(
@@ -164,7 +171,7 @@ class KeyedMessages:
         if key in self._items:
             is_last = next(reversed(self._items)) == key
             if not is_last and self._items[key] != items:
-                changed = list(dropwhile(lambda one: one != key, self._items))
+                changed = list(dropwhile(lambda item_key: item_key != key, self._items))
             elif not is_last:
                 changed = []
         elif first:
@@ -175,9 +182,9 @@ class KeyedMessages:
             self._before[key] = self._end
         self._items[key] = items
         # The first changed message keeps the context before it; each later one follows its predecessor.
-        for n, one in enumerate(changed):
-            self._before[one] = self._end if n else self._before[one]
-            self._end = self._dialogue.tree.extend(self._before[one], self._items[one])
+        for n, changed_key in enumerate(changed):
+            self._before[changed_key] = self._end if n else self._before[changed_key]
+            self._end = self._dialogue.tree.extend(self._before[changed_key], self._items[changed_key])
         self._dialogue.head = self._end
 
     def cut(self, key: str) -> None:

@@ -37,7 +37,7 @@ class LineBuffer:
         self._start = 0
 
     def feed(self, data: bytes) -> list[TextLine]:
-        return [TextLine(*one) for one in self.split(data)]
+        return [TextLine(*line) for line in self.split(data)]
 
     def split(self, data: bytes) -> Iterable[tuple[int, int, bytes]]:
         """Like `feed`, returning plain tuples."""

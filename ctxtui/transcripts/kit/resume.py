@@ -158,14 +158,16 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
             self.removed = True
             return block is None
         self.changes[part] = block
-        self.removed = len(self.changes) == len(self.digests) and all(one is None for one in self.changes.values())
+        self.removed = len(self.changes) == len(self.digests) and all(
+            change is None for change in self.changes.values()
+        )
         return True
 
     def changed_parts(self, content: Any, spelled: Callable[[Block], Any]) -> list[Any]:
         """Apply the changes to `content`, a list or one part; new parts are converted by `spelled`."""
         parts = content if isinstance(content, list) else [content]
         changed = [self.changes.get(n, part) for n, part in enumerate(parts)]
-        return [spelled(one) if isinstance(one, Block) else one for one in changed if one is not None]
+        return [spelled(part) if isinstance(part, Block) else part for part in changed if part is not None]
 
 
 class ResumeEdits(NamedTuple):
@@ -196,7 +198,9 @@ def apply_edits(
     """
     positions = find_blocks(order.path, entries) if positions is None else positions
     end = len(order.path) if order.end is None else order.end
-    plan = plan_changes(order.path, [one for one in order.sent if one.at is None or one.at < end])
+    plan = plan_changes(
+        order.path, [sent_item for sent_item in order.sent if sent_item.at is None or sent_item.at < end]
+    )
     lost: list[str] = []
     for index, item in recorded_items(enumerate(order.path[:end])):
         new = plan.replacements.get(index)
@@ -241,7 +245,7 @@ def first_change(entries: Sequence[ResumeEntry]) -> int:
 
     -1 if something new comes before all entries; their count if nothing changed.
     """
-    changed = [n - bool(one.before) for n, one in enumerate(entries) if one.is_changed or one.before]
+    changed = [n - bool(entry.before) for n, entry in enumerate(entries) if entry.is_changed or entry.before]
     return min(changed, default=len(entries))
 
 
@@ -311,7 +315,7 @@ def find_blocks(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> dict[in
 def _answered_call_id(block: Block) -> str:
     value = block.value()
     names = ("tool_use_id", "call_id", "tool_call_id")
-    return next((str(value[one]) for one in names if value.get(one)), "") if isinstance(value, dict) else ""
+    return next((str(value[name]) for name in names if value.get(name)), "") if isinstance(value, dict) else ""
 
 
 def read_source(order: ResumeOrder) -> tuple[list[tuple[bytes, RawRecord]], list[str]]:
@@ -373,7 +377,7 @@ def count_losses(lost: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"{what} ({n} times)" if n > 1 else what for what, n in Counter(lost).items())
 
 
-def fresh_ids(ids: Iterator[str], taken: Iterable[str]) -> Iterator[str]:
-    """Filter out the ids that are `taken`."""
-    used = set(taken)
-    return (one for one in ids if one not in used)
+def fresh_ids(ids: Iterator[str], used_ids: Iterable[str]) -> Iterator[str]:
+    """Filter out the ids that are `used_ids`."""
+    used = set(used_ids)
+    return (id_ for id_ in ids if id_ not in used)

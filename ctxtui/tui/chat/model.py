@@ -74,7 +74,7 @@ class ModelController(ChatController):
             if command is not None:
                 self.use_model(command.action)
 
-        self.access.push(PaletteScreen([_model_command(one) for one in offered], title="models"), run)
+        self.access.push(PaletteScreen([_model_command(model) for model in offered], title="models"), run)
 
     def use_model(self, name: str) -> None:
         """Continue with the model `name`."""

@@ -270,7 +270,9 @@ class ChatScreen(SessionScreen):
             words.append(Span(f"the last chat here ended during a turn: ctxtui chat --continue {unfinished}", "warn"))
         if host.lost:
             words.append(Span(f"not carried over: {', '.join(host.lost)}", "warn"))
-        spans = [part for n, one in enumerate(words) for part in (Span("; " if n else "● ", "dim" if n else "ok"), one)]
+        spans = [
+            part for n, notice in enumerate(words) for part in (Span("; " if n else "● ", "dim" if n else "ok"), notice)
+        ]
         self.line.say([*spans, *describe_missing_servers(host)])
         if host.recovered.draft:
             self.talk.recover_draft(host.recovered.draft)

@@ -42,7 +42,7 @@ class MatchingCommands(Pane):
 
         def has_synonym(each: type[Command]) -> bool:
             return text in each.synonyms or (
-                len(text) >= _MIN_PARTIAL_LETTERS and any(text in one for one in each.synonyms)
+                len(text) >= _MIN_PARTIAL_LETTERS and any(text in synonym for synonym in each.synonyms)
             )
 
         if query.strip():

@@ -41,7 +41,7 @@ class SessionQuestions:
         """Whether a question is open."""
         return self.line.is_asking
 
-    def begin(self, what: str, one: SessionSummary) -> None:
+    def begin(self, what: str, session: SessionSummary) -> None:
         """Start the action `what` (``import``, ``export``, ``rename``, ``tag``, ``archive`` ...) on a session."""
         todo = {
             "import": self.import_,
@@ -52,7 +52,7 @@ class SessionQuestions:
             "subscription": self.subscription,
             "delete": self.delete,
         }
-        todo[what](one)
+        todo[what](session)
 
     def import_(self, session: SessionSummary) -> None:
         """Copy the session into the database."""

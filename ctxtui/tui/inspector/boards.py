@@ -193,8 +193,8 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
         super().__init__(
             "context",
             "┬",
-            lambda *given: composition.lines(*given, opened=self.opened),
-            lambda *given: composition.notes(*given),
+            lambda *sizes: composition.lines(*sizes, opened=self.opened),
+            lambda *sizes: composition.notes(*sizes),
         )
         self.opened = False
 
@@ -226,12 +226,12 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
 
 def call_board() -> ViewBoard[this_call.ThisCall]:
     """Make the board of the charge of the call shown."""
-    return ViewBoard("this call", "├", lambda *given: this_call.lines(*given), lambda *given: this_call.notes(*given))
+    return ViewBoard("this call", "├", lambda *sizes: this_call.lines(*sizes), lambda *sizes: this_call.notes(*sizes))
 
 
 def staged_board() -> ViewBoard[staged_pane.StagedPane]:
     """Make the board of what staged edits free, break and cost."""
-    return ViewBoard("staged", "├", lambda *given: staged_pane.lines(*given), lambda *given: staged_pane.notes(*given))
+    return ViewBoard("staged", "├", lambda *sizes: staged_pane.lines(*sizes), lambda *sizes: staged_pane.notes(*sizes))
 
 
 class NextBoard(ViewBoard["NextCallForecast"]):
@@ -267,4 +267,4 @@ def tools_board() -> ViewBoard[toolset.Toolset]:
 
 def growth_board() -> ViewBoard[growth_chart.GrowthChart]:
     """Make the board of the context's growth."""
-    return ViewBoard("growth", "├", lambda *given: growth_chart.lines(*given), lambda what, _: growth_chart.notes(what))
+    return ViewBoard("growth", "├", lambda *sizes: growth_chart.lines(*sizes), lambda what, _: growth_chart.notes(what))

@@ -154,7 +154,7 @@ class ContextEdits:
         """Whether a tool definition is marked or under the cursor."""
         scene, node = self._state.panels.scene, self._state.panels.transcript.node
         nodes = self._state.marks or ([node] if node else [])
-        return scene is not None and any(scene.session.tree[one].block.kind == TOOL for one in nodes)
+        return scene is not None and any(scene.session.tree[node].block.kind == TOOL for node in nodes)
 
     def is_editable(self) -> bool:
         """Whether all of the context shown is loaded, so that it can be edited."""
@@ -292,11 +292,13 @@ class ContextEdits:
         if not pane.moments and self.staging_area is not None and self.staging_area.is_forecasting:
             self._prompt.say([Span("The prices are still being computed.", "dim")])
             return
-        there = {NOW, *(one.name for one in pane.moments)}
+        there = {NOW, *(moment.name for moment in pane.moments)}
         until = next(iter(overlay.waiting.values()), "")
         order = [*CONDITION_OF_MOMENT]
         at = order.index(MOMENT_OF_CONDITION.get(until, NOW)) + 1
-        overlay.postpone(CONDITION_OF_MOMENT[next(one for one in (*order[at:], *order) if one in there)])
+        overlay.postpone(
+            CONDITION_OF_MOMENT[next(moment_name for moment_name in (*order[at:], *order) if moment_name in there)]
+        )
         self.changed()
         shown = self._state.panels.staged.what
         waits = shown.waits if shown is not None else ()
@@ -309,7 +311,7 @@ class ContextEdits:
     def tick(self) -> None:
         """Update countdowns of waiting edits, each second."""
         pane = self._state.panels.staged.what
-        if self._state.panels.staging is not None and pane is not None and any(one.left for one in pane.waits):
+        if self._state.panels.staging is not None and pane is not None and any(wait.left for wait in pane.waits):
             self._state.show()
 
     def toggle_next_call(self) -> None:
@@ -349,10 +351,10 @@ class ContextEdits:
             self.answers.say_quietly(edit_answers.explain_no_change(edits, overlay.edits_in_force))
             return ()
         ids = {edit.id for edit in staged}
-        refused = [one for one in area.staging(scene).applied.held if one.edit.id in ids]
+        refused = [held_edit for held_edit in area.staging(scene).applied.held if held_edit.edit.id in ids]
         if refused:
             overlay.remove_staged(staged)
-            accepted = [edit for edit in staged if edit.id not in {one.edit.id for one in refused}]
+            accepted = [edit for edit in staged if edit.id not in {held_edit.edit.id for held_edit in refused}]
             if accepted:
                 return self.stage(accepted, left + len(refused), refused[0].why)
             self.answers.say(edit_answers.refused_answer(refused[0].why, None, len(refused)))

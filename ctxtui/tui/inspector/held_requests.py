@@ -106,11 +106,11 @@ class HeldRequestsController(Controller):
         self.access.timer(_QUERY_SECONDS, self._query)
         before = self.facts()
         self._is_attached, self._holds_next, self._held = program.runs, program.next, program.held
-        one = self._first
-        if one is None:
+        first = self._first
+        if first is None:
             self._clear()
         else:
-            self._on_held(one)
+            self._on_held(first)
         self._show_recording_errors(program.troubles)
         self._show_keep_warm(program.keep_warm)
         self._tell_compaction()
@@ -119,8 +119,8 @@ class HeldRequestsController(Controller):
 
     def _show_recording_errors(self, troubles: tuple[str, ...]) -> None:
         """Show each reason for incomplete recording once."""
-        fresh = {one.rpartition(": ")[2]: one for one in troubles}
-        fresh = {why: one for why, one in fresh.items() if why not in self._shown_reasons}
+        fresh = {trouble.rpartition(": ")[2]: trouble for trouble in troubles}
+        fresh = {why: trouble for why, trouble in fresh.items() if why not in self._shown_reasons}
         if fresh and not self.prompt.is_asking:
             self._shown_reasons |= fresh.keys()
             self.say([MARK["error"].span, Span(f" not everything is recorded: {', '.join(fresh)}", "crit")])

@@ -370,7 +370,7 @@ class SessionScreen(StillScreen, Commanded):
         facts |= {FILTERED} if state.shown != ALL_LINES else set()
         facts |= {FOLLOWS} if state.loaded is not None and state.loaded.follows else set()
         facts |= {ASKING} if self.line.is_asking else set()
-        facts = facts.union(*(one.facts() for one in self.controllers))
+        facts = facts.union(*(controller.facts() for controller in self.controllers))
         pane, at = (self.focused.id or "") if self.focused is not None else "", self.panels.transcript
         row = BLOCK if at.node is not None else PUT_IN if at.place.new is not None else ""
         return CommandContext(pane, row if pane == "transcript" else "", frozenset(facts))
@@ -404,7 +404,7 @@ class InspectorScreen(SessionScreen):
         every = self.state, self.line, self.access
         self.edits = ContextEdits(*every)
         session = session_controllers(*every, self.edits, pager, RecordedAsker(source))
-        log = next(one for one in session if isinstance(one, EditLogController))
+        log = next(controller for controller in session if isinstance(controller, EditLogController))
         self.controllers = (
             *session,
             NavigationController(*every, [Span(" › ", "accent bold")]),

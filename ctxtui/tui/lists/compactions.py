@@ -187,7 +187,7 @@ class CompactionsScreen(HostedList[Fact, CompactionAction]):
 
         every = find_compactions(study.book, self._thread, usd)
         if first:
-            self.index = max((n for n, one in enumerate(every) if one.number <= self._number), default=0)
+            self.index = max((n for n, compaction in enumerate(every) if compaction.number <= self._number), default=0)
         self.compactions = every
         return self._facts()
 

@@ -25,7 +25,7 @@ OUTCOMES: Final[Mapping[str, Spans]] = {
     "apply": (Span("● ", "ok"), Span("sent with the applied edits", "dim")),
     "answer": (Span("● ", "ok"), Span("the program got your answer; nothing was sent", "dim")),
     "more": (Span("‖ ", "warn"), Span("ten more minutes: pings keep the program waiting", "dim")),
-    "refuse": (Span("✗ ", "crit"), Span("the program got 403; nothing was sent", "dim")),
+    "refuse": (Span("✗ ", "crit"), Span("the program got an error; nothing was sent", "dim")),
 }
 """Confirmation of each decision on a held request."""
 

@@ -131,7 +131,11 @@ def _find_elements(section: Section, text: str, member: Member) -> tuple[Sequenc
     if section.inside:
         all_members = members_of(text, member.start, frozenset({section.inside}))
         # Of duplicate keys the last one counts.
-        inner = max((one for one in all_members if one.key == section.inside), key=lambda one: one.start, default=None)
+        inner = max(
+            (member for member in all_members if member.key == section.inside),
+            key=lambda member: member.start,
+            default=None,
+        )
         if inner is None or inner.items is not None:
             return (None if inner is None else inner.items), LIST
         member = inner

@@ -45,7 +45,7 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
             losses.note("later system messages became user messages")
         role = MODEL if turn.side == ASSISTANT else USER
         names |= {part.id: part.reading.name for part in turn.parts if part.category == CALL}
-        parts = [one for part in turn.parts for one in _write_parts(part, role, names, same, losses)]
+        parts = [written for part in turn.parts for written in _write_parts(part, role, names, same, losses)]
         if parts and role == MODEL and (not same or is_signed):
             parts = _with_signature(parts)
         if parts and contents and contents[-1]["role"] == role:
@@ -55,7 +55,7 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
     if contents and any("functionCall" in part or "function_call" in part for part in _model_parts(contents[0])):
         losses.note("the first message calls a function: a user message was put in front")
         contents.insert(0, {"role": USER, "parts": [{"text": OPENING}]})
-    texts = [one for part in system for one in _write_parts(part, "system", names, same, losses)]
+    texts = [written for part in system for written in _write_parts(part, "system", names, same, losses)]
     return {**({"systemInstruction": {"parts": texts}} if texts else {}), "contents": contents}
 
 
@@ -104,7 +104,7 @@ def _with_signature(parts: list[Json]) -> list[Json]:
 
     A turn of Google's own lacks one where the call that had it is left out.
     """
-    first = next((n for n, one in enumerate(parts) if isinstance(one, dict) and "functionCall" in one), -1)
+    first = next((n for n, part in enumerate(parts) if isinstance(part, dict) and "functionCall" in part), -1)
     call = parts[first] if first >= 0 else None
     if not isinstance(call, dict) or _SIGNATURE in call:
         return parts
@@ -115,7 +115,9 @@ def _write_response(part: TurnPart, names: dict[str, str], losses: Losses) -> Js
     name = names.get(part.id) or part.reading.name or "tool"
     response = {"error" if part.reading.is_error else "output": part.reading.text}
     media_parts = [
-        one for media in part.reading.media for one in _write_medium(media_type(media), media.data, media.url, losses)
+        written
+        for media in part.reading.media
+        for written in _write_medium(media_type(media), media.data, media.url, losses)
     ]
     nested = {"parts": media_parts} if media_parts else {}
     return {"functionResponse": {"id": part.id, "name": name, "response": response, **nested}}

@@ -271,7 +271,7 @@ def readable_text(part: TurnPart, losses: Losses) -> str:
 def _chat_result(head: dict[str, Json], blocks: list[Block]) -> TurnPart:
     """Make the part of a Chat tool message: its content under the header's call id. `blocks` are kept with it."""
     readings = [read(block) for block in blocks]
-    media: tuple[Media, ...] = tuple(one for reading in readings for one in reading.media)
+    media: tuple[Media, ...] = tuple(medium for reading in readings for medium in reading.media)
     text = "\n".join(reading.text for reading in readings if reading.text)
     id_ = head.get("tool_call_id") or head.get("name") or head.get("tool_name") or ""
     return TurnPart(RESULT, "tool message", blocks, BlockContent(text=text, call_id=str(id_), media=media))

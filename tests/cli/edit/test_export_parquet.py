@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,11 +71,12 @@ def test_what_is_asked_for_in_vain_is_told_before_anything_is_read(
         assert "need --to parquet" in ctxtui("export", "one.jsonl", *given).err
 
 
-@pytest.mark.skipif(importlib.util.find_spec("pyarrow") is not None, reason="the extra parquet is installed")
-def test_without_pyarrow_it_is_said_how_to_get_it(ctxtui: Run) -> None:
+def test_without_pyarrow_it_is_said_how_to_get_it(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     Path("one.jsonl").write_bytes(parallel().dump())
     ran = ctxtui("export", "one.jsonl", "--to", "parquet", "-o", "out")
-    assert ran.code and "pip install 'ctxtui[parquet]'" in ran.err and not Path("out").exists()
+    assert ran.code and "pip install 'ctxtui-debugger[parquet]'" in ran.err and not Path("out").exists()
 
 
 def test_what_cannot_be_asked_is_told(ctxtui: Run) -> None:

@@ -135,6 +135,26 @@ def test_for_codex_another_tools_recording_is_translated(ctxtui: Run, recording:
     assert first["type"] == "session_meta" and first["payload"]["id"] in ran.err
 
 
+def test_a_clients_reminders_are_not_shown_as_the_users_words(ctxtui: Run, home: Path, tmp_path: Path) -> None:
+    """From a recorded request, whose reminders are parts of the user's messages."""
+    reminder = "<system-reminder>\nEnd commits with a name.\n</system-reminder>"
+    texts = [{"type": "text", "text": reminder}, {"type": "text", "text": "where is it?"}]
+    said = [
+        {"role": "user", "content": texts},
+        {"role": "assistant", "content": [{"type": "text", "text": "There."}]},
+    ]
+    source = tmp_path / "body.json"
+    source.write_text(json.dumps({"model": "claude-opus-5-5", "max_tokens": 9, "messages": said}))
+    made = tmp_path / "made.jsonl"
+    ran = ctxtui("curate", source, "--to", "claude-code", "-o", made)
+    assert ran.code == 0, ran.err
+    records = [json.loads(line) for line in made.read_bytes().splitlines()]
+    told = [(one["type"], one.get("isMeta", False), json.dumps(one["message"]["content"])) for one in records]
+    assert [one[:2] for one in told] == [("user", True), ("user", False), ("assistant", False)]
+    assert "End commits" in told[0][2] and "where is it" in told[1][2]
+    assert [one["parentUuid"] for one in records[1:]] == [one["uuid"] for one in records[:-1]]
+
+
 def test_another_tools_recording_is_refused_with_the_way_out(ctxtui: Run, recording: Path) -> None:
     for form in ("opencode", "pi", "aider"):
         ran = ctxtui("export", recording, "--to", form)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
@@ -143,7 +145,7 @@ def test_entry_points_come_after_the_users_files(put: Put, tmp_path: Path, monke
 
 
 POLICY = """
-from ctxtui.curation.policies.policy import Policy
+from ctxtui.api import Policy
 
 def propose(policy_context, settings):
     if settings["fail"]:
@@ -195,7 +197,15 @@ def test_the_budget_searches_a_third_partys_policy_too(put: Put, module: str, na
     wish = {"target": policy_context.total - 1_500}
     assert "all" not in [one.params.get("name") for one in propose(Step(OURS["budget"], wish), policy_context)]
     put(POLICIES, "mine.py", OUTSIDE.replace("MODULE", module).replace("NAME", name))
-    made = propose(Step(load_policies()["budget"], wish), policy_context)
+    # The package keeps a module that it has imported, so that only the first import would warn.
+    sys.modules.pop("ctxtui.curation.policies.situation", None)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", DeprecationWarning)
+        policies = load_policies()
+    assert ["`ctxtui.curation.policies.situation` is now `ctxtui.api`" in str(one.message) for one in warned] == [
+        True
+    ] * (module == "situation")
+    made = propose(Step(policies["budget"], wish), policy_context)
     assert [(one.author, one.params.get("name")) for one in made] == [("budget", "all")]
 
 

@@ -112,7 +112,7 @@ def _find_smallest(
         everywhere = _find_sufficient(policy_context, reach, candidates, len(policy_context.context), limit, target)
         older = min(
             (candidate for candidate in (older, everywhere) if candidate is not None),
-            key=lambda one: one[0],
+            key=lambda pair: pair[0],
             default=None,
         )
     if older is not None:
@@ -177,7 +177,7 @@ class _Level(_EditSets):
     def options(self, most: Risk, useless: _IsUseless) -> list[list[Edit]]:
         """The sets of edits that were tried, the most freeing first."""
         remedies = filter(None, map(self._tried.remedy, self._fitting_proposals(most, useless)))
-        return [[*remedy.edits] for remedy in sorted(remedies, key=lambda one: -one.freed)]
+        return [[*remedy.edits] for remedy in sorted(remedies, key=lambda candidate: -candidate.freed)]
 
 
 class _Tried:
@@ -209,11 +209,13 @@ def _candidates(policy_context: PolicyContext, policies: Sequence[Policy]) -> li
     Pairs of policies only if no policy's edits are in the log yet.
     """
     # If policies were applied before, one more policy is enough.
-    if any(one.author != USER for one in policy_context.log):
+    if any(edit.author != USER for edit in policy_context.log):
         tried = _Tried(policy_context, policies)
         return [_Level(tried, risk) for risk in Risk]
-    remedies = sorted(search(policy_context, policies, MAX_WORK_BLOCKS), key=lambda one: (one.risk, -one.freed))
-    return [_EditSets([[*one.edits] for one in remedies])]
+    remedies = sorted(
+        search(policy_context, policies, MAX_WORK_BLOCKS), key=lambda remedy: (remedy.risk, -remedy.freed)
+    )
+    return [_EditSets([[*remedy.edits] for remedy in remedies])]
 
 
 def _find_sufficient(
@@ -378,23 +380,25 @@ def _choose(choices: Sequence[_Choice], need: int, policy_context: PolicyContext
     pool = list(choices)
     if not policy_context.cold:
         pool, sum_ = [], 0
-        for choice in sorted(choices, key=lambda one: -one.position):
+        for choice in sorted(choices, key=lambda candidate: -candidate.position):
             pool.append(choice)
             sum_ += choice.saves
             if sum_ >= need:
                 break
     picked: list[_Choice] = []
     freed = 0
-    for choice in sorted(pool, key=lambda one: (one.risk, one.quoted > 0, -one.saves, -one.position)):
+    for choice in sorted(
+        pool, key=lambda candidate: (candidate.risk, candidate.quoted > 0, -candidate.saves, -candidate.position)
+    ):
         if freed >= need:
             break
         picked.append(choice)
         freed += choice.saves
-    for choice in sorted(picked, key=lambda one: one.saves):
+    for choice in sorted(picked, key=lambda candidate: candidate.saves):
         if freed - choice.saves >= need:
             picked.remove(choice)
             freed -= choice.saves
-    return sorted(picked, key=lambda one: one.position)
+    return sorted(picked, key=lambda candidate: candidate.position)
 
 
 def _count_quotes(policy_context: PolicyContext, position: int) -> int:
@@ -402,8 +406,8 @@ def _count_quotes(policy_context: PolicyContext, position: int) -> int:
     if literals is None:
         return 0
     literals_here = literals.at(position)
-    stands = map(literals.positions, literals_here)
-    return sum(places[0] == position and places[-1] > position for places in stands if places)
+    positions_by_literal = map(literals.positions, literals_here)
+    return sum(places[0] == position and places[-1] > position for places in positions_by_literal if places)
 
 
 def _make_choice(policy_context: PolicyContext, edit_: Edit, position: int) -> Iterator[_Choice]:
@@ -414,11 +418,11 @@ def _make_choice(policy_context: PolicyContext, edit_: Edit, position: int) -> I
 
 
 def _cut_choices(policy_context: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
-    given = {"head": settings["cut"] // 2, "tail": settings["cut"] // 2}
+    cut_settings = {"head": settings["cut"] // 2, "tail": settings["cut"] // 2}
     for position in results(policy_context):
         if position < limit and policy_context.may_change(position, NAME):
             yield from _make_choice(
-                policy_context, make_edit(policy_context, NAME, TRUNCATE, [position], given), position
+                policy_context, make_edit(policy_context, NAME, TRUNCATE, [position], cut_settings), position
             )
 
 

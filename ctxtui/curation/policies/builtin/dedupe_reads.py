@@ -89,29 +89,29 @@ class _Reads:
         self._alike: dict[str, list[_Read]] = {}
         self._of_file: dict[tuple[str, str], list[_Read]] = {}
 
-    def add(self, one: _Read) -> None:
+    def add(self, result: _Read) -> None:
         """Append a result."""
-        alike = self._alike.setdefault(one.text, [])
-        alike.append(one)
+        alike = self._alike.setdefault(result.text, [])
+        alike.append(result)
         related = alike[-2:] if len(alike) > 1 else []
-        if one.path:
-            same = self._of_file.setdefault((one.tool, one.path), [])
-            same.append(one)
+        if result.path:
+            same = self._of_file.setdefault((result.tool, result.path), [])
+            same.append(result)
             # From the third one on, the earlier ones are related already if anything differs.
-            if same[0].text != one.text or same[0].position in self._known:
-                related = [*related, same[0], one]
+            if same[0].text != result.text or same[0].position in self._known:
+                related = [*related, same[0], result]
         for each in related:
             if each.position not in self._known:
                 self._known.add(each.position)
                 insort(self.related, each, key=lambda read: read.position)
 
 
-def _collect_reads(policy_context: PolicyContext, length: int, found: _Reads | None) -> _Reads:
+def _collect_reads(policy_context: PolicyContext, length: int, reads: _Reads | None) -> _Reads:
     result_positions = results(policy_context)
-    found = found or _Reads()
+    reads = reads or _Reads()
     for position in result_positions[bisect_left(result_positions, length) :]:
-        found.add(_read_result(policy_context, position))
-    return found
+        reads.add(_read_result(policy_context, position))
+    return reads
 
 
 def _read_result(policy_context: PolicyContext, position: int) -> _Read:

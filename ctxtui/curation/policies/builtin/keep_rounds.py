@@ -84,7 +84,7 @@ def read_test_run(text: str) -> SuiteRun | None:
     lines = [line for line in lines_about_tests(text) if not _SUITES.match(line)]
     passed = sum(int(match) for line in lines for match in _PASSED.findall(line))
     failed = sum(int(match) for line in lines for match in _FAILED.findall(line))
-    names = tuple(dict.fromkeys(one or other for one, other in _NAME.findall(text)))
+    names = tuple(dict.fromkeys(quoted or unquoted for quoted, unquoted in _NAME.findall(text)))
     if passed or failed:
         return SuiteRun(passed, failed, names)
     ran = _RAN.search(text)
@@ -140,8 +140,8 @@ def _test_run(context: Context, position: int) -> SuiteRun | None:
 
 
 def _add_all(items: Distinct, texts: Iterable[str]) -> None:
-    for one in texts:
-        items.add(one)
+    for text in texts:
+        items.add(text)
 
 
 def describe_steps(ranges: Sequence[StepRange], what: str, requests: Sequence[str] = ()) -> str:
@@ -222,8 +222,8 @@ def _describe_run(policy_context: PolicyContext, run: Sequence[int]) -> str:
     """Describe the rounds in a run of blocks, by steps: a step is a round, counted from the first."""
     positions_in_run = set(run)
     # Rounds are in order: of thousands, only those that overlap the run are visited.
-    start = bisect_right(policy_context.rounds, run[0], key=lambda one: one.stop)
-    stop = bisect_left(policy_context.rounds, run[-1] + 1, key=lambda one: one.start)
+    start = bisect_right(policy_context.rounds, run[0], key=lambda stretch: stretch.stop)
+    stop = bisect_left(policy_context.rounds, run[-1] + 1, key=lambda stretch: stretch.start)
     touched = enumerate(policy_context.rounds[start:stop], start + 1)
     rounds_inside = (
         (number, [p for p in policy_context.blocks(*round_) if p in positions_in_run]) for number, round_ in touched

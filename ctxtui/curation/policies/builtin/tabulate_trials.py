@@ -61,7 +61,7 @@ def _find_lists(context: Context, length: int, lists: list[_List] | None) -> lis
 
 
 def _make_table(listed: Sequence[Trial]) -> list[str]:
-    ranked = sorted(listed, key=lambda one: -(one.score or 0.0) if one.valid is not False else float("inf"))
+    ranked = sorted(listed, key=lambda trial: -(trial.score or 0.0) if trial.valid is not False else float("inf"))
     rows = [
         f"| {rank} | {trial.name} | {'-' if trial.score is None else f'{trial.score:.4f}'} | {_SIGNS[trial.valid]} |"
         for rank, trial in enumerate(ranked, 1)

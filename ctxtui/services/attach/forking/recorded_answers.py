@@ -176,7 +176,7 @@ def _read_exchanges(path: Path) -> list[AnsweredExchange]:
                         exchanges.append(
                             AnsweredExchange(exchange=pending.exchange, raw=pending.raw, begun=pending.exchange.line)
                         )
-    return sorted(exchanges, key=lambda one: one.begun)
+    return sorted(exchanges, key=lambda exchange: exchange.begun)
 
 
 class AnsweredExchange(Struct, frozen=True, kw_only=True):

@@ -98,7 +98,8 @@ def find_changes(own: OwnCalls) -> list[SeenChange]:
     ]
     changes += [_without_and_with(own, kind, name, first) for (kind, name), first in named.items()]
     return sorted(
-        (summary for summary in changes if summary.before and summary.after), key=lambda one: (-one.first, one.words)
+        (summary for summary in changes if summary.before and summary.after),
+        key=lambda change: (-change.first, change.words),
     )
 
 
@@ -125,7 +126,7 @@ def _newer_versions(source: str, dated: list[_Dated]) -> Iterator[SeenChange]:
     for index, (numbers, name, _, _) in enumerate(dated):
         if index and dated[index - 1][0] == numbers:
             continue
-        first = min(began for other, _, began, _ in dated if other == numbers)
+        first = min(began for version, _, began, _ in dated if version == numbers)
         words = f"{VERSION}={f'{source} {name}'.strip()}"
         yield SeenChange(words, first, index, calls[index], len(dated) - index, calls[-1] - calls[index])
 
@@ -134,15 +135,15 @@ def _divide(own: OwnCalls, changed: Change) -> _Side:
     """The calls before and after the change, of the sessions to compare."""
     is_about = _make_selector(own, changed)
     sides: _Side = ([], [])
-    for one, calls in own:
-        if not is_about(one):
+    for summary, calls in own:
+        if not is_about(summary):
             continue
         if changed.kind:
-            sides[_is_after(changed, one)].append((one, calls))
+            sides[_is_after(changed, summary)].append((summary, calls))
             continue
         for is_after, mine in enumerate(sides):
-            if of_side := [call for call in calls if ((call.started or one.mtime) >= changed.at) == bool(is_after)]:
-                mine.append((one, of_side))
+            if of_side := [call for call in calls if ((call.started or summary.mtime) >= changed.at) == bool(is_after)]:
+                mine.append((summary, of_side))
     return sides
 
 
@@ -154,13 +155,13 @@ def _make_selector(own: OwnCalls, changed: Change) -> Callable[[SessionSummary],
     """
     if changed.kind == VERSION:
         clients = _compared_clients(own, changed)
-        return lambda one: bool(one.source in clients and one.client_version)
+        return lambda summary: bool(summary.source in clients and summary.client_version)
     if changed.kind == POLICY:
-        tried = {one.source for one, _ in own if changed.named in one.policies}
-        return lambda one: one.source in tried and not one.usage_only
+        tried = {summary.source for summary, _ in own if changed.named in summary.policies}
+        return lambda summary: summary.source in tried and not summary.usage_only
     if changed.kind == COMPRESSOR:
-        return lambda one: bool(one.compressors or one.policies) and not one.usage_only
-    return lambda one: True
+        return lambda summary: bool(summary.compressors or summary.policies) and not summary.usage_only
+    return lambda summary: True
 
 
 def _compared_clients(own: OwnCalls, changed: Change) -> set[str]:
@@ -168,9 +169,9 @@ def _compared_clients(own: OwnCalls, changed: Change) -> set[str]:
     if changed.source:
         return {changed.source}
     versions: dict[str, set[bool]] = {}
-    for one, _ in own:
-        if one.client_version:
-            versions.setdefault(one.source, set()).add(_is_newer(changed, one))
+    for summary, _ in own:
+        if summary.client_version:
+            versions.setdefault(summary.source, set()).add(_is_newer(changed, summary))
     # Version numbers of different clients are unrelated: skip clients with all versions on one side.
     return {source for source, sides in versions.items() if len(sides) == 2} or set(versions)
 
@@ -213,6 +214,6 @@ def _compare_figures(
     sides_: list[list[UsageSums]], figures: Iterable[tuple[str, str, _Sums, _Sums]]
 ) -> Iterator[Metric]:
     for name, unit, above, below in figures:
-        first, second = (estimate_ratio([(above(one), below(one)) for one in side]) for side in sides_)
+        first, second = (estimate_ratio([(above(sums), below(sums)) for sums in side]) for side in sides_)
         difference = estimate_change(first, second) if first is not None and second is not None else None
         yield Metric(name, unit, first, second, difference)

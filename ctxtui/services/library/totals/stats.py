@@ -64,17 +64,21 @@ def make_stats(
     """
     sessions_list = list(sessions)
     every = list(sessions_with_owned_calls(sessions_list))
-    owned = [(one, [call for call in calls if (call.started or one.mtime) >= since]) for one, calls in every]
-    owned = [(one, calls) for one, calls in owned if calls]
+    owned = [
+        (summary, [call for call in calls if (call.started or summary.mtime) >= since]) for summary, calls in every
+    ]
+    owned = [(summary, calls) for summary, calls in owned if calls]
     used = [CallUse(call.started, call.tokens, call.cost, call.partial) for _, calls in owned for call in calls]
     windows = five_hour_windows(used)
     starts = [window.start for window in windows]
-    parts = [_group_usage(one, calls, by, starts) for one, calls in owned]
+    parts = [_group_usage(summary, calls, by, starts) for summary, calls in owned]
     recent = [
-        one for one in sessions_list if max((c.started or one.mtime for c in one.spent), default=one.mtime) >= since
+        summary
+        for summary in sessions_list
+        if max((c.started or summary.mtime for c in summary.spent), default=summary.mtime) >= since
     ]
     total = sum_usage("", [usage for part in parts for usage in part.values()], len(recent))
-    total.uncounted = sum(one.usage_only for one in recent)
+    total.uncounted = sum(summary.usage_only for summary in recent)
     return Stats(
         total=total,
         rows=_sum_rows(parts, by) if by and by != TOOL else [],
@@ -146,30 +150,30 @@ def _newest_reports(
     every: OwnCalls, since: float, quota_reports: Iterable[tuple[str, QuotaReport]]
 ) -> list[ReportedWindow]:
     """The newest report on each quota window, made from `since` on (Unix seconds)."""
-    reports = [*((one.source, report) for one, _ in every for report in one.quotas), *quota_reports]
+    reports = [*((summary.source, report) for summary, _ in every for report in summary.quotas), *quota_reports]
     clients: dict[str, set[str]] = {}
     for source, report in reports:
         clients.setdefault(report.limit, set()).add(source)
-    known = newest_quotas(report for _, report in reports if report.at >= since)
+    quotas = newest_quotas(report for _, report in reports if report.at >= since)
     return [
         reported_window(
             report,
             (
                 CallUse(call.started, call.tokens, call.cost, call.partial)
-                for one, calls in every
-                if one.source in clients[report.limit]
+                for summary, calls in every
+                if summary.source in clients[report.limit]
                 for call in calls
             ),
         )
-        for report in sorted(known, key=lambda report: report.window)
+        for report in sorted(quotas, key=lambda report: report.window)
     ]
 
 
 def _worst_misses(own: OwnCalls) -> list[WorstMiss]:
     misses = [
-        WorstMiss(one.key, one.title, number, call.lost, call.cause, call.started)
-        for one, calls in own
-        for number, call in _number_calls(one, calls)
+        WorstMiss(summary.key, summary.title, number, call.lost, call.cause, call.started)
+        for summary, calls in own
+        for number, call in _number_calls(summary, calls)
         if call.lost
     ]
     return sorted(misses, key=lambda miss: (-miss.lost, miss.key, miss.call))[:_WORST]
@@ -180,7 +184,7 @@ def _number_calls(summary: SessionSummary, calls: list[CallSpent]) -> Iterator[t
     return ((number, call) for number, call in enumerate(summary.spent, 1) if call.id in ids)
 
 
-def _heavy_tools(known: list[SessionSummary], since: float) -> list[HeavyTool]:
+def _heavy_tools(summaries: list[SessionSummary], since: float) -> list[HeavyTool]:
     tools = [
         HeavyTool(
             server.name,
@@ -189,7 +193,7 @@ def _heavy_tools(known: list[SessionSummary], since: float) -> list[HeavyTool]:
             tool.results,
             tool.use_usd + (tool.schema_usd or 0.0),
         )
-        for server in tools_ledger(known, since).servers
+        for server in tools_ledger(summaries, since).servers
         for tool in server.tools
     ]
     return sorted(tools, key=lambda tool: (-(tool.usd or 0.0), -tool.results, tool.server, tool.name))

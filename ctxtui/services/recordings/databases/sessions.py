@@ -160,7 +160,7 @@ def list_sessions(database: Path) -> list[DatabaseSession]:
             sessions = list(_list_llm(connection, tables))
         else:
             return []
-    return sorted(_update_times(sessions), key=lambda one: (-one.updated, one.id))
+    return sorted(_update_times(sessions), key=lambda session: (-session.updated, session.id))
 
 
 def list_roots(database: Path) -> list[DatabaseSession]:
@@ -190,10 +190,10 @@ def find_session(database: Path, name: str) -> DatabaseSession:
 
 
 _NAME_MATCHES: Final[tuple[Callable[[DatabaseSession, str], bool], ...]] = (
-    lambda one, wanted: one.id == wanted,
-    lambda one, wanted: one.title.lower() == wanted.lower(),
-    lambda one, wanted: one.id.lower().startswith(wanted.lower()),
-    lambda one, wanted: one.title.lower().startswith(wanted.lower()),
+    lambda session, name: session.id == name,
+    lambda session, name: session.title.lower() == name.lower(),
+    lambda session, name: session.id.lower().startswith(name.lower()),
+    lambda session, name: session.title.lower().startswith(name.lower()),
 )
 """Ways in which a name may match a session, the most exact first."""
 
@@ -308,7 +308,7 @@ def _list_opencode(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
             messages_by_session.setdefault(as_str(row.get("session_id")), []).append(row)
     for id_, messages in messages_by_session.items():
         row = session_rows.get(id_, {})
-        times = [as_time(one.get(key)) or 0.0 for one in messages for key in ("time_created", "time_updated")]
+        times = [as_time(message.get(key)) or 0.0 for message in messages for key in ("time_created", "time_updated")]
         parent = as_str(row.get("parent_id"))
         yield DatabaseSession(
             id=id_,
@@ -357,8 +357,10 @@ def _list_llm(connection: sqlite3.Connection, existing_tables: set[str]) -> Iter
             id_ = as_str(row.get("id"))
             turns_by_session.setdefault(as_str(row.get(parent_column)) or id_, {})[id_] = row
     for name, turns in turns_by_session.items():
-        times = [as_time(one.get("datetime_utc")) or 0.0 for one in turns.values()]
-        last = max(turns.values(), key=lambda one: (as_str(one.get("datetime_utc")), as_str(one.get("id"))), default={})
+        times = [as_time(turn.get("datetime_utc")) or 0.0 for turn in turns.values()]
+        last = max(
+            turns.values(), key=lambda turn: (as_str(turn.get("datetime_utc")), as_str(turn.get("id"))), default={}
+        )
         row = session_rows.get(name, {})
         parent = as_str(row.get("forked_from"))
         yield DatabaseSession(

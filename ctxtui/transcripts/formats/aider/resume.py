@@ -62,7 +62,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     if order.end is not None and len(order.path) > order.end:
         lost.append(UNANSWERED)
     # Everything that aider rebuilds is one loss, however many blocks it has.
-    lost = [*(one for one in lost if one != _OWN), *([_OWN] if _OWN in lost else [])]
+    lost = [*(loss for loss in lost if loss != _OWN), *([_OWN] if _OWN in lost else [])]
     started = datetime.fromtimestamp(order.now, UTC).strftime("%Y-%m-%d %H:%M:%S")
     lines = ["", f"# aider chat started at {started}", "", f"> {COPIED}", ""]
     before: bool | None = None
@@ -124,7 +124,7 @@ def _find_known(words: str, known_texts: list[str]) -> str:
     aider's reminder may follow user input. `known_texts` are sorted, the longest first.
     """
     plain = _plain_lines(words)
-    return next((one for one in known_texts if one and (plain == one or plain.startswith(f"{one}\n"))), "")
+    return next((text for text in known_texts if text and (plain == text or plain.startswith(f"{text}\n"))), "")
 
 
 def _history_texts(history: str) -> Iterator[str]:

@@ -89,8 +89,8 @@ def has_answer(request: Json) -> bool:
 def _read_headers(record: dict[str, Json]) -> tuple[tuple[str, str], ...]:
     """Headers of the request: an object, or a list of pairs."""
     headers = record.get("request_headers") or as_dict(record.get("request")).get("headers") or record.get("headers")
-    pairs = as_dict(headers).items() if isinstance(headers, dict) else (as_list(one) for one in as_list(headers))
-    return tuple((as_str(one[0]), as_str(one[1])) for one in pairs if len(one) == 2)
+    pairs = as_dict(headers).items() if isinstance(headers, dict) else (as_list(pair) for pair in as_list(headers))
+    return tuple((as_str(pair[0]), as_str(pair[1])) for pair in pairs if len(pair) == 2)
 
 
 def _read_time(record: dict[str, Json], names: tuple[str, ...]) -> float | None:

@@ -315,7 +315,7 @@ class Answers:
         """
         so_far = self._so_far
         if so_far is None or so_far.answer is not answer or so_far.call is not self.calls[answer.id]:
-            blocks = {one.digest for one in answer.blocks(self._tree)}
+            blocks = {block.digest for block in answer.blocks(self._tree)}
             so_far = self._so_far = PendingCall(self.calls[answer.id], answer, blocks)
         self._add_blocks(so_far, message)
         so_far.add_record(message, record, time, end)

@@ -156,7 +156,7 @@ def _build_with_sides(tree: Tree, point: Point) -> int:
     while chain[-1].up is not None:
         chain.append(chain[-1].up)
     arranged = _with_side_points(anchor, chain[::-1])
-    items = _order_items(arranged) if anchor.rendered else [item for one in arranged for item in one.items]
+    items = _order_items(arranged) if anchor.rendered else [item for point in arranged for item in point.items]
     return append_items(tree, _results_head(tree, anchor), items)
 
 
@@ -225,13 +225,13 @@ def _plain_text(item: Item) -> str:
 
 def _with_side_points(anchor: Anchor, chain: list[Point]) -> list[Point]:
     chain_ids = {id(point) for point in chain}
-    said = {item.block.digest for point in chain for item in point.items}
+    chain_digests = {item.block.digest for point in chain for item in point.items}
     missing_sides = [
         side
         for side in anchor.sides
         if id(side) not in chain_ids
         and (side.root is None or id(side.root) not in chain_ids)
-        and not (side.root is None and all(item.block.digest in said for item in side.items))
+        and not (side.root is None and all(item.block.digest in chain_digests for item in side.items))
     ]
     return sorted([*chain, *missing_sides], key=lambda point: point.order) if missing_sides else chain
 
@@ -331,7 +331,7 @@ def after_compaction(metadata: Json) -> Anchor:
 def after_microcompaction(tree: Tree, point: Point, metadata: Json) -> Anchor:
     """Start a context from `point`, with the results cleared that the boundary's `metadata` names."""
     listed = metadata.get("compactedToolIds") if isinstance(metadata, Mapping) else None
-    ids = {one for one in listed if isinstance(one, str)} if isinstance(listed, list) else set()
+    ids = {id_ for id_ in listed if isinstance(id_, str)} if isinstance(listed, list) else set()
     items = [_clear_result(item, ids) for item in tree.items(build_context(tree, point))]
     # The boundary's own figure counts only tool results; the last call's input is the size of the context.
     return Anchor(append_items(tree, ROOT, items), EpochStart.MICROCOMPACTION, front=point.anchor.front)

@@ -85,8 +85,8 @@ def _is_qwen_codes(record: dict[str, Json]) -> bool:
     message = record.get("message", {})
     if "systemPayload" in record or (isinstance(message, dict) and "parts" in message):
         return True
-    said = not isinstance(message, dict) or "content" in message
-    return next(iter(record), "") == "uuid" and not said and "isSidechain" not in record
+    has_content = not isinstance(message, dict) or "content" in message
+    return next(iter(record), "") == "uuid" and not has_content and "isSidechain" not in record
 
 
 class ClaudeCodeReader:
@@ -138,8 +138,8 @@ class ClaudeCodeReader:
             if isinstance(piece, RawRecord) and (piece.record is None or not contexts or is_utf8(piece.raw)):
                 events += self._handle_record(piece)
                 continue
-            for one in decode_legible(piece) if isinstance(piece, RawRecord) else (piece,):
-                events += self._handle_record(one) if isinstance(one, RawRecord) else self._handle_unreadable(one)
+            for part in decode_legible(piece) if isinstance(piece, RawRecord) else (piece,):
+                events += self._handle_record(part) if isinstance(part, RawRecord) else self._handle_unreadable(part)
         return events
 
     def _handle_record(self, piece: RawRecord) -> list[Event]:
@@ -186,7 +186,7 @@ def reader(tree: Tree) -> Reader:
         return body_reader(exchanges(), name)
 
     main = ClaudeCodeReader(state)
-    return JoinedReader(main, tree, beside, settle=lambda told: exchanges().settle(told))
+    return JoinedReader(main, tree, beside, settle=lambda transcript: exchanges().settle(transcript))
 
 
 def usage_reader(tree: Tree) -> Reader:

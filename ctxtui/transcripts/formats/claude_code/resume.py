@@ -11,6 +11,7 @@ zeros, use the one before it, and count what follows themselves.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, Final
 
 from msgspec import field
@@ -116,7 +117,7 @@ class SourceRecord(ResumeEntry):
             changed["content"] = _spell_content(parts)
             if "toolUseResult" in self.value:
                 # The client's own copy of the result.
-                members["toolUseResult"] = canonical.dumps("\n".join(_part_text(one) for one in parts))
+                members["toolUseResult"] = canonical.dumps("\n".join(_part_text(part) for part in parts))
         if changed:
             members["message"] = canonical.dumps({**self.value["message"], **changed})
         return members
@@ -186,7 +187,7 @@ def _spell_content(parts: list[Any]) -> Any:
             return words
         case [{"type": "text", "text": str() as words, **more}] if not more:
             return words
-    return [{"type": "text", "text": one} if isinstance(one, str) else one for one in parts]
+    return [{"type": "text", "text": part} if isinstance(part, str) else part for part in parts]
 
 
 def _part_text(part: Any) -> str:
@@ -237,11 +238,11 @@ def _unwrapped_texts(value: dict[str, Any]) -> list[str]:
     if value.get("isSidechain"):
         return []
     if value.get("type") == "attachment" and isinstance(rendered, list):
-        return [_strip_wrapper(one.get("content")) for one in rendered if isinstance(one, dict)]
+        return [_strip_wrapper(message.get("content")) for message in rendered if isinstance(message, dict)]
     if value.get("type") == "user" and isinstance(message, dict):
         content = message.get("content")
         parts = content if isinstance(content, list) else [content]
-        return [_strip_wrapper(one.get("text") if isinstance(one, dict) else one) for one in parts]
+        return [_strip_wrapper(part.get("text") if isinstance(part, dict) else part) for part in parts]
     return []
 
 
@@ -286,8 +287,12 @@ def _drop_replacements(record: SourceRecord, records: list[SourceRecord]) -> Non
     listed = record.value.get("replacements")
     if not isinstance(listed, list):
         return
-    changed = {call for one in records if one.is_changed for call in one.answers.values()}
-    remaining = [one for one in listed if not (isinstance(one, dict) and one.get("toolUseId") in changed)]
+    changed = {call for record in records if record.is_changed for call in record.answers.values()}
+    remaining = [
+        replacement
+        for replacement in listed
+        if not (isinstance(replacement, dict) and replacement.get("toolUseId") in changed)
+    ]
     if len(remaining) < len(listed):
         record.new_members["replacements"] = canonical.dumps(remaining)
 
@@ -301,9 +306,9 @@ class ResumeChain:
 
     def __init__(self, records: list[SourceRecord]) -> None:
         self._records = records
-        self._by_id = {str(one.value["uuid"]): one for one in reversed(records) if one.value.get("uuid")}
+        self._by_id = {str(record.value["uuid"]): record for record in reversed(records) if record.value.get("uuid")}
         self.known = self._by_id.keys()
-        self._numbers = {id(one): number for number, one in enumerate(records)}
+        self._numbers = {id(record): number for number, record in enumerate(records)}
         self._before: dict[int, list[dict[str, Any]]] = {}
         """Inserted records, by the number of the record that follows them."""
         self._last: list[dict[str, Any]] = []
@@ -325,7 +330,7 @@ class ResumeChain:
         session_id_json = canonical.dumps(session_id)
         for number, record in enumerate(self._records):
             before = self._before.get(number, [])
-            yield from (_encode_line({**one, "sessionId": session_id}) for one in before)
+            yield from (_encode_line({**inserted, "sessionId": session_id}) for inserted in before)
             if not record.removed and not self._belongs_to_removed(record):
                 changes = record.members | self._update_references(record, before)
                 if isinstance(record.value.get("sessionId"), str):
@@ -334,7 +339,7 @@ class ResumeChain:
                 if record.value.get("type") == "assistant" and _COPIED_BY not in record.value:
                     line = add_member(line, _COPIED_BY, canonical.dumps(MAKER))
                 yield line + b"\n"
-        yield from (_encode_line({**one, "sessionId": session_id}) for one in self._last)
+        yield from (_encode_line({**inserted, "sessionId": session_id}) for inserted in self._last)
 
     def _nearest_kept(self, uuid: Any) -> Any:
         """Find the nearest record from `uuid` upwards that is not removed; None if there is none."""
@@ -351,8 +356,8 @@ class ResumeChain:
             if stays != named:
                 changes[key] = canonical.dumps(stays)
         metadata = record.value.get("compactMetadata")
-        if isinstance(metadata, dict) and (kept := self._update_compaction(metadata)) != metadata:
-            changes["compactMetadata"] = canonical.dumps(kept)
+        if isinstance(metadata, dict) and (updated := self._update_compaction(metadata)) != metadata:
+            changes["compactMetadata"] = canonical.dumps(updated)
         return changes
 
     def _update_compaction(self, metadata: dict[str, Any]) -> dict[str, Any]:
@@ -396,7 +401,7 @@ class ResumeChain:
         for uuid in uuids:
             record = self._by_id.get(uuid) if isinstance(uuid, str) else None
             if record is not None:
-                current += [one["uuid"] for one in self._before.get(self._numbers[id(record)], [])]
+                current += [inserted["uuid"] for inserted in self._before.get(self._numbers[id(record)], [])]
             current += [] if record is not None and record.removed else [uuid]
         return current
 
@@ -454,8 +459,14 @@ def _convert_block(part: Body, kinds: frozenset[str], losses: Losses) -> Body | 
     copied = {key: value for key, value in part.items() if key not in _BESIDE}
     if isinstance(copied.get("content"), list) and part["type"] == "tool_result":
         inner = _typed_parts(copied["content"], losses)
-        copied["content"] = [one for each in inner if (one := _convert_block(each, _IN_RESULT, losses)) is not None]
+        copied["content"] = [block for each in inner if (block := _convert_block(each, _IN_RESULT, losses)) is not None]
     return copied
+
+
+def _is_reminder(part: Body) -> bool:
+    """Whether a part is a reminder of the client's alone."""
+    text = part["text"].strip() if part["type"] == "text" and isinstance(part.get("text"), str) else ""
+    return text.startswith(_OPEN) and text.endswith(_CLOSE)
 
 
 def _write_translated(order: TranslatedOrder) -> ResumedFile:
@@ -463,9 +474,12 @@ def _write_translated(order: TranslatedOrder) -> ResumedFile:
     like = {"isSidechain": False, "userType": "external", **({"cwd": order.cwd} if order.cwd else {})}
     like |= {"sessionId": session_id, "version": _VERSION, "timestamp": format_time(order.now)}
     for message in order.body["messages"]:
-        record = make_record(like, message["role"], message["content"], next(order.ids))
-        lines.append(_encode_line({**record, "parentUuid": parent}))
-        parent = record["uuid"]
+        # The client shows no record with `isMeta` as typed by the user, and sends it joined with its neighbours.
+        for is_reminder, parts in groupby(message["content"], _is_reminder):
+            record = make_record(like, message["role"], list(parts), next(order.ids))
+            meta = {"isMeta": True} if is_reminder and message["role"] == "user" else {}
+            lines.append(_encode_line({**record, **meta, "parentUuid": parent}))
+            parent = record["uuid"]
     return ResumedFile(b"".join(lines), (), session_id, f"{session_id}.jsonl")
 
 

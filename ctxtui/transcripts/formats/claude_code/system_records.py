@@ -287,7 +287,7 @@ def parse_progress(record: ClaudeRecord) -> Progress:
 
 
 def _parse_value(value: dict[str, Json], tool_use: str) -> Progress:
-    words = [found if isinstance(found := value.get(key), str) else "" for key in ("type", "hookName", "agentId")]
+    words = [member if isinstance(member := value.get(key), str) else "" for key in ("type", "hookName", "agentId")]
     inner = value.get("message")
     return Progress(
         words[0], words[1], words[2], tool_use, record_from_value(inner) if isinstance(inner, dict) else None

@@ -203,8 +203,8 @@ class Calls(Struct, kw_only=True):
         self.close()
         calls = [(call, usage)] if rest is None else [(cut[0], rest), (call, usage)]
         ended = [
-            self._complete_call(replace(one, usage=its, epoch=complete_epoch(one.epoch, its.input)))
-            for one, its in calls
+            self._complete_call(replace(split_call, usage=its, epoch=complete_epoch(split_call.epoch, its.input)))
+            for split_call, its in calls
         ]
         self._ended = ended[-1]
         return ended

@@ -67,7 +67,7 @@ def write_session(order: ResumeOrder, session_id: str) -> ResumedFile:
     lines: list[RolloutLine] = []
     for raw, piece in pieces:
         line = _parse_line(raw, piece)
-        if line.type == SESSION_META and any(one.type == SESSION_META for one in lines):
+        if line.type == SESSION_META and any(other_line.type == SESSION_META for other_line in lines):
             # Forks repeat their parent's record; the first one counts.
             line.slots.clear()
         lines.append(line)
@@ -122,9 +122,10 @@ class Slot(ResumeEntry):
         head, *parts = self.pieces
         role = str(head[1].get("role"))
         new_parts = {
-            n: (one.kind, _to_responses_part(one.value(), role)) if one else None for n, one in self.changes.items()
+            n: (new_part.kind, _to_responses_part(new_part.value(), role)) if new_part else None
+            for n, new_part in self.changes.items()
         }
-        remaining = [one for n, part in enumerate(parts) if (one := new_parts.get(n, part)) is not None]
+        remaining = [new_part for n, part in enumerate(parts) if (new_part := new_parts.get(n, part)) is not None]
         value = join_item([head, *remaining])
         notes = value.get(items.PASSTHROUGH)
         if not isinstance(notes, dict):
@@ -132,7 +133,7 @@ class Slot(ResumeEntry):
         # The client's notes on each part are removed with it (facts §13).
         stays = [new_parts.get(n, part) is not None for n, part in enumerate(parts)]
         of_parts = {
-            key: [one for one, stays_in in zip(note, stays, strict=True) if stays_in]
+            key: [part_note for part_note, stays_in in zip(note, stays, strict=True) if stays_in]
             for key, note in notes.items()
             if key.startswith("content_item_") and isinstance(note, list) and len(note) == len(stays)
         }
@@ -211,8 +212,8 @@ def _iter_slots(type_: str, payload: dict[str, Any]) -> Iterator[Slot]:
 
 def _make_slot(value: Any) -> Slot:
     blocks = [item.block for item in items.item_from_value(value).items]
-    digests = [one.digest for one in blocks if one.kind != HEADER]
-    pieces = [(one.kind, one.value()) for one in blocks] if blocks and blocks[0].kind == HEADER else []
+    digests = [block.digest for block in blocks if block.kind != HEADER]
+    pieces = [(block.kind, block.value()) for block in blocks] if blocks and blocks[0].kind == HEADER else []
     return Slot(value=value, digests=digests, pieces=pieces, ends_with_session=bool(digests))
 
 
@@ -345,7 +346,7 @@ def _update_counts(lines: Sequence[RolloutLine], first: int, order: ResumeOrder)
     remaining = [*lines[:first], *(line for line in lines[first:] if line.type != USAGE and line.kind != _COUNT)]
     if order.input_tokens is None:
         return remaining
-    position = max((n for n, one in enumerate(remaining, 1) if one.slots), default=len(remaining))
+    position = max((n for n, piece in enumerate(remaining, 1) if piece.slots), default=len(remaining))
     last = {
         "input_tokens": order.input_tokens,
         "cached_input_tokens": 0,

@@ -93,9 +93,9 @@ class History(Struct):
         new: Iterable[Item]
         if isinstance(replacement, list):
             messages = [items.item_from_value(value) for value in replacement]
-            if any(one.base for one in messages):
+            if any(message.base for message in messages):
                 self._remove_instructions()
-            new = [item for one in messages for item in one.items]
+            new = [item for message in messages for item in message.items]
         else:
             new = self._user_items()
             if isinstance(summary, str) and summary:

@@ -42,9 +42,9 @@ class _NewerData:
         self.lines: list[Json] = []
         self._members: dict[tuple[str, int], dict[str, Json]] = {}
         self._seen: Counter[str] = Counter()
-        for one in session.happenings:
-            if one.kind == BEYOND:
-                beyond = canonical.loads(one.text)
+        for happening in session.happenings:
+            if happening.kind == BEYOND:
+                beyond = canonical.loads(happening.text)
                 if beyond["of"] is None:
                     self.lines.append(beyond["line"])
                 else:
@@ -87,10 +87,16 @@ def _iter_records(session: Session) -> Iterator[bytes | dict[str, Json]]:
             yield {"tip": thread.id, "head": thread.tip}
     for skipped in session.skipped:
         yield {"skipped": skipped.line, "reason": skipped.reason}
-    for one in session.happenings:
-        if one.kind != BEYOND:
-            time_member = {} if one.at is None else {"at": one.at}
-            yield {"happened": one.kind, "text": one.text, "thread": one.thread, **time_member, "after": one.after}
+    for happening in session.happenings:
+        if happening.kind != BEYOND:
+            time_member = {} if happening.at is None else {"at": happening.at}
+            yield {
+                "happened": happening.kind,
+                "text": happening.text,
+                "thread": happening.thread,
+                **time_member,
+                "after": happening.after,
+            }
     for outcome in session.outcomes:
         yield {"outcome": outcome.name, "value": outcome.value}
     for report in session.quotas:

@@ -55,7 +55,7 @@ def _convert_result(part: dict[str, Json]) -> Json:
     # Until 1.20 the value was the content itself.
     content = as_dict(value).get("content") if isinstance(value, dict) else value
     failed = result.get("status") == "error" or as_dict(value).get("isError") is True
-    content_parts: list[Json] = [convert_part(one) for one in as_dicts(content)]
+    content_parts: list[Json] = [convert_part(part) for part in as_dicts(content)]
     return messages.tool_result(
         part.get("id"), content_parts if as_list(content) else result.get("error") or "", failed
     )
@@ -75,8 +75,8 @@ def read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
     rows = sorted(tables.get("sessions", []), key=lambda row: as_str(row.get("updated_at")), reverse=True)
     ids = Ids()
     talks: dict[str, list[Row]] = {}
-    for one in sorted(tables.get("messages", []), key=lambda one: as_count(one.get("id"))):
-        talks.setdefault(as_str(one.get("session_id")), []).append(one)
+    for message_row in sorted(tables.get("messages", []), key=lambda message_row: as_count(message_row.get("id"))):
+        talks.setdefault(as_str(message_row.get("session_id")), []).append(message_row)
     for number, row in enumerate(rows):
         session_rows = talks.get(as_str(row.get("id")), [])
         thread = Dialogue(tree, ids=ids) if number == 0 else Dialogue(tree, as_str(row.get("id")), ids)
@@ -100,7 +100,7 @@ def _read_session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> It
     reported, total = _read_usage(row, ""), _read_usage(row, "accumulated_")
     was_removed, read = False, list[Item]()
     for number, (role, rows_) in enumerate(spans):
-        items = make_message(role, *(part for one in rows_ for part in _message_parts(one)))
+        items = make_message(role, *(part for row in rows_ for part in _message_parts(row)))
         stays = _is_visible(rows_[0])
         if was_removed and stays:
             # Hidden messages are still shown to the user; the model continues without them.
@@ -152,7 +152,9 @@ def _read_usage(row: Row, sums: str) -> Usage | None:
 
 def _message_parts(row: Row) -> list[Json]:
     return [
-        made for part in as_dicts(decode_column(row.get("content_json"))) if (made := convert_part(part)) is not None
+        new_part
+        for part in as_dicts(decode_column(row.get("content_json")))
+        if (new_part := convert_part(part)) is not None
     ]
 
 

@@ -55,7 +55,7 @@ class _LogHandler:
 
     def _assemble_answer(self) -> dict[str, Json]:
         parts = _join_chunks(
-            [as_dict(convert_part(part)) for one in self._messages for part in as_dicts(one.get("content"))]
+            [as_dict(convert_part(part)) for message in self._messages for part in as_dicts(message.get("content"))]
         )
         base: dict[str, Json] = {"id": self._messages[0].get("id"), "model": self._body.get("model")}
         used = {name: as_count(self._usage.get(f"{name}_tokens")) for name in ("input", "output")}
@@ -87,8 +87,8 @@ def is_anthropic(body: dict[str, Json]) -> bool:
 
     Then no tool has ``function``, and no message has the role of system, developer or tool.
     """
-    roles = {as_str(one.get("role")) for one in as_dicts(body.get("messages"))}
-    functions = any("function" in one for one in as_dicts(body.get("tools")))
+    roles = {as_str(message.get("role")) for message in as_dicts(body.get("messages"))}
+    functions = any("function" in tool for tool in as_dicts(body.get("tools")))
     return not functions and not roles & {"system", "developer", "tool"}
 
 

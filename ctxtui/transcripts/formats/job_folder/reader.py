@@ -39,9 +39,11 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     """Yield the events of a folder's files, or of one turn's log."""
     yield Described(source=NAME)
     files = (
-        [as_dict(one) for one in as_list(value)[1:]] if isinstance(value, list) else [{"name": "turn", "value": value}]
+        [as_dict(entry) for entry in as_list(value)[1:]]
+        if isinstance(value, list)
+        else [{"name": "turn", "value": value}]
     )
-    job = _Job(tree, [as_dict(one.get("value")) for one in files if not _FILE.match(as_str(one.get("name")))])
+    job = _Job(tree, [as_dict(file.get("value")) for file in files if not _FILE.match(as_str(file.get("name")))])
     for file in sorted(files, key=_sort_key):
         yield from job.file(file)
     yield from job.end()
@@ -84,13 +86,13 @@ class _Job:
             self._answers.append(as_str(value))
             self._prompted, self._asked = False, []
         elif named[2] == "tool-calls":
-            parts = [_spell_call(one, n) for n, one in enumerate(_list_entries(value))]
+            parts = [_spell_call(entry, n) for n, entry in enumerate(_list_entries(value))]
             self._asked = [as_str(part["id"]) for part in parts]
             event = self._talk.extend_answer(make_parts("assistant", *parts)) if parts else None
             if event is not None:
                 yield event
         else:
-            results = [_spell_result(one, n, self._asked) for n, one in enumerate(_list_entries(value))]
+            results = [_spell_result(entry, n, self._asked) for n, entry in enumerate(_list_entries(value))]
             self._talk.add(make_message("user", *results) if results else [])
 
     def _make_call(self) -> Call:
@@ -110,9 +112,9 @@ class _Job:
 
 def _list_entries(value: Json) -> list[dict[str, Json]]:
     """Entries of a file of calls or results: a list, or the list inside an object."""
-    inner = next((found for found in as_dict(value).values() if isinstance(found, list)), None)
+    inner = next((member for member in as_dict(value).values() if isinstance(member, list)), None)
     rows = value if isinstance(value, list) else inner if inner is not None else [value]
-    return [as_dict(one) for one in rows if isinstance(one, dict)]
+    return [as_dict(row) for row in rows if isinstance(row, dict)]
 
 
 def _spell_call(fields: dict[str, Json], number: int) -> dict[str, Json]:

@@ -100,7 +100,7 @@ class Turns:
 def _find_agent(turn: dict[str, Json]) -> dict[str, Json]:
     """The member of a turn's log that holds the model's usage or action; empty if there is none."""
     named = [as_dict(turn.get(name)) for name in ("agent", "llm", "model", "response", "decision")]
-    return next((one for one in named if one.keys() & {"usage", "token_usage", *_THOUGHT, *_SAID, *_DID}), {})
+    return next((member for member in named if member.keys() & {"usage", "token_usage", *_THOUGHT, *_SAID, *_DID}), {})
 
 
 def _observation_text(turn: dict[str, Json]) -> str:
@@ -114,13 +114,17 @@ def _observation_text(turn: dict[str, Json]) -> str:
 def _answer_parts(agent: dict[str, Json]) -> list[Json]:
     """Parts of the answer: thinking, text, calls."""
     parts: list[Json] = []
-    parts += [{"type": "thinking", "thinking": said} for key in _THOUGHT if (said := as_str(agent.get(key)))]
-    parts += [said for key in _SAID if (said := as_str(agent.get(key)))]
-    done = [as_dict(one) for key in _DID for one in (as_list(agent.get(key)) or [agent.get(key)]) if as_dict(one)]
-    for number, one in enumerate(done):
-        name = as_str(one.get("name")) or as_str(one.get("tool")) or as_str(one.get("type"))
-        given = one.get("arguments", one.get("args", {k: v for k, v in one.items() if k not in ("name", "tool")}))
-        tool_input: Json = given if isinstance(given, dict) else {"value": given}
+    parts += [{"type": "thinking", "thinking": text} for key in _THOUGHT if (text := as_str(agent.get(key)))]
+    parts += [text for key in _SAID if (text := as_str(agent.get(key)))]
+    done = [
+        as_dict(action) for key in _DID for action in (as_list(agent.get(key)) or [agent.get(key)]) if as_dict(action)
+    ]
+    for number, action in enumerate(done):
+        name = as_str(action.get("name")) or as_str(action.get("tool")) or as_str(action.get("type"))
+        arguments = action.get(
+            "arguments", action.get("args", {k: v for k, v in action.items() if k not in ("name", "tool")})
+        )
+        tool_input: Json = arguments if isinstance(arguments, dict) else {"value": arguments}
         parts.append({"type": "tool_use", "id": f"call_{number}", "name": name, "input": tool_input})
     return parts
 

@@ -32,11 +32,11 @@ def convert_message(row: Row) -> OpenCodeMessage | None:
             files: list[Part] = [
                 {
                     "type": "file",
-                    "mime": one.get("mime"),
-                    "url": one.get("uri") or one.get("url"),
-                    "filename": one.get("name"),
+                    "mime": file.get("mime"),
+                    "url": file.get("uri") or file.get("url"),
+                    "filename": file.get("name"),
                 }
-                for one in as_dicts(data.get("files"))
+                for file in as_dicts(data.get("files"))
             ]
             return OpenCodeMessage(info, [_text_part(data.get("text")), *files])
         case "shell":
@@ -54,7 +54,7 @@ def convert_message(row: Row) -> OpenCodeMessage | None:
             }
             error: dict[str, Json] = {"error": _convert_error(as_dict(data["error"]))} if data.get("error") else {}
             return OpenCodeMessage(
-                info | model | fields | error, [_convert_part(one) for one in as_dicts(data.get("content"))]
+                info | model | fields | error, [_convert_part(part) for part in as_dicts(data.get("content"))]
             )
     return None
 
@@ -72,11 +72,16 @@ def _convert_part(part: dict[str, Json]) -> Part:
         return part
     state = as_dict(part.get("state"))
     content = as_dicts(state.get("content"))
-    output = "\n".join(as_str(one.get("text")) for one in content if one.get("type") == "text")
+    output = "\n".join(as_str(part.get("text")) for part in content if part.get("type") == "text")
     files: list[Json] = [
-        {"type": "file", "mime": one.get("mime"), "url": one.get("uri") or one.get("url"), "filename": one.get("name")}
-        for one in content
-        if one.get("type") == "file"
+        {
+            "type": "file",
+            "mime": part.get("mime"),
+            "url": part.get("uri") or part.get("url"),
+            "filename": part.get("name"),
+        }
+        for part in content
+        if part.get("type") == "file"
     ]
     result: dict[str, Json] = {"output": output, "error": get_path(state, "error", "message"), "attachments": files}
     return {"type": "tool", "callID": part.get("id"), "tool": part.get("name"), "state": {**state, **result}}

@@ -24,14 +24,17 @@ def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins an export."""
     first = next(iter(file_head.parse_values(head)), None)
     if isinstance(first, list):
-        kinds = {as_str(one.get("type")) for one in as_dicts(first) if isinstance(one.get("data"), dict)}
-        is_opencode = any(as_str(get_path(one, "data", "id")).startswith("ses_") for one in as_dicts(first))
+        kinds = {as_str(row.get("type")) for row in as_dicts(first) if isinstance(row.get("data"), dict)}
+        is_opencode = any(as_str(get_path(row, "data", "id")).startswith("ses_") for row in as_dicts(first))
         return 0.95 if is_opencode and kinds & _SHARED else 0.0
     export = as_dict(first)
     if "info" not in export or "trajectory_format" in export:
         return 0.0
     info, messages = as_dict(export["info"]), as_dicts(export.get("messages"))
-    if any(isinstance(one.get("parts"), list) and as_str(get_path(one, "info", "role")) for one in messages[:20]):
+    if any(
+        isinstance(message.get("parts"), list) and as_str(get_path(message, "info", "role"))
+        for message in messages[:20]
+    ):
         return 0.97
     is_opencode = as_str(info.get("id")).startswith("ses_") or as_str(get_path(messages, 0, "info", "id")).startswith(
         "msg_"
@@ -54,7 +57,7 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
             yield Skipped(1, f"{odd} part{'s that are no objects' if odd > 1 else ' that is no object'} "
                              f"@ $.messages[{n}].parts")  # fmt: skip
         messages.append(OpenCodeMessage(as_dict(message.get("info")), as_dicts(message.get("parts"))))
-    first = next((one.info for one in messages if one.info.get("sessionID")), {})
+    first = next((message.info for message in messages if message.info.get("sessionID")), {})
     id_ = as_str(info.get("id")) or as_str(first.get("sessionID"))
     # An export's parent is in another file.
     row: Row = {key: info.get(key) for key in ("title", "directory", "version", "metadata")}
@@ -64,8 +67,8 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
 def messages_in(export: dict[str, Json]) -> list[OpenCodeMessage]:
     """List the messages of an export, in its order."""
     return [
-        OpenCodeMessage(as_dict(one.get("info")), as_dicts(one.get("parts")))
-        for one in as_dicts(export.get("messages"))
+        OpenCodeMessage(as_dict(message.get("info")), as_dicts(message.get("parts")))
+        for message in as_dicts(export.get("messages"))
     ]
 
 
@@ -81,7 +84,7 @@ def assemble(records: list[Json]) -> dict[str, Json]:
     messages = sorted(by_kind.get("message", []), key=lambda message: as_str(message.get("id")))
     return {
         "info": next(iter(by_kind.get("session", [])), {}),
-        "messages": [{"info": one, "parts": parts.get(as_str(one.get("id")), [])} for one in messages],
+        "messages": [{"info": message, "parts": parts.get(as_str(message.get("id")), [])} for message in messages],
     }
 
 

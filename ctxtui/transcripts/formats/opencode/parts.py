@@ -75,7 +75,7 @@ def convert_result(part: Part, when: float = 0.0) -> Json:
     if cleared is not None and cleared <= when:
         return messages.tool_result(part.get("callID"), CLEARED)
     output = state.get("output") if state.get("output") is not None else ""
-    files = [_convert_file(one) for one in as_dicts(state.get("attachments"))]
+    files = [_convert_file(attachment) for attachment in as_dicts(state.get("attachments"))]
     if not files:
         return messages.tool_result(part.get("callID"), output)
     text_parts = [messages.text(output)] if output != "" else []

@@ -49,11 +49,14 @@ _DECODED: Final = ("model", "permission", "metadata")
 def resume(order: ResumeOrder) -> ResumedFile:
     """Write a file for ``opencode import``, so that its session has the requested context."""
     info, recorded = _read_source(order.source, order.session)
-    messages = [ImportMessage.from_message(one) for one in recorded]
+    messages = [ImportMessage.from_message(message) for message in recorded]
     edits = apply_edits(order, messages, cut=True)
     positions_inside = [edits.positions[index] for index in edits.positions if order.end is None or index < order.end]
     ends, last = max(positions_inside, default=(-1, 0))
-    lost = [*edits.lost, *(loss for n, one in enumerate(messages) for loss in one.write(last if n == ends else None))]
+    lost = [
+        *edits.lost,
+        *(loss for n, message in enumerate(messages) for loss in message.write(last if n == ends else None)),
+    ]
     _update_usage(messages, order)
     written: list[ImportMessage] = []
     for number, message in enumerate(messages):
@@ -62,7 +65,10 @@ def resume(order: ResumeOrder) -> ResumedFile:
     written += _make_messages(edits.appended, messages, len(messages), lost)
     _relink_answers(written)
     id_ = _session_id(order.now, next(order.ids))
-    export = {"info": _describe_session(info, written, id_, order.now), "messages": [one.value for one in written]}
+    export = {
+        "info": _describe_session(info, written, id_, order.now),
+        "messages": [message.value for message in written],
+    }
     return ResumedFile(
         canonical.dumps(_with_new_ids(export, id_, order.ids)) + b"\n", count_losses(lost), id_, f"{id_}.json"
     )
@@ -141,7 +147,7 @@ class ImportMessage(ResumeEntry):
         if kind == _RESULT:
             state = as_dict(part.get("state"))
             content = value.get("content")
-            if isinstance(content, list) and any(as_dict(one).get("type") not in ("text", None) for one in content):
+            if isinstance(content, list) and any(as_dict(part).get("type") not in ("text", None) for part in content):
                 yield _IMAGES
             state.pop("attachments", None)
             as_dict(state.get("time")).pop("compacted", None)
@@ -151,17 +157,17 @@ class ImportMessage(ResumeEntry):
         elif part.get("type") in ("text", "reasoning"):
             part["text"] = _text_of(block)
         else:
-            kept: Part = {key: part[key] for key in ("id", "sessionID", "messageID") if key in part}
-            parts[place] = {**kept, "type": "text", "text": _text_of(block)}
+            ids: Part = {key: part[key] for key in ("id", "sessionID", "messageID") if key in part}
+            parts[place] = {**ids, "type": "text", "text": _text_of(block)}
 
     def report(self, input_tokens: int | None, answer_tokens: int) -> None:
         """Set estimated tokens; without `input_tokens` they are zeros, which stand for no report."""
         info = self.value["info"]
         tokens = _make_tokens(0, 0) if input_tokens is None else _make_tokens(input_tokens, max(1, answer_tokens))
         self.estimated = input_tokens is not None
-        for one in (info, *(part for part in self.value["parts"] if part.get("type") == "step-finish")):
-            if "tokens" in one:
-                one |= {"tokens": tokens, "cost": 0}
+        for record in (info, *(part for part in self.value["parts"] if part.get("type") == "step-finish")):
+            if "tokens" in record:
+                record |= {"tokens": tokens, "cost": 0}
 
 
 def _make_messages(
@@ -173,7 +179,7 @@ def _make_messages(
     """
     at_end = number == len(messages)
     for n, group in enumerate(groups):
-        same = [k for k, one in enumerate(messages) if one.said.answers == is_answer(group[0])]
+        same = [k for k, message in enumerate(messages) if message.said.answers == is_answer(group[0])]
         if not same:
             lost.append(UNHELD)
             continue
@@ -187,7 +193,7 @@ def _make_messages(
         if like.answers:
             info["time"]["completed"] = created
         yield ImportMessage.from_message(
-            OpenCodeMessage(info, [{"type": "text", "text": _text_of(one.block)} for one in group])
+            OpenCodeMessage(info, [{"type": "text", "text": _text_of(item.block)} for item in group])
         )
 
 
@@ -197,13 +203,13 @@ def _update_usage(messages: Sequence[ImportMessage], order: ResumeOrder) -> None
     The last answer gets the computed size.
     """
     first = first_change(messages)
-    answers = [n for n, one in enumerate(messages) if one.said.answers and not one.removed]
+    answers = [n for n, message in enumerate(messages) if message.said.answers and not message.removed]
     for n in answers:
-        one = messages[n]
+        message = messages[n]
         # Older versions kept several requests as one message.
-        has_steps = [part.get("type") for part in one.said.parts].count("step-finish") > 1
+        has_steps = [part.get("type") for part in message.said.parts].count("step-finish") > 1
         if n > first or (n == first and has_steps):
-            one.report(order.input_tokens if n == answers[-1] else None, order.answer_tokens)
+            message.report(order.input_tokens if n == answers[-1] else None, order.answer_tokens)
 
 
 def _relink_answers(messages: Sequence[ImportMessage]) -> None:
@@ -219,16 +225,16 @@ def _relink_answers(messages: Sequence[ImportMessage]) -> None:
 
 def _describe_session(info: dict[str, Any], messages: Sequence[ImportMessage], id_: str, now: float) -> dict[str, Any]:
     """Describe the new session; its cost is that of its own messages."""
-    tokens = [one.value["info"].get("tokens") or {} for one in messages if one.said.answers]
-    flat = {key: sum(int(one.get(key) or 0) for one in tokens) for key in ("input", "output", "reasoning")}
-    cache = {key: sum(int(member(one, "cache", key) or 0) for one in tokens) for key in ("read", "write")}
+    tokens = [message.value["info"].get("tokens") or {} for message in messages if message.said.answers]
+    flat = {key: sum(int(usage.get(key) or 0) for usage in tokens) for key in ("input", "output", "reasoning")}
+    cache = {key: sum(int(member(usage, "cache", key) or 0) for usage in tokens) for key in ("read", "write")}
     time = as_dict(info.get("time"))
     members = {key: value for key, value in info.items() if key not in ("parentID", "share", "revert", "summary")}
     return {
         **members,
         "id": id_,
         "title": f"{info.get('title') or 'session'} (curated)",
-        "cost": sum(float(one.value["info"].get("cost") or 0) for one in messages if one.said.answers),
+        "cost": sum(float(message.value["info"].get("cost") or 0) for message in messages if message.said.answers),
         "tokens": {**flat, "cache": cache},
         "time": {"created": time.get("created") or round(now * 1000), "updated": round(now * 1000)},
         "metadata": {**(members.get("metadata") or {}), MAKER: _copy_notes(messages)},
@@ -237,9 +243,9 @@ def _describe_session(info: dict[str, Any], messages: Sequence[ImportMessage], i
 
 def _copy_notes(messages: Sequence[ImportMessage]) -> dict[str, Any]:
     """Ids of the messages that are copies, and of those with estimated tokens, for ctxtui's reader."""
-    answers = [one for one in messages if one.said.answers]
-    estimated = [one.said.id for one in answers if one.estimated]
-    return {"copied": [one.said.id for one in answers], **({"estimated": estimated} if estimated else {})}
+    answers = [message for message in messages if message.said.answers]
+    estimated = [answer.said.id for answer in answers if answer.estimated]
+    return {"copied": [answer.said.id for answer in answers], **({"estimated": estimated} if estimated else {})}
 
 
 def _read_source(source: bytes, session: str) -> tuple[dict[str, Any], list[OpenCodeMessage]]:
@@ -315,11 +321,11 @@ def _with_new_ids(value: Any, session: str, ids: Iterator[str]) -> Any:
         for n, part in enumerate(message["parts"]):
             if not part.get("id"):
                 part["id"] = _neighbor_id(as_str(info.get("id")).replace("msg_", "prt_"), n)
-        for one in (info, *message["parts"]):
-            old = as_str(one.get("id"))
+        for record in (info, *message["parts"]):
+            old = as_str(record.get("id"))
             match = _ID.fullmatch(old)
             tail = next(ids).replace("-", "")[:14]
-            one["id"] = names[old] = f"{match.group(1)}_{match.group(2)}{tail}" if match else f"{old}_{tail}"
+            record["id"] = names[old] = f"{match.group(1)}_{match.group(2)}{tail}" if match else f"{old}_{tail}"
         for part in message["parts"]:
             part |= {"sessionID": session, "messageID": info["id"]}
     names.pop("", None)
@@ -330,5 +336,5 @@ def _with_names(value: Any, names: dict[str, str]) -> Any:
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, list):
-        return [_with_names(one, names) for one in value]
-    return {key: _with_names(one, names) for key, one in value.items()} if isinstance(value, dict) else value
+        return [_with_names(item, names) for item in value]
+    return {key: _with_names(member, names) for key, member in value.items()} if isinstance(value, dict) else value

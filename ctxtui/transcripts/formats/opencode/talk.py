@@ -89,7 +89,10 @@ class SessionBuilder:
     def write(self, messages: Sequence[OpenCodeMessage]) -> Iterator[Event]:
         """Yield the events of all messages, in recorded order."""
         moments = [
-            prune_time for one in messages for part in one.parts if (prune_time := spelled.pruned_at(part)) is not None
+            prune_time
+            for message in messages
+            for part in message.parts
+            if (prune_time := spelled.pruned_at(part)) is not None
         ]
         self._last = messages[-1] if messages else None
         for message in messages:

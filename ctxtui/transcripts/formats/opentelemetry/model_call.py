@@ -135,10 +135,10 @@ def read_content(span: OtelSpan) -> SpanContent:
     answer_items = messages.genai_messages(
         first_value(attributes, "gen_ai.output.messages", "langfuse.observation.output", "gen_ai.completion")
     )
-    spoken, said = messages.event_items([*span.events, *_listed_events(attributes)])
+    spoken, answers = messages.event_items([*span.events, *_listed_events(attributes)])
     request_items = request_items or spoken or messages.openinference_messages(attributes, "llm.input_messages")
     request_items = request_items or messages.openllmetry_messages(attributes, "gen_ai.prompt")
-    answer_items = answer_items or said or messages.openinference_messages(attributes, "llm.output_messages")
+    answer_items = answer_items or answers or messages.openinference_messages(attributes, "llm.output_messages")
     answer_items = answer_items or messages.openllmetry_messages(attributes, "gen_ai.completion")
     tools = messages.tool_items(first_value(attributes, "gen_ai.tool.definitions", "gen_ai.request.tools"))
     tools = (
@@ -177,7 +177,7 @@ def _decode_raw_bodies(attributes: Attributes) -> SpanContent | None:
 def _is_request(body: dict[str, Json]) -> bool:
     messages = body.get("messages")
     if isinstance(messages, list):
-        return bool(messages) and all(isinstance(one, dict) and as_str(one.get("role")) for one in messages)
+        return bool(messages) and all(isinstance(message, dict) and as_str(message.get("role")) for message in messages)
     request_input = body.get("input")
     return (
         "model" in body
@@ -189,8 +189,10 @@ def _is_request(body: dict[str, Json]) -> bool:
 def _listed_events(attributes: Attributes) -> list[SpanEvent]:
     """Events stored in an attribute, as Logfire and Pydantic AI do."""
     listed = decode_column(first_value(attributes, "events", "all_messages_events"))
-    events = [as_dict(one) for one in as_list(listed)]
-    return [SpanEvent(as_str(one.get("event.name")), {}, one) for one in events if as_str(one.get("event.name"))]
+    events = [as_dict(event) for event in as_list(listed)]
+    return [
+        SpanEvent(as_str(event.get("event.name")), {}, event) for event in events if as_str(event.get("event.name"))
+    ]
 
 
 def _parameter_tools(attributes: Attributes) -> Json:
@@ -222,7 +224,7 @@ def base_call(call: ModelCall) -> Call:
     """Return the other fields of a call."""
     attributes, span = call.attributes, call.span
     provider = first_text(attributes, "gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system").lower()
-    began = min((one.started for one in call.spans if one.started is not None), default=None)
+    began = min((span.started for span in call.spans if span.started is not None), default=None)
     waited = as_usd(first_value(attributes, "gen_ai.response.time_to_first_chunk", "gen_ai.server.time_to_first_token"))
     call_extra: dict[str, Json] = {
         key: attributes[name]
@@ -239,7 +241,7 @@ def base_call(call: ModelCall) -> Call:
         provider=_PROVIDERS.get(provider, provider),
         started=began,
         first_byte=began + waited if began is not None and waited and waited < 1e6 else None,
-        ended=max((one.ended for one in call.spans if one.ended is not None), default=None),
+        ended=max((span.ended for span in call.spans if span.ended is not None), default=None),
         fidelity=fidelity if is_call(span) else Fidelity.TOTALS,
         line=span.line,
         extra=call_extra,
@@ -332,11 +334,16 @@ def group_spans(spans: Sequence[OtelSpan]) -> list[ModelCall]:
 def _find_containing_call(calls: Sequence[ModelCall], span: OtelSpan, response: str) -> ModelCall | None:
     """Find the call of another library that contains a failed call's span, which has no answer to match."""
     for call in reversed(calls[-4:]):
-        one = call.span
-        is_unrelated = one.trace != span.trace or one.parent != span.parent or one.scope == span.scope
-        if is_unrelated or response or response_id(call) or None in (one.started, one.ended, span.started, span.ended):
+        call_span = call.span
+        is_unrelated = call_span.trace != span.trace or call_span.parent != span.parent or call_span.scope == span.scope
+        if (
+            is_unrelated
+            or response
+            or response_id(call)
+            or None in (call_span.started, call_span.ended, span.started, span.ended)
+        ):
             continue
-        if (one.started or 0) <= (span.started or 0) and (span.ended or 0) <= (one.ended or 0):
+        if (call_span.started or 0) <= (span.started or 0) and (span.ended or 0) <= (call_span.ended or 0):
             return call
     return None
 

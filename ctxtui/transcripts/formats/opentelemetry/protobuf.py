@@ -81,7 +81,12 @@ def sniff(head: bytes, name: str) -> float:
     requests, _ = decode_requests(head)
     return (
         0.9
-        if any(_has_otlp_features(whole) for one in requests for held in one.values() for whole in as_dicts(held))
+        if any(
+            _has_otlp_features(whole)
+            for request in requests
+            for member in request.values()
+            for whole in as_dicts(member)
+        )
         else 0.0
     )
 
@@ -127,7 +132,7 @@ def _split_messages(data: bytes) -> Iterator[bytes]:
 def _wrap_request(resource_part: dict[str, Json]) -> dict[str, Json]:
     """Wrap a resource with its spans or its log records."""
     scoped = as_dicts(resource_part.get("scopeSpans"))
-    if any("logRecords" in one for one in scoped):
+    if any("logRecords" in scope for scope in scoped):
         return {"resourceLogs": [{"resource": resource_part.get("resource"), "scopeLogs": scoped}]}
     return {"resourceSpans": [resource_part]}
 
@@ -214,10 +219,10 @@ def _encode_value(kind: str, value: Json) -> bytes:
     encoded = b""
     for number, (name, inner) in _FIELDS[kind].items():
         member = as_dict(value).get(name)
-        for one in as_list(member) if inner.endswith("*") else [member]:
-            if one is not None:
+        for item in as_list(member) if inner.endswith("*") else [member]:
+            if item is not None:
                 wire = _SCALARS.get(inner, (_BYTES,))[0]
-                data = _encode_value(inner.rstrip("*"), one)
+                data = _encode_value(inner.rstrip("*"), item)
                 encoded += (
                     _encode_varint(number << 3 | wire) + (_encode_varint(len(data)) if wire == _BYTES else b"") + data
                 )

@@ -73,7 +73,7 @@ class Traces:
             exchanges.add_call(model_call.decode_call(call), model_call.base_call(call), client)
             calls_by_id.setdefault(next(reversed(threads.calls)), (call, key))
         events = list(threads.events())
-        main = next((id_ for id_, one in threads.calls.items() if one.thread == MAIN), "")
+        main = next((id_ for id_, call in threads.calls.items() if call.thread == MAIN), "")
         if main:
             yield _describe(*calls_by_id[main], threads.title)
         yield from events
@@ -102,9 +102,9 @@ class Traces:
         span = call.span
         around = self._spans_around(span)
         conversation = next(
-            filter(None, (first_text(one.attributes, *_CONVERSATION) for one in (*call.spans, *around))), ""
+            filter(None, (first_text(ancestor.attributes, *_CONVERSATION) for ancestor in (*call.spans, *around))), ""
         )
-        agents = [one for one in (span, *around) if model_call.operation(one) == _AGENT]
+        agents = [ancestor for ancestor in (span, *around) if model_call.operation(ancestor) == _AGENT]
         agent = first_text(agents[0].attributes, *_AGENTS) or agents[0].name if agents else ""
         agent = agent or first_text(call.attributes, "gen_ai.agent.name", "agent.name", "gen_ai.agent.id")
         nested = agents[0].id if len(agents) > 1 else ""
@@ -177,12 +177,12 @@ class SpanTaker:
 
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         """Collect the spans of an object; emits nothing yet."""
-        for one in spans_in(value, source.line):
-            if isinstance(one, LogEvent):
-                self._logs.append(one)
+        for span in spans_in(value, source.line):
+            if isinstance(span, LogEvent):
+                self._logs.append(span)
             else:
                 # A repeated span was exported twice.
-                self._spans[one.trace, one.id or f"{source.start} {len(self._spans)}"] = one
+                self._spans[span.trace, span.id or f"{source.start} {len(self._spans)}"] = span
         return iter(())
 
     def state_events(self) -> Iterator[Event]:

@@ -44,9 +44,11 @@ def resume(order: ResumeOrder) -> ResumedFile:
     edits = apply_edits(order, entries, cut=order.end is not None or bool(order.until))
     lost += edits.lost + [_EMPTY for entry in entries if entry.is_compaction and None in entry.changes.values()]
     _update_usage(entries, order)
-    new = fresh_ids((one.replace("-", "")[:_ID] for one in order.ids), (as_str(one.value.get("id")) for one in entries))
+    new = fresh_ids(
+        (id_.replace("-", "")[:_ID] for id_ in order.ids), (as_str(entry.value.get("id")) for entry in entries)
+    )
     before = {
-        n: [_make_entry(entries, one, group, new, order) for group in one.before] for n, one in enumerate(entries)
+        n: [_make_entry(entries, entry, group, new, order) for group in entry.before] for n, entry in enumerate(entries)
     }
     appended = [_make_entry(entries, entries[-1], group, new, order) for group in edits.appended]
     id_, time_text = next(order.ids), format_time(order.now)
@@ -105,7 +107,7 @@ class PiEntry(ResumeEntry):
         if role == "bashExecution":
             return {"message": {"role": "user", "content": [_make_text(words)], "timestamp": message.get("timestamp")}}
         parts = self.changed_parts((message or self.value).get("content"), _to_pi_part)
-        content = [one if isinstance(one, dict) else _make_text(str(one)) for one in parts]
+        content = [part if isinstance(part, dict) else _make_text(str(part)) for part in parts]
         return {"message": {**message, "content": content}} if message else {"content": content}
 
 
@@ -130,7 +132,7 @@ def _make_source_entry(raw: bytes, value: dict[str, Any]) -> PiEntry:
         texts = []
     else:
         texts = [content] if isinstance(content, str) else [convert_part(part) for part in as_list(content)]
-    entry.digests += [(blocks.text(one) if isinstance(one, str) else blocks.from_part(one)).digest for one in texts]
+    entry.digests += [(blocks.text(text) if isinstance(text, str) else blocks.from_part(text)).digest for text in texts]
     return entry
 
 
@@ -142,7 +144,7 @@ def _make_entry(
     message: dict[str, Any] = {"role": role, "content": [_to_pi_part(item.block) for item in items]}
     more = {}
     if role == "assistant":
-        template = next((one.message for one in reversed(entries) if one.is_model_answer), {})
+        template = next((entry.message for entry in reversed(entries) if entry.is_model_answer), {})
         api_members: dict[str, Any] = {key: template[key] for key in ("api", "provider", "model") if key in template}
         message |= {**api_members, "usage": _make_usage(0, 0), "stopReason": "stop"}
         more = {COPIED: MAKER}
@@ -157,7 +159,7 @@ def _update_usage(entries: Sequence[PiEntry], order: ResumeOrder) -> None:
     The last answer gets the computed size, if known.
     """
     first = first_change(entries)
-    answers = [n for n, one in enumerate(entries) if one.is_model_answer and not one.removed]
+    answers = [n for n, entry in enumerate(entries) if entry.is_model_answer and not entry.removed]
     for n in answers:
         entry, reported = entries[n], as_dict(entries[n].message.get("usage"))
         size = order.input_tokens if n == answers[-1] else None
@@ -198,10 +200,10 @@ def _update_kept_start(
     """Update where the entries that a compaction kept begin."""
     value = compaction.value
     if isinstance(index := value.get("firstKeptEntryIndex"), int):
-        moved = sum(len(one.before) - one.removed for one in entries[:index])
+        moved = sum(len(entry.before) - entry.removed for entry in entries[:index])
         return {"firstKeptEntryIndex": index + moved} if moved else {}
     named = value.get("firstKeptEntryId")
-    first = next((n for n, one in enumerate(entries) if named and one.value.get("id") == named), None)
+    first = next((n for n, entry in enumerate(entries) if named and entry.value.get("id") == named), None)
     if first is None:
         return {}
     number = next((n for n in range(first, len(entries)) if entries[n] is compaction or not entries[n].removed), first)
@@ -233,7 +235,7 @@ def _to_pi_part(block: Block) -> dict[str, Any]:
     source = as_dict(value.get("source"))
     match value.get("type"):
         case "tool_use":
-            other_members = {key: one for key, one in value.items() if key not in ("type", "id", "name", "input")}
+            other_members = {key: member for key, member in value.items() if key not in ("type", "id", "name", "input")}
             call = {"id": value.get("id"), "name": value.get("name"), "arguments": value.get("input")}
             return {"type": "toolCall", **call, **other_members}
         case "image" if "data" in source:
@@ -246,4 +248,6 @@ def _convert_content(block: Block) -> list[Any]:
     content = as_dict(block.value()).get("content")
     if not isinstance(content, list):
         return [_make_text(_text_of(block))]
-    return [_to_pi_part(blocks.from_part(one)) if isinstance(one, dict) else _make_text(str(one)) for one in content]
+    return [
+        _to_pi_part(blocks.from_part(part)) if isinstance(part, dict) else _make_text(str(part)) for part in content
+    ]

@@ -75,7 +75,9 @@ def parse_usage(report: Json) -> Usage | None:
         return None
     keys = ("cacheReadInputTokens", "cacheWriteInputTokens")
     hour = sum(
-        as_count(one.get("inputTokens")) for one in as_dicts(report.get("cacheDetails")) if one.get("ttl") == "1h"
+        as_count(detail.get("inputTokens"))
+        for detail in as_dicts(report.get("cacheDetails"))
+        if detail.get("ttl") == "1h"
     )
     return Usage(
         fresh=as_count(report.get("inputTokens")),

@@ -33,6 +33,7 @@ _SUMMARY: Final = re.compile(r"<summary>\n?(.*?)\n?</summary>", re.DOTALL)
 
 _TEXT_KINDS: Final = ("text", "input_text", "output_text")
 _COMPACT_PATH: Final = "/responses/compact"
+_SYSTEM: Final = ("system", "developer")
 
 
 class CompactionRequest(Struct, frozen=True):
@@ -52,24 +53,29 @@ def may_compact(path: str, body: bytes) -> bool:
 
 
 def recognize_compaction(path: str, body: Json) -> CompactionRequest | None:
-    """Recognize the compaction that a request asks for, by its path or its last message.
+    """Recognize the compaction that a request asks for, by its path or its last message that is not the system's.
 
     None for other requests.
     """
     request = as_dict(body)
     if path.rstrip("/").endswith(_COMPACT_PATH):
         return CompactionRequest("codex", sealed=True)
-    turns = as_list(request.get("messages")) or as_list(request.get("input"))
-    last = as_dict(turns[-1]) if turns else {}
+    last = next(iter(reversed(conversation_of(request))), {})
     return _recognize(as_str(last.get("type")), _last_text(last))
 
 
+def conversation_of(request: dict[str, Json]) -> list[dict[str, Json]]:
+    """The messages or items of a request without the system's, which Claude Code 2.1.332 adds at the end, too."""
+    turns = as_list(request.get("messages")) or as_list(request.get("input"))
+    return [as_dict(turn) for turn in turns if as_dict(turn).get("role") not in _SYSTEM]
+
+
 def compaction_of(items: Sequence[Item]) -> CompactionRequest | None:
-    """Recognize the compaction that a decoded request asks for, by its last item.
+    """Recognize the compaction that a decoded request asks for, by its last item that is not the system's.
 
     None for other requests.
     """
-    last = items[-1] if items else None
+    last = next((item for item in reversed(items) if item.place.role not in _SYSTEM), None)
     if last is None:
         return None
     is_text = last.block.kind in _TEXT_KINDS and last.place.role == "user"

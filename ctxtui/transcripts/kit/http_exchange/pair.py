@@ -35,6 +35,8 @@ _CLIENTS: Final = {"claude-cli": "claude code", "geminicli": _GEMINI_CLI, "gemin
 _GEMINI_CHECKS: Final = frozenset({"unproductive_state_confidence", "next_speaker", "model_choice", "complexity_score"})
 """What Gemini CLI 0.61 asks for in JSON: whether a loop is running, who speaks next, which model fits the task."""
 
+_GRADE: Final = "</severity>"
+
 
 class Sender(Struct, frozen=True, kw_only=True):
     """The client that sent a request.
@@ -85,6 +87,9 @@ def identify_sender(headers: Mapping[str, str]) -> Sender:
             version=version,
         )
     if session := headers.get("x-session-affinity", "") or headers.get("x-session-id", ""):
+        if root := headers.get("x-parent-session-id", ""):
+            # A subagent of OpenCode. One that a subagent starts names only that as its parent.
+            return Sender(session=root, thread=session, parent=MAIN, client=client, version=version)
         return Sender(session=session, client=client, version=version)
     return Sender(client=client, version=version)
 
@@ -100,7 +105,7 @@ def classify_side_call(path: str, body: Json) -> str:
         return ""
     if as_count(request.get("max_tokens")) == 1:
         return PROBE
-    if any("</severity>" in as_str(one) for one in as_list(request.get("stop_sequences"))):
+    if _asks_for_severity(request):
         return CLASSIFIER
     schema = as_dict(get_path(request, "generationConfig", "responseJsonSchema", "properties"))
     if _GEMINI_CHECKS & set(schema):
@@ -118,14 +123,25 @@ def classify_side_call(path: str, body: Json) -> str:
     return TITLE if _asks_for_title(request) else ""
 
 
+def _asks_for_severity(request: dict[str, Json]) -> bool:
+    """Whether Claude Code's permission check asks how harmful a tool call is.
+
+    It stops at the grade (2.1.300), or its last text says how to write the grade (2.1.332).
+    """
+    if any(_GRADE in as_str(sequence) for sequence in as_list(request.get("stop_sequences"))):
+        return True
+    content = next((message.get("content") for message in reversed(as_dicts(request.get("messages")))), None)
+    return any(_GRADE in as_str(part.get("text")) for part in as_dicts(content)[-1:])
+
+
 def _asks_for_title(request: dict[str, Json]) -> bool:
     """Whether the prompt asks for a title, as OpenCode and others do."""
     system = request.get("system") or request.get("instructions")
-    text = as_str(system) or " ".join(as_str(one.get("text")) for one in as_dicts(system))
+    text = as_str(system) or " ".join(as_str(part.get("text")) for part in as_dicts(system))
     for message in as_dicts(request.get("messages")) + as_dicts(request.get("input")):
         if message.get("role") in ("system", "developer"):
             content = message.get("content")
-            text += as_str(content) or " ".join(as_str(one.get("text")) for one in as_dicts(content))
+            text += as_str(content) or " ".join(as_str(part.get("text")) for part in as_dicts(content))
     return "title generator" in text[:400].lower()
 
 

@@ -51,7 +51,7 @@ class RulesController(Controller):
         if pane is None or broken is None:
             self.say([Span("The effect of the staged edits on the cache is still being computed.", "dim")])
             return
-        now = next((one.once for one in pane.moments if one.name == "now"), None)
+        now = next((moment.once for moment in pane.moments if moment.name == "now"), None)
         paid = f", {numbers.signed_money(now)} now" if now is not None else ""
         words: list[Span] = [
             Span("The request differs from here on: "),

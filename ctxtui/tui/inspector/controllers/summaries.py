@@ -178,7 +178,9 @@ class SummariesController(EditController):
         context = self.edits.context_of(scene)
         positions = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
         literals = self.edits.staging_area.literals if self.edits.staging_area is not None else None
-        sections = [one.strip() for one in self._asker.config.settings.summary_sections.split(";") if one.strip()]
+        sections = [
+            section.strip() for section in self._asker.config.settings.summary_sections.split(";") if section.strip()
+        ]
         keep = quoted_literals(literals, positions) if literals is not None else ()
         part = SummaryPart(context, positions, sections, keep, self._asker.config.settings.summary_tokens)
         self.say([Span("connecting to the model …", "dim")])
@@ -245,8 +247,8 @@ class SummariesController(EditController):
         fields = {**job.edit.params, "text": summary.text, "by": summary.model}
         edit = edits.make("summarize", job.edit.targets, fields)
         if job.thread == self.state.thread:
-            for one in self.edits.stage([edit]):
-                self.state.to_inserted(one.id)
+            for staged_edit in self.edits.stage([edit]):
+                self.state.to_inserted(staged_edit.id)
         elif self.edits.staging_area is not None:
             # The user has moved to another thread.
             self.edits.staging_area.overlay(job.thread).stage_all([edit])

@@ -165,7 +165,7 @@ class WhyController(EditController):
 
         self._search_subject = None
         context = self.edits.context_of(scene)
-        safe = (one for one in every if not loses_text(context, one.edits))
+        safe = (remedy for remedy in every if not loses_text(context, remedy.edits))
         self.panels.reasons.set_cut(subject, next(safe, None))
         self.panels.show_reasons()
 

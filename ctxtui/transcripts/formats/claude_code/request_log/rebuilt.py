@@ -322,7 +322,7 @@ class ClaudeRequests:
         message = request.last
         tree, nodes = self._tree, self._tree.path(shape.head)
         listed = recorded_markers(request.record)
-        for marker in sorted(listed, key=lambda one: -_message_index(one)):
+        for marker in sorted(listed, key=lambda member: -_message_index(member)):
             path, node, inner = marker.path, -1, -1
             match path:
                 case ("tools", int(n)) if 0 <= n < shape.tools:

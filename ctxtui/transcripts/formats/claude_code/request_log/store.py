@@ -211,13 +211,19 @@ class RequestStore:
         """Hash further candidates: each record by itself, and all records of one answer, wherever they are."""
         for run in self._untried:
             record_blocks = run.blocks[run.start : run.length]
-            if run.start and _add_items(one := MessageHash(run.role), record_blocks):
-                self._runs.setdefault(one.digest(), _Run(run.role, record_blocks, len(record_blocks), run.string))
+            if run.start and _add_items(message_hash := MessageHash(run.role), record_blocks):
+                self._runs.setdefault(
+                    message_hash.digest(), _Run(run.role, record_blocks, len(record_blocks), run.string)
+                )
             if run.answer:
                 answer_blocks = self._answers.setdefault(run.answer, [])
                 answer_blocks += record_blocks
-                if len(answer_blocks) > len(record_blocks) and _add_items(one := MessageHash(run.role), answer_blocks):
-                    self._runs.setdefault(one.digest(), _Run(run.role, list(answer_blocks), len(answer_blocks), False))
+                if len(answer_blocks) > len(record_blocks) and _add_items(
+                    message_hash := MessageHash(run.role), answer_blocks
+                ):
+                    self._runs.setdefault(
+                        message_hash.digest(), _Run(run.role, list(answer_blocks), len(answer_blocks), False)
+                    )
         self._untried.clear()
 
 

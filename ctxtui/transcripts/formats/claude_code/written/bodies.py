@@ -187,7 +187,7 @@ class WrittenBodies:
                 stem = name.removesuffix(RESPONSE)
                 id_ = as_str(value.get("id")) or stem
                 # Gateways may give many answers one id.
-                id_ = f"{id_}+{stem}" if any(id_ == other.id for other in exchanges) else id_
+                id_ = f"{id_}+{stem}" if any(id_ == exchange.id for exchange in exchanges) else id_
                 exchanges.append(WrittenExchange(id_, request=request, response=value, order=self._order[name]))
         return exchanges
 
@@ -200,7 +200,7 @@ class WrittenBodies:
         pairs: dict[str, str] = {}
         used = set(self._claims) | set(self._of.values()) | self._foreign
         open_: list[str] = []
-        later = {one.ending.answer: one for one in self.requests.values() if one.ending.answer}
+        later = {request.ending.answer: request for request in self.requests.values() if request.ending.answer}
         for name, value in self.responses.items():
             if name in self._answers or name in self._foreign:
                 continue
@@ -224,13 +224,13 @@ class WrittenBodies:
     def _request_answered_last(self, after: WrittenRequest, used: set[str]) -> str | None:
         """Find the request whose answer is the last one in `after`."""
         for name in self._group_of(Ending(answer=after.before)).requests:
-            one = self.requests[name]
-            if name not in used and name != after.name and one.system == after.system and not one.compacts:
+            request = self.requests[name]
+            if name not in used and name != after.name and request.system == after.system and not request.compacts:
                 return name
         return None
 
     def _latest_request_before(self, order: int, model: str, used: set[str]) -> str | None:
-        for name in sorted(self.requests, key=lambda one: -self._order[one]):
+        for name in sorted(self.requests, key=lambda request_name: -self._order[request_name]):
             model_of_request = self.requests[name].model
             alike = (
                 not model
@@ -251,7 +251,7 @@ class WrittenBodies:
         for call in group.calls:
             self._of.pop(call, None)
         free = [name for name in group.requests if name not in self._claims and name not in self._foreign]
-        for call in sorted(group.calls, key=lambda one: self.calls[one].order):
+        for call in sorted(group.calls, key=lambda call_id: self.calls[call_id].order):
             if call in self._asked_by:
                 continue
             fits = _best_request(self.calls[call].ending, ((name, self.requests[name]) for name in free), self._order)
@@ -270,7 +270,9 @@ def _best_request(ending: Ending, requests: Iterable[tuple[str, WrittenRequest]]
         request_ending = request.ending
         if not ending.results <= request_ending.results:
             continue
-        missing_texts = sum(not any(text in other for other in request_ending.texts) for text in ending.texts)
+        missing_texts = sum(
+            not any(text in request_text for request_text in request_ending.texts) for text in ending.texts
+        )
         if ending.texts and missing_texts == len(ending.texts) and not ending.results:
             continue
         score = (missing_texts, not request.tools, request_ending.parts, -order[name])

@@ -209,7 +209,9 @@ def _order_exchanges(bodies: WrittenBodies, transcript_calls: Mapping[str, Call]
         exchange = WrittenExchange(call, order=bodies.order(name))
         _merge_files(named.get(call) or loose.setdefault(call, exchange), bodies.requests[name], None)
     indexed, unindexed = list(named.values()), list(loose.values())
-    unindexed.sort(key=lambda one: bodies.order(one.request.name) if one.request is not None else one.order)
+    unindexed.sort(
+        key=lambda exchange: bodies.order(exchange.request.name) if exchange.request is not None else exchange.order
+    )
     if unindexed:
         _insert_all(indexed, unindexed, bodies)
     return indexed
@@ -234,7 +236,7 @@ def _insert_all(exchanges: list[WrittenExchange], unindexed: list[WrittenExchang
         order = bodies.order(exchange.request.name) if exchange.request is not None else exchange.order
         answer = exchange.request.ending.answer if exchange.request is not None else ""
         if timed:
-            index = next((n for n, other in enumerate(orders) if other > order), len(exchanges))
+            index = next((n for n, known_order in enumerate(orders) if known_order > order), len(exchanges))
         else:
             index = len(names) - names[::-1].index(answer) if answer and answer in names else len(exchanges)
             while index < len(exchanges) and endings[index] == answer:

@@ -68,8 +68,8 @@ def answer_name(items: Iterable[Item]) -> str:
 def answer_parts(answer: Mapping[str, Json]) -> list[Item]:
     """List the parts of an answer's body."""
     content = answer.get("content")
-    parts = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
-    return [Item(block.from_part(one), Place("messages", "assistant")) for one in parts]
+    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    return [Item(block.from_part(part), Place("messages", "assistant")) for part in parts]
 
 
 def compute_ending(backwards: Iterable[Item], own: bool = False) -> Ending:
@@ -174,9 +174,9 @@ def find_redacted(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
         if item is not None and item.place.role == "assistant" and item.block.kind != HEADER:
             continue
         answer_items = items[begin:n]
-        if any(_is_hidden(one) for one in answer_items):
-            names = {id(one): name for name, one in _named_thinking(answer_items)}
-            yield from ((begin + k, names[id(one)]) for k, one in enumerate(answer_items) if _is_hidden(one))
+        if any(_is_hidden(item) for item in answer_items):
+            names = {id(item): name for name, item in _named_thinking(answer_items)}
+            yield from ((begin + k, names[id(item)]) for k, item in enumerate(answer_items) if _is_hidden(item))
         begin = n + 1
 
 

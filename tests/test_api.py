@@ -1,0 +1,187 @@
+"""`ctxtui.api`: its names, what importing it costs, and its figures, which are those of the commands."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ctxtui.api
+from ctxtui.api import OpenedSession, Target, new_edit, open_session
+from ctxtui.services.config import plugins
+from tests.cli.conftest import Run, home
+from tests.cli.conftest import ctxtui as run_ctxtui
+from tests.corpus import ROOT
+
+__all__ = ["home", "run_ctxtui"]
+
+PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+SAMPLES = sorted((ROOT / "sessions").glob("*.jsonl"))
+
+
+def imported_names() -> dict[str, tuple[str, str]]:
+    """The names that type checkers see, each with its module and its name there."""
+    tree = ast.parse(Path(ctxtui.api.__file__).read_text(encoding="utf-8"))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    return {
+        alias.asname or alias.name: (str(node.module), alias.name)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom) and node.module != "typing"
+        for alias in node.names
+    }
+
+
+def test_a_type_checker_sees_the_names_that_there_are() -> None:
+    names = imported_names()
+    assert sorted(ctxtui.api.__all__) == sorted(names)
+    for name, (module, attribute) in names.items():
+        assert getattr(ctxtui.api, name) is getattr(importlib.import_module(module), attribute)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        ctxtui.api.nothing  # noqa: B018
+
+
+def test_importing_it_imports_nothing_else() -> None:
+    code = "import sys; before = set(sys.modules); import ctxtui.api; print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert set(done.stdout.split()) - {"__future__"} == {"ctxtui", "ctxtui.api"}
+
+
+def test_every_name_is_on_its_page() -> None:
+    words = set(re.findall(r"[A-Za-z_]+", PAGE))
+    assert set(ctxtui.api.__all__) <= words
+
+
+@pytest.fixture(params=SAMPLES, ids=lambda path: path.stem)
+def sample(request: pytest.FixtureRequest) -> Path:
+    path: Path = request.param
+    return path
+
+
+def test_calls_and_blocks_are_those_of_show(sample: Path, run_ctxtui: Run) -> None:
+    with open_session(sample) as session:
+        numbers = [call.number for call in session.calls()]
+        for number in {1, numbers[len(numbers) // 2], numbers[-1]}:
+            shown = run_ctxtui("show", sample, "--call", str(number), "--json").json
+            call = session.call(number)
+            assert call.figures.context_tokens == shown["context_tokens"]
+            assert call.figures.method == shown["method"]
+            assert call.figures.residual == shown["residual"]
+            assert call.figures.categories.items() <= shown["categories"].items()
+            assert blocks(session, number) == shown_blocks(shown)
+            usage = call.call.usage
+            assert (usage and usage.input) == (shown["reported"] and shown["reported"]["input"])
+        totals = shown["session"]["totals"]
+        assert session.id == shown["session"]["id"]
+    total = session.totals.total
+    assert (total.calls, total.tokens) == (totals["calls"], totals["tokens"])
+    assert total.usd == pytest.approx(totals["cost_usd_at_least"])
+
+
+def blocks(session: OpenedSession, number: int) -> dict[str, int]:
+    """Tokens by digest."""
+    tokens: dict[str, int] = {}
+    for row in session.blocks(number):
+        tokens[row.block.digest] = tokens.get(row.block.digest, 0) + (row.tokens if row.read else 0)
+    return tokens
+
+
+def shown_blocks(shown: Any) -> dict[str, int]:
+    tokens: dict[str, int] = {}
+    for row in shown["blocks"]:
+        tokens[row["digest"]] = tokens.get(row["digest"], 0) + row["tokens"]
+    return tokens
+
+
+def test_costs_and_misses_are_those_of_cost_and_cache(sample: Path, run_ctxtui: Run) -> None:
+    cost = run_ctxtui("cost", sample, "--json").json
+    cache = run_ctxtui("cache", sample, "--json").json
+    with open_session(sample) as session:
+        calls = [call for thread in session.recording.threads for call in session.calls(thread)]
+        misses = session.misses
+    costs = [call.cost_usd for call in calls if call.cost_usd is not None]
+    assert (sum(costs) if costs else None) == pytest.approx(cost["total_usd"])
+    assert [(miss.thread, miss.number, miss.cause, miss.tokens) for miss in misses.misses] == [
+        (row["thread"], row["call"], row["cause"], row["written_again_tokens"]) for row in cache["misses"]
+    ]
+    assert {(call.thread, call.number): call.miss.usd for call in calls if call.miss} == {
+        (row["thread"], row["call"]): pytest.approx(row["lost_usd"]) for row in cache["misses"]
+    }
+    assert misses.lost == pytest.approx(cache["lost_usd"])
+
+
+def test_edits_and_policies_give_the_request_of_curate(sample: Path, run_ctxtui: Run, tmp_path: Path) -> None:
+    with open_session(sample) as session:
+        largest = max(
+            (row for row in session.blocks() if row.category in ("tool_result", "user")), key=lambda row: row.tokens
+        )
+        edit = new_edit("truncate", [Target(largest.block.digest)], {"head": 200, "tail": 100})
+        request = session.edit([edit], policies=["keep_rounds"], policy_settings=["n=3"], after=True)
+        again = session.edit([edit], policies=["keep_rounds"], policy_settings=["n=3"], after=True)
+    assert (again.body, again.price.after) == (request.body, request.price.after)
+    log = tmp_path / "edits.json"
+    log.write_text(json.dumps([{"kind": "truncate", "targets": [largest.block.digest], "payload": edit.params | {}}]))
+    options = ["--edits", log, "--policy", "keep_rounds", "--set", "n=3", "--after", "--json"]
+    curated = run_ctxtui("curate", sample, *options).json
+    assert json.loads(request.body) == curated["request"]
+    price = request.price
+    assert (price.before, price.after, price.freed, price.broken) == tuple(
+        curated["tokens"][name] for name in ("before", "after", "freed", "broken")
+    )
+    assert [edit.id for edit in request.edits] == [entry["id"] for entry in curated["edits"]]
+    assert [moment.once for moment in price.moments] == [
+        None if row["once_usd"] is None else pytest.approx(row["once_usd"]) for row in curated["moments"]
+    ]
+
+
+def test_the_example_of_the_page_runs(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    example = PAGE.split("```python\n")[1].split("```")[0]
+    assert len(example.splitlines()) <= 20
+    monkeypatch.chdir(ROOT)
+    exec(compile(example, "docs/api.md", "exec"), {"__name__": "example"})
+    told = capsys.readouterr().out
+    assert "call 1: " in told and "missed: " in told and " USD once, " in told
+
+
+def test_the_plug_ins_of_their_page_work(
+    home: Path, run_ctxtui: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    examples = [part.split("```")[0] for part in page.split("```python\n")[1:]]
+    monkeypatch.setattr(plugins, "_reported", {})
+    plugins._load_group.cache_clear()
+    for group, text in zip(("readers", "policies", "tools"), examples, strict=True):
+        imports = re.findall(r"^from (\S+) import", text, re.MULTILINE)
+        assert imports == ["ctxtui.api"]
+        folder = tmp_path / "ctxtui" / group
+        folder.mkdir(parents=True)
+        (folder / "mine.py").write_text(text)
+    diary = tmp_path / "days.json"
+    diary.write_text('{"diary": ["Dear model", "it rained"]}')
+    try:
+        shown = run_ctxtui("show", diary, "--json").json
+        assert (shown["session"]["source"], shown["session"]["title"]) == ("diary", "Dear model")
+        assert len(shown["blocks"]) == 2
+        picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+        messages = [
+            {"role": role, "content": [picture, {"type": "text", "text": "look"}] if role == "user" else "seen"}
+            for role in ("user", "assistant", "user")
+        ]
+        request = tmp_path / "request.json"
+        request.write_text(json.dumps({"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": messages}))
+        curated = run_ctxtui("curate", request, "--policy", "newest_image", "--json").json
+        assert [edit["author"] for edit in curated["edits"]] == ["newest_image"]
+        kinds = [part["type"] for part in curated["request"]["messages"][0]["content"]]
+        assert "image" not in kinds and curated["request"]["messages"][2]["content"][0] == picture
+        checks = run_ctxtui("doctor", "--json").json["checks"]
+        states = {check["name"]: (check["state"], check["text"]) for check in checks if "plug-ins" in check["name"]}
+        for group in ("readers", "policies", "tools"):
+            assert states[f"plug-ins: {group}"][0] == "ok" and "mine from" in states[f"plug-ins: {group}"][1]
+    finally:
+        plugins._load_group.cache_clear()
