@@ -137,6 +137,8 @@ async def test_refreshes_are_no_calls_of_the_conversation_and_a_row_of_the_bill(
         assert bill.parts[WARM].usd == pytest.approx(paid) == pytest.approx(run.warm.usd) and paid > 0
         assert bill.parts[WARM].tokens == sum(call.usage.input + call.output for call in refreshes if call.usage)
         assert bill.usd == pytest.approx(sum(cost.usd for cost in costs.values() if cost is not None))
+        assert bill.subagents == pytest.approx(0)
+        assert sum(row.calls for row in account(loaded).statement().times) == 2
         assert not bill.rewrites and bill.parts[REWRITES].usd == 0
 
 

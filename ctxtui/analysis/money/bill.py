@@ -104,8 +104,8 @@ class Bill(Struct, kw_only=True):
 
     @property
     def subagents(self) -> float:
-        """Share (0 to 1) of the cost of threads other than the main one."""
-        whole = sum(self.threads.values())
+        """Share (0 to 1) of the cost of threads other than the main one, without what kept caches warm."""
+        whole = sum(self.threads.values()) - self.parts[WARM].usd
         return 1 - self.threads.get(MAIN, 0.0) / whole if whole else 0.0
 
     def add(self, name: str, usd: float, tokens: int) -> None:

@@ -50,7 +50,7 @@ SHORT_MEANINGS: Final = {
     REWRITES: ("cache misses",),
     FIRST: ("sent first",),
     OUTPUT: ("answers",),
-    WARM: ("sent by ctxtui",),
+    WARM: ("so that the cache does not expire", "sent by ctxtui"),
     OTHER: ("web searches",),
     RECORDED: ("no list price",),
 }
