@@ -104,6 +104,8 @@ def exec_(
         raise WrongUse("no command is given", way_out="see `ctxtui exec --help`")
     if thread and not fork:
         raise WrongUse("--thread needs --fork: it names the thread of its call", place="--thread")
+    if keep_warm_usd and print_env:
+        raise WrongUse("--keep-warm needs a COMMAND: its end is the end of the refreshes", place="--keep-warm")
     # Report an invalid policy before the program runs.
     build_steps(policies, policy_settings)
     relayed = RelayedProgram(
@@ -166,6 +168,7 @@ def _describe_refreshes(warm: KeepWarm) -> str:
     refreshes = f"{warm.count} refresh{'' if warm.count == 1 else 'es'}"
     reasons = "; ".join(dict.fromkeys(filter(None, warm.reasons.values())))
     text = f"the cache was kept warm by {refreshes}, ${warm.usd:.3f} of ${warm.cap_usd:g}"
+    text = text if warm.count else "no cache had to be kept warm"
     return f"{text}; at the end not: {reasons}" if reasons else text
 
 
