@@ -99,7 +99,7 @@ def _check(
     )
     before = None if baseline is None else Path(baseline)
     checked = limit_checks.check_file(Path(path), limits, before, limit_checks.parse_share(str(tolerance), "tolerance"))
-    broken = [verdict.told for verdict in checked.verdicts if not verdict.passed]
+    broken = [verdict.text for verdict in checked.verdicts if not verdict.passed]
     if broken:
         pytest.fail(f"{checked.name}: " + "; ".join(broken), pytrace=False)
     return checked.figures

@@ -110,7 +110,7 @@ class Replay:
             own_id=self._own_id,
             started=float(at),
         )
-        self.exchange.attempt, self.exchange.known = attempt, self._known_ids
+        self.exchange.attempt, self.exchange.known_ids = attempt, self._known_ids
 
     def settle(self) -> Call | None:
         """Put the received part of a broken-off answer into the context; returns its call, None without one."""

@@ -69,12 +69,12 @@ class StoredResponse(Struct):
 class CachedContent(Struct):
     """Contents that Google's API keeps for `model` until `expires`, to be used in later requests.
 
-    Times are in Unix seconds; `held` are the contents as sent, `tokens` their length.
+    Times are in Unix seconds; `contents` are the contents as sent, `tokens` their length.
     """
 
     name: str
     model: str
-    held: dict[str, Json]
+    contents: dict[str, Json]
     tokens: int
     created: float
     updated: float

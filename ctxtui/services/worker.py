@@ -27,7 +27,7 @@ class _Request(NamedTuple):
     """
 
     make: Callable[..., Any]
-    given: tuple[Any, ...]
+    constructor_arguments: tuple[Any, ...]
     method: Callable[..., Any] | None
     arguments: tuple[Any, ...]
     named: dict[str, Any]
@@ -120,7 +120,7 @@ def host() -> Callable[[_Request], tuple[CtxtuiError | None, Any]]:
     def answer(request: _Request) -> tuple[CtxtuiError | None, Any]:
         try:
             if not objects:
-                objects.append(request.make(*request.given))
+                objects.append(request.make(*request.constructor_arguments))
             if request.method is None:
                 return None, list(islice(running.get(request.steps, iter(())), 1))
             result = request.method(objects[0], *request.arguments, **request.named)

@@ -32,15 +32,15 @@ class PlannedWrite(Struct, frozen=True, kw_only=True):
 class PlannedCall(Struct, frozen=True):
     """A call that runs outside of the workspace's rules.
 
-    - `what`: what is run.
-    - `told`: describes how and with what access.
-    - `given`: its input.
+    - `command`: what is run.
+    - `description`: describes how and with what access.
+    - `input`: its input.
     - `guard`: the reason to ask each time ("": none).
     """
 
-    what: str
-    told: str
-    given: Json
+    command: str
+    description: str
+    input: Json
     guard: str = ""
 
 

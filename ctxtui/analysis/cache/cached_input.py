@@ -141,7 +141,7 @@ class CachedInputs:
         rules, was = self._rules(call), before.usage
         assert was is not None
         pause = call.started - last.started if call.started is not None and last.started is not None else None
-        inferred = resent.kept if call.usage is not None and not call.usage.has_cache else None
+        inferred = resent.prefix_tokens if call.usage is not None and not call.usage.has_cache else None
         cached = (
             was.input
             if inferred is not None

@@ -303,8 +303,8 @@ class CacheForecaster:
         if cause == RESUME or (
             not cause and forecast.call.epoch.start == EpochStart.RESUME and _is_new_epoch(forecast)
         ):
-            behaviour.lost += missed
-            behaviour.kept += not missed
+            behaviour.caches_lost += missed
+            behaviour.caches_kept += not missed
         if missed and cause in SHARED_PREFIX_CAUSES:
             behaviour.shared_prefix = read
         elif missed and read and cause:
@@ -375,10 +375,10 @@ class CacheForecaster:
             unseen = not self._prompts.has_recorded_markers(call) and not call.extra.get(UNATTENDED)
             aside = int(rules.asks_aside and unseen)
             behaviour = self._behaviours[key] = ClientBehaviour(
-                stays=int(rules.settles),
+                stayed_behind=int(rules.settles),
                 asides=aside,
                 turns=aside,
-                kept=int(rules.keeps_resumed),
+                caches_kept=int(rules.keeps_resumed),
             )
         return behaviour
 

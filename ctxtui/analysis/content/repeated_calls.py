@@ -26,13 +26,13 @@ _IDS: Final = frozenset({"id", "tool_use_id", "tool_call_id", "call_id", "cache_
 class Exchange(NamedTuple):
     """A call and its answer.
 
-    `call` is the call's position, `answer` those of the answer. `said` is the content of both without ids, so that
+    `call` is the call's position, `answer` those of the answer. `content` is the content of both without ids, so that
     equal exchanges compare equal.
     """
 
     call: int
     answer: tuple[int, ...]
-    said: tuple[str, str, str]
+    content: tuple[str, str, str]
 
 
 class Loop(NamedTuple):
@@ -139,7 +139,7 @@ def _loop_at(run: Sequence[Exchange], start: int, period: int) -> Loop:
     An unanswered call repeats nothing.
     """
     end = start + period
-    while end < len(run) and run[end].answer and run[end].said == run[end - period].said:
+    while end < len(run) and run[end].answer and run[end].content == run[end - period].content:
         end += 1
     complete_count = (end - start) // period * period
     return Loop(period, tuple(run[start : start + complete_count]))

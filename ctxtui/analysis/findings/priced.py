@@ -69,7 +69,7 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
         """USD saved in the next `horizon` calls (None: unknown)."""
         if self.tag is not None:
             return savings_over(self.tag, self.horizon)
-        return None if self.finding.ahead is None else self.finding.ahead * self.horizon
+        return None if self.finding.usd_per_call is None else self.finding.usd_per_call * self.horizon
 
     @property
     def freed(self) -> int:
@@ -150,7 +150,7 @@ class Findings(Struct, frozen=True, kw_only=True):
     number: int
     calls: int
     horizon: int
-    found: tuple[PricedFinding, ...] = ()
+    priced: tuple[PricedFinding, ...] = ()
     together: PriceTag | None = None
     lacks: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
@@ -164,7 +164,7 @@ class Findings(Struct, frozen=True, kw_only=True):
         """
         return tuple(
             {
-                edit.id: edit for priced in self.found if not priced.finding.warning for edit in priced.finding.edits
+                edit.id: edit for priced in self.priced if not priced.finding.warning for edit in priced.finding.edits
             }.values()
         )
 

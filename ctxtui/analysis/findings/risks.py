@@ -47,8 +47,8 @@ class RiskKind:
         edits = () if self._by_hand else tuple(_make_redactions(policy_context, guard, self.KIND, positions))
         yield Finding(
             kind=self.KIND,
-            says=self._says.replace("{things}", self._things if len(positions) == 1 else f"{self._things}s"),
-            cure=self._cure,
+            problem=self._says.replace("{things}", self._things if len(positions) == 1 else f"{self._things}s"),
+            fix=self._cure,
             tokens=sum(map(policy_context.size, positions)),
             calls=inputs.costs.lifetimes.count_calls_with_any(nodes, len(inputs.calls)),
             count=len(positions),

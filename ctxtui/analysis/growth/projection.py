@@ -286,7 +286,7 @@ class Preflight(Struct, frozen=True, kw_only=True):
 
     - `usable`, `compaction`: the limits: the usable share of the window, and the client's own compaction (None:
       unknown).
-    - `eaten`: tokens by category that a compaction would replace; `asked`: the people's messages among them.
+    - `replaced`: tokens by category that a compaction would replace; `instructions`: the people's messages among them.
     - `partial`: number of calls whose answer is only partly reported; only the known part counts.
     """
 
@@ -294,6 +294,6 @@ class Preflight(Struct, frozen=True, kw_only=True):
     window: ContextWindow
     usable: Limit | None
     compaction: Limit | None
-    eaten: dict[str, int]
-    asked: tuple[Instruction, ...]
+    replaced: dict[str, int]
+    instructions: tuple[Instruction, ...]
     partial: int = 0

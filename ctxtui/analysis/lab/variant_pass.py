@@ -314,7 +314,7 @@ class VariantPass:
                 literals=literals,
                 cold=step.cold,
                 hidden=hidden,
-                known=applied,
+                computed=applied,
                 raw=sizes.total,
                 earlier=earlier,
             )

@@ -74,7 +74,7 @@ class ThreadCosts:
         if self._resent is None:
             sending = ResentTracker(self._book, lambda _: self.running)
             self._resent = [sending.add_call(call) for call in self.calls]
-        return self._resent[index].kept
+        return self._resent[index].prefix_tokens
 
     def gone_since(self, node: int) -> int:
         """Call (from 1) from which on the block of `node` is absent, by the record or the reports.

@@ -77,24 +77,24 @@ class Limits(Struct, frozen=True, kw_only=True):
 class LimitVerdict(Struct, frozen=True):
     """One limit compared with its figure.
 
-    `limit` is its name, `allowed` its value, `found` the figure (None: unknown). `passed` is None if it cannot be
-    decided. `told` is the verdict as text.
+    `limit` is its name, `allowed` its value, `figure` the figure (None: unknown). `passed` is None if it cannot be
+    decided. `text` is the verdict as text.
     """
 
     limit: str
     allowed: float
-    found: float | None
+    figure: float | None
     passed: bool | None
-    told: str
+    text: str
 
     def as_fields(self) -> dict[str, Any]:
         """Fields of the verdict in JSON."""
         return {
             "name": self.limit,
             "limit": self.allowed,
-            "value": self.found,
+            "value": self.figure,
             "passed": self.passed,
-            "words": self.told,
+            "words": self.text,
         }
 
 

@@ -16,7 +16,7 @@ from msgspec import to_builtins
 from ctxtui.analysis.cache import miss as missed
 from ctxtui.analysis.cache.miss_finder import sort_dearest
 from ctxtui.analysis.money.bill import PARTS
-from ctxtui.analysis.money.savings import Cure
+from ctxtui.analysis.money.savings import Saving
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, note_ignored_edits
 from ctxtui.cli.money.preflight import HORIZON_HELP, advice_json
@@ -156,7 +156,7 @@ _CAUSES = {
 """Causes of rewrites that have another name here than in ``cache --json``."""
 
 
-def _cure_to_json(cure: Cure) -> dict[str, Any]:
+def _cure_to_json(cure: Saving) -> dict[str, Any]:
     members = {key: value for key, value in to_builtins(cure).items() if key != "edits"}
     return {**members, "words": bill.describe_cure(cure)}
 

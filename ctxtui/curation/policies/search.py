@@ -136,7 +136,7 @@ def with_count_cache(policy_context: PolicyContext) -> PolicyContext:
     if isinstance(policy_context.count, CountCache):
         return policy_context
     count, applied, earlier = CountCache(policy_context.count), policy_context.applied, policy_context.computed_so_far()
-    return replace(policy_context, count=count, known=applied, earlier=earlier, parent=None)
+    return replace(policy_context, count=count, computed=applied, earlier=earlier, parent=None)
 
 
 class ProposedStep(NamedTuple):

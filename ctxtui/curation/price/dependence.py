@@ -127,7 +127,7 @@ class Literals:
             block_literals = self._known[block.digest] = literals_of(block, content)
         return block_literals
 
-    def at(self, position: int) -> frozenset[str]:
+    def literals_at(self, position: int) -> frozenset[str]:
         """The literals of the block at `position`."""
         return self._of[position] if position < self._done else frozenset()
 
@@ -158,7 +158,7 @@ def find_quotes(literals_index: Literals, applied: Applied, limit: int = 200) ->
     removed_positions: dict[str, list[int]] = {}
     for position, change in sorted(applied.changes.items()):
         still = literals_index.of_block(change.after) if change.after is not None else _NONE
-        for literal in (literals_index.at(position) & literals_index.repeated) - still - new:
+        for literal in (literals_index.literals_at(position) & literals_index.repeated) - still - new:
             removed_positions.setdefault(literal, []).append(position)
     quotes = (
         quote
@@ -195,7 +195,7 @@ def find_lost(literals_index: Literals, covered: Iterable[int], summary: str, li
     covered_positions = set(covered)
     counts: dict[str, int] = {}
     for position in covered_positions:
-        for literal in literals_index.at(position):
+        for literal in literals_index.literals_at(position):
             counts[literal] = counts.get(literal, 0) + 1
     last = max(covered_positions, default=0)
     missing = (literal for literal in counts if literal not in summary)

@@ -63,8 +63,8 @@ def merged(body: Mapping[str, Json], cached: CachedContent | None) -> dict[str, 
     if cached is None:
         return dict(body)
     body_members.pop("cachedContent", None)
-    contents = [*as_rows(cached.held.get("contents")), *as_rows(body_members.get("contents"))]
-    return {**body_members, **cached.held, "contents": contents}
+    contents = [*as_rows(cached.contents.get("contents")), *as_rows(body_members.get("contents"))]
+    return {**body_members, **cached.contents, "contents": contents}
 
 
 def create_refused(provider: Provider, request: ApiRequest) -> list[Refusal]:

@@ -106,7 +106,7 @@ class AgentTools(Struct, eq=False):
             return await self.own.run(self._expand(call))
         if self.servers.has_tool(call.name):
             # The server gets exactly the input that the user was shown.
-            input_ = planned.given if isinstance(planned, PlannedCall) else self._expand(call).input
+            input_ = planned.input if isinstance(planned, PlannedCall) else self._expand(call).input
             return await self.servers.run(replace(call, input=input_))
         if call.name == RUN_COMMAND.name:
             return await self.commands.run(call)

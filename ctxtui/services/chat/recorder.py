@@ -45,7 +45,7 @@ def make_reader(
         started=at,
         epoch=epoch or Epoch(),
         attempt=attempt,
-        known=frozenset(session.calls),
+        known_ids=frozenset(session.calls),
     )
 
 

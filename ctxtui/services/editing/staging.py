@@ -54,7 +54,7 @@ class RequestCounts:
         self._cached: list[tuple[Applied, object, RequestCount]] = []
         self._terms: tuple[object, CountingTerms | None] = (None, None)
 
-    def of(self, scene: Scene, applied: Applied) -> RequestCount | None:
+    def count(self, scene: Scene, applied: Applied) -> RequestCount | None:
         """Count the request under `applied`; None while part of it is being counted."""
         study, call = self._study, scene.call
         figures = scene.figures
@@ -172,7 +172,7 @@ class StagingArea:
         return usage is not None and usage.has_cache and done >= total and self.is_ready(scene, later)
 
     def _next_request(self, scene: Scene, applied: Applied, later: Later, *, live: bool) -> PricedRequest | None:
-        return self._next.of(scene, self.context(scene), applied, later, live=live)
+        return self._next.request_after(scene, self.context(scene), applied, later, live=live)
 
     def overlay(self, thread: str) -> ThreadEdits:
         """The edits of `thread`. Raises `CtxtuiError` if the database cannot be read."""
@@ -283,7 +283,7 @@ class StagingArea:
 
     def counted(self, scene: Scene, applied: Applied) -> RequestCount | None:
         """Count the request under `applied`; None while part of it is being counted."""
-        return self._counts.of(scene, applied)
+        return self._counts.count(scene, applied)
 
     def pane(self, staging: Staging, moment: int | None, later: Later, *, live: bool = False) -> StagedPane:
         """The content of the pane of staged edits.
@@ -320,8 +320,8 @@ class StagingArea:
                 staging=staging,
                 usable=usable,
                 dialect=applied.context.dialect,
-                asleep=len(applied.asleep),
-                known=next_request is not None and not staged,
+                without_target=len(applied.asleep),
+                is_breakage_known=next_request is not None and not staged,
                 waits=waits,
                 rest=recorded,
             )
@@ -351,8 +351,8 @@ class StagingArea:
             rest=recorded,
             thinking_lost=tag.thinking_lost,
             warnings=tuple(_list_warnings(tag)),
-            asleep=len(applied.asleep),
-            known=True,
+            without_target=len(applied.asleep),
+            is_breakage_known=True,
         )
 
     def _recorded_savings(

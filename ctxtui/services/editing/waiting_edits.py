@@ -27,7 +27,7 @@ def conditions_met(
     if not waits:
         return frozenset()
     at_end = ask(None)
-    if at_end is None or not (at_end.question.kept or at_end.question.read_now):
+    if at_end is None or not (at_end.question.continued_read or at_end.question.read_now):
         # Nothing is cached, so nothing can be lost.
         return waits
     met: set[str] = set()
@@ -35,7 +35,9 @@ def conditions_met(
     if not at_end.question.read or (expiry is not None and at >= expiry):
         met |= {EXPIRY, MISS}
     if MISS in waits - met:
-        cached = at_end.question.kept if at_end.question.kept is not None else at_end.question.read_now
+        cached = (
+            at_end.question.continued_read if at_end.question.continued_read is not None else at_end.question.read_now
+        )
         now = ask(at)
         if now is None or 2 * now.question.read_now <= cached or is_other_model:
             met.add(MISS)

@@ -102,7 +102,7 @@ def _relative_costs(lab: SessionLab, is_candidate: Callable[[LabRow], bool]) -> 
 
 
 def _variant_name(row: LabRow) -> str:
-    settings = " ".join(f"{key}={value}" for key, value in row.given.items())
+    settings = " ".join(f"{key}={value}" for key, value in row.given_settings.items())
     return row.cache if row.policy == "as_recorded" and row.cache != "recorded" else f"{row.policy} {settings}".strip()
 
 

@@ -68,7 +68,7 @@ def price_findings(
     priced = any(account.costs.get(call.id) is not None for call in costs.calls)
     inputs = FindingInputs(
         book=book,
-        policy_context=replace(base.policy_context, known=base.applied),
+        policy_context=replace(base.policy_context, computed=base.applied),
         calls=costs.calls,
         costs=costs,
         missed=account.misses(finder).misses,
@@ -93,7 +93,7 @@ def price_findings(
         number=chosen.number,
         calls=len(calls),
         horizon=horizon,
-        found=tuple(ranked_findings),
+        priced=tuple(ranked_findings),
         lacks=(*_missing_data(costs.calls, priced), *map(str, (*silent, *small))),
         absent=tuple(finding.kind for finding in results if isinstance(finding, NoFinding) and not finding.why),
     )

@@ -70,8 +70,8 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
         window=window,
         usable=reach_limit(window.usable, "setting", outlook_.context, outlook_.pace) if window.usable else None,
         compaction=reach_limit(*compaction_size, outlook_.context, outlook_.pace) if compaction_size else None,
-        eaten=removed,
-        asked=instructions,
+        replaced=removed,
+        instructions=instructions,
         partial=sum(call.is_partial for call in book.session.thread_calls(thread)),
     )
 

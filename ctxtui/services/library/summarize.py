@@ -201,7 +201,7 @@ def _with_spending(
 ) -> SessionSummary:
     """Complete `summary` with the spending of all calls of all threads."""
     session = book.session
-    spent = tuple(map(happened.at, session.calls.values(), _calls_spent(session, summary, costs)))
+    spent = tuple(map(happened.add_events, session.calls.values(), _calls_spent(session, summary, costs)))
     own_calls = frozenset(call.id for call in session.calls.values() if not call.is_copy)
     costs = {id_: cost if id_ in own_calls else None for id_, cost in costs.items()}
     threads = thread_costs(book, costs)
@@ -271,7 +271,7 @@ class _EventsByCall:
                 if number > 1 and call.epoch.start == COMPACTION and call.epoch != calls[number - 2].epoch:
                     self._compacted.add(call.id)
 
-    def at(self, call: Call, spent: CallSpent) -> CallSpent:
+    def add_events(self, call: Call, spent: CallSpent) -> CallSpent:
         """Add the events at `call` to its `spent`."""
         missed = self._missed.get((call.thread, self._number.get(call.id, 0)))
         signs = ((MISSED, missed), (COMPACTED, call.id in self._compacted), (OVER, self._is_over(call)))

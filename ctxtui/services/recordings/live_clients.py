@@ -31,14 +31,14 @@ _BY_PACKAGE: Final = [(package, client) for client in CLIENTS for package in cli
 class RunningClient(Struct, frozen=True):
     """A running client.
 
-    `cwd` is its directory, `since` its start in Unix seconds, `files` those it holds open, `known` its kind (None:
+    `cwd` is its directory, `since` its start in Unix seconds, `files` those it holds open, `client` its kind (None:
     any).
     """
 
     cwd: str
     since: float
     files: frozenset[str]
-    known: KnownClient | None = None
+    client: KnownClient | None = None
 
 
 def running_clients(proc: Path = PROC) -> tuple[RunningClient, ...]:
@@ -117,9 +117,9 @@ def find_owned(found_recordings: Iterable[FoundRecording], running: Sequence[Run
 
 def _runs_there(client: RunningClient, recording: FoundRecording) -> bool:
     """True if `recording` is a recording of this client's program in its directory."""
-    if client.known is not None and recording.source and client.known.source != recording.source:
+    if client.client is not None and recording.source and client.client.source != recording.source:
         return False
-    kinds = [client.known] if client.known is not None else CLIENTS
+    kinds = [client.client] if client.client is not None else CLIENTS
     cwd = Path(client.cwd)
     if recording.folder and any(each.named_for(recording.folder, cwd) for each in kinds):
         return True

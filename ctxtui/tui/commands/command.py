@@ -206,7 +206,7 @@ class Commanded:
         """Return what the user's own commands run on; None if they do not run on this screen."""
         return None
 
-    def tell(self, words: Spans) -> None:
+    def show_message(self, words: Spans) -> None:
         """Show a message in the screen's own line."""
 
     def sums(self, spot: Spot) -> Mapping[str, str]:

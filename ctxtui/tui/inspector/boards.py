@@ -199,7 +199,7 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
 
     def action_open_residual(self) -> None:
         """Open or fold the residual."""
-        if self.what is not None and self.what.says:
+        if self.what is not None and self.what.residual_cause:
             self.opened = not self.opened
             self.redraw()
             self.post_message(self.Opened())

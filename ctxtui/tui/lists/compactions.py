@@ -39,7 +39,7 @@ class ShowFact(Command):
     """Show where this was last in the context before the compaction."""
 
     name, keys, label, short_label, group = "show where it was", ("enter",), "show", "show", "compactions"
-    run = Act(lambda: CompactionsScreen, lambda screen: screen.take())
+    run = Act(lambda: CompactionsScreen, lambda screen: screen.accept())
 
 
 class NextCompaction(Command):

@@ -135,7 +135,7 @@ class ShowInTranscript(_OnDiff):
     """Close the diff and go to the block in the context that contains it."""
 
     name, keys, label, short_label = "show in transcript", ("o",), "show in transcript", "show"
-    run = Act(lambda: DiffScreen, lambda screen: screen.take())
+    run = Act(lambda: DiffScreen, lambda screen: screen.accept())
 
 
 class DiffScreen(PageScreen[DiffList, Change]):
@@ -184,7 +184,7 @@ class DiffScreen(PageScreen[DiffList, Change]):
         change = data.change(row) if row is not None else None
         return {ROW: explain_change(data.diff, change) if change is not None else explain_summary(data.diff)}
 
-    def take(self) -> None:
+    def accept(self) -> None:
         """Close and show the block under the cursor in its context."""
         if self.pane.data is not None and (change := self.pane.data.change(self.pane.cursor)) is not None:
             self.dismiss(change)

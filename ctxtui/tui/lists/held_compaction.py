@@ -36,7 +36,7 @@ class ShowHeldFact(Command):
     """Show where this was last in the history; the summary stays held."""
 
     name, keys, label, short_label, group = "show where it was", ("enter",), "show", "show", "held compaction"
-    run = Act(lambda: HeldCompactionScreen, lambda screen: screen.take())
+    run = Act(lambda: HeldCompactionScreen, lambda screen: screen.accept())
 
 
 class KeepFact(Command):
@@ -178,7 +178,7 @@ class HeldCompactionScreen(HostedList[Fact, SummaryChange]):
     def keep(self) -> None:
         """Add the fact under the cursor to the summary."""
         row = self.pane.row
-        if row is not None and not row.kept:
+        if row is not None and not row.is_kept:
             self._change(keep_fact(self.summary, row))
 
     def keep_all(self) -> None:

@@ -16,7 +16,7 @@ class GoToNote(Command):
     """Go to the block or call of the note."""
 
     name, keys, label, group = "go to it", ("enter",), "go to it", "notes and bookmarks"
-    run = Act(lambda: NotesScreen, lambda screen: screen.take())
+    run = Act(lambda: NotesScreen, lambda screen: screen.accept())
 
 
 class NotesScreen(ListScreen[PlacedNote, PlacedNote]):

@@ -143,7 +143,7 @@ class Composition(Struct, frozen=True, kw_only=True):
     - `total`: tokens; `reported`: by the provider, not counted.
     - `half_width`: half of the 90 % interval of our figures, as a share.
     - `parts`: the categories; empty while tokens are being counted.
-    - `residual`: the reported total minus our figures; `says`: its likely cause and first call ("": unknown).
+    - `residual`: the reported total minus our figures; `residual_cause`: its likely cause and first call ("": unknown).
     - `after`: the total under staged edits, None if nothing is staged.
     """
 
@@ -152,7 +152,7 @@ class Composition(Struct, frozen=True, kw_only=True):
     half_width: float
     parts: tuple[CategoryPart, ...]
     residual: int = 0
-    says: str = ""
+    residual_cause: str = ""
     after: int | None = None
 
 
@@ -220,7 +220,7 @@ def composition(
         half_width=weights.half_width,
         parts=tuple(parts),
         residual=current.residual,
-        says=unexplained.describe(scene.number) if unexplained is not None else "",
+        residual_cause=unexplained.describe(scene.number) if unexplained is not None else "",
     )
 
 
@@ -254,7 +254,7 @@ def notes(composition: Composition, room: int) -> list[Span]:
 
 def residual_lines(composition: Composition, room: int) -> list[Spans]:
     """The opened residual: first call, likely cause and, if there is room, an explanation."""
-    texts = safe_text.wrap(composition.says, max(16, room - 4))
+    texts = safe_text.wrap(composition.residual_cause, max(16, room - 4))
     return [[Span(f"   {line}", "dim")] for line in (texts if room >= BAR_FROM else texts[:NARROW_RESIDUAL_LINES])]
 
 

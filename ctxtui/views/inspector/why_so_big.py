@@ -55,7 +55,7 @@ class WhySoBig(Struct, frozen=True, kw_only=True):
     key: str = ""
     staged: int = 0
     """Tokens already freed by staged edits, which the cut's figure includes."""
-    anew: bool = False
+    is_searching: bool = False
     """Whether edits changed after the cut was found, and a new search is running."""
 
     @property
@@ -142,7 +142,7 @@ def _format_group(group: HeavyGroup) -> str:
 
 
 def _cut(facts: WhySoBig, *, full: bool) -> list[Span]:
-    if facts.anew:
+    if facts.is_searching:
         return [Span(" · ", "faint"), Span(facts.key, "accent bold"), Span(" searching", "dim")]
     if facts.cut is None or not facts.frees:
         return []

@@ -91,7 +91,7 @@ def _letter(row: LabRow, used_letters: set[str]) -> str:
 def describe_settings(row: LabRow) -> str:
     """Settings other than the policy's defaults, in short: ``80.0k``, ``n=12``."""
     settings = []
-    for key, value in row.given.items():
+    for key, value in row.given_settings.items():
         if isinstance(value, int) and not isinstance(value, bool) and value >= 1_000:
             settings.append(numbers.tokens(value) if key in TOKEN_SETTINGS else f"{key}={numbers.tokens(value)}")
         else:

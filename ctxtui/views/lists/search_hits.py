@@ -40,14 +40,14 @@ class BlockHits(Struct, frozen=True, kw_only=True):
 class SearchProgress(Struct, frozen=True):
     """Progress after one session.
 
-    `done` of `total` sessions are searched, `direct` of them by reading, as they are not in the index. `found` are the
-    new blocks. `trouble`: the error that ended the search, "" for none.
+    `done` of `total` sessions are searched, `direct` of them by reading, as they are not in the index. `new_hits` are
+    the new blocks. `trouble`: the error that ended the search, "" for none.
     """
 
     done: int
     total: int
     direct: int
-    found: tuple[BlockHits, ...] = ()
+    new_hits: tuple[BlockHits, ...] = ()
     trouble: str = ""
 
 

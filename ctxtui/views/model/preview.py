@@ -93,7 +93,7 @@ FILE_WRAPPER: Final = r'\A<(?:file|folder|memory|instructions) path="([^"\n]+)"(
 class Preview(NamedTuple):
     """A block in one line, safe to draw.
 
-    `voice` is the style of `text`; a `loud` label is bold; `failed` is whether a tool reported an error; `asked` are
+    `voice` is the style of `text`; a `loud` label is bold; `failed` is whether a tool reported an error; `detail` are
     the arguments of a result's call, or the form of a project's file that is not whole.
     """
 
@@ -102,7 +102,7 @@ class Preview(NamedTuple):
     voice: str = "ink"
     loud: bool = False
     failed: bool = False
-    asked: str = ""
+    detail: str = ""
 
 
 def short_tool(name: str) -> str:
@@ -125,7 +125,7 @@ def preview(
         result_text, failed = _result(got)
         tool = (call.name if call else "") or got.name
         return Preview(
-            tool_label(tool), result_text, "dim", failed=failed, asked=_shorten_arguments(call, cwd) if call else ""
+            tool_label(tool), result_text, "dim", failed=failed, detail=_shorten_arguments(call, cwd) if call else ""
         )
     if name == "tools":
         about = _tool_description(value)
@@ -138,7 +138,7 @@ def preview(
     file = re.match(FILE_WRAPPER, got.text) if name in ("memory", "document") else None
     if file is not None:
         result_text = got.text[file.end() :].rpartition("\n</")[0] or got.text[file.end() :]
-        return Preview(_line(file[1]), _line(result_text), "dim", True, asked=file[2] or "")
+        return Preview(_line(file[1]), _line(result_text), "dim", True, detail=file[2] or "")
     return Preview("", _line(got.text) or _withheld(got), voice)
 
 

@@ -44,7 +44,9 @@ def details(
             f"{describe_stability(weights)}"
         )
     if repeat is not None:
-        texts.append(f"{REPEAT[repeat.kind].glyph} {describe_duplicate(repeat, scene.turns.number_of(repeat.other))}")
+        texts.append(
+            f"{REPEAT[repeat.kind].glyph} {describe_duplicate(repeat, scene.turns.number_of(repeat.counterpart))}"
+        )
     return [[Span(line, "faint")] for text in texts for line in safe_text.wrap(text, max(16, room))]
 
 
@@ -76,10 +78,10 @@ def describe_duplicate(repeat: Duplicate, turn: int) -> str:
 
 def if_on_path(tree: Tree, path: Sequence[int], repeat: Duplicate | None) -> Duplicate | None:
     """`repeat` if its other block is on the context's `path` (nodes in prompt order), else None."""
-    if repeat is None or repeat.other == ROOT:
+    if repeat is None or repeat.counterpart == ROOT:
         return repeat
-    depth = tree[repeat.other].depth
-    return repeat if depth <= len(path) and path[depth - 1] == repeat.other else None
+    depth = tree[repeat.counterpart].depth
+    return repeat if depth <= len(path) and path[depth - 1] == repeat.counterpart else None
 
 
 _THINKING = INDEX["thinking"]

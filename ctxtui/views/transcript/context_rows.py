@@ -125,7 +125,7 @@ class Tails:
         self._since = ROOT, ROOT, ROOT
         """An answer, the last unsent node after it, and the first one."""
 
-    def of(self, scene: Scene) -> tuple[int, list[tuple[RuleRow, int]]]:
+    def find(self, scene: Scene) -> tuple[int, list[tuple[RuleRow, int]]]:
         """The context of the first rows, and the tails after it: for each a rule and its last node."""
         tree, call, tip = self._tree, scene.call, scene.tip
         answer = call.response_head or scene.head
@@ -222,7 +222,7 @@ class ContextRows:
         self.charge = self._charges.get(scene, self._trail.show(scene.head))
         self._made.show(scene, self.charge)
         self._rows.show(
-            *self._tails.of(scene),
+            *self._tails.find(scene),
             boundaries=boundaries.at,
             hidden=frozenset(category for category, how in enumerate(shown) if how == HIDDEN),
             elsewhere=scene.running.moved_categories,

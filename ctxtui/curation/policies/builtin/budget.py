@@ -405,7 +405,7 @@ def _count_quotes(policy_context: PolicyContext, position: int) -> int:
     literals = policy_context.literals
     if literals is None:
         return 0
-    literals_here = literals.at(position)
+    literals_here = literals.literals_at(position)
     positions_by_literal = map(literals.positions, literals_here)
     return sum(places[0] == position and places[-1] > position for places in positions_by_literal if places)
 

@@ -230,7 +230,7 @@ def _describe_run(policy_context: PolicyContext, run: Sequence[int]) -> str:
     )
     rounds = [(number, positions) for number, positions in rounds_inside if positions]
     between = positions_in_run.difference(*(positions for _, positions in rounds))
-    requests = collect_facts(policy_context.context, sorted(between)).asked
+    requests = collect_facts(policy_context.context, sorted(between)).requests
     what = format_range("round", rounds[0][0], rounds[-1][0]) if rounds else ""
     return describe_steps(step_ranges(policy_context.context, rounds), what, requests)
 

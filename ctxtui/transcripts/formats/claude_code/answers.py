@@ -274,7 +274,7 @@ class Answers:
         extra = first_facts(record, sent, sent_after, thread.input, (before, time))
         thread.epoch = thread.next_epoch(sent_after.anchor, message.model, process, usage.input if usage else 0)
         sent_after.anchor.used = True
-        answer = ApiResponse(head, id=id_, asked=sent_after, context=head, front=sent.front)
+        answer = ApiResponse(head, id=id_, request_point=sent_after, context=head, front=sent.front)
         self._answers[id_] = thread.last = answer
         call = Call(
             id_,

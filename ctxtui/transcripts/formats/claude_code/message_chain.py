@@ -67,7 +67,7 @@ class Anchor:
 class ApiResponse(Anchor):
     """One API response.
 
-    - `asked`: the point where its request ended; `context`: the context that it answers.
+    - `request_point`: the point where its request ended; `context`: the context that it answers.
     - `waiting`: number of its tool calls without a result.
     - `least`: minimum of tokens in its first `weighed` blocks; the others are weighed when needed.
     - `contents`: JSON texts of its records, while its blocks are not built and its end is not reported.
@@ -75,7 +75,7 @@ class ApiResponse(Anchor):
 
     id: str = ""
     _: standard.KW_ONLY
-    asked: Point | None = None
+    request_point: Point | None = None
     context: int = ROOT
     waiting: int = 0
     weighed: int = 0
@@ -297,10 +297,10 @@ def find_sendable(point: Point) -> Point:
     If the answer above still waits for results and no user text followed, there are two cases: the chain holds another
     conversation, or the answer was abandoned. The context then continues from that answer's request.
     """
-    while isinstance(point.anchor, ApiResponse) and point.anchor.waiting and point.anchor.asked is not None:
+    while isinstance(point.anchor, ApiResponse) and point.anchor.waiting and point.anchor.request_point is not None:
         if has_prompt(point):
             break
-        point = point.anchor.asked
+        point = point.anchor.request_point
     return point
 
 

@@ -94,7 +94,7 @@ def _handle_answer(
             state.side.add_call(pass_id(id_, number), further.model or model, further.usage, is_own_file=not agent)
     for part in message.parts:
         if part.makes:
-            state.threads.tasks.call(thread.id, part.block)
+            state.threads.tasks.add_call(thread.id, part.block)
     state.answering = (answer, thread)
     # The call is emitted after all its records, unless the context continues before that.
     return events if adds_nothing(point) else events + state.emit_pending()
@@ -138,7 +138,7 @@ def _is_after_compaction(anchor: Anchor) -> bool:
 
 def add_kept(state: ClaudeState, record: ClaudeRecord, point: Point) -> Point:
     """Return the point after `record`, followed by the messages that a compaction kept, if any."""
-    kept_items = state.kept.pop(record.uuid or "", None)
+    kept_items = state.kept_messages.pop(record.uuid or "", None)
     if not kept_items:
         return point
     old = point.anchor
@@ -162,7 +162,7 @@ def _add_results(
         if not settled:
             loose.append(Item(part.block, message_place(role)))
         if state.threads.tasks.spawns(part.answers) and _names_agent(record):
-            agent = state.threads.tasks.result(part.answers, record.json("toolUseResult"))
+            agent = state.threads.tasks.add_result(part.answers, record.json("toolUseResult"))
             events += state.threads.label_spawned(agent) if agent else []
     return owner, loose
 
@@ -230,9 +230,9 @@ def handle_meter(state: ClaudeState, record: ClaudeRecord, source: RawRecord) ->
     value = canonical.loads(source.raw)
     report = value.get("modelUsage") if isinstance(value, dict) else None
     place = (source.start, source.end)
-    state.about.window(max(map(window_from_name, report), default=0) if isinstance(report, dict) else 0)
+    state.about.set_window(max(map(window_from_name, report), default=0) if isinstance(report, dict) else 0)
     is_known = state.side.read_meter(report, parse_timestamp(state.clock), source.line, place, state.answers.calls)
-    (state.silent if is_known else state.other)[record.type or ""] += 1
+    (state.silent if is_known else state.unknown_types)[record.type or ""] += 1
     return []
 
 

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 class ClaudeState:
     """The state of one session.
 
-    - `kept`: messages that a compaction keeps, by the record (uuid) that they follow.
+    - `kept_messages`: messages that a compaction keeps, by the record (uuid) that they follow.
     - `queued`: texts that a person typed while the agent worked.
-    - `silent`, `other`: counts of records that the model does not read, of known and unknown types.
+    - `silent`, `unknown_types`: counts of records that the model does not read, of known and unknown types.
     - `clock`: time of the last record of the main file.
     """
 
@@ -45,11 +45,11 @@ class ClaudeState:
     _: KW_ONLY
     threads: ClaudeThreads = field(default_factory=ClaudeThreads)
     about: About = field(default_factory=About)
-    kept: dict[str, list[Item]] = field(default_factory=dict)
+    kept_messages: dict[str, list[Item]] = field(default_factory=dict)
     _requests: dict[str, ClaudeRequests] = field(default_factory=dict)
     queued: list[str] = field(default_factory=list)
     silent: Counter[str] = field(default_factory=Counter)
-    other: Counter[str] = field(default_factory=Counter)
+    unknown_types: Counter[str] = field(default_factory=Counter)
     order: int = 0
     clock: str | float | None = None
     contexts: bool = field(init=False)

@@ -108,7 +108,7 @@ class Traces:
         agent = first_text(agents[0].attributes, *_AGENTS) or agents[0].name if agents else ""
         agent = agent or first_text(call.attributes, "gen_ai.agent.name", "agent.name", "gen_ai.agent.id")
         nested = agents[0].id if len(agents) > 1 else ""
-        trace = span.trace if not (call.told.asked or conversation or nested) else ""
+        trace = span.trace if not (call.content.request_items or conversation or nested) else ""
         key = ThreadKey(conversation, agent, nested, trace, agents[1].id if nested else "")
         if agents:
             self._homes[agents[0].id] = key

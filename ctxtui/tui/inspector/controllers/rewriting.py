@@ -198,10 +198,10 @@ class RewritingController(EditController):
 
         The text is what other messages have too, or what several marked blocks share; without either, the whole text.
         """
-        from ctxtui.curation.apply.shared_text import others_like, static_part
+        from ctxtui.curation.apply.shared_text import find_shared_part, find_similar_texts
 
         heads = (call.raw_head for call in scene.session.thread_calls(scene.thread or self.state.thread))
-        shared = static_part(texts, others_like(applied.context, positions[0], heads))
+        shared = find_shared_part(texts, find_similar_texts(applied.context, positions[0], heads))
         if shared is None:
             return texts[0], "not shared with other messages: cut it down"
         if not shared.others:

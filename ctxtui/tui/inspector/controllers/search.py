@@ -96,7 +96,7 @@ class SearchController(Controller):
         """Ask for the search text."""
         rows, transcript = self.panels.transcript.data, self.panels.transcript
         if self.state.study is None or self.state.glimpse is not None or rows is None or rows.scene is None:
-            self.say([Span("Nothing to search yet.", "dim")])
+            self.show_message([Span("Nothing to search yet.", "dim")])
             return
         if self.folding is None:
             self.folding = search_view.TranscriptSearch(rows)
@@ -264,7 +264,7 @@ class SearchController(Controller):
         if self.is_typing:
             self._set_right(words)
         elif self.is_active and words and self._pattern is not None:
-            self.say(
+            self.show_message(
                 [Span(f"{self._pattern.text}  ", "accent"), *words, Span(" n N next, previous  esc ends", "faint")]
             )
 

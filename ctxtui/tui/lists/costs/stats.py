@@ -237,7 +237,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         try:
             parse_change(text)
         except CtxtuiError as error:
-            self.message_line.say([Span(f"{error.message}: {_CHANGE_HINT}", "warn")])
+            self.message_line.show_message([Span(f"{error.message}: {_CHANGE_HINT}", "warn")])
         else:
             self.compare(text.strip())
 

@@ -50,9 +50,9 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
         shown=tuple(shown),
         extent=extent,
         segments=segments,
-        marks=(),
-        here=None if (here := walk.middle(cursor)) is None else here * stretch,
-        own=own,
+        inferred_breakpoints=(),
+        cursor_at=None if (here := walk.middle(cursor)) is None else here * stretch,
+        set_breakpoints=own,
         break_at=broken,
     )
 

@@ -21,7 +21,7 @@ from ctxtui.analysis.money.bill import (
     ResidualSum,
     round_to_sum,
 )
-from ctxtui.analysis.money.savings import Cure
+from ctxtui.analysis.money.savings import Saving
 from ctxtui.analysis.money.spending import ATTACHED, CONVERSATION, NOT_RECORDED, SpendingRow
 from ctxtui.analysis.money.statement import Statement, StatementBlock
 from ctxtui.analysis.money.totals import SessionTotals
@@ -461,17 +461,17 @@ def _carried(block: StatementBlock) -> str:
     return f"{numbers.money(block.usd)}, sent {numbers.many(block.calls, 'time')}"
 
 
-def select_cures(statement: Statement) -> list[Cure]:
+def select_cures(statement: Statement) -> list[Saving]:
     """The cures above `MIN_SAVINGS`, the best of each kind."""
     least = max(MIN_SAVINGS, MIN_SAVINGS * (statement.bill.usd or 0.0))
-    best: dict[str, Cure] = {}
-    for cure in statement.cures:
+    best: dict[str, Saving] = {}
+    for cure in statement.savings:
         if cure.saves >= least:
             best.setdefault(cure.kind, cure)
     return list(best.values())
 
 
-def describe_cure(cure: Cure) -> str:
+def describe_cure(cure: Saving) -> str:
     """The change, and how much it would have saved."""
     at = "" if cure.thread in ("", MAIN) else f" of thread {safe_text.one_line(cure.thread, 40)}"
     tokens, saves = format_thousands(cure.tokens), f"saves {numbers.money(cure.saves)}"
