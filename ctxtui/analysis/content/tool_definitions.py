@@ -19,7 +19,7 @@ PREFIXING_CLIENTS: Final = frozenset({"claude code", "codex"})
 
 _NAME: Final = re.compile(rb'\{"type":"(?:tool_use|function_call)",(?:"\w+":"[^"\\]*",){0,3}"name":"([\w.:/-]+)"')
 """The name in a call's canonical JSON; faster than parsing it."""
-_SERVER: Final = ("namespace", "strip_server_prefix", "mcp_server_name", "server_label", "toolset_name")
+_SERVER: Final = ("namespace", "server_name", "mcp_server_name", "server_label", "toolset_name")
 """Keys that name the server of a tool or a call (facts §1, §4)."""
 _LISTS: Final = ("tools", "allowed_tools")
 """Keys that list the tools of a server."""

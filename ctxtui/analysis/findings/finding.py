@@ -209,7 +209,7 @@ def measure_edits(inputs: FindingInputs, edits: Sequence[Edit], min_tokens: int 
 
 
 def finding_from_markers(inputs: FindingInputs, cache: str, **members: Any) -> Iterator[Finding]:
-    """Yield the finding cured by the markers of `cache`, with their saving from the lab.
+    """Yield the finding fixed by the markers of `cache`, with their saving from the lab.
 
     Nothing if it is unknown. `members` are its other members. Raises `NothingToStage` if they save nothing.
     """
@@ -223,9 +223,9 @@ def finding_from_markers(inputs: FindingInputs, cache: str, **members: Any) -> I
 
 
 def finding_from_edits(
-    edits: Sequence[Edit], effect: EditEffect, *, kind: str, says: str, cure: str, policy: str = "", **members: Any
+    edits: Sequence[Edit], effect: EditEffect, *, kind: str, problem: str, fix: str, policy: str = "", **members: Any
 ) -> Finding:
-    """Finding that `edits` cure, with their `effect`; `members` are other members."""
+    """Finding that `edits` fix, with their `effect`; `members` are other members."""
     return Finding(
-        kind=kind, problem=says, fix=cure, edits=tuple(edits), policy=policy, **{**asdict(effect), **members}
+        kind=kind, problem=problem, fix=fix, edits=tuple(edits), policy=policy, **{**asdict(effect), **members}
     )

@@ -1,4 +1,4 @@
-"""Findings with risk and saving of their cure, in ranked order."""
+"""Findings with risk and saving of their fix, in ranked order."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def staged_edits(self) -> tuple[Edit, ...]:
-        """Edits that are staged to cure it."""
+        """Edits that are staged to fix it."""
         return self.finding.edits or self.marks
 
     @property

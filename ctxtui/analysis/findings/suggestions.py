@@ -44,7 +44,7 @@ class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """Edits to stage; empty if the cure is outside the context."""
+        """Edits to stage; empty if the fix is outside the context."""
         return self.what.staged_edits if isinstance(self.what, PricedFinding) else self.what.edits
 
     @property

@@ -1,6 +1,6 @@
 """Savings: what one change would have saved, with the same calls otherwise.
 
-Statements and findings list them as *cures*. Every figure is computed from the recorded calls, pauses and rates, minus
+Statements and findings list them. Every figure is computed from the recorded calls, pauses and rates, minus
 the cost of the change itself. Whether the model would have needed the removed content is unknown. For old tool results
 the best moment and depth of clearing is searched call by call.
 """
@@ -37,16 +37,18 @@ def find_savings(
     minimum: Callable[[str], int],
     charge: CallCharge,
 ) -> list[Saving]:
-    """Every cure that saves money, the largest saving first. `minimum` gives a model's shortest cacheable prefix."""
-    found_cures: list[Saving | None] = []
+    """Every saving that saves money, the largest saving first. `minimum` gives a model's shortest cacheable prefix."""
+    all_savings: list[Saving | None] = []
     for thread in threads:
-        found_cures += [
+        all_savings += [
             clear_results(thread, rates),
             hour_entries(thread, rewrites, rates),
             five_minute_entries(thread, rates),
         ]
-        found_cures += [unused_tools(thread, names, charge), enable_caching(thread, rates, minimum)]
-    return sorted((cure for cure in found_cures if cure is not None and cure.saves > 0), key=lambda cure: -cure.saves)
+        all_savings += [unused_tools(thread, names, charge), enable_caching(thread, rates, minimum)]
+    return sorted(
+        (saving for saving in all_savings if saving is not None and saving.saves > 0), key=lambda saving: -saving.saves
+    )
 
 
 def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) -> Saving | None:
@@ -110,7 +112,7 @@ def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Savin
 def from_the_start(
     kind: str, thread: ThreadCosts, freed: Mapping[int, int], charge: CallCharge, *, names: tuple[str, ...], count: int
 ) -> Saving | None:
-    """Cure that makes the blocks of `freed` that much smaller from the start.
+    """Saving that makes the blocks of `freed` that much smaller from the start.
 
     None if it saves nothing. `names` and `count` are those of the `Saving`.
     """
@@ -175,9 +177,9 @@ def clear_results(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
     results = _clearable_results(thread)
     for index in _sample_calls(len(thread.calls), thread.ledger.done):
         by = rates(thread.calls[index])
-        for cure in _iter_clearings(thread, index, by, results) if by is not None else ():
-            if best is None or cure.saves > best.saves:
-                best = cure
+        for saving in _iter_clearings(thread, index, by, results) if by is not None else ():
+            if best is None or saving.saves > best.saves:
+                best = saving
     return best
 
 
@@ -232,14 +234,14 @@ def _deepest_first(thread: ThreadCosts, nodes: Iterable[int]) -> list[int]:
     return sorted(nodes, key=lambda node: -thread.tree[node].depth)
 
 
-def cleared_nodes(thread: ThreadCosts, cure: Saving) -> list[int]:
-    """Nodes of the results that `cure` clears, in the context of its call."""
-    index = cure.call - 1
+def cleared_nodes(thread: ThreadCosts, saving: Saving) -> list[int]:
+    """Nodes of the results that `saving` clears, in the context of its call."""
+    index = saving.call - 1
     before = [node for node in _clearable_results(thread) if (thread.lifetimes.first_call(node) or 0) < index]
     present = {
         node_at_call for node in before if (node_at_call := thread.lifetimes.node_at_call(node, index)) is not None
     }
-    return _deepest_first(thread, present - _newest_results(thread, thread.calls[index].sent_head))[: cure.count]
+    return _deepest_first(thread, present - _newest_results(thread, thread.calls[index].sent_head))[: saving.count]
 
 
 def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
@@ -264,7 +266,7 @@ def unread_rate(call: Call, by: Rates) -> float:
 
 
 CLEAR, HOUR, MINUTES, TOOLS, CACHE = "clear results", "1h entries", "5m entries", "unused tools", "cache"
-"""Kinds of cures."""
+"""Kinds of savings."""
 
 RatesOf = Callable[[Call], Rates | None]
 
@@ -287,7 +289,7 @@ class Saving(Struct, frozen=True, kw_only=True):
 
 
 POLICY: Final = "policy"
-"""Kind of policies' cures; its `names` are the policy and its risk."""
+"""Kind of policies' savings; its `names` are the policy and its risk."""
 _AT_ENTRY: Final = frozenset({COMPACT_JSON, EXTERNALIZE, MINIMISE, TRUNCATE})
 """Kinds of edits that can be made when a block is added, so that they cause no rewrite."""
 

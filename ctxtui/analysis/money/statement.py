@@ -1,4 +1,4 @@
-"""A statement: the bill of one or more sessions with explanations: most expensive blocks, cures, times."""
+"""A statement: the bill of one or more sessions with explanations: most expensive blocks, savings, times."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Statement(Struct, kw_only=True):
         """Add another session's statement with other calls; its threads get `prefix`."""
         self.bill.add_bill(statement.bill, prefix)
         self.heaviest = sorted([*self.heaviest, *statement.heaviest], key=lambda block: -block.usd)
-        self.savings = sorted([*self.savings, *statement.savings], key=lambda cure: -cure.saves)
+        self.savings = sorted([*self.savings, *statement.savings], key=lambda saving: -saving.saves)
         self.ahead = [*self.ahead, *statement.ahead]
         self.subscription = statement.subscription and (self.subscription or not self.sessions)
         self.peak, self.window = max((self.peak, self.window), (statement.peak, statement.window))

@@ -165,7 +165,7 @@ def _figures(context_figures: CallFigures) -> dict[str, Any]:
 
 def _fact(fact: Fact, tree: Tree) -> dict[str, Any]:
     return {
-        **members(fact, "text kept times"),
+        **members(fact, "text kept=is_kept times"),
         "digest": tree[fact.node].block.digest,
         "again": [_again(reading, tree) for reading in fact.recoveries],
     }

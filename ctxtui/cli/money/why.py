@@ -130,7 +130,7 @@ def statement_json(statement: Statement, name: str) -> dict[str, Any]:
         "tools": [{"name": row.name, "usd": row.usd} for row in statement.tools],
         "threads": dict(sorted(the_bill.threads.items(), key=lambda item: -item[1])),
         "subagents_share": the_bill.subagents,
-        "cures": [_cure_to_json(cure) for cure in bill.select_cures(statement)],
+        "cures": [_saving_to_json(saving) for saving in bill.select_savings(statement)],
         "ahead": advice_json(statement.ahead, name),
         "time": [row._asdict() for row in statement.times],
         "sessions": statement.sessions,
@@ -156,9 +156,9 @@ _CAUSES = {
 """Causes of rewrites that have another name here than in ``cache --json``."""
 
 
-def _cure_to_json(cure: Saving) -> dict[str, Any]:
-    members = {key: value for key, value in to_builtins(cure).items() if key != "edits"}
-    return {**members, "words": bill.describe_cure(cure)}
+def _saving_to_json(saving: Saving) -> dict[str, Any]:
+    members = {key: value for key, value in to_builtins(saving).items() if key != "edits"}
+    return {**members, "words": bill.describe_saving(saving)}
 
 
 def _rewrite_to_json(miss: missed.CacheMiss) -> dict[str, Any]:

@@ -121,7 +121,8 @@ def _bar_width(room: int) -> int:
 def sentences(compaction: Compaction) -> Iterator[Spans]:
     """Sentences about the summary, the facts it names, and files that were read again."""
     kept_text = (
-        f"; {numbers.many(len(compaction.kept_nodes), 'block')}, {numbers.tokens(compaction.kept_tokens)}, kept unchanged"
+        f"; {numbers.many(len(compaction.kept_nodes), 'block')}, {numbers.tokens(compaction.kept_tokens)}, "
+        "kept unchanged"
         if compaction.kept_nodes
         else ""
     )
@@ -213,7 +214,10 @@ def _tokens(fact: Fact, room: int) -> Span:
 
 def _sum_of_tokens(fact: Fact) -> str:
     return sums.addition(
-        _tokens_again(fact.recoveries), "tokens", [reading.tokens for reading in fact.recoveries if reading.tokens], "times"
+        _tokens_again(fact.recoveries),
+        "tokens",
+        [reading.tokens for reading in fact.recoveries if reading.tokens],
+        "times",
     )
 
 
