@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ctxtui.analysis.audit import percentile
 from ctxtui.analysis.book import Book
@@ -207,7 +207,7 @@ class AuditedRead(Struct, frozen=True, kw_only=True):
     inferred: bool
     what: str = ""
     lost: int = 0
-    forecast_loss: int = 0
+    forecast_loss: int = field(default=0, name="foretold")
 
     @property
     def within(self) -> bool:

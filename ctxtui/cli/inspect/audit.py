@@ -79,7 +79,7 @@ def audit_json(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, A
 
 def _call_to_json(name: str, row: AuditedCall) -> dict[str, Any]:
     fields = to_builtins(row)
-    del fields["asked"]
+    del fields["follows_user"]
     return {"file": name, **fields}
 
 
