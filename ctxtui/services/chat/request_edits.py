@@ -34,9 +34,10 @@ IMAGE_TOKENS: Final = 1_500
 
 
 class RequestEditor(Struct, eq=False):
-    """Builds the request body for a context of `tree` under the edits of `overlay`, read each time.
+    """Builds the request body for a context of `tree` under the edits that `overlay` returns.
 
-    The policies of `profile` run before that, with a target of `usable` tokens (0: unknown). `context` is the last one.
+    First the policies of `profile` run, with a target of `usable` tokens (0: unknown). `context` is that of the last
+    request.
     """
 
     tree: Tree

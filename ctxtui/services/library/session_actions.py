@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class SessionActions:
     """The user's changes to the database, each on its own connection; for a worker thread.
 
-    All methods raise `CtxtuiError` and return a message for the user. A session that is not stored yet is imported
+    Actions raise `CtxtuiError` and return a message for the user. A session that is not stored yet is imported
     before its title, tags or state are changed.
     """
 
@@ -129,7 +129,7 @@ class SessionActions:
 
 
 _WELCOMED = "welcomed"
-"""Names of mark files."""
+"""Name of the empty file that records that the welcome was shown."""
 _TIPS_SHOWN = "tips-shown"
 
 

@@ -21,7 +21,7 @@ from ctxtui.transcripts.kit.records import RawRecord, RecordStream
 from ctxtui.wire.codec import spans
 from ctxtui.wire.translate.turns import Losses
 
-UNHELD: Final = "a changed block stands in the file in another form: as recorded"
+UNHELD: Final = "a changed block is in the file in another form: left as recorded"
 UNANSWERED: Final = "what a person said after the last answer: the tool asks for the next prompt"
 MOVED: Final = "a text put into a message stands behind it"
 OWN: Final = "system prompt and tools: the tool writes its own"

@@ -28,7 +28,10 @@ class ListHost:
 
 
 class ListCommand(Command):
-    """Base of commands that open a list: `opens` is its class, in this package if it has one dot only."""
+    """Base of commands that open a list.
+
+    `opens` is the list's class: ``module.Class`` of this package, or a full dotted path.
+    """
 
     group = "lists"
     opens: ClassVar[str] = ""

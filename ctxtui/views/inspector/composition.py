@@ -159,7 +159,8 @@ class Composition(Struct, frozen=True, kw_only=True):
 def with_staged_edits(composition: Composition, changes: Mapping[int, int], without: int, after: int) -> Composition:
     """Apply token `changes` by category index to `composition`.
 
-    The total is `without` the edits, and `after` them. The residual stays, since it cannot be assigned to blocks.
+    `without` is the total without the edits, `after` the total under them. The residual stays, since it cannot be
+    assigned to blocks.
     """
     if not composition.parts:
         return composition
@@ -227,7 +228,7 @@ def composition(
 def notes(composition: Composition, room: int) -> list[Span]:
     """Text for the rule: exact total and its origin, with the interval if the total was not reported.
 
-    Under staged edits the totals before and after them; in a wide pane also the residual.
+    Under staged edits it is the totals before and after them. Without, a wide pane adds the residual.
     """
     exact = numbers.exact(composition.total)
     if not composition.parts:

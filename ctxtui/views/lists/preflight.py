@@ -67,7 +67,7 @@ def _describe_calls(outlook: Outlook) -> str:
 
 
 def describe_limit(limit: Limit, outlook: Outlook, unit: str = "") -> str:
-    """In how many of `unit` ("": that of `outlook`) a limit is reached."""
+    """Describe when a limit is reached, counted in `unit` ("": that of `outlook`)."""
     unit = unit or outlook.unit
     soon, mid, late = limit.turns
     if soon == 0:

@@ -22,8 +22,8 @@ class ContextMap(Struct, frozen=True, kw_only=True):
     - `shown`: the category of each pixel.
     - `extent`: tokens of all pixels.
     - `segments`: the cache track as (state, tokens).
-    - `inferred_breakpoints`, `set_breakpoints`: tokens of cache breakpoints; those that are automatic or inferred, and
-      those that the request or a staged edit sets.
+    - `inferred_breakpoints`: tokens of breakpoints that the provider sets, or that follow from the report.
+    - `set_breakpoints`: tokens of breakpoints that the request or a staged edit sets.
     - `cursor_at`: the token of the block under the cursor.
     - `break_at`: the token where the cached prefix ends under staged edits (None: no edits, or nothing breaks).
     - `limit`: describes the window limit and its origin.

@@ -48,7 +48,7 @@ _CLIENT: Final = re.compile(r"cc_version=(\d+\.\d+\.\d+)[^;]*;(?:\s*cc_entrypoin
 
 
 class WrittenCalls:
-    """Emits the calls of bodies, each once, and again when more is known of it."""
+    """Emits the calls of bodies: each once, and again after each change of its request, answer or index line."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -142,7 +142,7 @@ class WrittenCalls:
         items, redacted_count = restore_thinking(request.items, thoughts) if request is not None else ((), 0)
         head = self._tree.extend(ROOT, items)
         answer = _decode_answer(exchange)
-        answer_items, unsaid = restore_thinking(answer.items, thoughts)
+        answer_items, redacted_in_answer = restore_thinking(answer.items, thoughts)
         facts: dict[str, Json] = {}
         if line is not None:
             facts |= {"requestId": line.request_id, "query_source": line.source, "response_file": line.response}
@@ -165,7 +165,7 @@ class WrittenCalls:
             skeleton=request.skeleton if request is not None else None,
             extra=answer.extra | {key: item for key, item in facts.items() if item},
         )
-        return call, redacted_count + unsaid
+        return call, redacted_count + redacted_in_answer
 
     def _describe(self, request: WrittenRequest | None) -> list[Event]:
         if request is None:
@@ -348,7 +348,7 @@ class WrittenExchanges:
         return line.message_id if first == line.request_id else f"{line.message_id}+{line.request_id}"
 
 
-def _describe_names(names: Sequence[str], what: str) -> str:
+def _describe_names(names: Sequence[str], problem: str) -> str:
     listed = ", ".join(names[:_MAX_LISTED])
     rest_text = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
-    return f"{len(names)} {what} ({listed}{rest_text})"
+    return f"{len(names)} {problem} ({listed}{rest_text})"
