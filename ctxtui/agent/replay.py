@@ -113,7 +113,10 @@ class Replay:
         self.exchange.attempt, self.exchange.known_ids = attempt, self._known_ids
 
     def settle(self) -> Call | None:
-        """Put the received part of a broken-off answer into the context; returns its call, None without one."""
+        """Put the received part of a broken-off answer into the context.
+
+        Returns its call, None without one.
+        """
         exchange = self.exchange
         if exchange is None or exchange.first_byte is None:
             return None

@@ -196,7 +196,10 @@ def answer_size(book: Book, call: Call) -> AnswerSize | None:
 
 
 def context_size(book: Book, call: Call) -> int | None:
-    """The `context_tokens` of `figures` alone, for lists of calls; None while unknown, and for sums."""
+    """The `context_tokens` of `figures` alone, for lists of calls.
+
+    None while unknown, and for sums.
+    """
     if call.is_sum:
         return None
     if call.usage is not None:

@@ -135,7 +135,10 @@ def _read_call(value: dict[str, Json]) -> BlockContent:
 
 
 def response_text_key(response: Json) -> str:
-    """Key of the only member of a function's response that is its text; "" if the whole response is the text."""
+    """Key of the only member of a function's response that is its text.
+
+    "" if the whole response is the text.
+    """
     members = response if isinstance(response, dict) else {}
     text_keys = [key for key in RESPONSE_TEXTS if isinstance(members.get(key), str)]
     # Some clients repeat the tool's name.
@@ -211,7 +214,10 @@ def _read_tool(value: dict[str, Json]) -> BlockContent:
 
 
 def unwrap_tool(value: Json) -> Json:
-    """Unwrap a namespace around a single tool (facts §13); any other `value` is returned as it is."""
+    """Unwrap a namespace around a single tool (facts §13).
+
+    Any other `value` is returned as it is.
+    """
     inner = value.get("tools") if isinstance(value, dict) and value.get("type") == "namespace" else None
     return inner[0] if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], dict) else value
 

@@ -467,7 +467,10 @@ class _Section(NamedTuple):
 
 
 def length_for(size: int, requested: int = 0) -> int:
-    """Tokens allowed for a summary of `size` tokens (`requested` 0: by its size); always fewer than the original."""
+    """Tokens allowed for a summary of `size` tokens (`requested` 0: by its size).
+
+    Always fewer than the original.
+    """
     return max(
         0, min(requested or min(MAX_SUMMARY_TOKENS, max(size // SHARE, min(MIN_SUMMARY_TOKENS, size // 2))), size - 1)
     )

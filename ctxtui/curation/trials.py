@@ -225,7 +225,10 @@ def _program_in_prose(text: str, field: _Field, end: int) -> TextRange | None:
 
 
 def _trial_end(text: str, program: TextRange, stop: int) -> int:
-    """The end of a message's last trial, which ends with `program`; prose after that is not part of it."""
+    """The end of a message's last trial, which ends with `program`.
+
+    Prose after that is not part of it.
+    """
     closed = _CLOSES.match(text, min(stop, program.stop + 1))
     if closed is not None:
         return closed.end()

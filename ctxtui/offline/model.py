@@ -553,7 +553,10 @@ def _make_thought(text: str, options: AnswerOptions) -> tuple[Thought, ...]:
 
 
 def _next_calls(task: ScriptTask, options: AnswerOptions, intents: Sequence[Intent]) -> list[AnsweredCall]:
-    """The calls of the next step that is not done; after the last one, the tool that ends the task."""
+    """The calls of the next step that is not done.
+
+    After the last one, the tool that ends the task.
+    """
     silent = _SUMMARY_ASKED.search(task.task) or _TEXT_ONLY.search(task.task)
     if not options.may_call or not task.tools or (silent and not options.forced_tool):
         return []

@@ -118,7 +118,10 @@ LEFT_OUT: Final = " …"
 
 
 def extract_signatures(path: str, text: str) -> str:
-    """The declarations in the file at `path`; its outline for other languages and files without declarations."""
+    """The declarations in the file at `path`.
+
+    Its outline for other languages and files without declarations.
+    """
     grammar = _grammar_for(path)
     parser = None if grammar is None else _parser(grammar)
     if grammar is None or parser is None:
@@ -240,7 +243,10 @@ _OUTLINE_PATTERNS: Final = {
 
 
 def make_outline(path: str, text: str) -> str:
-    """The most informative lines of the file at `path`, at most 200; its first ones if there are none."""
+    """The most informative lines of the file at `path`, at most 200.
+
+    Its first ones if there are none.
+    """
     pattern = _OUTLINE_PATTERNS.get(PurePosixPath(path).suffix.lower(), _DECLARATION)
     lines = text.splitlines()
     outline = [cut_lines(line.rstrip()) for line in lines if pattern.match(line)][:_MAX_OUTLINE_LINES]

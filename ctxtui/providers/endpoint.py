@@ -55,7 +55,10 @@ class Endpoint:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether `url` is on this machine, so that requests never leave it; no name but ``localhost`` is."""
+    """Whether `url` is on this machine, so that requests never leave it.
+
+    No name but ``localhost`` is.
+    """
     try:
         host = urlsplit(url).hostname or ""
         return host == "localhost" or ip_address(host).is_loopback or ip_address(host).is_unspecified

@@ -13,15 +13,19 @@ class NeedsContexts(Exception):
 
 
 class Reader(Protocol):
-    """Turns the bytes of one recording into events; made by a format's `open` with the tree that receives the nodes.
+    """Turns the bytes of one recording into events.
 
-    Any chunking of the same bytes gives the same events in the same order (law 2): the state after `settle` depends
-    on all bytes so far, never on where the slices ended.
+    Made by a format's `open` with the tree that receives the nodes. Any chunking of the same bytes gives the same
+    events in the same order (law 2): the state after `settle` depends on all bytes so far, never on where the slices
+    ended.
     """
 
     @property
     def tail(self) -> Skipped | None:
-        """The incomplete record at the end of the bytes so far (a cut last line); None if there is none."""
+        """The incomplete record at the end of the bytes so far (a cut last line).
+
+        None if there is none.
+        """
         return None
 
     def feed(self, data: bytes) -> list[Event]:

@@ -70,7 +70,10 @@ class PasteParser(XTermParser):
                     yield whole
 
     def _consume_paste(self, data: str) -> tuple[str, events.Paste | None]:
-        """Consume pasted text; return the data after its end and the paste event once it is complete."""
+        """Consume pasted text.
+
+        Return the data after its end and the paste event once it is complete.
+        """
         assert self._paste_pieces is not None
         # The end marker may be split between two reads.
         last = self._paste_pieces.pop() if self._paste_pieces else ""
@@ -159,7 +162,10 @@ def _unless_gone() -> Iterator[None]:
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver with `PasteParser`, larger reads and whole frames; idle, it does not poll."""
+    """Textual's driver with `PasteParser`, larger reads and whole frames.
+
+    Idle, it does not poll.
+    """
 
     _waking_event: WakingEvent | None = None
     """Replaces Textual's event, which is polled ten times a second."""

@@ -83,7 +83,10 @@ class KeyMask:
 
 
 def _partial_start(data: bytes, part: bytes) -> int:
-    """Index at which the end of `data` is an incomplete start of `part`; the length of `data` if there is none."""
+    """Index at which the end of `data` is an incomplete start of `part`.
+
+    The length of `data` if there is none.
+    """
     start = max(0, len(data) - len(part) + 1)
     while (start := data.find(part[:1], start)) >= 0:
         if part.startswith(data[start:]):

@@ -114,6 +114,9 @@ class Response(Struct, frozen=True, kw_only=True):
         return total
 
     def as_interrupted(self, error: str = "") -> Response:
-        """Return this answer as an interrupted one; its usage report, if any, was made before the end."""
+        """Return this answer as an interrupted one.
+
+        Its usage report, if any, was made before the end.
+        """
         usage, extra = mark_partial(self.usage, self.extra, (item.block for item in self.items))
         return replace(self, complete=False, error=error or self.error, usage=usage, extra=extra)

@@ -71,7 +71,10 @@ class Tool(Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """Whether its write is planned, so that the user is asked first; memory tools write without asking."""
+        """Whether its write is planned, so that the user is asked first.
+
+        Memory tools write without asking.
+        """
         return self.plan is not None
 
     def definition(self) -> Json:

@@ -34,7 +34,10 @@ TAKEN_OUT: Final = "taken out by the provider"
 
 
 class DiffSide(Struct, frozen=True):
-    """One side: a call of the session that `book` counts; everything on its path must be counted."""
+    """One side: a call of the session that `book` counts.
+
+    Everything on its path must be counted.
+    """
 
     book: Book
     chosen: ChosenCall

@@ -123,7 +123,10 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         return unquoted
 
     def saved_by_markers(self, cache: str) -> float | None:
-        """USD saved in the calls by the markers of `cache`, from the lab; None if unknown for any call."""
+        """USD saved in the calls by the markers of `cache`, from the lab.
+
+        None if unknown for any call.
+        """
         edited_calls = self.markers.edited_calls(cache, self.calls)
         return (
             -edited_calls.usd

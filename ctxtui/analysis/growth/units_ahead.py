@@ -76,7 +76,10 @@ def forecast_sum(values: Sequence[float], n: int, unit: float) -> tuple[float, f
 
 
 def own_errors(values: Sequence[float], n: int, unit: float) -> Iterator[tuple[float, float]]:
-    """Yield (error, weight) of the same forecast at earlier positions; over fewer units near the end."""
+    """Yield (error, weight) of the same forecast at earlier positions.
+
+    Over fewer units near the end.
+    """
     for cut in range(max(1, len(values) - _MAX_CUTS), len(values)):
         count = min(n, len(values) - cut)
         expected, deviation = forecast_sum(values[:cut], count, unit)

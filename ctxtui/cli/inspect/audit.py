@@ -101,7 +101,10 @@ def _table_line(name: str, rows: list[AuditedCall]) -> str:
 
 
 def cache_json(rows: Rows) -> dict[str, Any]:
-    """The cache fields of ``audit --json``; all aggregates can be computed from ``cache_per_call``."""
+    """The cache fields of ``audit --json``.
+
+    All aggregates can be computed from ``cache_per_call``.
+    """
     all_rows = [row for audit in rows.values() for row in audit.reads]
     return {
         "cache_read": summarize_reads(all_rows),

@@ -45,7 +45,10 @@ def setting_places(config: Config) -> Iterator[None]:
 
 
 def need_terminal(name: str | None, settings: Settings) -> None:
-    """Raise `WrongUse` with an alternative if there is no terminal; a missing recording is reported first."""
+    """Raise `WrongUse` with an alternative if there is no terminal.
+
+    A missing recording is reported first.
+    """
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         if name is not None:
             resolve_name(name, settings, with_note=False)

@@ -44,7 +44,10 @@ def read_rules(params: Mapping[str, Json]) -> CompactionRules:
 
 
 def compact(text: str, params: Mapping[str, Json]) -> str:
-    """Compact the objects and lists in `text` under the payload's rules; never longer than before."""
+    """Compact the objects and lists in `text` under the payload's rules.
+
+    Never longer than before.
+    """
     rules = read_rules(params)
     pieces: list[str] = []
     offset = 0

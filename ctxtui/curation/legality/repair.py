@@ -210,7 +210,10 @@ def _make_edit(context: Context, kind: str, positions: Sequence[int], **params: 
 
 
 def _repair_pairs(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
-    """Remove calls and answers without counterpart; move text between a call and its answer after the answer."""
+    """Remove calls and answers without counterpart.
+
+    Move text between a call and its answer after the answer.
+    """
     context, position = applied.context, violation.position
     lone = [p for p in range(len(context)) if _is_half(context, p) and p not in context.partners]
     lone = [p for p in lone if p not in applied.changes]
@@ -300,7 +303,10 @@ def _strip_thinking_block(applied: Applied, violation: PlacedViolation) -> Itera
 
 
 def _repair_markers(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
-    """Remove the invalid breakpoint; of too many, those that are neither first nor among the last."""
+    """Remove the invalid breakpoint.
+
+    Of too many, those that are neither first nor among the last.
+    """
     context, position = applied.context, violation.position
     markers = [p for p in sorted(context.markers) if p not in applied.marks]
     wrong = [position] if position in context.markers else markers[1 : len(markers) - (MAX_MARKERS - 1)]

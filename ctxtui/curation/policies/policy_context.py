@@ -280,8 +280,10 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def newest_call(self) -> int:
-        """The index of the message with the newest call that has its result; the number of messages if there is
-        none."""
+        """The index of the message with the newest call that has its result.
+
+        The number of messages if there is none.
+        """
         call = self.outline("newest call", self._newest_call)
         return self.context.message_of[call] if call >= 0 else len(self.context.messages)
 

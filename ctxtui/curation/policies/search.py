@@ -163,7 +163,10 @@ class LazyProposal:
         self._failed = False
 
     def get(self, unfit: Callable[[Edit, Risk], bool] = lambda edit, risk: False) -> ProposedStep | None:
-        """The proposal of the policy at its defaults; None if it is empty, or an edit of it is `unfit`."""
+        """The proposal of the policy at its defaults.
+
+        None if it is empty, or an edit of it is `unfit`.
+        """
         if self._failed or any(unfit(*news) for news in self._heard):
             return None
         try:

@@ -190,7 +190,10 @@ def _find_differently_read(side: Applied, spoke: int, speaks: int) -> Sequence[i
 
 
 def block_read_at(side: Applied, position: int, spoken: int) -> Block | None:
-    """The block that the provider reads at a raw position if the last user text is at `spoken`; None for none."""
+    """The block that the provider reads at a raw position if the last user text is at `spoken`.
+
+    None for none.
+    """
     if position >= len(side.context):
         return None
     block = side.context.items[position].block

@@ -208,7 +208,10 @@ def _signature_length(model: str, text: str) -> int:
 
 
 def sign_all(body: Body) -> dict[str, Json]:
-    """Sign every thinking block of `body` as if this provider had issued it; for tests with invented conversations."""
+    """Sign every thinking block of `body` as if this provider had issued it.
+
+    For tests with invented conversations.
+    """
     prefix, last_signature = Prefix(body), ""
     messages: list[Json] = []
     for message in rows(body.get("messages")):

@@ -48,7 +48,10 @@ class RequestEditor(Struct, eq=False):
     context: Context | None = None
 
     def external_content(self) -> dict[str, str]:
-        """The content that the applied edits moved out of the conversation, by name; for a worker thread."""
+        """The content that the applied edits moved out of the conversation, by name.
+
+        For a worker thread.
+        """
         overlay, context = self.overlay(), self.context
         if overlay is None or context is None:
             return {}

@@ -42,10 +42,10 @@ def third_party() -> tuple[Format, ...]:
 
 
 def make_format(plugin: Plugin) -> Format | None:
-    """The format that a loaded reader describes; None with a reported trouble if something is missing.
+    """The format that a loaded reader describes.
 
-    A reader is a module or an object with ``sniff(head, name) -> float`` and ``reader(tree) -> Reader``, and optionally
-    ``NAME``, ``COMPANIONS`` and ``BARE`` (see `Format`).
+    None with a reported trouble if something is missing. A reader is a module or an object with ``sniff(head, name) ->
+    float`` and ``reader(tree) -> Reader``, and optionally ``NAME``, ``COMPANIONS`` and ``BARE`` (see `Format`).
     """
     value = plugin.value
     missing = [function for function in ("sniff", "reader") if not callable(getattr(value, function, None))]

@@ -186,7 +186,10 @@ class ThreadEdits:
         return self._append_staged([edit for edit in entries if edit.id not in own_ids])
 
     def apply(self, only: Iterable[str] | None = None) -> list[Edit]:
-        """Apply the staged edits, also waiting ones (or those with the ids `only`); return the new entries."""
+        """Apply the staged edits, also waiting ones (or those with the ids `only`).
+
+        Return the new entries.
+        """
         return self._append(apply_staged(self._log, self._file_stamp(), only))
 
     def postpone(self, until: str, only: Iterable[str] | None = None) -> list[Edit]:

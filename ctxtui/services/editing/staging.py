@@ -149,9 +149,10 @@ class StagingArea:
         return self._next.earlier(scene, self.context(scene), self.applied(scene), live=live)
 
     def forecast(self, scene: Scene, later: Later, *, live: bool = False) -> NextCallForecast | None:
-        """Forecast of the next call; None where `next_call` is, if there is no earlier forecast to show meanwhile.
+        """Forecast of the next call.
 
-        It is under the staged edits too, unless all of them wait. The arguments are those of `next_call`.
+        None where `next_call` is, if there is no earlier forecast to show meanwhile. It is under the staged edits too,
+        unless all of them wait. The arguments are those of `next_call`.
         """
         next_request = self.next_call(scene, later, live=live)
         if next_request is None:
@@ -254,9 +255,9 @@ class StagingArea:
         return now.with_applied(self._apply(now.applied.context, (*in_force, *edits), scene.call.model))
 
     def objection(self, scene: Scene, edits: Sequence[Edit]) -> str:
-        """What the provider would refuse in the next request with `edits`, but not without them; "" if nothing.
+        """What the provider would refuse in the next request with `edits`, but not without them.
 
-        Raises `CtxtuiError` if the recorded request is damaged.
+        "" if nothing. Raises `CtxtuiError` if the recorded request is damaged.
         """
         plain = self.to_edited_context(scene, staged=True)
         under = dataclasses.replace(plain, applied=self.staging_with(scene, edits).applied)

@@ -157,7 +157,10 @@ class HeadlessRun:
         return self._make_result()
 
     def instruct(self, *parts: str) -> None:
-        """Change the agent's system prompt (one or several parts) from the next request on; while it rests."""
+        """Change the agent's system prompt (one or several parts) from the next request on.
+
+        While it rests.
+        """
         host = self._host
         assert host.runner is not None
         host.own.system = parts

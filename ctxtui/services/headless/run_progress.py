@@ -37,7 +37,10 @@ def tokens_line(usage: Usage | None, window: int) -> str:
 
 
 def full_line(usage: Usage | None, window: int) -> str:
-    """The warning about a call that nearly filled its `window` (`WARNING_SHARE`); "" if it did not, or is unknown."""
+    """The warning about a call that nearly filled its `window` (`WARNING_SHARE`).
+
+    "" if it did not, or is unknown.
+    """
     total = usage.input + usage.output if usage is not None else 0
     if not window or total < WARNING_SHARE * window:
         return ""

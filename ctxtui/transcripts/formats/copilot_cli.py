@@ -1,4 +1,7 @@
-"""Copilot CLI's event files: JSON lines of all events; usage by call in some versions, else as a sum."""
+"""Copilot CLI's event files: JSON lines of all events.
+
+Usage by call in some versions, else as a sum.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +143,10 @@ class _CopilotHandler:
             yield thread.dialogue.tip()
 
     def _find_thread(self, data: dict[str, Json]) -> tuple[_Thread, list[Event]]:
-        """Return the thread of a record; a subagent's is named by the id of the call that spawned it."""
+        """Return the thread of a record.
+
+        A subagent's is named by the id of the call that spawned it.
+        """
         name = as_str(data.get("parentToolCallId")) or MAIN
         if name in self._threads:
             return self._threads[name], []

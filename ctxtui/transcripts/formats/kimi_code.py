@@ -115,7 +115,10 @@ class _Agent:
         return self._tree.extend(ROOT, [*self._front, *(item for message in self._messages for item in message)])
 
     def _apply_compaction(self, value: dict[str, Json]) -> None:
-        """Add a summary after the user messages that the client kept; in older files, before the latest messages."""
+        """Add a summary after the user messages that the client kept.
+
+        In older files, before the latest messages.
+        """
         words = as_str(value.get("contextSummary")) or as_str(value.get("summary"))
         summary = make_message("user", messages.text(words), mark=_SUMMARY)
         if "keptUserMessageCount" in value:

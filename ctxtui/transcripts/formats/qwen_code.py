@@ -106,7 +106,10 @@ def _make_call(value: dict[str, Json], source: RawRecord) -> Call:
 
 
 def usage(report: Json) -> Usage | None:
-    """Convert the usage of one answer, in Google's form; with other providers the candidates include the thoughts."""
+    """Convert the usage of one answer, in Google's form.
+
+    With other providers the candidates include the thoughts.
+    """
     reported, figures = google_usage(report), as_dict(report)
     if reported is None or not (reported.input or reported.output):
         return None

@@ -211,7 +211,10 @@ def _parse_usage(cost: dict[str, Json]) -> Usage | None:
 
 
 class RootLogReader(LinesReader):
-    """Reads the log or a trial; `part` returns readers for trials and the experiment's other files."""
+    """Reads the log or a trial.
+
+    `part` returns readers for trials and the experiment's other files.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self._search = _SearchHandler(tree)

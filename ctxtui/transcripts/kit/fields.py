@@ -1,4 +1,7 @@
-"""Read members of foreign JSON as a requested type, whatever the value is; also times and titles."""
+"""Read members of foreign JSON as a requested type, whatever the value is.
+
+Also times and titles.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,10 @@ _MAX_USD: Final = 1e12
 
 
 def as_usd(value: Json) -> float | None:
-    """Return a figure in USD; None if it is not a number or implausibly large, so that sums stay finite."""
+    """Return a figure in USD.
+
+    None if it is not a number or implausibly large, so that sums stay finite.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return None
     amount = _float(value)
@@ -111,7 +117,10 @@ def as_usd(value: Json) -> float | None:
 
 
 def as_time(value: Json) -> float | None:
-    """Parse a time to Unix seconds from ISO text or a number of seconds or milliseconds; None for anything else."""
+    """Parse a time to Unix seconds from ISO text or a number of seconds or milliseconds.
+
+    None for anything else.
+    """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:

@@ -116,9 +116,10 @@ Piece = RawRecord | BrokenRecord | Skipped
 
 
 def minify(raw: bytes) -> tuple[bytes, bool]:
-    """Minify JSON text; also returns whether the result is canonical, that is, has no needless escapes.
+    """Minify JSON text.
 
-    Raises `msgspec.DecodeError` if it is not JSON. A duplicate key passes; no client writes one.
+    Also returns whether the result is canonical, that is, has no needless escapes. Raises `msgspec.DecodeError` if it
+    is not JSON. A duplicate key passes; no client writes one.
     """
     small = msgspec.json.format(raw, indent=-1)
     return small, not has_needless_escapes(small)

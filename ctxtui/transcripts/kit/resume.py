@@ -191,10 +191,10 @@ def apply_edits(
     *,
     cut: bool,
 ) -> ResumeEdits:
-    """Apply the requested context to `entries`; with `cut` the session ends after its last block.
+    """Apply the requested context to `entries`.
 
-    `positions` as returned by `find_blocks` (None: it is called). `beside` has, by a block's index on the path, further
-    entries that it was made of; they are removed if it changes.
+    With `cut` the session ends after its last block. `positions` as returned by `find_blocks` (None: it is called).
+    `beside` has, by a block's index on the path, further entries that it was made of; they are removed if it changes.
     """
     positions = find_blocks(order.path, entries) if positions is None else positions
     end = len(order.path) if order.end is None else order.end

@@ -101,7 +101,10 @@ class MapBoard(Board, can_focus=True):
         )
 
     def notes(self) -> Spans:
-        """Return the end of the prefix or the limit of the drawing; on a wide screen, also the scale."""
+        """Return the end of the prefix or the limit of the drawing.
+
+        On a wide screen, also the scale.
+        """
         if self._map is None:
             return ()
         if self._map.break_at is not None:

@@ -127,7 +127,10 @@ def list_class(opens: str) -> Any:
 
 
 def open_list(push: Push, host: InspectorState, opens: str) -> None:
-    """Open the list class `opens` over `host` if there is anything to list; `push` shows the screen."""
+    """Open the list class `opens` over `host` if there is anything to list.
+
+    `push` shows the screen.
+    """
     screen = list_class(opens)
     if screen.ready(host):
         push(screen(host))

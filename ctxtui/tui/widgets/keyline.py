@@ -76,9 +76,9 @@ def _spans(key: Key, room: int, ascii: bool) -> list[Span]:
 def _place_keys(
     room: int, keys: Sequence[Key], right: Sequence[Key], ascii: bool, out: Key | None = None
 ) -> list[_PlacedKey]:
-    """Place `keys` from the left until one does not fit, then `out`; place `right` at the right end.
+    """Place `keys` from the left until one does not fit, then `out`.
 
-    `out` and `right` are always placed.
+    Place `right` at the right end. `out` and `right` are always placed.
     """
     right = (EXPLAIN, *right) if room >= ROOMY and right == ALWAYS else right
     right_keys = {key.key for key in right}

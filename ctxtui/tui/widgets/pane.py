@@ -13,10 +13,11 @@ from ctxtui.tui.widgets.rows import ScrolledRows
 
 
 class Pane(ScrolledRows, can_focus=True):
-    """A list with a cursor; posts `Moved` when the cursor changes row and `Chosen` when a row is opened.
+    """A list with a cursor.
 
-    A row draws the cursor mark itself (`index == self.cursor`); its ground shows only while the pane has the focus.
-    A cursor move within the view repaints two rows.
+    Posts `Moved` when the cursor changes row and `Chosen` when a row is opened. A row draws the cursor mark itself
+    (`index == self.cursor`); its ground shows only while the pane has the focus. A cursor move within the view repaints
+    two rows.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

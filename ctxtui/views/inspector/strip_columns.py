@@ -123,7 +123,10 @@ def _levels(column: StripColumn, height: int, top: float, *, ghosts: bool) -> li
 
 
 def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
-    """One cell of a column, `row` from the bottom: at most two parts; the smallest others are merged."""
+    """One cell of a column, `row` from the bottom: at most two parts.
+
+    The smallest others are merged.
+    """
     if not levels or levels[-1][0] <= 8 * row:
         return Span(" ")
     if levels[0][0] >= 8 * row + 8:

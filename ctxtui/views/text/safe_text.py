@@ -80,9 +80,9 @@ def _with_base(text: str) -> str:
 
 
 def one_line(text: str, limit: int = 1024) -> str:
-    """The beginning of `text` as one line, with runs of whitespace as one space; reads at most `limit` characters.
+    """The beginning of `text` as one line, with runs of whitespace as one space.
 
-    Use `cells.fit` to cut it to a width; `limit` must be well above that width.
+    Reads at most `limit` characters. Use `cells.fit` to cut it to a width; `limit` must be well above that width.
     """
     first_ink = _INK.search(text, 0, MAX_SKIPPED_BLANKS)
     if not first_ink:

@@ -43,7 +43,10 @@ MAX_CACHED: Final = 2000
 
 
 class RowCache:
-    """Creates block rows, reusing a row while its inputs are equal; scene inputs are compared once for all rows."""
+    """Creates block rows, reusing a row while its inputs are equal.
+
+    Scene inputs are compared once for all rows.
+    """
 
     def __init__(self) -> None:
         self._inputs: object = None

@@ -251,7 +251,10 @@ class RowIndex:
         return any(depth >= tree[rule.before].depth and tree.holds(end, node) for rule, end in self._tails)
 
     def depth(self, node: int) -> int:
-        """Depth of `node`; nodes in the tails of a context with inserts are counted as if they continued it."""
+        """Depth of `node`.
+
+        Nodes in the tails of a context with inserts are counted as if they continued it.
+        """
         depth = self._tree[node].depth
         return depth + self._added if self._added and self.is_in_tail(node) else depth
 

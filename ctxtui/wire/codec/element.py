@@ -86,7 +86,10 @@ def _split_pieces(section: Section, parts: Sequence[WirePart], raw: str, styles:
 
 
 def _find_positions(raw: str, positions: Sequence[Position]) -> dict[Position, tuple[int, int]]:
-    """Map each position to its character range in `raw`; the last of duplicate keys counts, as in the decoded value."""
+    """Map each position to its character range in `raw`.
+
+    The last of duplicate keys counts, as in the decoded value.
+    """
     ranges: dict[Position, tuple[int, int]] = {(): (0, len(raw))}
     if raw[:1] == "{" and any(positions):
         entered_keys = frozenset(str(position[0]) for position in positions if len(position) == 2)

@@ -106,9 +106,9 @@ def _parse_entry(before: Json, key: Json, colon: Json, raw: Json) -> MemberText:
 
 
 def walk(text: str, sections: frozenset[str]) -> tuple[list[Member], int]:
-    """Split the body `text` into members, entering the lists under `sections`; also returns where its object starts.
+    """Split the body `text` into members, entering the lists under `sections`.
 
-    Raises `Malformed` if the text is not one JSON object.
+    Also returns where its object starts. Raises `Malformed` if the text is not one JSON object.
     """
     start = skip(text, 1 if text[:1] == BOM else 0)
     if text[start : start + 1] != "{":

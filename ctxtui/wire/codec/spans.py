@@ -1,4 +1,7 @@
-"""Walk JSON text and report the character range of each value; values themselves are parsed at C speed."""
+"""Walk JSON text and report the character range of each value.
+
+Values themselves are parsed at C speed.
+"""
 
 from __future__ import annotations
 

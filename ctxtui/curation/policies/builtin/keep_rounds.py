@@ -145,7 +145,10 @@ def _add_all(items: Distinct, texts: Iterable[str]) -> None:
 
 
 def describe_steps(ranges: Sequence[StepRange], what: str, requests: Sequence[str] = ()) -> str:
-    """Describe `ranges` under the headings of a work log; `what` names the stretch (``rounds 3-7``)."""
+    """Describe `ranges` under the headings of a work log.
+
+    `what` names the stretch (``rounds 3-7``).
+    """
     lines = [
         f"[Summary of {what}, drawn from the record]",
         *(f"- Asked: {short(step, REQUEST_CELLS)}" for step in requests),

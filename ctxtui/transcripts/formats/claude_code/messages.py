@@ -239,7 +239,10 @@ def handle_meter(state: ClaudeState, record: ClaudeRecord, source: RawRecord) ->
 def find_request(
     state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str
 ) -> tuple[SentRequest, list[Event]]:
-    """Find the request that the answer in `record` names, as far as it is recorded; also returns what is missing."""
+    """Find the request that the answer in `record` names, as far as it is recorded.
+
+    Also returns what is missing.
+    """
     requests = state.requests(agent) if record.request_ref else None
     named = requests.find(record.request_ref or "") if requests is not None else None
     if requests is None or named is None:

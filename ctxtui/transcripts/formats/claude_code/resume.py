@@ -124,7 +124,10 @@ class SourceRecord(ResumeEntry):
 
 
 def read_records(order: ResumeOrder) -> tuple[list[SourceRecord], list[str]]:
-    """Read the records of the source, each once; also returns what is lost: unreadable lines, repeated records."""
+    """Read the records of the source, each once.
+
+    Also returns what is lost: unreadable lines, repeated records.
+    """
     pieces, lost = read_source(order)
     records: list[SourceRecord] = []
     uuids: set[str] = set()

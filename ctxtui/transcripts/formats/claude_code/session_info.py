@@ -82,7 +82,10 @@ class About(Struct):
             self.set_title(" ".join(filter(None, command.groups())) if command else text, _HUMAN)
 
     def add_title_record(self, record: ClaudeRecord, is_known: bool) -> None:
-        """Handle a title record; `is_known`: the summary's last record is in this file (else it is of another one)."""
+        """Handle a title record.
+
+        `is_known`: the summary's last record is in this file (else it is of another one).
+        """
         if record.custom_title:
             self.set_title(record.custom_title, _GIVEN)
         elif record.ai_title:
@@ -104,7 +107,10 @@ class About(Struct):
 
 
 def parse_shown_window(words: object) -> int:
-    """Read the window from the output of ``/context`` (``23.2k/1m tokens``), in tokens; 0 for other text."""
+    """Read the window from the output of ``/context`` (``23.2k/1m tokens``), in tokens.
+
+    0 for other text.
+    """
     if not isinstance(words, str) or not words.startswith(OUTPUT):
         return 0
     # Only the head: the picture begins with it, and other commands may have printed anything.

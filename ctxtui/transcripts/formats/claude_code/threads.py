@@ -41,10 +41,10 @@ class ClaudeThreads:
         return False
 
     def _make_ids_unique(self, record: ClaudeRecord, agent: str) -> None:
-        """Make ids of `record` unique if another thread uses its uuid; `agent` is the subagent of the file ("": main
-        file).
+        """Make ids of `record` unique if another thread uses its uuid.
 
-        Ids are unique only within a file: a fork's file repeats its parent's records.
+        `agent` is the subagent of the file ("": main file). Ids are unique only within a file: a fork's file repeats
+        its parent's records.
         """
         parent = record.parent_uuid
         if isinstance(parent, str):

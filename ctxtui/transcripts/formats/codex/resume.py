@@ -52,9 +52,9 @@ _BESIDE: Final = frozenset({"replacement_history_metadata", "retained_context", 
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
-    """Write a rollout, so that a client that resumes it has the requested context; its name ends in its session's id.
+    """Write a rollout, so that a client that resumes it has the requested context.
 
-    Raises `CtxtuiError` for a rollout of the very first format.
+    Its name ends in its session's id. Raises `CtxtuiError` for a rollout of the very first format.
     """
     session_id = make_session_id(next(order.ids), order.now)
     resumed = write_session(order, session_id)

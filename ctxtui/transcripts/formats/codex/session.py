@@ -369,7 +369,10 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class CodexReader:
-    """Reads one rollout, the main one of its session or a subagent's; `part` returns a reader for the latter."""
+    """Reads one rollout, the main one of its session or a subagent's.
+
+    `part` returns a reader for the latter.
+    """
 
     def __init__(self, tree: Tree, main: CodexSession | None = None, name: str = "") -> None:
         self._stream = RecordStream()

@@ -150,7 +150,10 @@ def _decompress(stream: _Stream, packed: bytes, limit: int, bad: type[Exception]
 
 
 def read_log(data: bytes) -> tuple[dict[str, Json], list[Skipped]]:
-    """Read the log in an archive in its JSON form: header with ``samples``; also returns what could not be read."""
+    """Read the log in an archive in its JSON form: header with ``samples``.
+
+    Also returns what could not be read.
+    """
     header: dict[str, Json] = {}
     samples: list[Json] = []
     skipped: list[Skipped] = []

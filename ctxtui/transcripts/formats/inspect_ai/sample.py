@@ -1,4 +1,7 @@
-"""Read Inspect logs: each sample's model events are calls; without events, its messages are used."""
+"""Read Inspect logs: each sample's model events are calls.
+
+Without events, its messages are used.
+"""
 
 from __future__ import annotations
 

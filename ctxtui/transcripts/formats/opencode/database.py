@@ -108,7 +108,10 @@ def _read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
 
 
 def sessions_of(tables: Tables) -> dict[str, Row]:
-    """Collect the rows of the sessions by id; if both versions of the tables have one, version 1 counts."""
+    """Collect the rows of the sessions by id.
+
+    If both versions of the tables have one, version 1 counts.
+    """
     rows = [*tables.get(SESSIONS, []), *tables.get("session", [])]
     return {as_str(row.get("id")): row for row in rows}
 

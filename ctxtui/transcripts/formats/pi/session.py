@@ -230,7 +230,10 @@ def convert_part(part: Json) -> Json:
 
 
 def _parse_usage(report: dict[str, Json]) -> Usage | None:
-    """Convert pi's usage, whose input excludes the cache; None for the zeros of a call that never ran."""
+    """Convert pi's usage, whose input excludes the cache.
+
+    None for the zeros of a call that never ran.
+    """
     fresh, read, written = (as_count(report.get(key)) for key in ("input", "cacheRead", "cacheWrite"))
     if fresh + read + written + as_count(report.get("output")) == 0:
         return None

@@ -86,7 +86,10 @@ def identify_sender(headers: Mapping[str, str]) -> Sender:
 
 
 def classify_side_call(path: str, body: Json) -> str:
-    """Classify a request that a client makes besides the conversation; "" for a turn of the conversation."""
+    """Classify a request that a client makes besides the conversation.
+
+    "" for a turn of the conversation.
+    """
     if path.rstrip("/").endswith(("/count_tokens", "/input_tokens")):
         return COUNTS
     request = as_dict(body)

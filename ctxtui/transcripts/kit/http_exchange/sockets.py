@@ -23,7 +23,10 @@ class SocketExchanges:
         self._events: list[str] = []
 
     def add_frame(self, text: str, sent: bool, time: float | None) -> Exchange | None:
-        """Add a frame, `sent` by the client or received at `time`; returns the exchange that it completes, if any."""
+        """Add a frame, `sent` by the client or received at `time`.
+
+        Returns the exchange that it completes, if any.
+        """
         kind = as_str(as_dict(parse_body(text.encode("utf-8", "surrogatepass"))).get("type"))
         if sent:
             if kind != "response.create":

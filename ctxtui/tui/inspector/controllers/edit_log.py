@@ -242,7 +242,10 @@ class When(Apply):
 
 
 class Breaks(Apply):
-    """List what staged edits break: literals that later blocks quote or that a summary lost; `enter` keeps one."""
+    """List what staged edits break: literals that later blocks quote or that a summary lost.
+
+    `enter` keeps one.
+    """
 
     name, keys, label = "what it breaks", ("l",), "breaks"
     run = Act(EditLogController, EditLogController.breaks)

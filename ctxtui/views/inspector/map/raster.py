@@ -29,9 +29,10 @@ _RESULT, _CALL, _FIRST_WORD, _LAST_WORD = 7, 6, 3, 4
 
 
 def pixels(blocks: Sequence[tuple[int, float]], count: int, scale: float) -> list[int | None]:
-    """The category index at each of `count` equal pixels over `scale` tokens; None after the last block.
+    """The category index at each of `count` equal pixels over `scale` tokens.
 
-    `blocks` are (category index, tokens) in prompt order. Pixel i shows the block at token (i + ½)·scale/count.
+    None after the last block. `blocks` are (category index, tokens) in prompt order. Pixel i shows the block at token
+    (i + ½)·scale/count.
     """
     ends = list(accumulate(tokens for _, tokens in blocks))
     total = ends[-1] if ends else 0

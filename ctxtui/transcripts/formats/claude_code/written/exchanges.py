@@ -75,7 +75,10 @@ class WrittenCalls:
     def events(
         self, bodies: WrittenBodies, transcript_calls: Mapping[str, Call] | None, thoughts: Mapping[str, str]
     ) -> list[Event]:
-        """Return events for new data; `transcript_calls` are the transcript's calls (None: there is no transcript)."""
+        """Return events for new data.
+
+        `transcript_calls` are the transcript's calls (None: there is no transcript).
+        """
         events: list[Event] = []
         for exchange in _order_exchanges(bodies, transcript_calls):
             events += self._emit_exchange(exchange, thoughts, alone=transcript_calls is None)
