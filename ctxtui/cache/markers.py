@@ -120,7 +120,7 @@ def _automatic(
             MarkerRefusal("cache_control: the last block already has a cache_control with a different ttl", last)
         )
     elif count >= rules.markers:
-        refusals.append(MarkerRefusal(f"cache_control: no slot is left beside {count} blocks with cache_control"))
+        refusals.append(MarkerRefusal(f"cache_control: no slot is left next to {count} blocks with cache_control"))
     return count
 
 

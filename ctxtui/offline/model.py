@@ -619,7 +619,7 @@ def _answer_text(task: ScriptTask, options: AnswerOptions, intents: Sequence[Int
         return "\n".join([f"{sender}. What came back:", *map(_report_outcome, task.outcomes), *quoted])
     notes = [intent.subject for intent in intents if intent.verb == "remember"]
     if notes:
-        return f"{sender}. Noted, as long as it stands in the context: {'; '.join(notes)}."
+        return f"{sender}. Noted, as long as it is in the context: {'; '.join(notes)}."
     if intents:
         verbs = ", ".join(sorted({intent.verb for intent in intents}))
         return f"{sender}. I would {verbs}, but no tool offered fits: {format_names(task.tools)}."

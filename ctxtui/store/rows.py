@@ -142,4 +142,4 @@ def py_text(value: str | bytes) -> str:
     try:
         return str(value, "utf-8", "surrogatepass")
     except (TypeError, ValueError) as error:
-        raise Damaged(f"{value!r:.60} is no text") from error
+        raise Damaged(f"{value!r:.60} is not text") from error

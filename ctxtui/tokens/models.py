@@ -266,7 +266,7 @@ def _parse_rule(number: int, raw: dict[str, Any], sources: Mapping[str, str]) ->
         if key in _VECTORS:
             figures[key] = _check_vector(f"{place}: {key}", value)
         elif key not in _FIGURES or type(value) is not _FIGURES[key]:
-            raise ModelDataError(f"{place}: {key} = {value!r} is no figure of a model card")
+            raise ModelDataError(f"{place}: {key} = {value!r} is not a figure of a model card")
     if figures.get("encoding", "o200k_base") not in ENCODINGS:
         raise ModelDataError(f"{place}: unknown encoding {figures['encoding']!r}; known: {', '.join(ENCODINGS)}")
     if "image_rule" in figures:

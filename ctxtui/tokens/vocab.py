@@ -100,7 +100,7 @@ def unpack_vocabulary(vocabulary: str, raw_xz: bytes) -> bytes:
     try:
         raw = lzma.decompress(raw_xz)
     except (lzma.LZMAError, EOFError) as error:
-        raise VocabularyError(f"vocabulary {vocabulary} is no xz file: {error}; reinstall ctxtui") from error
+        raise VocabularyError(f"vocabulary {vocabulary} is not an xz file: {error}; reinstall ctxtui") from error
     check_vocabulary(vocabulary, raw)
     return raw
 

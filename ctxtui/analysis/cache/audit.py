@@ -83,7 +83,7 @@ class MissEvidence:
             case "parameter":
                 return f"another parameter: {what}"
             case "cache behind":
-                return "the provider's cache had fallen behind at the previous call"
+                return "the provider's cache had not caught up with the previous call"
             case "resume":
                 return "the client was restarted: its system prompt changed"
             case "compaction":

@@ -284,7 +284,7 @@ def _repair_result_order(applied: Applied, violation: PlacedViolation) -> Iterat
 def _repair_first_message(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     context = applied.context
     if context.messages:
-        words = "(The conversation goes on from here.)"
+        words = "(The conversation continues from here.)"
         yield _make_edit(context, NOTE, [context.messages[0].start], text=words, where="before")
 
 

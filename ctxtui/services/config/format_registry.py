@@ -99,7 +99,7 @@ class _GuardedReader:
         events = self._run(lambda: list(ask()))
         invalid = next((event for event in events if not isinstance(event, get_args(Event))), None)
         if invalid is not None:
-            raise self._make_failure(f"it gave a {type(invalid).__name__}, which is no event")
+            raise self._make_failure(f"it gave a {type(invalid).__name__}, which is not an event")
         return events
 
     def _run(self, ask: Callable[[], T]) -> T:

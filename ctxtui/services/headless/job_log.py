@@ -34,7 +34,7 @@ class JobLog:
 
     def __init__(self, folder: Path, book: Book, counter: Counter) -> None:
         if folder.exists() and (not folder.is_dir() or any(folder.glob("[0-9][0-9][0-9]*-*"))):
-            raise BadConfig("it holds another run, or is no folder", place=f"--log-dir {folder}")
+            raise BadConfig("it holds another run, or is not a folder", place=f"--log-dir {folder}")
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._book = book

@@ -81,7 +81,7 @@ def _find_requests(text: str, skipped: list[Event]) -> list[_Pending]:
         time, line = parse_timestamp(stamp), text.count("\n", 0, match.start()) + 1
         body = _parse_object(text, match.end()) if received or answer else None
         if received and body is None and text[match.end() : match.end() + 1] == "{":
-            skipped.append(Skipped(line, "the body of this request is no whole JSON"))
+            skipped.append(Skipped(line, "the body of this request is not complete JSON"))
         if received and body is not None:
             body_bytes = canonical.dumps(body)
             waiting.append(

@@ -232,7 +232,7 @@ def _read_slowly(number: int, start: int, text: str) -> Iterator[RawRecord | Bro
                 start += len(bad)
                 offset = torn
                 continue
-            text, offset, note = mended, 0, "an escape that is no JSON, read as plain text"
+            text, offset, note = mended, 0, "an escape that is not JSON, read as plain text"
             continue
         yield from _iter_value_records(number, start, text[offset:end], note)
         next_offset = skip(text, end)

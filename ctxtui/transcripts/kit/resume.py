@@ -23,7 +23,7 @@ from ctxtui.wire.translate.turns import Losses
 
 UNHELD: Final = "a changed block is in the file in another form: left as recorded"
 UNANSWERED: Final = "what a person said after the last answer: the tool asks for the next prompt"
-MOVED: Final = "a text put into a message stands behind it"
+MOVED: Final = "a text inserted into a message is placed after it"
 OWN: Final = "system prompt and tools: the tool writes its own"
 ONLY_THERE: Final = ", which only the session that it comes from can send"
 """Messages for content that a file cannot carry."""

@@ -34,7 +34,7 @@ def tasks_reader(source: str) -> ReadValue:
         ids, title = Ids(), ""
         for n, task in enumerate(tasks):
             if not isinstance(task, dict):
-                yield Skipped(1, f"a task that is no object @ $[{n}]")
+                yield Skipped(1, f"a task that is not an object @ $[{n}]")
                 continue
             # Two runs of one task without a trial number are still two threads.
             dialogue = Dialogue(tree, MAIN if n == 0 else f"{task_label(task)} ({n + 1})", ids)

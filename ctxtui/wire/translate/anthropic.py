@@ -135,7 +135,7 @@ def _write_call(part: TurnPart, same: bool, losses: Losses) -> Json:
     arguments = arguments_value(part.reading)
     if not isinstance(arguments, dict):
         if arguments not in ("", None):
-            losses.note('call inputs that are no JSON object: wrapped as {"input": ...}')
+            losses.note('call inputs that are not a JSON object: wrapped as {"input": ...}')
         arguments = {"input": arguments} if arguments not in ("", None) else {}
     name = _INVALID_ID_CHARS.sub("_", part.reading.name)[:128] or "tool"
     return {"type": "tool_use", "id": _INVALID_ID_CHARS.sub("_", part.id), "name": name, "input": arguments}

@@ -264,7 +264,7 @@ def readable_text(part: TurnPart, losses: Losses) -> str:
     if part.kind not in _READABLE or not part.reading.text:
         return ""
     if part.reading.media or part.reading.hidden:
-        losses.note(f"what is no text in {part.kind}")
+        losses.note(f"parts other than text in {part.kind}")
     return part.reading.text
 
 

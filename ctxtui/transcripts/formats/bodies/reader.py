@@ -184,7 +184,7 @@ def _stream_dialect(events: list[sse.ServerEvent]) -> str:
     return ""
 
 
-NO_CONTEXT: Final = "JSON that is no request, answer or message"
+NO_CONTEXT: Final = "JSON that is not a request, an answer or a message"
 
 
 class BodiesReader(Reader):

@@ -93,7 +93,7 @@ class ClaudeThreads:
         subject = "a subagent's calls are" if len(named) == 1 else f"the calls of {len(named)} subagents are"
         return Skipped(
             1,
-            f"{subject} in files that are not here: {names_text}; they belong into SESSION/subagents beside this file",
+            f"{subject} in files that are not here: {names_text}; they belong into SESSION/subagents next to this file",
         )
 
     def _agents_without_calls(self) -> dict[str, Task]:

@@ -255,7 +255,7 @@ class ClaudeRequests:
         if shape is None:
             return None, self._skip_once(request, f"shape {request.shape[:12]}", "its system prompt and tools are")
         if request.last is None:
-            return None, self._skip_once(request, request.lost, "the request that it goes on from is")
+            return None, self._skip_once(request, request.lost, "the request that it continues is")
         lost = self._build_nodes(request.last, shape)
         if lost:
             return None, self._skip_once(request, lost, f"message {lost[:12]} of it is")
@@ -291,7 +291,7 @@ class ClaudeRequests:
         if cause in self._told:
             return []
         self._told.add(cause)
-        words = f"a request cannot be rebuilt: {what} not in the file; it is read from the messages on record"
+        words = f"a request cannot be rebuilt: {what} not in the file; it is read from the recorded messages"
         return [Skipped(request.line, words)]
 
     def _build_nodes(self, last: SentMessage, shape: RequestShape) -> str:

@@ -36,7 +36,7 @@ from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 
 COMPACT: Final = "compact"
-NO_ANSWER: Final = "no answer on record"
+NO_ANSWER: Final = "no recorded answer"
 _MAIN: Final = ("sdk", "repl_main_thread")
 _AGENT: Final = "agent:"
 _LABELS: Final = {COMPACT: "compaction", "generate_session_title": "title", "": "side call"}
@@ -304,8 +304,8 @@ class WrittenExchanges:
         missing = self.bodies.missing()
         unanswered = self.bodies.unanswered() if self._transcript_calls else []
         open_ = [name for name in unanswered if not self.bodies.was_sent_again(name)]
-        problems = [_describe_names(missing, "named by the index and not there")] if missing else []
-        problems += [_describe_names(open_, "without an answer on record")] if open_ else []
+        problems = [_describe_names(missing, "named by the index but missing")] if missing else []
+        problems += [_describe_names(open_, "without a recorded answer")] if open_ else []
         return Skipped(1, "bodies of requests: " + "; ".join(problems)) if problems else None
 
     def report_redacted(self) -> Skipped | None:
