@@ -55,7 +55,7 @@ def known_sessions(
     sessions = AllSessions(settings, folder, cluster, since)
     for _ in sessions.read():
         pass
-    return sessions.known
+    return sessions.summaries
 
 
 class AllSessions:
@@ -79,7 +79,7 @@ class AllSessions:
         ]
 
     @property
-    def known(self) -> list[SessionSummary]:
+    def summaries(self) -> list[SessionSummary]:
         """Sessions with figures so far, oldest first."""
         return sorted(self._known.values(), key=lambda summary: summary.mtime)
 

@@ -103,12 +103,12 @@ def fit_shape(sizes: Sequence[int], first: int = 1) -> GrowthShape | None:
     if not bent:
         begins = ends = slope
 
-    def at(x: float) -> float:
+    def value_at(x: float) -> float:
         moved = x - middle
         return max(0.0, mean + slope * moved + (curve * (moved * moved - (n * n - 1) / 12) if bent else 0.0))
 
-    once = sum(map(at, range(n)))
-    doubled = (once + sum(map(at, range(n, 2 * n)))) / once if once else 2.0
+    once = sum(map(value_at, range(n)))
+    doubled = (once + sum(map(value_at, range(n, 2 * n)))) / once if once else 2.0
     return GrowthShape(
         kind=kind,
         calls=n,

@@ -104,7 +104,7 @@ def stats(
 
     def compute() -> Stats:
         return make_stats(
-            sessions.known,
+            sessions.summaries,
             at,
             by=by or "",
             since=beginning,
@@ -121,7 +121,7 @@ def stats(
     else:
         _show_progressively(sessions, lambda so_far: _print(Painter(settings.glyphs), so_far, by or "", at), compute)
     result = compute()
-    failed = [summary for summary in sessions.known if summary.error and not is_empty(summary)]
+    failed = [summary for summary in sessions.summaries if summary.error and not is_empty(summary)]
     if as_json:
         errors = [{"file": summary.path, "error": summary.error} for summary in failed]
         write_json({"since_seconds": since, **stats_json(result, by or "", at), "failed": errors})

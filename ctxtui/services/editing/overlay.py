@@ -327,7 +327,7 @@ class SessionEdits:
         self._id = ""
         self._stamps: tuple[tuple[int, int], ...] = ()
 
-    def of(self, thread: str) -> ThreadEdits:
+    def of_thread(self, thread: str) -> ThreadEdits:
         """The edits of `thread`. Raises `CtxtuiError` if the database cannot be read."""
         with self._lock:
             thread_edits = self._known.get(thread)
@@ -361,7 +361,7 @@ class SessionEdits:
 
     def add_stored(self, stored: Mapping[str, Iterable[Edit]]) -> list[Edit]:
         """Add entries that `stored` returned; return the new ones."""
-        return [entry for thread, log in stored.items() for entry in self.of(thread).add_stored(log)]
+        return [entry for thread, log in stored.items() for entry in self.of_thread(thread).add_stored(log)]
 
     def _read_log(self, thread: str) -> list[Edit]:
         path = database(self._settings.data_dir)

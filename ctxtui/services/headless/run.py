@@ -105,9 +105,9 @@ class HeadlessRun:
         host = self._host
         session = await asyncio.to_thread(host.open)
         edits = self._edits = RunEdits(session, host.config.settings)
-        overlay = await asyncio.to_thread(edits.of, MAIN)
+        overlay = await asyncio.to_thread(edits.of_thread, MAIN)
         host.overlay = lambda: overlay
-        host.children.overlay_of = edits.of
+        host.children.overlay_of = edits.of_thread
         host.children.may_spend, host.children.may_retry = self._may_spend, self._spending.retry_refusal
         host.profile = self._options.profile
         host.files.counter = self._counter

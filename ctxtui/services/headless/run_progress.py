@@ -78,16 +78,16 @@ class RunEdits:
         self._reported: Counter[str] = Counter()
         """Number of entries of each thread already reported."""
 
-    def of(self, thread: str) -> ThreadEdits:
+    def of_thread(self, thread: str) -> ThreadEdits:
         """The edits of `thread`. Raises `CtxtuiError` if the database cannot be read."""
         edits = self._threads.get(thread)
         if edits is None:
-            edits = self._threads[thread] = self._edits.of(thread)
+            edits = self._threads[thread] = self._edits.of_thread(thread)
         return edits
 
     def new_lines(self, thread: str) -> list[str]:
         """Lines about policies' edits in `thread` since the last call."""
-        log = self.of(thread).log
+        log = self.of_thread(thread).log
         new, self._reported[thread] = log[self._reported[thread] :], len(log)
         return trim_lines(new)
 

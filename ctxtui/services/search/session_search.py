@@ -106,7 +106,7 @@ class SessionSearcher:
         self._post(SessionHits(pattern, dict(hits.spans), True, hits.capped, hits.error))
 
     def _begin_search(self, pattern: Pattern, blocks: list[str]) -> tuple[list[str], SessionHits]:
-        """Those of `blocks` to search, and hits to start from. A longer pattern matches only in blocks of the shorter
+        """The `blocks` to search, and hits to start from. A longer pattern matches only in blocks of the shorter
         one.
         """
         before = self._last_hits

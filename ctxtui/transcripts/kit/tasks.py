@@ -28,7 +28,7 @@ def first_task(head: bytes) -> dict[str, Json]:
 def tasks_reader(source: str) -> ReadValue:
     """Make a function that reads a file of tasks, a thread each, for the format `source`."""
 
-    def take(value: Json, tree: Tree) -> Iterator[Event]:
+    def read_tasks(value: Json, tree: Tree) -> Iterator[Event]:
         yield Described(source=source)
         tasks = as_list(value) if isinstance(value, list) else [value]
         ids, title = Ids(), ""
@@ -43,7 +43,7 @@ def tasks_reader(source: str) -> ReadValue:
         more = f" and {len(tasks) - 1:,} more tasks" if len(tasks) > 1 else ""
         yield Described(title=title + more if title else "")
 
-    return take
+    return read_tasks
 
 
 def _read_task(task: dict[str, Json], dialogue: Dialogue, path: str, several: bool) -> Iterator[Event]:

@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class Act(Generic[T]):
-    """Call `run` with the screen's controller of type `of`, or with the screen itself.
+    """Call `run` with the screen's controller of type `owner`, or with the screen itself.
 
     ``lambda: SomeScreen`` names a class that is defined further down.
     """
@@ -46,7 +46,7 @@ class Act(Generic[T]):
         self.run = run
 
     @property
-    def of(self) -> type[T]:
+    def owner(self) -> type[T]:
         """The type that `run` takes."""
         return self._of if isinstance(self._of, type) else self._of()
 
@@ -244,6 +244,6 @@ class Commanded:
         command = self.last_command = self.command(name)
         act = command.run if command is not None else None
         if isinstance(act, Act):
-            done = act.run(self.owner(act.of))
+            done = act.run(self.owner(act.owner))
             if isawaitable(done):
                 await done

@@ -106,7 +106,7 @@ class SummaryBoard(Board):
 
 
 class HeldCompactionScreen(HostedList[Fact, SummaryChange]):
-    """What a held `summary` loses of the history; the result has it as the user changed it.
+    """Show the losses of a held `summary`; the result has the summary as the user changed it.
 
     `thread` is the thread whose history it summarizes.
     """

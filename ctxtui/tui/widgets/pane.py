@@ -60,7 +60,7 @@ class Pane(ScrolledRows, can_focus=True):
         return "on-cur" if self.has_focus else "here"
 
     def reload(self, start: int = 0, *, cursor: int | None = None) -> None:
-        """As `ScrolledRows.reload`; the cursor goes to row `cursor`, or stays as near as it can."""
+        """The same as `ScrolledRows.reload`; the cursor goes to row `cursor`, or stays as near as it can."""
         super().reload(start)
         self.cursor = self._nearest_row(self.cursor if cursor is None else cursor)
         if cursor is not None:

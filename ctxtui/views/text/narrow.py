@@ -23,7 +23,7 @@ def figures(parts: Sequence[tuple[Span, Span]], room: int) -> Spans:
 
 
 def facts(words: Iterable[str], room: int) -> str:
-    """As many of `words`, in order, as fit completely in `room` cells.
+    """The first `words` that fit completely in `room` cells.
 
     At least the beginning of the first.
     """
