@@ -1,4 +1,6 @@
-"""The pytest fixtures `ctxtui_record` and `ctxtui_check`: an agent's test records its run, and holds it against limits.
+"""The pytest fixtures `ctxtui_record` and `ctxtui_check`.
+
+An agent's test records its run, and holds it against limits.
 
     def test_the_agent_stays_small(ctxtui_record, ctxtui_check):
         run_the_agent()

@@ -1,4 +1,7 @@
-"""The context of a hosted agent: a path in the session's tree, and its encoding as a request."""
+"""The context of a hosted agent.
+
+A path in the session's tree, and its encoding as a request.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ class AnswerCall(NamedTuple):
 
 
 class SettledAnswer(NamedTuple):
-    """The part of an answer that goes into the context: its `items` (empty if nothing can be kept) and its calls."""
+    """The part of an answer that goes into the context.
+
+    Its `items` (empty if nothing can be kept) and its calls.
+    """
 
     items: tuple[Item, ...]
     calls: tuple[AnswerCall, ...]

@@ -1,4 +1,7 @@
-"""Replays pending events of a conversation: user messages, results, the received part of an answer."""
+"""Replays pending events of a conversation.
+
+User messages, results, the received part of an answer.
+"""
 
 from __future__ import annotations
 

@@ -299,7 +299,10 @@ def _cut_answer(state: TurnState, _: Interrupted) -> Step:
 
 
 def _interrupt(state: TurnState, event: Interrupted) -> Step:
-    """Interrupt outside of an answer: calls without a result get one, so that the context stays valid."""
+    """Interrupt outside of an answer.
+
+    Calls without a result get one, so that the context stays valid.
+    """
     commands: list[Command] = [StopWaiting()]
     if state.phase == TurnPhase.ACTING:
         results_by_id = {result.id: result for result in state.results}

@@ -259,7 +259,10 @@ def reattached_tokens(book: Book, call: Call) -> int:
 
 
 def unrecorded_tokens(book: Book, call: Call) -> int:
-    """Everything missing from the recording of `call`'s context: not recorded and attached again."""
+    """Everything missing from the recording of `call`'s context.
+
+    Not recorded and attached again.
+    """
     return (not_recorded_tokens(book, call) or 0) + reattached_tokens(book, call)
 
 

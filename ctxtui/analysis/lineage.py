@@ -65,7 +65,10 @@ class LineageStep(Struct, frozen=True, kw_only=True):
 
 
 class _Thoughts(Struct, frozen=True):
-    """Thinking in a context since a person's last message: counted features, and reported tokens."""
+    """Thinking in a context since a person's last message.
+
+    Counted features, and reported tokens.
+    """
 
     features: Features = NOTHING
     tokens: int = 0

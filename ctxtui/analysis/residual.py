@@ -1,4 +1,7 @@
-"""The residual of a call: its size, the steps in which it grew, and the likely cause of each."""
+"""The residual of a call.
+
+Its size, the steps in which it grew, and the likely cause of each.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Events of a session: turns, misses, compactions, jumps, errors; and its one-sentence summary."""
+"""Events of a session.
+
+Turns, misses, compactions, jumps, errors; and its one-sentence summary.
+"""
 
 from __future__ import annotations
 

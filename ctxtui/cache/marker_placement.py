@@ -20,10 +20,10 @@ DeepestCached = Callable[[float], int]
 
 
 class KnownEnds:
-    """Results of earlier searches in one tree: the last static block, and the last block of memory or summary.
+    """Results of earlier searches in one tree.
 
-    Static blocks are those before the messages. `static` is by the node before the turn in which the search started,
-    `memory` by the node from which it started.
+    The last static block, and the last block of memory or summary. Static blocks are those before the messages.
+    `static` is by the node before the turn in which the search started, `memory` by the node from which it started.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,7 @@
-"""Cache markers of a request body: positions, lifetimes, and which ones the provider refuses."""
+"""Cache markers of a request body.
+
+Positions, lifetimes, and which ones the provider refuses.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,10 @@ _MIN_READABLE_BYTES: Final = 1 << 18
 
 
 class Media(Struct, frozen=True):
-    """An image or file inside a block: its media type, and its bytes in base64, a URL or a provider's file id."""
+    """An image or file inside a block.
+
+    Its media type, and its bytes in base64, a URL or a provider's file id.
+    """
 
     media_type: str
     data: str = ""

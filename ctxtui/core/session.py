@@ -1,4 +1,7 @@
-"""A session as a fold over events: readers and the live host emit the same few events (design §2)."""
+"""A session as a fold over events.
+
+Readers and the live host emit the same few events (design §2).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The tree of contexts: a context is a path in it, a node identifies a whole prefix (design §2)."""
+"""The tree of contexts.
+
+A context is a path in it, a node identifies a whole prefix (design §2).
+"""
 
 from __future__ import annotations
 

@@ -298,7 +298,10 @@ class Context:
         return self.messages[index] if index >= 0 else None
 
     def is_alike(self, position: int, other: Item) -> bool:
-        """Whether `other` may be the block at `position` with another text: it has the same kind, role and id."""
+        """Whether `other` may be the block at `position` with another text.
+
+        It has the same kind, role and id.
+        """
         item_here = self.items[position]
         same = item_here.block.kind == other.block.kind and item_here.place.role == other.place.role
         return same and self._pair_id(item_here.block) == self._pair_id(other.block)

@@ -228,7 +228,10 @@ def text_at(context: Context, in_force: Sequence[Edit], position: int) -> tuple[
 
 
 def rewrite_text(context: Context, in_force: Sequence[Edit], position: int, text: str) -> Edit:
-    """Make the edit that puts `text` at position `position`: in place of the summary there, else of the block."""
+    """Make the edit that puts `text` at position `position`.
+
+    In place of the summary there, else of the block.
+    """
     for edit in reversed(in_force):
         if edit.kind == SUMMARIZE and any(context.find(target) == position for target in edit.targets):
             return make(SUMMARIZE, edit.targets, {**edit.params, "text": text})

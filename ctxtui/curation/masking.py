@@ -714,7 +714,10 @@ def _spans_break(breaks: list[int], find: _Match) -> bool:
 
 
 def _iter_keys(items: list[Json], key: str) -> Iterator[str]:
-    """The key of each of `items`, which are under `key`: an option before it, such as ``--token``, replaces the key."""
+    """The key of each of `items`, which are under `key`.
+
+    An option before it, such as ``--token``, replaces the key.
+    """
     before = ""
     for item in items:
         yield before or key

@@ -137,7 +137,10 @@ class Distinct(list[str]):
 
 
 class Failure(Struct):
-    """The last failure of a `call`: its most informative `line`, and whether a later call for the same succeeded."""
+    """The last failure of a `call`.
+
+    Its most informative `line`, and whether a later call for the same succeeded.
+    """
 
     call: str
     line: str

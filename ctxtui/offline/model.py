@@ -353,10 +353,10 @@ def _make_arguments(intent: Intent, tool: Definition) -> Json:
 
 
 def _explicit_arguments(text: str, tool: Definition) -> Json:
-    """Explicit arguments of the user: JSON, ``name=value`` pairs, or the value of the first argument.
+    """Explicit arguments of the user.
 
-    Other required arguments get minimal values. For a tool that takes text, that text, also out of an object with one
-    text.
+    JSON, ``name=value`` pairs, or the value of the first argument. Other required arguments get minimal values. For a
+    tool that takes text, that text, also out of an object with one text.
     """
     try:
         arguments: Any = json.loads(text)

@@ -1,7 +1,7 @@
-"""A file without bodies: imports, types, constants and signatures, for files too long to be read whole.
+"""A file without bodies.
 
-Python, JavaScript, TypeScript, Go, Rust, Java and C are parsed with tree-sitter if it is installed (the extra
-``code``), everything else is outlined.
+Imports, types, constants and signatures, for files too long to be read whole. Python, JavaScript, TypeScript, Go, Rust,
+Java and C are parsed with tree-sitter if it is installed (the extra ``code``), everything else is outlined.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ def _words(text: str) -> frozenset[str]:
 
 
 class CodeGrammar(Struct, frozen=True):
-    """A language of tree-sitter: the `package` of its grammar and the `function` that returns it.
+    """A language of tree-sitter.
 
-    Kinds of nodes: `whole` are kept entirely (imports, types, constants), `functions` up to their body, `containers`
-    with the members of their body, `wrappers` are descended into (an export, a decorator).
+    The `package` of its grammar and the `function` that returns it. Kinds of nodes: `whole` are kept entirely (imports,
+    types, constants), `functions` up to their body, `containers` with the members of their body, `wrappers` are
+    descended into (an export, a decorator).
     """
 
     package: str

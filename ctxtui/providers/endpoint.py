@@ -106,8 +106,10 @@ def has_key(env: Mapping[str, str]) -> bool:
 
 
 def key_for(provider: str, env: Mapping[str, str]) -> str:
-    """The key of a hosted provider: from the environment, else from the system's keyring (optional extra); "" if
-    none."""
+    """The key of a hosted provider.
+
+    From the environment, else from the system's keyring (optional extra); "" if none.
+    """
     key = env.get(KEYS.get(provider, ""), "").strip()
     return key or _read_keyring(provider)
 

@@ -1,4 +1,7 @@
-"""Model servers on this machine: running ones, their loaded models, and their windows (facts §5)."""
+"""Model servers on this machine.
+
+Running ones, their loaded models, and their windows (facts §5).
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,10 @@ of it."""
 
 
 class Target(Struct, frozen=True):
-    """The place that a command is run on: values of `VARIABLES`, and the block's text ("" without a block)."""
+    """The place that a command is run on.
+
+    Values of `VARIABLES`, and the block's text ("" without a block).
+    """
 
     variables: Mapping[str, str] = {}
     text: str = ""

@@ -79,7 +79,10 @@ class SessionRow(Struct, frozen=True, kw_only=True):
 
 
 class Glance(NamedTuple):
-    """Data from the head of a file, of `size` bytes at that time: title, directory, client version; "" if missing."""
+    """Data from the head of a file, of `size` bytes at that time.
+
+    Title, directory, client version; "" if missing.
+    """
 
     size: int = 0
     title: str = ""

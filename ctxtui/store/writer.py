@@ -56,7 +56,10 @@ class SessionResumed(NamedTuple):
 
 
 class InFlight(NamedTuple):
-    """An event within `call` of `thread` at Unix time `at`: its `kind` and data (text, or raw bytes)."""
+    """An event within `call` of `thread` at Unix time `at`.
+
+    Its `kind` and data (text, or raw bytes).
+    """
 
     call: str
     at: float

@@ -34,15 +34,17 @@ class Reader(Protocol):
         """
 
     def settle(self) -> list[Event]:
-        """Read what is left without more data: a last record without line end, or a whole-file format.
+        """Read what is left without more data.
 
-        May be called again after more `feed`s: a followed file settles many times.
+        A last record without line end, or a whole-file format. May be called again after more `feed`s: a followed file
+        settles many times.
         """
 
     def part(self, name: str) -> Reader:
-        """Return the reader for companion file `name`: own bytes and line numbers, same tree and session.
+        """Return the reader for companion file `name`.
 
-        A file of another session emits nothing; neither does any file for a format without companions.
+        Own bytes and line numbers, same tree and session. A file of another session emits nothing; neither does any
+        file for a format without companions.
         """
         return NoReader()
 

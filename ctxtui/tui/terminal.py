@@ -44,8 +44,9 @@ class PasteParser(XTermParser):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the last input may be a complete sequence if nothing follows: call `XTermParser.tick` until it is
-        decided.
+        """Whether the last input may be a complete sequence if nothing follows.
+
+        Call `XTermParser.tick` until it is decided.
         """
         return self._timeout_time is not None
 
@@ -180,7 +181,10 @@ class TerminalDriver(LinuxDriver):
         self._file: Any = self._output
 
     def write(self, data: str) -> None:
-        """Write to the terminal, each frame as one piece: the writer thread would wait for a turn per piece."""
+        """Write to the terminal, each frame as one piece.
+
+        The writer thread would wait for a turn per piece.
+        """
         if data == SYNC_START:
             self._frame = []
         elif self._frame is None:

@@ -70,7 +70,10 @@ class KeyMask:
         return self.mask_bytes(buffered[:cut]), buffered[cut:]
 
     def _safe_length(self, data: bytes) -> int:
-        """Length of the part of `data` that is final: its end may be the start of the key or of half of it."""
+        """Length of the part of `data` that is final.
+
+        Its end may be the start of the key or of half of it.
+        """
         if self._pattern is None:
             return len(data)
         cut = min((_partial_start(data, part) for part in self._parts), default=len(data))

@@ -1,4 +1,7 @@
-"""OpenAI Chat Completions and the many servers that speak it: requests, answers, event streams (facts §4, §5)."""
+"""OpenAI Chat Completions and the many servers that speak it.
+
+Requests, answers, event streams (facts §4, §5).
+"""
 
 from __future__ import annotations
 

@@ -72,9 +72,10 @@ class Request(Struct, frozen=True):
         return tuple(Marker(m[0], m[1], m[2], m[4]) for m in self.skeleton.parts.get("marks", ()))
 
     def with_items(self, items: Sequence[Item]) -> Request:
-        """Replace the blocks: parameters stay, unchanged blocks keep their spelling and cache breakpoints.
+        """Replace the blocks.
 
-        New blocks are written in the body's dominant style.
+        Parameters stay, unchanged blocks keep their spelling and cache breakpoints. New blocks are written in the
+        body's dominant style.
         """
         if tuple(items) == self.items:
             return self

@@ -123,8 +123,10 @@ def _name_reason(name: str, folder: str) -> str:
 
 
 def _normalize_name(name: str) -> str:
-    """A name as case-folding file systems see it: without case, full-width letters, invisible characters, and trailing
-    dots or blanks."""
+    """A name as case-folding file systems see it.
+
+    Without case, full-width letters, invisible characters, and trailing dots or blanks.
+    """
     if not name.isascii():
         name = "".join(char for char in unicodedata.normalize("NFKC", name) if unicodedata.category(char) != "Cf")
     return name.casefold().rstrip(". ") or name

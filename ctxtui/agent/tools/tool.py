@@ -1,4 +1,7 @@
-"""A tool of the agent: its description for the model, whether it asks first, and its function."""
+"""A tool of the agent.
+
+Its description for the model, whether it asks first, and its function.
+"""
 
 from __future__ import annotations
 

@@ -35,7 +35,10 @@ class ToolCall(NamedTuple):
 
 
 class NextStep(NamedTuple):
-    """The step of an answer: the tools it calls (empty: it only writes text and stops), and its text."""
+    """The step of an answer.
+
+    The tools it calls (empty: it only writes text and stops), and its text.
+    """
 
     calls: tuple[ToolCall, ...] = ()
     text: str = ""

@@ -36,7 +36,10 @@ class Exchange(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A cycle of `period` calls that was repeated: its exchanges in order, the first cycle first."""
+    """A cycle of `period` calls that was repeated.
+
+    Its exchanges in order, the first cycle first.
+    """
 
     period: int
     exchanges: tuple[Exchange, ...]

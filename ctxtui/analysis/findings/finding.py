@@ -142,7 +142,10 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         return usage.fresh * by.fresh + usage.cache_read * by.read + by.write_cost(usage)
 
     def first_call(self, position: int) -> int:
-        """Number (from 1) of the call that first sent the block at `position`: the next one if none did."""
+        """Number (from 1) of the call that first sent the block at `position`.
+
+        The next one if none did.
+        """
         first = self.costs.lifetimes.first_call(self.policy_context.context.nodes[position])
         return (len(self.calls) if first is None else first) + 1
 

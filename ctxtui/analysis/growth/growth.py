@@ -1,4 +1,7 @@
-"""Growth of a thread's context: sizes by call and category, its shape, carry, resent and dead tokens."""
+"""Growth of a thread's context.
+
+Sizes by call and category, its shape, carry, resent and dead tokens.
+"""
 
 from __future__ import annotations
 
@@ -155,7 +158,10 @@ class CallSize(Struct, frozen=True, kw_only=True):
 
 
 class GrownPart(NamedTuple):
-    """One part of the context: its tokens at the beginning and end of a stretch, and tokens x calls in it."""
+    """One part of the context.
+
+    Its tokens at the beginning and end of a stretch, and tokens x calls in it.
+    """
 
     name: str
     begins: int

@@ -262,7 +262,10 @@ def _last_removed(applied: Applied) -> int:
 
 
 class _ChangeSummary(NamedTuple):
-    """Summary of changes: the last removed position, whether a repair added text, whether tools are among them."""
+    """Summary of changes.
+
+    The last removed position, whether a repair added text, whether tools are among them.
+    """
 
     changes: Mapping[int, BlockChange]
     removed: int

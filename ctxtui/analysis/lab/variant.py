@@ -74,7 +74,10 @@ class VariantCall(Struct, frozen=True, kw_only=True):
 
 
 class Summaries(Struct, frozen=True):
-    """Substitutes for summaries that a model would have written: their number, and their tokens in all."""
+    """Substitutes for summaries that a model would have written.
+
+    Their number, and their tokens in all.
+    """
 
     count: int = 0
     tokens: int = 0

@@ -283,9 +283,10 @@ class ReadContexts:
     def _unrecorded_input(
         self, line: ReadLine, step: ReadStep, absences: Absences, same: bool
     ) -> tuple[int | None, int, int, ReadStep]:
-        """Unrecorded input of a context: system prompt and tools, re-attached input, and search results.
+        """Unrecorded input of a context.
 
-        Also the step with the level that its residual is compared with.
+        System prompt and tools, re-attached input, and search results. Also the step with the level that its residual
+        is compared with.
         """
         call, was = step.call, step.was
         if call.fidelity == Fidelity.WIRE:

@@ -180,7 +180,10 @@ def _print(painter: Painter, summaries: list[SessionSummary], ids: dict[str, str
 
 
 def _table(ids: dict[str, str], now: float) -> Table[SessionSummary]:
-    """The columns before a session's title: id, age, client, and the printed ones of Home's columns."""
+    """The columns before a session's title.
+
+    Id, age, client, and the printed ones of Home's columns.
+    """
     longest = max((*map(cells.width, ids.values()), len("session")))
     printed = [_figure(column) for column in home_columns() if column.printed]
     return Table(

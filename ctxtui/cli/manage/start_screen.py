@@ -34,7 +34,10 @@ def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
 
 @contextmanager
 def setting_places(config: Config) -> Iterator[None]:
-    """Name file and line in a `BadConfig` that names a setting: the screen knows keys and themes, not their origin."""
+    """Name file and line in a `BadConfig` that names a setting.
+
+    The screen knows keys and themes, not their origin.
+    """
     try:
         yield
     except BadConfig as error:

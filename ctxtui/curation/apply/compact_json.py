@@ -1,6 +1,7 @@
-"""Shrinks JSON inside a text: members are dropped, renamed or flattened, as the user's rules say.
+"""Shrinks JSON inside a text.
 
-Used by edits of the kind ``compact_json``. Text around the JSON, and text that is no JSON, stays.
+Members are dropped, renamed or flattened, as the user's rules say. Used by edits of the kind ``compact_json``. Text
+around the JSON, and text that is no JSON, stays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Checks images and PDFs: number, size, and whether the bytes match the media type (facts §1, §4)."""
+"""Checks images and PDFs.
+
+Number, size, and whether the bytes match the media type (facts §1, §4).
+"""
 
 from __future__ import annotations
 

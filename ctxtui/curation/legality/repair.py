@@ -192,7 +192,10 @@ def repair(
 
 
 def _without_conflicts(mends: Sequence[Edit]) -> Iterator[Edit]:
-    """Leave out changes of a block that another repair removes: the later edit would bring it back."""
+    """Leave out changes of a block that another repair removes.
+
+    The later edit would bring it back.
+    """
     removed_targets = {target for edit in mends if edit.kind == DROP for target in edit.targets}
     for edit in mends:
         if edit.kind not in (REPLACE, STRIP) or not removed_targets.intersection(edit.targets):

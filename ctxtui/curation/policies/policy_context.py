@@ -129,7 +129,10 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def touched(self) -> Mapping[str, frozenset[int]]:
-        """By author, every position that an edit was ever about, reverted or not: a policy never repeats an edit."""
+        """By author, every position that an edit was ever about, reverted or not.
+
+        A policy never repeats an edit.
+        """
         positions_of: dict[str, frozenset[int]] = {}
         for (author, _), positions in self.edited.positions.items():
             positions_of[author] = positions_of.get(author, frozenset()) | positions
@@ -386,7 +389,10 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def lead_count(self) -> int:
-        """Number of messages before the conversation: a system prompt (OpenAI Chat), then memory of a host."""
+        """Number of messages before the conversation.
+
+        A system prompt (OpenAI Chat), then memory of a host.
+        """
         messages = self.context.messages
         return next((n for n, message in enumerate(messages) if not self._is_front(message)), len(messages))
 

@@ -1,7 +1,7 @@
-"""Google's explicit caching: contents that the provider keeps under a name until they expire.
+"""Google's explicit caching.
 
-The handlers of ``cachedContents`` are here; `generate_api` uses `named`, `conflicts` and `merged` for requests that
-name a cached content.
+Contents that the provider keeps under a name until they expire. The handlers of ``cachedContents`` are here;
+`generate_api` uses `named`, `conflicts` and `merged` for requests that name a cached content.
 """
 
 from __future__ import annotations

@@ -123,7 +123,10 @@ def run_policies(profile: Profile, context: Context, overlay: ThreadEdits, card:
 
 
 def estimate_tokens(block: Block) -> int:
-    """Estimate the tokens of a block: one for every four bytes of its JSON, `IMAGE_TOKENS` for an image."""
+    """Estimate the tokens of a block.
+
+    One for every four bytes of its JSON, `IMAGE_TOKENS` for an image.
+    """
     if block.kind == HEADER:
         return 0
     return IMAGE_TOKENS if block.kind in IMAGES else 1 + len(block.body) // 4

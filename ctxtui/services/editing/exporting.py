@@ -230,7 +230,9 @@ def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]
 
 
 def default_path(edited: EditedContext, form: str, source: Path | None, env: Mapping[str, str] | None = None) -> str:
-    """A default path for the file: a name after the recording's, in the working directory, with two exceptions.
+    """A default path for the file.
+
+    A name after the recording's, in the working directory, with two exceptions.
 
     - If the tool resumes only files in the recording's folder: that folder.
     - For another tool: the folder that it searches, by the environment `env`; with "/" at the end, as it will be

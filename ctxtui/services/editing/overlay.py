@@ -1,7 +1,8 @@
-"""The edits of an open session, thread by thread: staged, applied, undone, stored in the database.
+"""The edits of an open session, thread by thread.
 
-Everything happens in memory at once; `save` writes what is new and may run in a worker thread. A session that was only
-opened is imported by the first save: reading writes nothing, the first staged edit does.
+Staged, applied, undone, stored in the database. Everything happens in memory at once; `save` writes what is new and may
+run in a worker thread. A session that was only opened is imported by the first save: reading writes nothing, the first
+staged edit does.
 """
 
 from __future__ import annotations

@@ -21,7 +21,10 @@ _PAST_TENSE: Final = {"drop": "dropped", "truncate": "cut", "summarize": "summar
 
 
 def round_line(number: int, max_rounds: int, messages: int, tokens: int | None) -> str:
-    """The line about the next request: round of `max_rounds` (0: no limit), messages, tokens (None: unknown)."""
+    """The line about the next request.
+
+    Round of `max_rounds` (0: no limit), messages, tokens (None: unknown).
+    """
     size = "tokens not counted" if tokens is None else f"~{tokens:,} tokens"
     message_count = "1 message" if messages == 1 else f"{messages:,} messages"
     return f"round {number}/{max_rounds or '∞'}: {message_count}, {size}"

@@ -1,4 +1,7 @@
-"""Findings of a session: problems in a thread, their fixes, and the savings by the price tag."""
+"""Findings of a session.
+
+Problems in a thread, their fixes, and the savings by the price tag.
+"""
 
 from __future__ import annotations
 

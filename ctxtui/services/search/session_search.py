@@ -125,6 +125,9 @@ class SessionSearcher:
 
 
 def _is_narrower(before: Pattern, now: Pattern) -> bool:
-    """Whether every hit of `now` is within a hit of `before`: its text is longer and its case rule not looser."""
+    """Whether every hit of `now` is within a hit of `before`.
+
+    Its text is longer and its case rule not looser.
+    """
     plain = not (before.regex or now.regex)
     return plain and before.text in now.text and (before.exact <= now.exact)

@@ -303,9 +303,9 @@ _TIMED_TOOLS: Final = frozenset({"Agent", "AgentSwarm", "Bash", "FetchURL", "Glo
 
 
 def _convert_result(id_: Json, result: dict[str, Json], timed: Collection[str]) -> dict[str, Json]:
-    """A tool's result as the client sends it: with its words on status and time before it, its note after it.
+    """A tool's result as the client sends it.
 
-    `timed` are the calls whose time is sent.
+    With its words on status and time before it, its note after it. `timed` are the calls whose time is sent.
     """
     failed, note = result.get("isError") is True, as_str(result.get("note"))
     milliseconds = result.get("durationMs") if as_str(id_) in timed else None

@@ -1,4 +1,7 @@
-"""LM Studio's server logs: text lines with JSON bodies of requests, answers or streamed packets."""
+"""LM Studio's server logs.
+
+Text lines with JSON bodies of requests, answers or streamed packets.
+"""
 
 from __future__ import annotations
 

@@ -26,7 +26,10 @@ _KEYS: Final = frozenset({"uuid", "parentUuid", "sessionId", "type"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a chat: Claude Code's records have the same members, but no parts."""
+    """Confidence that `head` begins a chat.
+
+    Claude Code's records have the same members, but no parts.
+    """
     records = [record for record in file_head.parse_records(head) if record.keys() >= _KEYS]
     return (
         0.98

@@ -1,4 +1,7 @@
-"""The log of an evolutionary search's root model (pineapple, mango): its turns, and the trials in separate files."""
+"""The log of an evolutionary search's root model (pineapple, mango).
+
+Its turns, and the trials in separate files.
+"""
 
 from __future__ import annotations
 

@@ -20,9 +20,10 @@ MAX_TIMESTAMP: Final = 253_370_764_800.0
 
 
 def parse_timestamp(timestamp: str | float | None) -> float | None:
-    """Parse a record's timestamp to Unix seconds: ISO text, or a number of seconds or milliseconds.
+    """Parse a record's timestamp to Unix seconds.
 
-    None if it is neither, or before 1970 or after 9998, which no calendar here can show in every time zone.
+    ISO text, or a number of seconds or milliseconds. None if it is neither, or before 1970 or after 9998, which no
+    calendar here can show in every time zone.
     """
     if isinstance(timestamp, str):
         return _of_text(timestamp)

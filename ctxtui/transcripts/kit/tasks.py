@@ -1,4 +1,7 @@
-"""Read results in recordings, and files of benchmarks: a list of tasks with the messages of each."""
+"""Read results in recordings, and files of benchmarks.
+
+A list of tasks with the messages of each.
+"""
 
 from __future__ import annotations
 

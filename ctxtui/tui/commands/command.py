@@ -114,7 +114,10 @@ class Command:
 
     @classmethod
     def key_line(cls) -> tuple[str, str, str, tuple[str, ...]]:
-        """Return its entry in the key line (`widgets.keyline.Key`): key, label, short label, click actions."""
+        """Return its entry in the key line (`widgets.keyline.Key`).
+
+        Key, label, short label, click actions.
+        """
         return cls.key_shown(), cls.label, cls.short_label, cls.actions()
 
     @classmethod
@@ -134,7 +137,10 @@ class Command:
 
 
 def command_id(command: type[Command]) -> str:
-    """Return the name by which ``[keys]`` names a command: its palette entry up to a colon, in lower case."""
+    """Return the name by which ``[keys]`` names a command.
+
+    Its palette entry up to a colon, in lower case.
+    """
     return command.name.partition(":")[0].lower()
 
 

@@ -102,7 +102,10 @@ class Transcript(Pane):
         self.refresh()
 
     def opened_rows(self) -> frozenset[int]:
-        """Return the open rows: those opened singly, those near the cursor in full categories, incoming ones."""
+        """Return the open rows.
+
+        Those opened singly, those near the cursor in full categories, incoming ones.
+        """
         data = self.data
         if data is None or data.scene is None:
             return frozenset(data.streaming_rows if data is not None else ())

@@ -1,4 +1,7 @@
-"""The held summary of a client's compaction: its text, and the facts that it loses, to be kept one by one."""
+"""The held summary of a client's compaction.
+
+Its text, and the facts that it loses, to be kept one by one.
+"""
 
 from __future__ import annotations
 

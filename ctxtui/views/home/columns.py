@@ -132,7 +132,10 @@ def short_model(model: str) -> str:
 
 
 def read_share(part: float | None) -> Span:
-    """The share read from the cache: green above 90 %, amber under 80 %, ``–`` if not applicable."""
+    """The share read from the cache.
+
+    Green above 90 %, amber under 80 %, ``–`` if not applicable.
+    """
     if part is None:
         return Span(numbers.NOT_APPLICABLE, "dim")
     shown = round(part, 2)

@@ -1,4 +1,7 @@
-"""The preflight report: growth, limits, cost, and the blocks that a compaction would replace."""
+"""The preflight report.
+
+Growth, limits, cost, and the blocks that a compaction would replace.
+"""
 
 from __future__ import annotations
 

@@ -154,7 +154,10 @@ def tool_label(name: str) -> str:
 
 
 def _shorten_arguments(call: BlockContent, cwd: str) -> str:
-    """A call's arguments, shortened to leave room for the result: the end of a path, else the beginning."""
+    """A call's arguments, shortened to leave room for the result.
+
+    The end of a path, else the beginning.
+    """
     words = _line(main_argument(call, cwd))
     if len(words) <= MAX_ARGUMENT_CHARS:
         return words

@@ -1,7 +1,8 @@
-"""Spelling of one element of a request: in the body's style, in another style, or piece by piece.
+"""Spelling of one element of a request.
 
-An element is an entry of a section: a message, a tool, a text of the system prompt. One that the body's style
-reproduces needs no record, if its blocks' kinds tell its size. Any other has an *oddity*, a JSON object with
+In the body's style, in another style, or piece by piece. An element is an entry of a section: a message, a tool, a text
+of the system prompt. One that the body's style reproduces needs no record, if its blocks' kinds tell its size. Any
+other has an *oddity*, a JSON object with
 
 - ``size``: the number of its blocks,
 - ``style``: the number of the style that reproduces it,

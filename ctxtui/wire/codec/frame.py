@@ -1,4 +1,7 @@
-"""The frame of a body: its members verbatim and in order, with slots for the context sections."""
+"""The frame of a body.
+
+Its members verbatim and in order, with slots for the context sections.
+"""
 
 from __future__ import annotations
 

@@ -30,9 +30,10 @@ class Value(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A member of an object: its key, and the character ranges of the key (with quotes) and of the value.
+    """A member of an object.
 
-    If the walker entered the value (a list), `items` are its elements and `value` is None.
+    Its key, and the character ranges of the key (with quotes) and of the value. If the walker entered the value (a
+    list), `items` are its elements and `value` is None.
     """
 
     key: str

@@ -125,7 +125,10 @@ def _write_blocks(part: TurnPart, role: str, same: bool, losses: Losses) -> Iter
 
 
 def is_signed(value: Json) -> bool:
-    """Whether thinking carries what its provider requires back: a signature, or the ciphertext itself."""
+    """Whether thinking carries what its provider requires back.
+
+    A signature, or the ciphertext itself.
+    """
     return isinstance(value, dict) and bool(value.get("signature") or value.get("data"))
 
 

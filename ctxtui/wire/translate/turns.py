@@ -158,7 +158,10 @@ def _is_ollama_only(block: Block) -> bool:
 
 
 def _is_google(block: Block) -> bool:
-    """Whether only Google writes a block so: a header that names parts, a call or a medium without a type."""
+    """Whether only Google writes a block so.
+
+    A header that names parts, a call or a medium without a type.
+    """
     if block.kind == HEADER:
         return b'"parts":' in block.body
     if block.kind in ("function_call", "function_response", "image", "document"):

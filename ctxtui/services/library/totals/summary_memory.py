@@ -1,4 +1,7 @@
-"""Home's figures of sessions as cached in the database: those of thousands in one query, reading no session."""
+"""Home's figures of sessions as cached in the database.
+
+Those of thousands in one query, reading no session.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,10 @@ def usage_version_for(settings: Settings) -> str:
 
 
 def cache_key(summary: SessionSummary) -> tuple[str, int]:
-    """The cache key of a session besides its time: file and size, or the database's id and calls."""
+    """The cache key of a session besides its time.
+
+    File and size, or the database's id and calls.
+    """
     return summary.path or stored_session_key(summary.stored), summary.size
 
 

@@ -177,7 +177,10 @@ def adds_nothing(point: Point) -> bool:
 
 
 def _order_items(chain: Iterable[Point]) -> list[Item]:
-    """Order the points' items as in a request: a message's results, the client's texts, the user's, one system turn."""
+    """Order the points' items as in a request.
+
+    A message's results, the client's texts, the user's, one system turn.
+    """
     ordered: list[Item] = []
     results: list[Item] = []
     texts: list[Item] = []

@@ -119,7 +119,10 @@ class ClaudeThreads:
         return Point(Anchor(began=EpochStart.START))
 
     def label(self, thread: ClaudeThread, agent: str, prompt: str) -> list[ThreadSeen]:
-        """Label a subagent's thread, if changed: its call's description, else the beginning of its prompt."""
+        """Label a subagent's thread, if changed.
+
+        Its call's description, else the beginning of its prompt.
+        """
         if thread.id == MAIN:
             return []
         task = self.tasks.find(agent or thread.id, prompt)

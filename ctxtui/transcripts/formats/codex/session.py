@@ -59,7 +59,10 @@ class History(Struct):
         self._expects_item = True
 
     def _remove_instructions(self) -> None:
-        """Remove the base instructions of `session_meta`: an item holds them, or the sent ones are unknown."""
+        """Remove the base instructions of `session_meta`.
+
+        An item holds them, or the sent ones are unknown.
+        """
         self._as_item = True
         if not self._instructions:
             return

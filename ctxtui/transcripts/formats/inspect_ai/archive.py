@@ -1,4 +1,7 @@
-"""Read an ``.eval`` archive in memory: its header and samples, as far as the archive is intact."""
+"""Read an ``.eval`` archive in memory.
+
+Its header and samples, as far as the archive is intact.
+"""
 
 from __future__ import annotations
 

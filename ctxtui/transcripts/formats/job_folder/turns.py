@@ -1,4 +1,7 @@
-"""The log of one turn of a screen-reading agent (LLuMa's): its observation, thinking, actions, and tokens."""
+"""The log of one turn of a screen-reading agent (LLuMa's).
+
+Its observation, thinking, actions, and tokens.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""OpenCode's exports (``opencode export``): one session as JSON, ``{info, messages: [{info, parts}]}``.
+"""OpenCode's exports (``opencode export``).
 
-Also reads the records of a shared session, ``[{type: session | message | part, data}]``, from which it is assembled.
+One session as JSON, ``{info, messages: [{info, parts}]}``. Also reads the records of a shared session, ``[{type:
+session | message | part, data}]``, from which it is assembled.
 """
 
 from __future__ import annotations

@@ -36,7 +36,10 @@ _COMPACT_PATH: Final = "/responses/compact"
 
 
 class CompactionRequest(Struct, frozen=True):
-    """A request to compact a conversation: the `client`, and whether only the provider can read its summary."""
+    """A request to compact a conversation.
+
+    The `client`, and whether only the provider can read its summary.
+    """
 
     client: str
     sealed: bool = False

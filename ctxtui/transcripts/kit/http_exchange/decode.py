@@ -207,8 +207,8 @@ def _decode_count(exchange: Exchange) -> Response:
 
 
 def count_response(body: dict[str, Json]) -> Response:
-    """Build the answer to a request that only counts tokens: no model read it, so it costs nothing (facts §1).
+    """Build the answer to a request that only counts tokens.
 
-    It holds the size of the input.
+    No model read it, so it costs nothing (facts §1). It holds the size of the input.
     """
     return Response(stop_reason=COUNTED, extra={ESTIMATED_INPUT: as_count(body.get("input_tokens"))})

@@ -185,7 +185,10 @@ def _first_message_index(items: Sequence[Item]) -> int:
 
 
 def _order_items(items: Sequence[Item], before: Sequence[Item], first: int) -> list[Item]:
-    """Order a request's items with the server's: tools and system first, then the server's messages, then its own."""
+    """Order a request's items with the server's.
+
+    Tools and system first, then the server's messages, then its own.
+    """
     front_items = [item for item in before if item.place.section != "messages"]
     messages = [item for item in before if item.place.section == "messages"]
     heads = [*front_items, *items[:first]]

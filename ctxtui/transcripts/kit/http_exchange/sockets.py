@@ -1,4 +1,7 @@
-"""OpenAI Responses over WebSocket: a frame for each request, a frame for each event of its answer (facts §13.3)."""
+"""OpenAI Responses over WebSocket.
+
+A frame for each request, a frame for each event of its answer (facts §13.3).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ _LAST: Final = ("response.completed", "response.failed", "response.incomplete", 
 
 
 class SocketExchanges:
-    """Converts the frames of one WebSocket to exchanges: each request with the events of its answer, as a stream."""
+    """Converts the frames of one WebSocket to exchanges.
+
+    Each request with the events of its answer, as a stream.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = url

@@ -195,7 +195,10 @@ class BlocksController(Controller):
         return [Span(f" and {what}: ", "dim"), Span(")", "accent bold"), Span(_PUTS_IN, "dim"), *left]
 
     def target(self) -> Target:
-        """Return what the user's own commands run on: the place shown, and the text of the block under the cursor."""
+        """Return what the user's own commands run on.
+
+        The place shown, and the text of the block under the cursor.
+        """
         state, pane = self.state, self._pane
         variables = {
             "CTXTUI_SESSION": str(state.loaded.path or state.loaded.name) if state.loaded is not None else "",

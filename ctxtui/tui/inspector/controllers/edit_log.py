@@ -233,8 +233,9 @@ class Discard(Apply):
 
 
 class When(Apply):
-    """Choose when staged edits are sent: now (by `a`), after the cache has expired, or at the next cache miss.
-    Each press selects the next of these.
+    """Choose when staged edits are sent.
+
+    Now (by `a`), after the cache has expired, or at the next cache miss. Each press selects the next of these.
     """
 
     name, keys, label = "when to apply", ("w",), "when"

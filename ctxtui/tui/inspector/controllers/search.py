@@ -1,4 +1,7 @@
-"""Search in the inspector: typed on the prompt line, run in a worker, shown in the transcript."""
+"""Search in the inspector.
+
+Typed on the prompt line, run in a worker, shown in the transcript.
+"""
 
 from __future__ import annotations
 

@@ -157,10 +157,11 @@ def track(
     breakpoints: Sequence[tuple[float, bool]] = (),
     break_at: float | None = None,
 ) -> list[Span]:
-    """The cache track below the map in `width` cells: read (``━``), written (``╍``) and fresh (``┄``) tokens.
+    """The cache track below the map in `width` cells.
 
-    `segments` are (``read`` | ``write`` | ``fresh`` | "", tokens) in prompt order. `breakpoints` are (token, whether
-    automatic or inferred): ``◇`` if so, else ``◆``. `break_at` is the token where the prefix ends: ``╳``.
+    Read (``━``), written (``╍``) and fresh (``┄``) tokens. `segments` are (``read`` | ``write`` | ``fresh`` | "",
+    tokens) in prompt order. `breakpoints` are (token, whether automatic or inferred): ``◇`` if so, else ``◆``.
+    `break_at` is the token where the prefix ends: ``╳``.
     """
     ends = list(accumulate(tokens for _, tokens in segments))
     total = ends[-1] if ends else 0

@@ -1,4 +1,7 @@
-"""The bill on a screen and as text: sum, parts, rewrites, dearest blocks and tools, savings, call times."""
+"""The bill on a screen and as text.
+
+Sum, parts, rewrites, dearest blocks and tools, savings, call times.
+"""
 
 from __future__ import annotations
 

@@ -48,7 +48,10 @@ _CLIENT: Final = re.compile(r"cc_version=(\d+\.\d+\.\d+)[^;]*;(?:\s*cc_entrypoin
 
 
 class WrittenCalls:
-    """Emits the calls of bodies: each once, and again after each change of its request, answer or index line."""
+    """Emits the calls of bodies.
+
+    Each once, and again after each change of its request, answer or index line.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -122,7 +125,10 @@ class WrittenCalls:
         return [*events, *self._threads.add_call(home, call)]
 
     def _thread_of(self, exchange: WrittenExchange, source: str) -> ClientThread:
-        """Return the thread of an exchange: by its query source, else by the answer that it continues from."""
+        """Return the thread of an exchange.
+
+        By its query source, else by the answer that it continues from.
+        """
         request = exchange.request
         if source in _MAIN or source.startswith(f"{_MAIN[1]}:") or (request is None and not source):
             return ClientThread(MAIN)
