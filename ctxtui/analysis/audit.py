@@ -311,7 +311,10 @@ class ForecastRecord(Sequence[tuple[int, int]]):
         self._forecast_counts = array("i", [0])
 
     def add(self, right: bool | None) -> None:
-        """Add a call: whether its report was inside the interval; None without a forecast or a report."""
+        """Add a call: whether its report was inside the interval.
+
+        None without a forecast or a report.
+        """
         self._right_counts.append(self._right_counts[-1] + (right or 0))
         self._forecast_counts.append(self._forecast_counts[-1] + (right is not None))
 
@@ -331,7 +334,10 @@ class ForecastRecord(Sequence[tuple[int, int]]):
 
 
 def build_record(book: Book, calls: Iterable[Call]) -> ForecastRecord:
-    """Compare the forecasts of a thread's `calls` with their reports; calls not learnt yet have none."""
+    """Compare the forecasts of a thread's `calls` with their reports.
+
+    Calls not learnt yet have none.
+    """
     record = ForecastRecord()
     for call in calls:
         forecast, usage = book.forecasts.get(call.id), call.usage

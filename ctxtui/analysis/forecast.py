@@ -217,10 +217,11 @@ class Forecaster:
         self._whole_calibration(call.model).learn(features, call.usage.input - known_tokens - added)
 
     def _learn_whole(self, call: Call, *, is_first: bool) -> None:
-        """Learn an upper bound from a request that is recorded in full: its blocks cannot exceed the report.
+        """Learn an upper bound from a request that is recorded in full.
 
-        They may be less than the report, because providers add text of their own. But if the first request of a
-        thread (`is_first`) has a PDF, the rest of the report is the PDF's: its size is the least certain by far.
+        Its blocks cannot exceed the report. They may be less than the report, because providers add text of their own.
+        But if the first request of a thread (`is_first`) has a PDF, the rest of the report is the PDF's: its size is
+        the least certain by far.
         """
         if call.usage is None or call.fidelity != Fidelity.WIRE:
             return

@@ -125,8 +125,10 @@ def _keep_smaller(applied: Applied, edits: Iterable[Edit], why: str) -> ManualEd
 
 
 def hoistable_texts(applied: Applied, positions: Sequence[int]) -> list[str]:
-    """The current texts of the blocks at `positions`; empty if one of them has no part that can be moved to the
-    front."""
+    """The current texts of the blocks at `positions`.
+
+    Empty if one of them has no part that can be moved to the front.
+    """
     texts = []
     for position in positions:
         block, place = current_block(applied, position), applied.context.items[position].place

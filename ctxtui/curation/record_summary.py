@@ -137,7 +137,10 @@ class Distinct(list[str]):
 
 
 class Failure(Struct):
-    """The last failure of a `call`: its most informative `line`, and whether a later call for the same succeeded."""
+    """The last failure of a `call`.
+
+    Its most informative `line`, and whether a later call for the same succeeded.
+    """
 
     call: str
     line: str
@@ -467,7 +470,10 @@ class _Section(NamedTuple):
 
 
 def length_for(size: int, requested: int = 0) -> int:
-    """Tokens allowed for a summary of `size` tokens (`requested` 0: by its size); always fewer than the original."""
+    """Tokens allowed for a summary of `size` tokens (`requested` 0: by its size).
+
+    Always fewer than the original.
+    """
     return max(
         0, min(requested or min(MAX_SUMMARY_TOKENS, max(size // SHARE, min(MIN_SUMMARY_TOKENS, size // 2))), size - 1)
     )

@@ -58,8 +58,10 @@ def _refuse_surrogates(value: Json, text: str) -> None:
 
 
 class StoredResponse(Struct):
-    """A response stored by the server: all items including its answer, the response, and the request's size in
-    bytes."""
+    """A response stored by the server.
+
+    All items including its answer, the response, and the request's size in bytes.
+    """
 
     items: list[Json]
     response: dict[str, Json]

@@ -71,7 +71,10 @@ class Worker(Generic[T]):
             return None
 
     def call_or_run_here(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R:
-        """Like `call`; if the process ends or the worker is closed, do this call and all later ones in this process."""
+        """Like `call`.
+
+        If the process ends or the worker is closed, do this call and all later ones in this process.
+        """
         if self._local is None:
             try:
                 return self.call(method, *args, **named)

@@ -1,4 +1,7 @@
-"""A tool of the agent: its description for the model, whether it asks first, and its function."""
+"""A tool of the agent.
+
+Its description for the model, whether it asks first, and its function.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,10 @@ class Tool(Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """Whether its write is planned, so that the user is asked first; memory tools write without asking."""
+        """Whether its write is planned, so that the user is asked first.
+
+        Memory tools write without asking.
+        """
         return self.plan is not None
 
     def definition(self) -> Json:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ctxtui.analysis.audit import percentile
 from ctxtui.analysis.book import Book
@@ -83,7 +83,7 @@ class MissEvidence:
             case "parameter":
                 return f"another parameter: {what}"
             case "cache behind":
-                return "the provider's cache had fallen behind at the previous call"
+                return "the provider's cache had not caught up with the previous call"
             case "resume":
                 return "the client was restarted: its system prompt changed"
             case "compaction":
@@ -207,7 +207,7 @@ class AuditedRead(Struct, frozen=True, kw_only=True):
     inferred: bool
     what: str = ""
     lost: int = 0
-    forecast_loss: int = 0
+    forecast_loss: int = field(default=0, name="foretold")
 
     @property
     def within(self) -> bool:

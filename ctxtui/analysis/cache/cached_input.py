@@ -53,7 +53,10 @@ def cache_lifetime(rules: CacheRules, longest: float) -> float:
 
 
 def latest_expiry(rules: CacheRules, at: float | None) -> float:
-    """Time (Unix seconds) after which nothing used `at` that time can be cached, by any entry; inf without a time."""
+    """Time (Unix seconds) after which nothing used `at` that time can be cached, by any entry.
+
+    Inf without a time.
+    """
     return math.inf if at is None else at + cache_lifetime(rules, _LONGEST_LIFETIME)
 
 

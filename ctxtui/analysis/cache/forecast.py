@@ -190,9 +190,10 @@ class CacheForecaster:
         )
 
     def start_what_if(self, call: Call, total: int) -> tuple[Simulator, CachedPrompt, float]:
-        """Start of a what-if: the caches (not to be changed), `call` as a prompt of `total` tokens, and its time.
+        """Start of a what-if.
 
-        The time is the earliest possible start (Unix seconds; 0 if unknown).
+        The caches (not to be changed), `call` as a prompt of `total` tokens, and its time. The time is the earliest
+        possible start (Unix seconds; 0 if unknown).
         """
         return (
             self._simulator,

@@ -1,8 +1,9 @@
-"""Effects of compactions: facts that a summary kept or lost, and the cost of recovering them.
+"""Effects of compactions.
 
-*Facts* of the previous context are files that were read or changed, literals (paths, ids, numbers, error lines, as in
-`curation.price.dependence`) and decisions: instructions of a person, and sentences in which the model states a choice
-or a finding. A fact is *recovered* if it comes back in a later call.
+Facts that a summary kept or lost, and the cost of recovering them. *Facts* of the previous context are files that were
+read or changed, literals (paths, ids, numbers, error lines, as in `curation.price.dependence`) and decisions:
+instructions of a person, and sentences in which the model states a choice or a finding. A fact is *recovered* if it
+comes back in a later call.
 """
 
 from __future__ import annotations
@@ -173,10 +174,10 @@ def find_compactions(book: Book, thread: str, usd: Usd) -> list[Compaction]:
 
 
 def preview_compaction(book: Book, thread: str, summary: str, request: int | None = None) -> Compaction | None:
-    """Losses of the context at the end of `thread` if `summary` replaces its messages; None without a call.
+    """Losses of the context at the end of `thread` if `summary` replaces its messages.
 
-    `request` is the node at which the request for the summary ends, the instruction being its last block; None: the
-    client has not sent it yet. Everything in `book` must be counted.
+    None without a call. `request` is the node at which the request for the summary ends, the instruction being its last
+    block; None: the client has not sent it yet. Everything in `book` must be counted.
     """
     calls = book.session.thread_calls(thread)
     if not calls:
@@ -258,7 +259,10 @@ class _CompactionAnalysis:
         )
 
     def _find_facts(self, text: str, kept_literals: frozenset[str]) -> tuple[tuple[Fact, ...], tuple[int, int]]:
-        """The facts of the context before, and the numbers of literals and of kept ones; `text` is what remains."""
+        """The facts of the context before, and the numbers of literals and of kept ones.
+
+        `text` is what remains.
+        """
         files, decisions = self._find_files(text), self._find_decisions(text)
         literals, counts = self._find_literals(kept_literals, text, {fact.text for fact in files})
         return (*files, *decisions, *literals), counts
@@ -473,7 +477,10 @@ def _is_from_person(node: Node) -> bool:
 
 
 def _has_file_name(path: str, text: str) -> bool:
-    """Whether a text has a file's bare name as a separate word; False for names of up to three characters."""
+    """Whether a text has a file's bare name as a separate word.
+
+    False for names of up to three characters.
+    """
     name = path.rpartition("/")[2]
     return len(name) > 3 and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
 
@@ -506,9 +513,9 @@ _MAX_NAMED_LITERALS: Final = 40
 
 
 def name_facts(compaction: Compaction) -> str:
-    """Instructions for a summary to keep the facts that `compaction` loses; "" if there are none.
+    """Instructions for a summary to keep the facts that `compaction` loses.
 
-    Of literals, those that occur more than once, the most frequent first.
+    "" if there are none. Of literals, those that occur more than once, the most frequent first.
     """
     files = [fact.text for fact in _lost_facts(compaction, FILE)][-_MAX_FILES:]
     decisions = [fact.text for fact in _lost_facts(compaction, DECISION)][-_MAX_DECISIONS:]

@@ -36,7 +36,10 @@ class Exchange(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A cycle of `period` calls that was repeated: its exchanges in order, the first cycle first."""
+    """A cycle of `period` calls that was repeated.
+
+    Its exchanges in order, the first cycle first.
+    """
 
     period: int
     exchanges: tuple[Exchange, ...]
@@ -86,7 +89,10 @@ def loops_by_call(session: Session, thread: str) -> dict[int, str]:
 
 
 def longest_loop(context: Context) -> int:
-    """Longest run of the same calls with the same answers; 0 without calls, 1 without repetitions."""
+    """Longest run of the same calls with the same answers.
+
+    0 without calls, 1 without repetitions.
+    """
     runs = list(_exchange_runs(context))
     return max((loop.repeats for run in runs for loop in _find_loops_in(run, 2)), default=1 if any(runs) else 0)
 

@@ -18,7 +18,10 @@ _MAX_CHARACTERS: Final = 30
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
-    """Report system prompts, tools and memory that caused more than one miss: a date, a list, a status."""
+    """Report system prompts, tools and memory that caused more than one miss.
+
+    A date, a list, a status.
+    """
     groups: dict[tuple[str, int], list[CacheMiss]] = {}
     for miss in inputs.missed:
         if miss.thread == inputs.costs.thread and miss.number <= len(inputs.calls) and _is_at_front(miss):

@@ -123,7 +123,10 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         return unquoted
 
     def saved_by_markers(self, cache: str) -> float | None:
-        """USD saved in the calls by the markers of `cache`, from the lab; None if unknown for any call."""
+        """USD saved in the calls by the markers of `cache`, from the lab.
+
+        None if unknown for any call.
+        """
         edited_calls = self.markers.edited_calls(cache, self.calls)
         return (
             -edited_calls.usd
@@ -139,7 +142,10 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         return usage.fresh * by.fresh + usage.cache_read * by.read + by.write_cost(usage)
 
     def first_call(self, position: int) -> int:
-        """Number (from 1) of the call that first sent the block at `position`: the next one if none did."""
+        """Number (from 1) of the call that first sent the block at `position`.
+
+        The next one if none did.
+        """
         first = self.costs.lifetimes.first_call(self.policy_context.context.nodes[position])
         return (len(self.calls) if first is None else first) + 1
 

@@ -78,7 +78,10 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class StagedBlocks(NamedTuple):
-    """Blocks changed by edits: their number, those that get no smaller (`longer`), and those removed `along`."""
+    """Blocks changed by edits.
+
+    Their number, those that get no smaller (`longer`), and those removed `along`.
+    """
 
     blocks: int
     longer: int
@@ -138,7 +141,9 @@ def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], 
 
 
 class Findings(Struct, frozen=True, kw_only=True):
-    """All findings in `thread` up to call `number` (of `calls`): warnings, then the least risky first.
+    """All findings in `thread` up to call `number` (of `calls`).
+
+    Warnings, then the least risky first.
 
     - `together`: the price of all their edits at once; None: there are none. Savings overlap, so that it is less than
       their sum.

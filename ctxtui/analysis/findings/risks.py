@@ -1,6 +1,7 @@
-"""Findings about risks: secrets, files with logins, dangerous commands, injected instructions.
+"""Findings about risks.
 
-`content.guard` finds the risks; here they become findings with edits that remove them from what is sent.
+Secrets, files with logins, dangerous commands, injected instructions. `content.guard` finds the risks; here they become
+findings with edits that remove them from what is sent.
 """
 
 from __future__ import annotations

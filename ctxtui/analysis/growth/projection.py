@@ -42,11 +42,11 @@ _BREAKS: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION, EpochStart.
 
 
 class TurnGrowth(NamedTuple):
-    """One turn or round of a thread: its number, its number of calls, and the growth of the context in tokens.
+    """One turn or round of a thread.
 
-    `growth` is None for the first, and after a compaction, a restart or a return to an earlier point. `output` are the
-    tokens of all its answers, `size` the context at its end, `usd` the cost of its calls for input and for answers
-    (None: unknown).
+    Its number, its number of calls, and the growth of the context in tokens. `growth` is None for the first, and after
+    a compaction, a restart or a return to an earlier point. `output` are the tokens of all its answers, `size` the
+    context at its end, `usd` the cost of its calls for input and for answers (None: unknown).
     """
 
     number: int
@@ -273,7 +273,10 @@ def project_costs(
 
 
 class Instruction(Struct, frozen=True):
-    """A person's message that a compaction would rewrite: its turn, tokens, first words, and digest."""
+    """A person's message that a compaction would rewrite.
+
+    Its turn, tokens, first words, and digest.
+    """
 
     turn: int
     tokens: int

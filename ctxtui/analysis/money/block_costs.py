@@ -1,4 +1,7 @@
-"""Cost of single blocks over a session, from the ledgers of its threads; for a whole bill, not for a screen."""
+"""Cost of single blocks over a session, from the ledgers of its threads.
+
+For a whole bill, not for a screen.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Splits the cost and tokens of one call's input: carried, lost from the cache, sent for the first time."""
+"""Splits the cost and tokens of one call's input.
+
+Carried, lost from the cache, sent for the first time.
+"""
 
 from __future__ import annotations
 

@@ -197,10 +197,10 @@ def check_limits(figures: Figures, limits: Limits) -> list[LimitVerdict]:
 
 
 def check_baseline(figures: Figures, baseline: Mapping[str, Any], tolerance: float = TOLERANCE) -> list[LimitVerdict]:
-    """Compare each figure with that of an earlier recording: worse by more than `tolerance` fails.
+    """Compare each figure with that of an earlier recording.
 
-    `baseline` holds figures by name, as from `figures_as_fields`; missing ones are not compared, nor are the duration
-    of calls and figures that were not computed because their limit is not set.
+    Worse by more than `tolerance` fails. `baseline` holds figures by name, as from `figures_as_fields`; missing ones
+    are not compared, nor are the duration of calls and figures that were not computed because their limit is not set.
     """
     verdicts = []
     for name, key in _FIGURE.items():

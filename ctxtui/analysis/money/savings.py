@@ -52,9 +52,9 @@ def find_savings(
 
 
 def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) -> Saving | None:
-    """Entries that live an hour instead of five minutes: saves rewrites after pauses of up to an hour.
+    """Entries that live an hour instead of five minutes.
 
-    Every other write costs more. None if it would save no rewrite.
+    Saves rewrites after pauses of up to an hour. Every other write costs more. None if it would save no rewrite.
     """
     avoided = {
         miss.number: miss
@@ -94,9 +94,9 @@ def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
 
 
 def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Saving | None:
-    """Leave out tool definitions that no call of the thread used, from the start: nothing is rewritten.
+    """Leave out tool definitions that no call of the thread used, from the start.
 
-    None if that saves nothing.
+    Nothing is rewritten. None if that saves nothing.
     """
     tree = thread.tree
     used = {

@@ -1,4 +1,7 @@
-"""A statement: the bill of one or more sessions with explanations: most expensive blocks, savings, times."""
+"""A statement: the bill of one or more sessions with explanations.
+
+Most expensive blocks, savings, times.
+"""
 
 from __future__ import annotations
 

@@ -205,7 +205,10 @@ class _SessionReading:
         )
 
     def _is_new(self, thread: ThreadCosts, node: int) -> bool:
-        """Whether no other thread had the block, which is noted: some begin with a copy of another's history."""
+        """Whether no other thread had the block, which is noted.
+
+        Some begin with a copy of another's history.
+        """
         key = (self._tree[node].block.digest, thread.lifetimes.nth(node))
         if key in self._counted:
             return False

@@ -115,7 +115,10 @@ def _readable_results(results: list[SessionResult], *, quiet: bool) -> Iterator[
 
 
 def statement_json(statement: Statement, name: str) -> dict[str, Any]:
-    """The fields of ``why --json`` for the session `name`; the parts' USD add up to ``total_usd``."""
+    """The fields of ``why --json`` for the session `name`.
+
+    The parts' USD add up to ``total_usd``.
+    """
     the_bill = statement.bill
     return {
         "total_usd": the_bill.usd,

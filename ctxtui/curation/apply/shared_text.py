@@ -20,7 +20,7 @@ MIN_HEAD_CHARS: Final = 200
 MIN_PART_CHARS: Final = 100
 """Minimum characters of a part that is worth moving."""
 MAX_COMPARED_MESSAGES: Final = 40
-"""Maximum number of messages that one is compared with, the latest ones."""
+"""Maximum number of messages, the latest ones, that a message is compared with."""
 MAX_COMPARED_CHARS: Final = 4_000_000
 """Maximum characters of these messages together."""
 _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
@@ -39,7 +39,7 @@ class SharedPart(NamedTuple):
 
 
 def find_similar_texts(context: Context, position: int, heads: Iterable[int] = ()) -> list[str]:
-    """The texts of other messages of the same side as the one at `position`.
+    """The texts of other messages with the same role as the one at `position`.
 
     They are the latest `MAX_COMPARED_MESSAGES` of this context and of those that end at `heads`. Messages that are
     merely sent again do not count.

@@ -129,7 +129,10 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def touched(self) -> Mapping[str, frozenset[int]]:
-        """By author, every position that an edit was ever about, reverted or not: a policy never repeats an edit."""
+        """By author, every position that an edit was ever about, reverted or not.
+
+        A policy never repeats an edit.
+        """
         positions_of: dict[str, frozenset[int]] = {}
         for (author, _), positions in self.edited.positions.items():
             positions_of[author] = positions_of.get(author, frozenset()) | positions
@@ -280,8 +283,10 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def newest_call(self) -> int:
-        """The index of the message with the newest call that has its result; the number of messages if there is
-        none."""
+        """The index of the message with the newest call that has its result.
+
+        The number of messages if there is none.
+        """
         call = self.outline("newest call", self._newest_call)
         return self.context.message_of[call] if call >= 0 else len(self.context.messages)
 
@@ -384,7 +389,10 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def lead_count(self) -> int:
-        """Number of messages before the conversation: a system prompt (OpenAI Chat), then memory of a host."""
+        """Number of messages before the conversation.
+
+        A system prompt (OpenAI Chat), then memory of a host.
+        """
         messages = self.context.messages
         return next((n for n, message in enumerate(messages) if not self._is_front(message)), len(messages))
 

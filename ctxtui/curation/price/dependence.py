@@ -51,7 +51,10 @@ def _literal(word: str) -> str:
 
 
 def literals_of(block: Block, content_read: BlockContent | None = None) -> frozenset[str]:
-    """The literals in a block's text, thinking or tool input; `content_read` is its content, if it was read already."""
+    """The literals in a block's text, thinking or tool input.
+
+    `content_read` is its content, if it was read already.
+    """
     if block.kind == HEADER:
         return frozenset()
     content = content_read or read(block)
@@ -60,7 +63,10 @@ def literals_of(block: Block, content_read: BlockContent | None = None) -> froze
 
 
 def _iter_strings(value: Json) -> Iterator[str]:
-    """Every string in a call's input; names of members belong to the tool, not to the conversation."""
+    """Every string in a call's input.
+
+    Names of members belong to the tool, not to the conversation.
+    """
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):

@@ -194,15 +194,15 @@ def tools_for(
     )
     commands = AgentCommands(cwd, settings, external.keep)
 
-    def known() -> dict[str, str]:
+    def all_contents() -> dict[str, str]:
         return {**external.contents(), **commands.outputs}
 
     return AgentTools(
-        ToolProcess(cwd, known, own=memory),
+        ToolProcess(cwd, all_contents, own=memory),
         commands,
         pool,
         base_definitions,
-        known,
+        all_contents,
         own=OwnTools(own),
         enabled=settings.tools,
         images=settings.mcp_images,

@@ -216,9 +216,10 @@ _THEME: Final = {
 def _setting(
     default: Any, meaning: str, check: Check | None = None, *, user_only: bool = False, tighter: Tighter | None = None
 ) -> Any:
-    """Make a field of `Settings`; without a `check` it is a text or a bool; a `default` of `dict` makes it a table.
+    """Make a field of `Settings`; without a `check` it is a text or a bool.
 
-    `meaning` is its help text; `user_only` and `tighter` as described in `Settings`.
+    A `default` of `dict` makes it a table. `meaning` is its help text; `user_only` and `tighter` as described in
+    `Settings`.
     """
     check = check or (
         Check(_flag, {"type": "boolean"}) if isinstance(default, bool) else Check(_text, {"type": "string"})

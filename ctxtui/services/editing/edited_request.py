@@ -28,7 +28,7 @@ def applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tup
     If the call is not the last, they are those applied by the time of the next one. Empty without a database. Raises
     `CtxtuiError` if the database cannot be read.
     """
-    log = SessionEdits(loaded, settings).of(chosen.thread).log
+    log = SessionEdits(loaded, settings).of_thread(chosen.thread).log
     later = loaded.session.thread_calls(chosen.thread)[chosen.number :]
     if chosen.number and later and (next_start := later[0].started) is not None:
         log = [entry for entry in log if entry.at <= next_start]

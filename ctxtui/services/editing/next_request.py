@@ -241,7 +241,10 @@ def _parting_position(tree: Tree, call: Call, head: int) -> int | None:
 def forecast_of(
     session: Session, counter: Counter, settings: Settings, thread: str = MAIN, edits: Sequence[Edit] = ()
 ) -> NextCallForecast | None:
-    """The forecast of a thread's next call under the applied `edits`; None if it has no call with a report."""
+    """The forecast of a thread's next call under the applied `edits`.
+
+    None if the thread has no calls, or its last one has no report.
+    """
     next_request = next_call_of(session, counter, settings, thread, edits)
     return next_request.forecast if next_request is not None else None
 
@@ -256,7 +259,8 @@ def next_call_of(
 ) -> PricedRequest | None:
     """The next request of a thread under the applied `edits`.
 
-    None if it has no call with a report. `at` is when it is sent (None: when the thread's last call ended).
+    None if the thread has no calls, or its last one has no report. `at` is when it is sent (None: when the thread's
+    last call ended).
     """
     book = book_for(session, counter, settings)
     return next_call_in(Replay(book, cache_rules_by_call(book)), book, counter, settings, thread, edits, at)

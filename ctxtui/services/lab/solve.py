@@ -44,7 +44,10 @@ class SolvedSession(NamedTuple):
 
 
 class BestCandidates(NamedTuple):
-    """The best for all sessions: a `policy` with settings, and a `cache` strategy (None: unknown)."""
+    """The best for all sessions.
+
+    A `policy` with settings, and a `cache` strategy (None: unknown).
+    """
 
     sessions: tuple[SolvedSession, ...]
     policy: FittedVariant | None

@@ -51,7 +51,10 @@ _KEPT_CATEGORIES = frozenset({"system", "tools", "not_recorded", "reattached"})
 
 
 def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, prices: PriceTable) -> Preflight:
-    """The outlook for the next `turns` turns of the thread of `chosen`; everything in `book` must be counted."""
+    """The outlook for the next `turns` turns of the thread of `chosen`.
+
+    Everything in `book` must be counted.
+    """
     call, thread = chosen.call, chosen.thread
     window = context_window(book, call, usable_share)
 

@@ -92,7 +92,10 @@ def complete_summary(
 
 
 def complete_usage(summary: SessionSummary, loaded: Loaded, price: Price) -> SessionSummary:
-    """Complete `summary` with the usage of its calls; the recording may be read for that alone (`open.load_usage`)."""
+    """Complete `summary` with the usage of its calls.
+
+    The recording may be read for that alone (`open.load_usage`).
+    """
     basic, session = _with_recording_data(summary, loaded), loaded.session
     spent = _calls_spent(session, basic, {id_: price(call) for id_, call in session.calls.items()})
     return with_sums(replace(basic, title=session.about.title or summary.title, usage_only=True, spent=tuple(spent)))
@@ -161,7 +164,10 @@ def _with_texts_and_turns(summary: SessionSummary, session: Session, calls: list
 def _with_growth(
     summary: SessionSummary, book: Book, calls: list[Call], misses: Misses, usable_share: float
 ) -> SessionSummary:
-    """Complete `summary` with the thread's growth, events and peak; `misses` are the session's misses."""
+    """Complete `summary` with the thread's growth, events and peak.
+
+    `misses` are the session's misses.
+    """
     events_ = list_events(book.session, calls[0].thread, misses.misses)
     totals = [figures(book, call).context_tokens for call in calls]
     peak = max(range(len(calls)), key=lambda i: totals[i])

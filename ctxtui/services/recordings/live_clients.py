@@ -75,7 +75,10 @@ def _read_client(proc: Path, number: str, born: float) -> Iterator[RunningClient
 
 
 def _identify_client(words: Sequence[bytes]) -> KnownClient | None:
-    """The client whose program or package is named in the first words of a command line; None if none is."""
+    """The client whose program or package is named in the first words of a command line.
+
+    None if none is.
+    """
     spelled_words = [os.fsdecode(word) for word in words]
     matches = [_BY_COMMAND[name] for word in spelled_words if (name := word.rpartition("/")[2]) in _BY_COMMAND]
     matches += [client for package, client in _BY_PACKAGE if any(package in word for word in spelled_words)]

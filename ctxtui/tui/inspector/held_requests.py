@@ -1,6 +1,7 @@
-"""Held requests of an attached program: shown as the next call, with a countdown and a question.
+"""Held requests of an attached program.
 
-The run of `ctxtui exec` that holds them is queried over loopback.
+Shown as the next call, with a countdown and a question. The run of `ctxtui exec` that holds them is queried over
+loopback.
 """
 
 from __future__ import annotations

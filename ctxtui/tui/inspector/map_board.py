@@ -76,7 +76,7 @@ class MapBoard(Board, can_focus=True):
         map_ = self._map
         if map_ is None or map_.cursor_at == token:
             return
-        self._map = replace(map_, here=token)
+        self._map = replace(map_, cursor_at=token)
         before, now = (scale.line(self.raster_width, map_.extent, at) for at in (map_.cursor_at, token))
         y = self.raster_rows + 1
         if not self.shows_scale or before == now or self._lines is None or y >= len(self._lines):
@@ -101,7 +101,10 @@ class MapBoard(Board, can_focus=True):
         )
 
     def notes(self) -> Spans:
-        """Return the end of the prefix or the limit of the drawing; on a wide screen, also the scale."""
+        """Return the end of the prefix or the limit of the drawing.
+
+        On a wide screen, also the scale.
+        """
         if self._map is None:
             return ()
         if self._map.break_at is not None:

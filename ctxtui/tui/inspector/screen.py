@@ -78,7 +78,10 @@ _OVERLAY_IDS = frozenset({"textual-tooltip"})
 
 
 class Stage(Layout):
-    """Layout that puts each child into its box of `boxes`, by id; a child without a box is hidden."""
+    """Layout that puts each child into its box of `boxes`, by id.
+
+    A child without a box is hidden.
+    """
 
     name = "stage"
 

@@ -1,4 +1,7 @@
-"""The held summary of a client's compaction: its text, and the facts that it loses, to be kept one by one."""
+"""The held summary of a client's compaction.
+
+Its text, and the facts that it loses, to be kept one by one.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +109,7 @@ class SummaryBoard(Board):
 
 
 class HeldCompactionScreen(HostedList[Fact, SummaryChange]):
-    """What a held `summary` loses of the history; the result has it as the user changed it.
+    """Show the losses of a held `summary`; the result has the summary as the user changed it.
 
     `thread` is the thread whose history it summarizes.
     """

@@ -20,7 +20,10 @@ class GoToNote(Command):
 
 
 class NotesScreen(ListScreen[PlacedNote, PlacedNote]):
-    """The notes `rows` in the order of calls, with blocks by `category`; closes with the chosen note."""
+    """The notes `rows` in the order of calls, with blocks by `category`.
+
+    Closes with the chosen note.
+    """
 
     commands: ClassVar[tuple[type[Command], ...]] = (GoToNote,)
     heading, loads_at_once, inset = "notes and bookmarks", True, 0

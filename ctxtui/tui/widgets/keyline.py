@@ -76,7 +76,10 @@ def _spans(key: Key, room: int, ascii: bool) -> list[Span]:
 def _place_keys(
     room: int, keys: Sequence[Key], right: Sequence[Key], ascii: bool, out: Key | None = None
 ) -> list[_PlacedKey]:
-    """Place `keys` from the left until one does not fit, then `out`, which is always placed; `right` at the end."""
+    """Place `keys` from the left until one does not fit, then `out`.
+
+    Place `right` at the right end. `out` and `right` are always placed.
+    """
     right = (EXPLAIN, *right) if room >= ROOMY and right == ALWAYS else right
     right_keys = {key.key for key in right}
     always = [_spans(key, room, ascii) for key in right]

@@ -1,4 +1,7 @@
-"""Arithmetic behind the inspector's figures: one sentence for each word, from the models that the panes draw."""
+"""Arithmetic behind the inspector's figures.
+
+One sentence for each word, from the models that the panes draw.
+"""
 
 from __future__ import annotations
 

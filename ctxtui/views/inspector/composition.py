@@ -159,7 +159,8 @@ class Composition(Struct, frozen=True, kw_only=True):
 def with_staged_edits(composition: Composition, changes: Mapping[int, int], without: int, after: int) -> Composition:
     """Apply token `changes` by category index to `composition`.
 
-    The total is `without` the edits, and `after` them. The residual stays, since it cannot be assigned to blocks.
+    `without` is the total without the edits, `after` the total under them. The residual stays, since it cannot be
+    assigned to blocks.
     """
     if not composition.parts:
         return composition
@@ -227,7 +228,7 @@ def composition(
 def notes(composition: Composition, room: int) -> list[Span]:
     """Text for the rule: exact total and its origin, with the interval if the total was not reported.
 
-    Under staged edits the totals before and after them; in a wide pane also the residual.
+    Under staged edits it is the totals before and after them. Without, a wide pane adds the residual.
     """
     exact = numbers.exact(composition.total)
     if not composition.parts:
@@ -307,7 +308,10 @@ def unfolded_height(composition: Composition, room: int, *, opened: bool = False
 def part_at(
     composition: Composition, room: int, height: int, line: int, *, opened: bool = False
 ) -> CategoryPart | None:
-    """The category in body line `line`, for a click; None for other lines, also for that of several small ones."""
+    """The category in body line `line`, for a click.
+
+    None for other lines, also for that of several small ones.
+    """
     own_rows, small = fold(
         composition.parts, height - (room >= HEADS_FROM) - _residual_height(composition, room, opened)
     )

@@ -1,4 +1,7 @@
-"""One line that says why the context is so big: its largest parts, their contents, and the best safe cut."""
+"""One line that says why the context is so big.
+
+Its largest parts, their contents, and the best safe cut.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ PART_NAMES: Final = {
     "summary": "summary",
 }
 _RESIDUAL: Final = -1
-"""Stands for the residual among category indices."""
+"""Index of the residual among category indices."""
 MIN_PART_SHARE: Final = 0.03
 """Share of the context from which a part is named."""
 MIN_GROUP_SHARE: Final = 0.12

@@ -39,7 +39,10 @@ class Repeated(Struct, frozen=True):
 
 
 def duplicate_row(tree: Tree, turns: Turns, repeat: Duplicate, tokens: int, category: int) -> Repeated:
-    """The row of a duplicate in `tree` with `tokens`, shown in `category`; `turns` are those of its thread."""
+    """The row of a duplicate in `tree` with `tokens`, shown in `category`.
+
+    `turns` are those of its thread.
+    """
     return Repeated(repeat, tokens, category, turns.number_of(repeat.counterpart), tree[repeat.counterpart].depth)
 
 

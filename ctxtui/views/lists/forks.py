@@ -15,9 +15,9 @@ from ctxtui.views.text.table import Column, Table
 class ForkRow(Struct, frozen=True, kw_only=True):
     """A session, or a branch of the thread shown, in the tree of forks.
 
-    - `depth`: levels below the root; `is_last`: it is the last among its siblings.
-    - `name`: name it.
-    - `after`: the call it continues from (from 1; 0: none). `calls`: which calls or how many.
+    - `depth`: levels below the root; `is_last`: no sibling follows it.
+    - `name`: title of the session, or first words of the branch.
+    - `after`: the call it continues from (from 1; 0: none). `calls`: its calls as text (``3–9``), or their number.
     - `age`: seconds (None: unknown).
     - `is_open`: it is the open session.
     - `target`, `call`: Enter opens the target (a path or a stored id), or goes to the call (from 1; 0: none).
@@ -48,7 +48,7 @@ def _from(row: ForkRow, room: int) -> Span:
 TABLE: Final[Table[ForkRow]] = Table(
     (
         Column("session or branch", 0, _name, "left", least=6),
-        Column("goes on from", 15, _from),
+        Column("continues from", 15, _from),
         Column("calls", 13, lambda row, _: Span(row.calls, "dim")),
         Column("age", 6, lambda row, _: Span("" if row.age is None else numbers.ago(row.age), "faint")),
     ),

@@ -1,4 +1,7 @@
-"""The preflight report: growth, limits, cost, and the blocks that a compaction would replace."""
+"""The preflight report.
+
+Growth, limits, cost, and the blocks that a compaction would replace.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,7 @@ def _describe_calls(outlook: Outlook) -> str:
 
 
 def describe_limit(limit: Limit, outlook: Outlook, unit: str = "") -> str:
-    """In how many of `unit` ("": that of `outlook`) a limit is reached."""
+    """Describe when a limit is reached, counted in `unit` ("": that of `outlook`)."""
     unit = unit or outlook.unit
     soon, mid, late = limit.turns
     if soon == 0:

@@ -57,7 +57,7 @@ class ReportedBlock(Struct, frozen=True):
 class ReportedSession(Struct, frozen=True, kw_only=True):
     """One session of the document.
 
-    `facts` are short texts; `growth`, `findings` and `calls` are those of its main thread; `parts` is the bill as
+    `facts` are short texts. `growth`, `findings` and `calls` describe its main thread; `parts` is the bill as
     (name, USD, tokens), `usd` its sum (None: no price is known). `number` is the call that it is about (0: all).
     """
 
@@ -89,7 +89,7 @@ class ReportedSession(Struct, frozen=True, kw_only=True):
 class ReportPage(Struct, frozen=True, kw_only=True):
     """The document.
 
-    - `sessions`: in order; the last `rest` of them are table rows only.
+    - `sessions`: in order; `rest` is the number of sessions at the end that are only rows of the overview.
     - `level`: the masking level; `masked`: one line for each kind of masked text.
     - `failed`: unreadable files, each with the reason.
     """

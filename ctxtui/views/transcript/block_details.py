@@ -1,4 +1,7 @@
-"""Details of an open block: calls it stayed in, carried tokens, cacheability, duplicates, and cost."""
+"""Details of an open block.
+
+Calls it stayed in, carried tokens, cacheability, duplicates, and cost.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,10 @@ def describe_stability(weight: BlockWeight) -> str:
 
 
 def describe_duplicate(repeat: Duplicate, turn: int) -> str:
-    """A duplicate in a sentence, for the details of an open block; `turn` is that of the other block (0: none)."""
+    """A duplicate in a sentence, for the details of an open block.
+
+    `turn` is that of the other block (0: none).
+    """
     # Late import: nothing is open on the first screen.
     from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE
 
@@ -89,7 +95,10 @@ _RESULT = INDEX["tool_result"]
 
 
 def cost_in_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
-    """Cost of `node`'s block in the call shown, in USD; None while unknown, or if no call has read it yet."""
+    """Cost of `node`'s block in the call shown, in USD.
+
+    None while unknown, or if no call has read it yet.
+    """
     tree = scene.session.tree
     if ledger.done <= scene.index or not scene.running.is_counted(node) or not tree.holds(scene.head, node):
         return None

@@ -313,7 +313,10 @@ def _arguments(call: BlockContent) -> Json:
 
 
 def _replacements(arguments: Json) -> Iterator[tuple[str, str]]:
-    """Yield (before, after) of every replacement by a call; a file that is written as a whole has an empty "before"."""
+    """Yield (before, after) of every replacement by a call.
+
+    A file that is written as a whole has an empty "before".
+    """
     if not isinstance(arguments, Mapping):
         return
     inner = arguments.get("edits")

@@ -189,7 +189,10 @@ def _tokens(own: int, *, counted: bool, read: bool) -> Span:
 
 
 def draw(row: TranscriptRow, grid: Grid, cursor: str = " ") -> list[Span]:
-    """Draw a row on its grid; `cursor` is the mark in the second column (``▸``, or ``↑`` for the turn on top)."""
+    """Draw a row on its grid.
+
+    `cursor` is the mark in the second column (``▸``, or ``↑`` for the turn on top).
+    """
     gap, has_long_number = BLANK_SPAN, len(row.turn) > 2
     line = [
         row.gutter,

@@ -103,7 +103,10 @@ def count_edits(count: int) -> str:
 
 
 def notes(pane: StagedPane, room: int) -> list[Span]:
-    """Text for the rule: number of edits, and the keys that end staging; for active edits the key that lists them."""
+    """Text for the rule: number of edits, and the keys that end staging.
+
+    For active edits the key that lists them.
+    """
     if pane.active:
         return [Span(f"{count_edits(pane.active)} active · ", "dim"), Span("l", "accent bold")]
     count = len(pane.staging.edits)

@@ -57,7 +57,7 @@ class Table:
         self.call = 1 << 30
         self.overlays = InMemory()
         self.desk = StagingArea(self.study, self.overlays)
-        self.overlay = self.overlays.of(MAIN)
+        self.overlay = self.overlays.of_thread(MAIN)
         self.work()
 
     def work(self) -> None:
@@ -325,7 +325,7 @@ def test_a_database_that_is_only_just_being_made_has_no_edits(tmp_path: Path) ->
     settings = Settings(data_dir=str(tmp_path))
     database(settings.data_dir).touch()
     session = every_category()
-    assert SessionEdits(Loaded(session, "a session"), settings).of("main").log == ()
+    assert SessionEdits(Loaded(session, "a session"), settings).of_thread("main").log == ()
 
 
 def test_the_request_without_edits_is_counted_once_for_all_keys(monkeypatch: pytest.MonkeyPatch) -> None:

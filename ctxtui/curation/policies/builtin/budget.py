@@ -155,7 +155,10 @@ class _EditSets:
 
 
 class _Level(_EditSets):
-    """Proposals of single policies at one `risk`; policies are run, and the freed tokens computed, only if needed."""
+    """Proposals of single policies at one `risk`.
+
+    Policies are run, and the freed tokens computed, only if needed.
+    """
 
     def __init__(self, tried: _Tried, risk: Risk) -> None:
         super().__init__([])

@@ -116,7 +116,7 @@ class Preparer:
             call = _as_call(exchange, decoded, leaving.head, request.thread)
             first = forecast_first(recording.replay, recording.book, recording.counter, request.settings, call)
             return PreparedRequest(forecast=ForecastSummary(first.input, first.total, ""))
-        overlay = recording.edits.of(request.thread)
+        overlay = recording.edits.of_thread(request.thread)
         done, trouble = self._apply_waiting(recording, leaving, overlay, calls[-1])
         next_call = leaving.next(recording, overlay, request.at)
         assert next_call is not None

@@ -262,7 +262,10 @@ class Answers:
         source: RawRecord,
         sent: SentRequest,
     ) -> ApiResponse:
-        """Begin a new call of `thread`, whose request was sent after `parent`; `sent` is its recorded part."""
+        """Begin a new call of `thread`, whose request was sent after `parent`.
+
+        `sent` is its recorded part.
+        """
         sent_after, head = find_sendable(parent), ROOT
         if sent.exchange is not None:
             head = sent.exchange.raw_head

@@ -112,7 +112,10 @@ class Point(Struct, eq=False):
 def add_point(
     point: Point, order: int, at: float | None, kind: str, items: Iterable[Item] = (), rendered: bool = False
 ) -> Point:
-    """Make the point after `point` for a record that adds `items`; `rendered`: an attachment as it was sent."""
+    """Make the point after `point` for a record that adds `items`.
+
+    `rendered`: an attachment as it was sent.
+    """
     added = Point(point.anchor, point, kind, items=tuple(items), order=order, at=at, rendered=rendered)
     point.anchor.rendered = point.anchor.rendered or rendered
     added.root = added if kind == RESULT else point.root
@@ -174,7 +177,10 @@ def adds_nothing(point: Point) -> bool:
 
 
 def _order_items(chain: Iterable[Point]) -> list[Item]:
-    """Order the points' items as in a request: a message's results, the client's texts, the user's, one system turn."""
+    """Order the points' items as in a request.
+
+    A message's results, the client's texts, the user's, one system turn.
+    """
     ordered: list[Item] = []
     results: list[Item] = []
     texts: list[Item] = []
@@ -246,7 +252,10 @@ def _header(role: str) -> Item:
 
 
 def append_items(tree: Tree, head: int, items: Sequence[Item]) -> int:
-    """Append `items` to `head`; neighbours of one role form one message, whose header comes first."""
+    """Append `items` to `head`.
+
+    Neighbours of one role form one message, whose header comes first.
+    """
     if not items:
         return head
     before = tree[head].place
@@ -284,7 +293,10 @@ def later_time(first: float | None, second: float | None) -> float | None:
 
 
 def last_prompt_time(point: Point) -> float | None:
-    """Return the time of the latest user text in the context at `point`, since its anchor; None if there is none."""
+    """Return the time of the latest user text in the context at `point`, since its anchor.
+
+    None if there is none.
+    """
     ancestor: Point | None = point
     while ancestor is not None and ancestor.kind != SAID:
         ancestor = ancestor.up

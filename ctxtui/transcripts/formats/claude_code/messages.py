@@ -211,7 +211,7 @@ def _emit_unanswered(
     """
     owner = state.threads.find_existing(agent)
     thread = owner.id if owner else agent or MAIN
-    words = "no answer to a request is on record"
+    words = "a request has no recorded answer"
     if next_request.last is first_request.last and next_request.last is not None:
         words += "; it was sent again"
     events: list[Event] = [Happened(UNANSWERED, words, thread, first_request.at, owner.call if owner else "")]
@@ -226,7 +226,7 @@ def _emit_unanswered(
 def handle_meter(state: ClaudeState, record: ClaudeRecord, source: RawRecord) -> list[Event]:
     """Handle a record of the session's usage so far."""
     if not state.contexts:
-        raise NeedsContexts("what the client counts beside its calls")
+        raise NeedsContexts("tokens that the client counted outside of its calls")
     value = canonical.loads(source.raw)
     report = value.get("modelUsage") if isinstance(value, dict) else None
     place = (source.start, source.end)
@@ -239,7 +239,10 @@ def handle_meter(state: ClaudeState, record: ClaudeRecord, source: RawRecord) ->
 def find_request(
     state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str
 ) -> tuple[SentRequest, list[Event]]:
-    """Find the request that the answer in `record` names, as far as it is recorded; also returns what is missing."""
+    """Find the request that the answer in `record` names, as far as it is recorded.
+
+    Also returns what is missing.
+    """
     requests = state.requests(agent) if record.request_ref else None
     named = requests.find(record.request_ref or "") if requests is not None else None
     if requests is None or named is None:

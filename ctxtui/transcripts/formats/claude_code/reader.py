@@ -90,7 +90,10 @@ def _is_qwen_codes(record: dict[str, Json]) -> bool:
 
 
 class ClaudeCodeReader:
-    """Reads one file of a session; `part` returns readers for its subagents' files, which share its state."""
+    """Reads one file of a session.
+
+    `part` returns readers for its subagents' files, which share its state.
+    """
 
     def __init__(self, state: ClaudeState, agent: str = "", name: str = "") -> None:
         self._state = state
@@ -206,7 +209,10 @@ def agent_id(name: str) -> str:
 
 
 def handle_record(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
-    """Return the events of one record; `agent` is the subagent whose file it is in ("" for the session's)."""
+    """Return the events of one record.
+
+    `agent` is the subagent whose file it is in ("" for the session's).
+    """
     if state.threads.is_repeat(record, agent):
         return []
     if not agent:

@@ -27,7 +27,8 @@ LONG_CONTEXT: Final = 1_000_000
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _OF_WINDOW: Final = re.compile(r"[\d.]+[kKmM]?\s*/\s*(\d+(?:\.\d+)?)([kKmM])\s+tokens")
 """The context window in the output of ``/context``."""
-_PICTURE: Final = 20_000
+_PICTURE_CHARS: Final = 20_000
+"""Characters of the output in which the window is searched."""
 # Ranks of titles by source: a person's message, a summary, the client's title, the user's own.
 _HUMAN, _SUMMARY, _GENERATED, _GIVEN = 1, 2, 3, 4
 
@@ -67,7 +68,7 @@ class About(Struct):
     def set_title(self, text: str, rank: int) -> None:
         """Set the title unless one of a higher rank is known.
 
-        Of titles with the same rank the latest counts, but the first of a person's messages.
+        Of titles with the same rank the latest counts; of a person's messages the first.
         """
         line = one_line(text)
         if line and (rank > self._rank or (rank == self._rank and rank > _HUMAN)):
@@ -81,7 +82,10 @@ class About(Struct):
             self.set_title(" ".join(filter(None, command.groups())) if command else text, _HUMAN)
 
     def add_title_record(self, record: ClaudeRecord, is_known: bool) -> None:
-        """Handle a title record; `is_known`: the summary's last record is in this file (else it is of another one)."""
+        """Handle a title record.
+
+        `is_known`: the summary's last record is in this file (else it is of another one).
+        """
         if record.custom_title:
             self.set_title(record.custom_title, _GIVEN)
         elif record.ai_title:
@@ -103,11 +107,14 @@ class About(Struct):
 
 
 def parse_shown_window(words: object) -> int:
-    """Read the window from the output of ``/context`` (``23.2k/1m tokens``), in tokens; 0 for other text."""
+    """Read the window from the output of ``/context`` (``23.2k/1m tokens``), in tokens.
+
+    0 for other text.
+    """
     if not isinstance(words, str) or not words.startswith(OUTPUT):
         return 0
     # Only the head: the picture begins with it, and other commands may have printed anything.
-    plain_words = _COLOURS.sub("", words[:_PICTURE])
+    plain_words = _COLOURS.sub("", words[:_PICTURE_CHARS])
     match = _OF_WINDOW.search(plain_words) if "context usage" in plain_words.lower() else None
     return round(float(match[1]) * (1_000_000 if match[2] in "mM" else 1_000)) if match else 0
 

@@ -62,7 +62,10 @@ class ClaudeState:
         self.contexts = self.answers.contexts
 
     def thread(self, record: ClaudeRecord, agent: str) -> tuple[ClaudeThread, list[Event]]:
-        """Return the thread of `record`, and its first event if new; `agent` is the subagent of the file."""
+        """Return the thread of `record`, and its first event if new.
+
+        `agent` is the subagent of the file.
+        """
         thread = self.threads.find(record, agent)
         if thread.told or thread.id == MAIN:
             return thread, []
@@ -110,13 +113,19 @@ class ClaudeState:
     def add(
         self, record: ClaudeRecord, parent: Point, kind: str, items: Iterable[Item] = (), rendered: bool = False
     ) -> Point:
-        """Add the point of `record`, with `items` after `parent`; `rendered`: an attachment as it was sent."""
+        """Add the point of `record`, with `items` after `parent`.
+
+        `rendered`: an attachment as it was sent.
+        """
         return self.register(
             record, add_point(parent, self.number(), parse_timestamp(record.timestamp), kind, items, rendered)
         )
 
     def move(self, thread: ClaudeThread, point: Point) -> list[Event]:
-        """Move the tip of `thread` to `point` if that continues it; returns the event if the tip changed."""
+        """Move the tip of `thread` to `point` if that continues it.
+
+        Returns the event if the tip changed.
+        """
         if _descends_from(thread.tip, point):
             thread.tip = point
         return self.tip_events(thread)

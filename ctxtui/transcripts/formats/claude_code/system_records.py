@@ -245,7 +245,10 @@ def handle_link(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Ev
 
 
 class Progress(Struct, frozen=True):
-    """The data of a progress record; `record` is the subagent's record in it, None for any other kind."""
+    """The data of a progress record.
+
+    `record` is the subagent's record in it, None for any other kind.
+    """
 
     type: str = ""
     hook_name: str = ""

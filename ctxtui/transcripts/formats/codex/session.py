@@ -59,7 +59,10 @@ class History(Struct):
         self._expects_item = True
 
     def _remove_instructions(self) -> None:
-        """Remove the base instructions of `session_meta`: an item holds them, or the sent ones are unknown."""
+        """Remove the base instructions of `session_meta`.
+
+        An item holds them, or the sent ones are unknown.
+        """
         self._as_item = True
         if not self._instructions:
             return
@@ -369,7 +372,10 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class CodexReader:
-    """Reads one rollout, the main one of its session or a subagent's; `part` returns a reader for the latter."""
+    """Reads one rollout, the main one of its session or a subagent's.
+
+    `part` returns a reader for the latter.
+    """
 
     def __init__(self, tree: Tree, main: CodexSession | None = None, name: str = "") -> None:
         self._stream = RecordStream()

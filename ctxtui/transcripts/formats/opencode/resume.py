@@ -128,7 +128,10 @@ class ImportMessage(ResumeEntry):
         return True
 
     def write(self, last: int | None) -> Iterator[str]:
-        """Apply the changes, and remove everything after its block `last` (None: nothing); yields losses."""
+        """Apply the changes, and remove everything after its block `last` (None: nothing).
+
+        Yields losses.
+        """
         parts: list[Part | None] = list(self.value["parts"])
         dropped = self.dropped_parts
         for number, block in self.changes.items():

@@ -50,7 +50,10 @@ _BESIDE: Final = (
 
 
 def operation(span: OtelSpan) -> str:
-    """Return the operation of a span: ``chat``, ``embeddings``, ``invoke_agent`` ...; "" if unrelated to a model."""
+    """Return the operation of a span: ``chat``, ``embeddings``, ``invoke_agent`` ....
+
+    "" if unrelated to a model.
+    """
     attributes = span.attributes
     named = first_text(attributes, "gen_ai.operation.name")
     kind = first_text(attributes, "openinference.span.kind", "traceloop.span.kind", "llm.request.type").lower()
@@ -153,7 +156,10 @@ def read_content(span: OtelSpan) -> SpanContent:
 
 
 def _decode_raw_bodies(attributes: Attributes) -> SpanContent | None:
-    """Decode request and answer from the provider's own JSON in OpenInference; None if it is absent or cut."""
+    """Decode request and answer from the provider's own JSON in OpenInference.
+
+    None if it is absent or cut.
+    """
     body, answer = decode_column(attributes.get("input.value")), decode_column(attributes.get("output.value"))
     if not isinstance(body, dict) or not _is_request(body):
         return None
@@ -265,7 +271,10 @@ def error(call: ModelCall) -> str:
 
 
 def usage(attributes: Attributes) -> Usage | None:
-    """Convert the usage of a call; by convention the input includes cached tokens, unless it is smaller than those."""
+    """Convert the usage of a call.
+
+    By convention the input includes cached tokens, unless it is smaller than those.
+    """
     input_tokens = first_count(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens",
                                "llm.token_count.prompt", "llm.usage.prompt_tokens")  # fmt: skip
     output = first_count(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens",

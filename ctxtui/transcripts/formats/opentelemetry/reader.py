@@ -1,6 +1,7 @@
-"""Read traces as JSON: OTLP's requests, one a file or one a line, and separate spans, in any order.
+"""Read traces as JSON.
 
-Calls of a model are grouped into threads by conversation and agent if spans name them, else by shared context.
+OTLP's requests, one a file or one a line, and separate spans, in any order. Calls of a model are grouped into threads
+by conversation and agent if spans name them, else by shared context.
 """
 
 from __future__ import annotations
@@ -36,9 +37,10 @@ _AGENTS: Final = ("gen_ai.agent.name", "agent.name", "traceloop.entity.name", "g
 
 
 class ThreadKey(Struct, frozen=True):
-    """Identity of a thread: the conversation, the agent, and, for a call without context, the trace.
+    """Identity of a thread.
 
-    `span` is the agent's own span, and `outer` that of the enclosing agent, if another agent runs this one.
+    The conversation, the agent, and, for a call without context, the trace. `span` is the agent's own span, and `outer`
+    that of the enclosing agent, if another agent runs this one.
     """
 
     conversation: str = ""

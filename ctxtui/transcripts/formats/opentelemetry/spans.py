@@ -227,7 +227,10 @@ def _read_id(value: Json) -> str:
 
 
 def _parse_time(value: Json) -> float | None:
-    """Parse a time to Unix seconds: from nanoseconds, microseconds, milliseconds, seconds, or ISO text."""
+    """Parse a time to Unix seconds.
+
+    From nanoseconds, microseconds, milliseconds, seconds, or ISO text.
+    """
     if isinstance(value, str) and value.isdigit() and len(value) <= 20:
         value = int(value)
     if isinstance(value, int | float) and not isinstance(value, bool):

@@ -159,7 +159,10 @@ class BlocksController(Controller):
         self._copy(text, copied)
 
     def _copied_blocks(self) -> CopiedBlocks | None:
-        """Return the marked blocks, else the one under the cursor, for other sessions; None if there are none."""
+        """Return the marked blocks, else the one under the cursor, for other sessions.
+
+        None if there are none.
+        """
         scene, edits, loaded = self.panels.scene, self.state.edits, self.state.loaded
         if scene is None or edits is None or loaded is None or not edits.is_editable():
             return None
@@ -192,7 +195,10 @@ class BlocksController(Controller):
         return [Span(f" and {what}: ", "dim"), Span(")", "accent bold"), Span(_PUTS_IN, "dim"), *left]
 
     def target(self) -> Target:
-        """Return what the user's own commands run on: the place shown, and the text of the block under the cursor."""
+        """Return what the user's own commands run on.
+
+        The place shown, and the text of the block under the cursor.
+        """
         state, pane = self.state, self._pane
         variables = {
             "CTXTUI_SESSION": str(state.loaded.path or state.loaded.name) if state.loaded is not None else "",
@@ -220,6 +226,9 @@ class BlocksController(Controller):
 
 
 def _text_of(block: Block, content: BlockContent) -> str:
-    """The text of `block`; without any, a line for each of its images and files; its JSON if it has none of them."""
+    """The text of `block`; without any, a line for each of its images and files.
+
+    Its JSON if it has none of them.
+    """
     media_text = "\n".join(f"[{media_line(media)}]" for media in content.media)
     return content.text or media_text or block.body.decode("utf-8", "replace")

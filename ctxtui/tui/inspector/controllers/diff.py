@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 CallAddress = tuple[str, int]
-"""A call: its thread and its index in it, from 0."""
+"""Address of a call: its thread, and its index in the thread from 0."""
 
 
 class DiffController(Controller):
@@ -62,7 +62,10 @@ class DiffController(Controller):
     def _compare(
         self, before: CallAddress, after: CallAddress, block: int = 0, then: Callable[[], object] = lambda: None
     ) -> None:
-        """Show differences, the first one from `block` on; `then` is called when the user goes to a block."""
+        """Show the differences, with the cursor on the first one at or after `block`.
+
+        `then` is called when the user goes to a block.
+        """
         # Imported late: most users compare nothing.
         from ctxtui.tui.lists.diff import DiffScreen
 
@@ -103,10 +106,10 @@ class DiffController(Controller):
 
 
 def _title(before: CallAddress, after: CallAddress) -> Spans:
-    (one, first), (other, second) = before, after
-    if one == other:
+    (thread_before, first), (thread_after, second) = before, after
+    if thread_before == thread_after:
         return [Span(f"call {first + 1:,} → {second + 1:,}", "dim")]
-    return [Span(f"{one} call {first + 1:,} → {other} call {second + 1:,}", "dim")]
+    return [Span(f"{thread_before} call {first + 1:,} → {thread_after} call {second + 1:,}", "dim")]
 
 
 class DiffMarked(Command):

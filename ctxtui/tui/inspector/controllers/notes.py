@@ -1,4 +1,7 @@
-"""Notes, bookmarks and phases: set by keys, saved by a worker, shown in rows and in the strip of calls."""
+"""Notes, bookmarks and phases.
+
+Set by keys, saved by a worker, shown in rows and in the strip of calls.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ if TYPE_CHECKING:
 
 
 class NotesController(Controller):
-    """Keeps notes, bookmarks, and phases: a note on a call that begins with ``phase:`` names one."""
+    """Keeps notes, bookmarks, and phases.
+
+    A note on a call that begins with ``phase:`` names one.
+    """
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)

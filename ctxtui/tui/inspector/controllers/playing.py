@@ -20,7 +20,10 @@ _FIRST_SPEED: Final = 2
 
 
 class PlayController(Controller):
-    """Steps through the calls of the thread; stops at the last one, by `esc`, or if the user goes elsewhere."""
+    """Steps through the calls of the thread.
+
+    Stops at the last one, by `esc`, or if the user goes elsewhere.
+    """
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)

@@ -70,7 +70,7 @@ class PoliciesController(EditController):
                 self.state.feed.work()
             return changed
 
-        def take(chosen: Sequence[Edit] | Proposed | None) -> None:
+        def stage_choice(chosen: Sequence[Edit] | Proposed | None) -> None:
             if isinstance(chosen, Sequence):
                 self._stage_edits(scene, tuple(chosen))
             else:
@@ -86,7 +86,7 @@ class PoliciesController(EditController):
             preview=self.state.preview,
             policies=lambda: self._policies(proposals),
         )
-        self.access.push(AdviceScreen(source), take)
+        self.access.push(AdviceScreen(source), stage_choice)
 
     def _require_editable(self) -> Scene | None:
         """Return the scene if it can be edited and is counted, else None with a message."""
@@ -122,7 +122,7 @@ class PoliciesController(EditController):
         from ctxtui.services.workers.lab_worker import OpenLab
         from ctxtui.tui.lists.lab import OPEN, PLACE, LabAction, LabScreen
 
-        def take(wish: LabAction | None) -> None:
+        def follow(wish: LabAction | None) -> None:
             if wish is None:
                 return
             if wish.kind == PLACE:
@@ -137,7 +137,7 @@ class PoliciesController(EditController):
                     self.show_message([Span(f"{wish.row.policy} made no edits in this thread", "dim")])
 
         source = self.state.source
-        self.access.push(LabScreen(Worker(OpenLab, source.name, Path.cwd(), source.settings)), take)
+        self.access.push(LabScreen(Worker(OpenLab, source.name, Path.cwd(), source.settings)), follow)
 
     def _place(self, scene: Scene, cache: str) -> None:
         """Stage the breakpoints that the strategy `cache` sets in the next request."""

@@ -1,4 +1,7 @@
-"""Summaries by a model: choice of the model, confirmation, and staging of the result for review."""
+"""Summaries by a model.
+
+Choice of the model, confirmation, and staging of the result for review.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tokens and cost over all sessions, in one table at a time: by project, model, tool, week ..."""
+"""Tokens and cost over all sessions, in one table at a time.
+
+By project, model, tool, week ...
+"""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ class ContextMap(Struct, frozen=True, kw_only=True):
     - `shown`: the category of each pixel.
     - `extent`: tokens of all pixels.
     - `segments`: the cache track as (state, tokens).
-    - `inferred_breakpoints`, `set_breakpoints`: tokens of cache breakpoints; those that are automatic or inferred, and
-      those that the request or a staged edit sets.
+    - `inferred_breakpoints`: tokens of breakpoints that the provider sets, or that follow from the report.
+    - `set_breakpoints`: tokens of breakpoints that the request or a staged edit sets.
     - `cursor_at`: the token of the block under the cursor.
     - `break_at`: the token where the cached prefix ends under staged edits (None: no edits, or nothing breaks).
     - `limit`: describes the window limit and its origin.
@@ -47,7 +47,10 @@ def map_extent(scene: Scene) -> float:
 def context_map(
     scene: Scene, path: Sequence[int], charge: Charge | None, count: int, cursor: int | None = None
 ) -> ContextMap:
-    """The map of the context shown (nodes `path`) in `count` pixels; `cursor` is the node under the cursor."""
+    """The map of the context shown (nodes `path`) in `count` pixels.
+
+    `cursor` is the node under the cursor.
+    """
     if not scene.counted:
         return ContextMap(shown=(None,) * count, extent=map_extent(scene), limit=bars.limit_short(scene.limits))
     extent, stretch = map_extent(scene), scene.stretch
@@ -89,7 +92,10 @@ def cursor_token(scene: Scene, cursor: int | None) -> float | None:
 
 
 def node_at(scene: Scene, path: Sequence[int], token: float) -> int | None:
-    """Node of the block at `token` of the map; ``ROOT`` for unrecorded tokens, None after the context."""
+    """Node of the block at `token` of the map.
+
+    ``ROOT`` for unrecorded tokens, None after the context.
+    """
     if not scene.counted:
         return None
     token /= scene.stretch

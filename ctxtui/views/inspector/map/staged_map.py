@@ -1,6 +1,7 @@
-"""The map of a context with staged edits: the edited request in prompt order, and the end of the cached prefix.
+"""The map of a context with staged edits.
 
-Only edited stretches are walked; between them the raw context is used, shifted by the tokens added or removed before.
+The edited request in prompt order, and the end of the cached prefix. Only edited stretches are walked; between them the
+raw context is used, shifted by the tokens added or removed before.
 """
 
 from __future__ import annotations

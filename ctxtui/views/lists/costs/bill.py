@@ -1,4 +1,7 @@
-"""The bill on a screen and as text: sum, parts, rewrites, dearest blocks and tools, savings, call times."""
+"""The bill on a screen and as text.
+
+Sum, parts, rewrites, dearest blocks and tools, savings, call times.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +131,10 @@ def _sum_of_residual(residual: ResidualSum, words: str) -> str:
 
 
 def residual_texts(bill: Bill) -> tuple[str, ...]:
-    """Input in excess or short of our figures, from the longest text to the shortest; empty if there is none."""
+    """Input in excess or short of our figures, from the longest text to the shortest.
+
+    Empty if there is none.
+    """
     parts = []
     for residual, sign in ((bill.beyond, 1), (bill.short, -1)):
         if residual.calls:
@@ -507,7 +513,10 @@ def describe_spending(totals: SessionTotals) -> str:
 
 
 def heading(statement: Statement) -> list[Span]:
-    """The statement's subject: money and kind of price; for a subscription tokens and window come first."""
+    """The statement's subject: money and kind of price.
+
+    For a subscription tokens and window come first.
+    """
     calls = f"{numbers.many(count_calls(statement.calls), 'call')}"
     more = f" · {numbers.many(statement.sessions, 'session')}" if statement.sessions > 1 else ""
     copied = sum(call.is_copy for call in statement.calls)

@@ -36,7 +36,7 @@ from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 
 COMPACT: Final = "compact"
-NO_ANSWER: Final = "no answer on record"
+NO_ANSWER: Final = "no recorded answer"
 _MAIN: Final = ("sdk", "repl_main_thread")
 _AGENT: Final = "agent:"
 _LABELS: Final = {COMPACT: "compaction", "generate_session_title": "title", "": "side call"}
@@ -48,7 +48,10 @@ _CLIENT: Final = re.compile(r"cc_version=(\d+\.\d+\.\d+)[^;]*;(?:\s*cc_entrypoin
 
 
 class WrittenCalls:
-    """Emits the calls of bodies, each once, and again when more is known of it."""
+    """Emits the calls of bodies.
+
+    Each once, and again after each change of its request, answer or index line.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -75,7 +78,10 @@ class WrittenCalls:
     def events(
         self, bodies: WrittenBodies, transcript_calls: Mapping[str, Call] | None, thoughts: Mapping[str, str]
     ) -> list[Event]:
-        """Return events for new data; `transcript_calls` are the transcript's calls (None: there is no transcript)."""
+        """Return events for new data.
+
+        `transcript_calls` are the transcript's calls (None: there is no transcript).
+        """
         events: list[Event] = []
         for exchange in _order_exchanges(bodies, transcript_calls):
             events += self._emit_exchange(exchange, thoughts, alone=transcript_calls is None)
@@ -119,7 +125,10 @@ class WrittenCalls:
         return [*events, *self._threads.add_call(home, call)]
 
     def _thread_of(self, exchange: WrittenExchange, source: str) -> ClientThread:
-        """Return the thread of an exchange: by its query source, else by the answer that it continues from."""
+        """Return the thread of an exchange.
+
+        By its query source, else by the answer that it continues from.
+        """
         request = exchange.request
         if source in _MAIN or source.startswith(f"{_MAIN[1]}:") or (request is None and not source):
             return ClientThread(MAIN)
@@ -142,7 +151,7 @@ class WrittenCalls:
         items, redacted_count = restore_thinking(request.items, thoughts) if request is not None else ((), 0)
         head = self._tree.extend(ROOT, items)
         answer = _decode_answer(exchange)
-        answer_items, unsaid = restore_thinking(answer.items, thoughts)
+        answer_items, redacted_in_answer = restore_thinking(answer.items, thoughts)
         facts: dict[str, Json] = {}
         if line is not None:
             facts |= {"requestId": line.request_id, "query_source": line.source, "response_file": line.response}
@@ -165,7 +174,7 @@ class WrittenCalls:
             skeleton=request.skeleton if request is not None else None,
             extra=answer.extra | {key: item for key, item in facts.items() if item},
         )
-        return call, redacted_count + unsaid
+        return call, redacted_count + redacted_in_answer
 
     def _describe(self, request: WrittenRequest | None) -> list[Event]:
         if request is None:
@@ -301,8 +310,8 @@ class WrittenExchanges:
         missing = self.bodies.missing()
         unanswered = self.bodies.unanswered() if self._transcript_calls else []
         open_ = [name for name in unanswered if not self.bodies.was_sent_again(name)]
-        problems = [_describe_names(missing, "named by the index and not there")] if missing else []
-        problems += [_describe_names(open_, "without an answer on record")] if open_ else []
+        problems = [_describe_names(missing, "named by the index but missing")] if missing else []
+        problems += [_describe_names(open_, "without a recorded answer")] if open_ else []
         return Skipped(1, "bodies of requests: " + "; ".join(problems)) if problems else None
 
     def report_redacted(self) -> Skipped | None:
@@ -348,7 +357,7 @@ class WrittenExchanges:
         return line.message_id if first == line.request_id else f"{line.message_id}+{line.request_id}"
 
 
-def _describe_names(names: Sequence[str], what: str) -> str:
+def _describe_names(names: Sequence[str], problem: str) -> str:
     listed = ", ".join(names[:_MAX_LISTED])
     rest_text = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
-    return f"{len(names)} {what} ({listed}{rest_text})"
+    return f"{len(names)} {problem} ({listed}{rest_text})"
