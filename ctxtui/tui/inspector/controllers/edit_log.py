@@ -233,9 +233,8 @@ class Discard(Apply):
 
 
 class When(Apply):
-    """Choose when staged edits are sent.
-
-    Now (by `a`), after the cache has expired, or at the next cache miss. Each press selects the next of these.
+    """Choose when staged edits are sent: now (by `a`), after the cache has expired, or at the next cache miss.
+    Each press selects the next of these.
     """
 
     name, keys, label = "when to apply", ("w",), "when"
@@ -243,10 +242,7 @@ class When(Apply):
 
 
 class Breaks(Apply):
-    """List what staged edits break: literals that later blocks quote or that a summary lost.
-
-    `enter` keeps one.
-    """
+    """List what staged edits break: literals that later blocks quote or that a summary lost; `enter` keeps one."""
 
     name, keys, label = "what it breaks", ("l",), "breaks"
     run = Act(EditLogController, EditLogController.breaks)
