@@ -133,7 +133,7 @@ class HeldRequestsController(Controller):
         if why != self._cold_reason and not self.prompt.is_asking:
             self._cold_reason = why
             if why:
-                self.say([Span("○ ", "warn"), Span(f"the cache is not kept warm: {why}", "dim")])
+                self.show_message([Span("○ ", "warn"), Span(f"the cache is not kept warm: {why}", "dim")])
 
     def _tell_compaction(self) -> None:
         """Say once that the program compacts its history, while the request passes."""

@@ -163,7 +163,7 @@ class Preparer:
             return Warmth(why="a key is in the request, which no recording keeps", count=count, usd=usd)
         if recording.edits.has_database_changed():
             recording.edits.add_stored(recording.edits.stored())
-        applied = recording.edits.of(MAIN).applied
+        applied = recording.edits.of_thread(MAIN).applied
         parts = recording.replay, recording.book, recording.counter, query.settings, MAIN, applied
         now = next_call_in(*parts, query.at)
         assert now is not None
