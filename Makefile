@@ -4,7 +4,7 @@
 BIN = .venv/bin
 
 .PHONY: seeds run test extras quick install lint types imports compiled unit format test-all test-core test-readers test-services test-screens \
-    test-programs test-examples test-snapshot test-mcp clients test-clients client-table policies-table glossary keys man faults bench samples constraints wheel clean
+    test-programs test-examples test-snapshot test-mcp clients test-clients client-table policies-table glossary keys man reference pictures docs faults bench samples constraints wheel clean
 
 run: install
 	@$(BIN)/ctxtui $(ARGS)
@@ -47,7 +47,7 @@ format: install
 # Everything, slow tests and Hypothesis's thorough profile included, in parts that are run by themselves just as well,
 # each in at most 40 minutes on two processors. EXTRAS=none leaves out the packages for a cluster and Parquet, SERVERS=none
 # the model servers that are built for it, CLIENTS=none real clients, MCP=none real MCP servers.
-test-all: test test-core test-readers test-services test-screens test-programs test-clients test-mcp test-examples test-snapshot
+test-all: test test-core test-readers test-services test-screens test-programs test-clients test-mcp test-examples test-snapshot docs
 
 THOROUGH = HYPOTHESIS_PROFILE=thorough SERVERS="$(SERVERS)" $(BIN)/pytest -n auto
 
@@ -117,6 +117,19 @@ man: install
 # docs/signs.md, from ctxtui/data/glossary.toml.
 glossary: install
 	$(BIN)/python scripts/glossary.py
+
+# docs/options.md, the tables of settings and policies, and docs/llms.txt, from the code.
+reference: install
+	PYTHONPATH=. $(BIN)/python scripts/reference.py
+
+# The pictures of the README and the documents, the recording and the asciicast, from the running program.
+pictures: install
+	$(BIN)/python scripts/pictures.py
+
+# The documents as a site in build/site, which loads nothing from the network; every warning is an error.
+docs: install
+	PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -q -c constraints.txt -e ".[docs]"
+	$(BIN)/python scripts/build_site.py
 
 # The table of docs/reliability.md, by running all of it; ARGS="--scale 0.1 --only kills,disk" for less.
 faults: install

@@ -98,8 +98,8 @@ def _check(
         max_lost=max_lost,
     )
     before = None if baseline is None else Path(baseline)
-    found = limit_checks.check_file(Path(path), limits, before, limit_checks.parse_share(str(tolerance), "tolerance"))
-    broken = [verdict.told for verdict in found.verdicts if not verdict.passed]
+    checked = limit_checks.check_file(Path(path), limits, before, limit_checks.parse_share(str(tolerance), "tolerance"))
+    broken = [verdict.told for verdict in checked.verdicts if not verdict.passed]
     if broken:
-        pytest.fail(f"{found.name}: " + "; ".join(broken), pytrace=False)
-    return found.figures
+        pytest.fail(f"{checked.name}: " + "; ".join(broken), pytrace=False)
+    return checked.figures

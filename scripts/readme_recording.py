@@ -1,10 +1,11 @@
-"""Makes docs/recording.svg, the README's recording: the five things people do first, in 20 seconds, on a sample.
+"""Makes docs/recording.svg and docs/recording.cast: the five things people do first, in 20 seconds, on a sample.
 
     python scripts/readme_recording.py [OUT.svg] [--steps N]
 
 The real app is run without a terminal, keys are pressed, and each screen that comes to rest is a frame of one SVG:
 letters stay text, blocks and lines are exact shapes, a line that several frames have stands in the file once. CSS shows
-the frames one after the other; who asked for less motion sees the last one.
+the frames one after the other; who asked for less motion sees the last one. The asciicast (version 2) has the same
+frames, for `asciinema play` and its players.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import dataclasses
+import json
 import os
+import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
@@ -34,7 +38,7 @@ W, H = 8, 17
 PAD, CAPTION = 10, 44
 FONT = "ui-monospace,'JetBrains Mono','Cascadia Mono',Menlo,Consolas,'DejaVu Sans Mono',monospace"
 UNDER_WAY = ("counting", "reading")
-PATIENCE = 20.0
+PATIENCE = 90.0
 """Seconds within which a step's screen must be there."""
 
 
@@ -209,19 +213,49 @@ def svg(frames: Sequence[Frame], drawing: Drawing, lines: int = LINES) -> str:
     )
 
 
-async def recorded(app: Any, steps: Sequence[Step], drawing: Drawing) -> list[Frame]:
-    """A frame of each step. Raises `AssertionError` where a screen does not come."""
-    frames = []
-    async with app.run_test(size=(COLUMNS, LINES)) as pilot:
+async def recorded(app: Any, steps: Sequence[Step], size: tuple[int, int] = (COLUMNS, LINES)) -> list[list[Any]]:
+    """The screen's lines after each step. Raises `AssertionError` where a screen does not come."""
+    screens = []
+    async with app.run_test(size=size) as pilot:
         for step in steps:
             for key in step.keys:
                 await pilot.press(key)
                 await pilot.pause(0.15)
-            strips = await _at_rest(app, pilot, step)
-            frames.append(
-                Frame(tuple(drawing.line(strip) for strip in strips), step.seconds, step.question, step.shown)
-            )
-    return frames
+            screens.append(await _at_rest(app, pilot, step))
+    return screens
+
+
+def cast(screens: Sequence[Sequence[Any]], steps: Sequence[Step], lines: int = LINES) -> str:
+    """The frames as an asciicast: at each step only the lines that changed, below them the step's caption."""
+    head = {"version": 2, "width": COLUMNS, "height": lines + 2, "title": "ctxtui: the five things people do first"}
+    head["env"] = {"TERM": "xterm-256color"}
+    events, shown, seconds = [json.dumps(head)], [""] * (lines + 2), 0.0
+    for strips, step in zip(screens, steps, strict=True):
+        captions = [f"\x1b[1m {step.question}\x1b[0m", f"\x1b[33m {step.shown}\x1b[0m"]
+        rows = [*("".join(coloured(*segment) for segment in strip) for strip in strips), *captions]
+        text = "".join(f"\x1b[{y + 1};1H{row}\x1b[K" for y, row in enumerate(rows) if row != shown[y])
+        events.append(
+            json.dumps([round(seconds, 2), "o", ("" if seconds else "\x1b[?25l\x1b[2J") + text], ensure_ascii=False)
+        )
+        shown, seconds = rows, seconds + step.seconds
+    events.append(json.dumps([round(seconds, 2), "o", "\x1b[?25h"]))
+    return "\n".join(events) + "\n"
+
+
+def coloured(text: str, style: Any, control: Any) -> str:
+    """A segment with its colours as a terminal reads them."""
+    if control or not text:
+        return ""
+    (red, green, blue), ground = picture.colours(style, picture.INK, picture.GROUND)
+    on = {
+        "1": style and style.bold,
+        "3": style and style.italic,
+        "4": style and style.underline,
+        "9": style and style.strike,
+    }
+    codes = ["0", *(code for code, is_on in on.items() if is_on), f"38;2;{red};{green};{blue}"]
+    codes.append("48;2;" + ";".join(map(str, ground)))
+    return f"\x1b[{';'.join(codes)}m{text}"
 
 
 async def _at_rest(app: Any, pilot: Any, step: Step) -> list[Any]:
@@ -250,8 +284,12 @@ def kept(home: Path) -> None:
         os.utime(copy, (time.time() - 60 * minutes - 30,) * 2)
 
 
-def make(out: Path, steps: Sequence[Step] = STEPS) -> None:
-    """Write the recording of `steps` to `out`."""
+@contextmanager
+def prepared_home(*, new: bool = False) -> Iterator[Any]:
+    """A user's home with the samples as sessions; gives the settings of its user.
+
+    `new`: the home of a user who starts ctxtui for the first time, with nothing but the samples as such.
+    """
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder, "ctxtui")
         os.environ.update(
@@ -268,19 +306,33 @@ def make(out: Path, steps: Sequence[Step] = STEPS) -> None:
         os.chdir(work)
         from ctxtui.services.config import package_data
 
-        # The same four would stand there twice.
-        package_data.sample_paths = tuple
+        samples = [shutil.copy(path, folder) for path in sorted((REPO / "sessions").glob("*.jsonl"))] if new else []
+        # The same four would else be listed twice, or with a path of this machine.
+        package_data.sample_paths = lambda: tuple(map(Path, samples))
         from ctxtui.services.config.config import load
         from ctxtui.services.library.session_actions import mark_welcomed
-        from ctxtui.tui.start import make_app
 
         settings = dataclasses.replace(load(env={}).settings, tips=False)
-        mark_welcomed(settings)
-        kept(Path(folder))
-        drawing = Drawing()
-        frames = asyncio.run(recorded(make_app(None, settings), steps, drawing))
+        if not new:
+            mark_welcomed(settings)
+            kept(Path(folder))
+        yield settings
         os.chdir(REPO)
-        out.write_text(svg(frames, drawing), encoding="utf-8")
+
+
+def make(out: Path, steps: Sequence[Step] = STEPS) -> None:
+    """Write the recording of `steps` to `out`, and the asciicast beside it."""
+    with prepared_home() as settings:
+        from ctxtui.tui.start import make_app
+
+        screens = asyncio.run(recorded(make_app(None, settings), steps))
+    drawing = Drawing()
+    frames = [
+        Frame(tuple(drawing.line(strip) for strip in strips), step.seconds, step.question, step.shown)
+        for strips, step in zip(screens, steps, strict=True)
+    ]
+    out.write_text(svg(frames, drawing), encoding="utf-8")
+    out.with_suffix(".cast").write_text(cast(screens, steps), encoding="utf-8")
 
 
 def main() -> None:

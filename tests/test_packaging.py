@@ -13,7 +13,8 @@ from tests.corpus import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-INSTALLED = [r for name, requirements in EXTRAS.items() if name not in ("parquet", "cluster") for r in requirements]
+APART = ("parquet", "cluster", "docs")
+INSTALLED = [r for name, requirements in EXTRAS.items() if name not in APART for r in requirements]
 """Requirements of the extras that `make install` installs."""
 
 

@@ -1,9 +1,10 @@
-"""What other programs read in the repository: the GitHub Action, the pre-commit hook, the issue forms."""
+"""What other programs read in the repository: the GitHub Action, the pre-commit hook, the issue forms, the plugin."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import yaml
 
 from tests.corpus import ROOT
+from tests.test_documents import parse
 
 SAMPLE = "sessions/2-lluma-musume.jsonl"
 
@@ -64,3 +66,33 @@ def test_an_issue_form_has_what_is_required(path: Path) -> None:
     assert form["name"] and form["description"] and form["body"]
     assert all(part["type"] in ("textarea", "input") and part["attributes"]["label"] for part in form["body"])
     assert len({part["id"] for part in form["body"]}) == len(form["body"])
+
+
+PLUGIN = ROOT / "examples" / "claude-code"
+
+
+def test_the_plugin_runs_commands_that_exist() -> None:
+    hooks = json.loads((PLUGIN / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
+    lines = [hook["command"] for entries in hooks.values() for entry in entries for hook in entry["hooks"]]
+    assert set(hooks) == {"UserPromptSubmit", "PreCompact"}
+    # Exit code 2 of a hook would refuse the message or the compaction.
+    assert all(line.endswith(" || exit 1") for line in lines)
+    server = json.loads((PLUGIN / ".mcp.json").read_text(encoding="utf-8"))["mcpServers"]["ctxtui"]
+    lines += [" ".join([server["command"], *server["args"]])]
+    commands = list((PLUGIN / "commands").glob("*.md"))
+    lines += [line for page in commands for line in re.findall(r"^!`([^`]+)`", page.read_text(encoding="utf-8"), re.M)]
+    assert len(lines) == 6
+    for line in lines:
+        parse(line.replace(" || exit 1", "").replace(" 2>&1", ""))
+
+
+def test_the_plugin_s_parts_have_what_claude_code_requires() -> None:
+    manifest = json.loads((PLUGIN / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
+    assert manifest["name"] == "ctxtui" and manifest["description"] and manifest["author"]["name"]
+    marketplace = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text(encoding="utf-8"))
+    (listed,) = marketplace["plugins"]
+    assert listed["name"] == manifest["name"] and (ROOT / listed["source"]).resolve() == PLUGIN
+    for page in [*PLUGIN.glob("commands/*.md"), *PLUGIN.glob("skills/*/SKILL.md")]:
+        front = yaml.safe_load(page.read_text(encoding="utf-8").split("---\n")[1])
+        assert front["description"], page.name
+        assert page.name != "SKILL.md" or front["name"] == page.parent.name

@@ -89,13 +89,13 @@ def _is_sendable(part: TurnPart, cut: bool) -> bool:
     return True
 
 
-def _drop_trailing(kept: list[tuple[Item, TurnPart | None]]) -> None:
+def _drop_trailing(items: list[tuple[Item, TurnPart | None]]) -> None:
     """Remove trailing thinking, and headers without content."""
-    while kept and ((part := kept[-1][1]) is None or part.category == THINKING):
-        kept.pop()
-    for at in range(len(kept) - 2, -1, -1):
-        if kept[at][1] is None and kept[at + 1][1] is None:
-            del kept[at]
+    while items and ((part := items[-1][1]) is None or part.category == THINKING):
+        items.pop()
+    for at in range(len(items) - 2, -1, -1):
+        if items[at][1] is None and items[at + 1][1] is None:
+            del items[at]
 
 
 def _unused_id(id_: str, used: set[str]) -> str:

@@ -35,17 +35,17 @@ class MemoryPlace(Struct, frozen=True):
     stable: int = 0
 
 
-def with_memory(tree: Tree, head: int, dialect: str, said: Sequence[Item], memory: MemoryPlace) -> int:
-    """Append the user message `said` to the context `head`, and replace its memory by the current one."""
+def with_memory(tree: Tree, head: int, dialect: str, user_items: Sequence[Item], memory: MemoryPlace) -> int:
+    """Append the user message `user_items` to the context `head`, and replace its memory by the current one."""
     memory_blocks = tuple(Attachment(block.text(text), MARK) for text in memory.texts)
     message = user_message(dialect, "", memory_blocks) if memory_blocks else ()
     path = tree.items(head)
     talk = [item for item in path if item.place.mark != MARK]
     start = next((n for n, item in enumerate(talk) if _is_conversation(item)), len(talk)) if memory.first else len(talk)
     if memory.first:
-        items = [*talk[:start], *message, *talk[start:], *said]
+        items = [*talk[:start], *message, *talk[start:], *user_items]
     else:
-        items = [*talk, *said, *message]
+        items = [*talk, *user_items, *message]
     if memory.binds:
         items = _without_unbound_thinking(path, items)
     return tree.extend(ROOT, items)

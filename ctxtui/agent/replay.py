@@ -37,14 +37,14 @@ class FlightEvent(Protocol):
 class Replay:
     """Replays events into `conversation`, which ends after its last written call.
 
-    - `own_id`: id of a broken-off call if the provider gave none; `known`: ids of existing calls.
+    - `own_id`: id of a broken-off call if the provider gave none; `known_ids`: ids of existing calls.
     - `queue`: messages that were not sent yet; `draft`: the text in the input line.
     - `replayed`: number of events that belong to the context.
     """
 
-    def __init__(self, conversation: Conversation, provider: str, known: frozenset[str], own_id: str) -> None:
+    def __init__(self, conversation: Conversation, provider: str, known_ids: frozenset[str], own_id: str) -> None:
         self.conversation = conversation
-        self._provider, self._known, self._own_id = provider, known, own_id
+        self._provider, self._known_ids, self._own_id = provider, known_ids, own_id
         self.exchange: AnswerReader | None = None
         self.queue: tuple[str, ...] = ()
         self.draft = ""
@@ -110,7 +110,7 @@ class Replay:
             own_id=self._own_id,
             started=float(at),
         )
-        self.exchange.attempt, self.exchange.known = attempt, self._known
+        self.exchange.attempt, self.exchange.known = attempt, self._known_ids
 
     def settle(self) -> Call | None:
         """Put the received part of a broken-off answer into the context; returns its call, None without one."""

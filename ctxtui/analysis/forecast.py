@@ -165,12 +165,12 @@ class Forecaster:
         if step is None:
             return None
         stripped, calibration = self._is_stripped(call, step), self.calibration(call.model)
-        features, answers, known = self._split_input(call, step, stripped)
+        features, answers, known_tokens = self._split_input(call, step, stripped)
         added = self._reminders[call.thread].expect((step.parts, 1))
         expected, deviation = calibration.expect(features, answers)
         new = expected + added
         low, high = self._errors[call.model].bounds()
-        middle = known + new
+        middle = known_tokens + new
         return Forecast(
             call=call,
             step=step,
@@ -179,7 +179,7 @@ class Forecaster:
             hi=max(0, round(middle + high * deviation)),
             features=features,
             answers=answers,
-            known=known,
+            known=known_tokens,
             added=added,
             stripped=stripped,
             deviation=deviation,
@@ -209,12 +209,12 @@ class Forecaster:
         tokens = call.usage.input - forecast.known - added
         self.calibration(call.model).learn(forecast.features, tokens, forecast.answers)
         # For whole contexts answers count by their blocks, so that their reports calibrate blocks.
-        features, known = forecast.features, forecast.known
+        features, known_tokens = forecast.features, forecast.known
         if forecast.answers:
             # Learning from the report may have changed `carried`, so recompute.
             stripped = self._is_stripped(call, forecast.step)
-            features, _, known = self._split_input(call, forecast.step, stripped, by_blocks=True)
-        self._whole_calibration(call.model).learn(features, call.usage.input - known - added)
+            features, _, known_tokens = self._split_input(call, forecast.step, stripped, by_blocks=True)
+        self._whole_calibration(call.model).learn(features, call.usage.input - known_tokens - added)
 
     def _learn_whole(self, call: Call, *, is_first: bool) -> None:
         """Learn an upper bound from a request that is recorded in full: its blocks cannot exceed the report.
@@ -248,23 +248,23 @@ class Forecaster:
         `stripped` is as in `Forecast`; `by_blocks` counts every answer by its blocks.
         """
         card, carried = self._card(call.model), self.carried(call.model).is_carried
-        known = step.usage.input * self._model_scale(card, step)
+        known_tokens = step.usage.input * self._model_scale(card, step)
         features, answers = step.net, 0
         if not by_blocks and self._is_answer_reported(call, step, stripped):
             # Reasoning that is not in the recorded answer is not sent back.
             is_not_carried = stripped or not step.has_thinking or not carried
-            known += step.usage.output - (step.usage.reasoning if is_not_carried else 0)
+            known_tokens += step.usage.output - (step.usage.reasoning if is_not_carried else 0)
             answers = 1
         else:
             features = plus(features, step.answer if stripped else plus(step.answer, step.thinking))
         if stripped:
             features = minus(features, step.earlier)
-            known -= step.earlier_tokens
+            known_tokens -= step.earlier_tokens
         if card.strips_thinking:
             features = plus(features, step.stale)
         if not carried:
             features = features._replace(reported=0.0)
-        return features, answers, known
+        return features, answers, known_tokens
 
     def _model_scale(self, card: ModelCard, step: LineageStep) -> float:
         """Factor from the reported tokens of the step's base to those of the model of `card`."""

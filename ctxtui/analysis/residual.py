@@ -198,8 +198,8 @@ def _group_by_cause(book: Book, call: Call, steps: Sequence[ResidualStep]) -> li
     parts: dict[str, ResidualPart] = {}
     for step in steps:
         cause = _find_cause(book, call, step.tokens, step.number)
-        known = parts.get(cause, ResidualPart(step.number, 0, cause, 0))
-        parts[cause] = replace(known, tokens=known.tokens + step.tokens, steps=known.steps + 1)
+        known_part = parts.get(cause, ResidualPart(step.number, 0, cause, 0))
+        parts[cause] = replace(known_part, tokens=known_part.tokens + step.tokens, steps=known_part.steps + 1)
     return sorted(parts.values(), key=lambda part: -abs(part.tokens))
 
 

@@ -162,7 +162,7 @@ _SCOPE_KEYS: Final = ("models", "providers", "since", "source")
 
 def _version(text: str) -> tuple[int, ...]:
     """Parse a version into numbers; empty if it is none."""
-    return tuple(map(int, found[0].split("."))) if (found := _NUMBERS.match(text)) else ()
+    return tuple(map(int, match[0].split("."))) if (match := _NUMBERS.match(text)) else ()
 
 
 _NUMBERS: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})*")

@@ -175,10 +175,10 @@ def _read_result(value: dict[str, Json]) -> BlockContent:
 
 
 def _read_media(value: dict[str, Json]) -> BlockContent:
-    if held := _member(value, MEDIA_MEMBERS):
-        media_type = next((_as_text(held[key]) for key in MIME_TYPE if key in held), "")
-        address = _as_text(held.get("fileUri", held.get("file_uri")))
-        return BlockContent(media=(Media(media_type, _as_text(held.get("data")), address),))
+    if medium := _member(value, MEDIA_MEMBERS):
+        media_type = next((_as_text(medium[key]) for key in MIME_TYPE if key in medium), "")
+        address = _as_text(medium.get("fileUri", medium.get("file_uri")))
+        return BlockContent(media=(Media(media_type, _as_text(medium.get("data")), address),))
     source = value.get("source") or value.get("file") or value.get("input_audio")
     url = value.get("image_url", value.get("url"))
     if isinstance(url, dict):

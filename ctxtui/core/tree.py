@@ -200,18 +200,18 @@ class Tree:
         nodes.reverse()
         return nodes
 
-    def missing_nodes(self, head: int, known: Container[int]) -> Sequence[Node]:
-        """The nodes on the path to `head` that `known` lacks, in prompt order.
+    def missing_nodes(self, head: int, held_nodes: Container[int]) -> Sequence[Node]:
+        """The nodes on the path to `head` that `held_nodes` lacks, in prompt order.
 
-        `known` must hold the root, and with a node all its ancestors.
+        `held_nodes` must hold the root, and with a node all its ancestors.
         """
         nodes = self._nodes
-        if nodes[head].depth == head > _MIN_BISECT_NODES and head - _MIN_BISECT_NODES not in known:
+        if nodes[head].depth == head > _MIN_BISECT_NODES and head - _MIN_BISECT_NODES not in held_nodes:
             # Without branches all nodes up to here are on the path: a slice finds them at once.
-            first = bisect_left(range(head - _MIN_BISECT_NODES), True, key=lambda node: node not in known)
+            first = bisect_left(range(head - _MIN_BISECT_NODES), True, key=lambda node: node not in held_nodes)
             return nodes[first : head + 1]
         missing: list[Node] = []
-        while head not in known:
+        while head not in held_nodes:
             here = nodes[head]
             missing.append(here)
             head = here.parent

@@ -242,9 +242,9 @@ def reword_insertion(edit: Edit, text: str) -> Edit | None:
 def edits_of_insertion(in_force: Sequence[Edit], edit: Edit) -> list[Edit]:
     """The edits to revert to remove the insertion of `edit`: it, and its earlier wordings."""
     return [
-        other
-        for other in in_force
-        if other.id == edit.id or (other.kind == edit.kind == SUMMARIZE and other.targets == edit.targets)
+        active
+        for active in in_force
+        if active.id == edit.id or (active.kind == edit.kind == SUMMARIZE and active.targets == edit.targets)
     ]
 
 

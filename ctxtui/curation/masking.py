@@ -210,8 +210,8 @@ class Masker:
 
     def learn(self, pieces: Pieces) -> None:
         """Add the pieces that another masker found."""
-        for own_pieces, other in zip(self.pieces[:3], pieces[:3], strict=True):
-            own_pieces.update((text, piece) for text, piece in other.items() if piece.rank in self._ranks)
+        for own_pieces, other_pieces in zip(self.pieces[:3], pieces[:3], strict=True):
+            own_pieces.update((text, piece) for text, piece in other_pieces.items() if piece.rank in self._ranks)
         self.pieces.begins.update(pieces.begins)
 
     def _follow_value(self, tail: tuple[str, ...], value: Json, kind: str) -> tuple[str, ...]:
@@ -397,11 +397,11 @@ class Masker:
             words = self._mask_json(words, lambda same: same)
         return self.mask_text(words)
 
-    def _mask_json(self, words: str, other: Callable[[str], str]) -> str:
+    def _mask_json(self, words: str, mask_text: Callable[[str], str]) -> str:
         """Mask the JSON in `words`, or return `other(words)` if it is no JSON."""
         inner = _parse_json(words)
         if inner is None:
-            return other(words)
+            return mask_text(words)
         masked = self._mask_member(inner, _CONTENT)
         return words if masked == inner else canonical.dump_text(masked)
 

@@ -100,12 +100,12 @@ def copy_blocks(context: Context, positions: Iterable[int], source: str = "") ->
 
 def _without_headers(context: Context, positions: Iterable[int]) -> list[int]:
     """The blocks at `positions`; a header among them is replaced by the parts of its message."""
-    wanted: set[int] = set()
+    selected: set[int] = set()
     for position in positions:
         message = context.message_at(position)
         is_head = message is not None and message.start == position and message.has_header
-        wanted |= {*range(position + 1, message.stop)} if message is not None and is_head else {position}
-    return sorted(wanted)
+        selected |= {*range(position + 1, message.stop)} if message is not None and is_head else {position}
+    return sorted(selected)
 
 
 def _with_counterpart(context: Context, position: int) -> set[int]:
@@ -117,7 +117,7 @@ def _with_counterpart(context: Context, position: int) -> set[int]:
     kind = context.items[position].block.kind
     if not is_call(kind) and not is_result(kind) and context.items[position].place.role not in _TOOL:
         return group
-    partners = {other for position in group for other in context.partners.get(position, ())}
+    partners = {partner for position in group for partner in context.partners.get(position, ())}
     if not partners:
         return set()
     return group.union(partners, *(_result_message(context, partner) for partner in partners))
@@ -171,13 +171,13 @@ def _copy_item(item: Item) -> Item:
         gone = {*_OWN_MEMBERS, *(key for key in value if key in _SEALED_MEMBERS)}
     elif "call_id" in value:
         gone = {"id", *SIGNATURES}
-    kept = {key: member for key, member in value.items() if key not in gone}
-    if len(kept) == len(value):
+    members = {key: member for key, member in value.items() if key not in gone}
+    if len(members) == len(value):
         return item
-    if kept.keys() == {"text"}:
+    if members.keys() == {"text"}:
         # Google's signed text: without the signature it is the same block as in any dialect.
-        return item._replace(block=blocks.text(kept["text"]))
-    return item._replace(block=blocks.make(item.block.kind, kept))
+        return item._replace(block=blocks.text(members["text"]))
+    return item._replace(block=blocks.make(item.block.kind, members))
 
 
 def put_in(applied: Applied, position: int, copied: CopiedBlocks, *, is_whole: bool = False) -> Transplant:
@@ -197,11 +197,11 @@ def put_in(applied: Applied, position: int, copied: CopiedBlocks, *, is_whole: b
     has_calls = any(is_call(item.block.kind) for item in items)
     if is_whole and has_calls and context.dialect == ANTHROPIC and not context.tools and not context.partners:
         return Transplant(None, NO_TOOLS, lost)
-    taken = {context.reading(p).call_id for p, item in enumerate(context.items) if is_call(item.block.kind)}
-    taken |= {
+    used_ids = {context.reading(p).call_id for p, item in enumerate(context.items) if is_call(item.block.kind)}
+    used_ids |= {
         read(item.block).call_id for insert in applied.inserts for item in insert.items if is_call(item.block.kind)
     }
-    renamed = rename_calls(items, taken, copied.source)
+    renamed = rename_calls(items, used_ids, copied.source)
     payload: dict[str, Json] = {"blocks": describe_items(renamed), "dialect": context.dialect, "from": copied.source}
     return Transplant(make(TRANSPLANT, [context.target(position)], payload), lost=lost)
 
@@ -219,13 +219,13 @@ def _translate(copied: CopiedBlocks, dialect: str) -> tuple[tuple[Item, ...], tu
     return tuple(map(_copy_item, items)), tuple(lost)
 
 
-def rename_calls(items: Iterable[Item], taken: Collection[str], salt: str = "") -> list[Item]:
-    """Give each call of `items`, with its result, an id that is not `taken`; calls without an id keep none."""
+def rename_calls(items: Iterable[Item], used_ids: Collection[str], salt: str = "") -> list[Item]:
+    """Give each call of `items`, with its result, an id that is not `used_ids`; calls without an id keep none."""
     names: dict[str, str] = {}
     renamed: list[Item] = []
     for item in items:
         if is_call(item.block.kind) and (id_ := call_id_of(item.block)):
-            names[id_] = _new_id(id_, {*taken, *names.values()}, salt)
+            names[id_] = _new_id(id_, {*used_ids, *names.values()}, salt)
         value = item.block.value()
         changed = _with_ids(value, names)
         renamed.append(item if changed == value else item._replace(block=blocks.make(item.block.kind, changed)))
@@ -238,7 +238,7 @@ _ID_MEMBERS: Final = ("call_id", "tool_use_id", "tool_call_id", "id")
 _MIN_ID_LETTERS, _MAX_ID_LETTERS = 8, 24
 
 
-def _new_id(id_: str, taken: Collection[str], salt: str) -> str:
+def _new_id(id_: str, used_ids: Collection[str], salt: str) -> str:
     """An id derived from the old one, with its prefix and its length, within 8 to 24 letters."""
     prefix, _, rest = id_.rpartition("_")
     prefix = f"{prefix[:32]}_" if prefix else ""
@@ -247,7 +247,7 @@ def _new_id(id_: str, taken: Collection[str], salt: str) -> str:
     while True:
         digest = blake2b(f"{salt} {id_} {attempt}".encode("utf-8", "replace"), digest_size=12).hexdigest()
         new = prefix + digest[:length]
-        if new not in taken:
+        if new not in used_ids:
             return new
         attempt += 1
 
@@ -267,9 +267,9 @@ def _with_ids(value: Json, names: Mapping[str, str]) -> Json:
 
 def find_objection(before: Iterable[Violation], after: Iterable[Violation]) -> str:
     """The first of the violations `after` an edit that was not there `before`; "" if there is none."""
-    known = Counter(violation.message for violation in before)
+    old_messages = Counter(violation.message for violation in before)
     for violation in after:
-        if not known[violation.message]:
+        if not old_messages[violation.message]:
             return violation.message
-        known[violation.message] -= 1
+        old_messages[violation.message] -= 1
     return ""

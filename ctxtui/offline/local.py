@@ -449,7 +449,7 @@ def local_routes(local: Local) -> dict[str, ServedRoute]:
 
 def _make_route(local: Local, serve: Serve) -> ServedRoute:
     return ServedRoute(
-        lambda _, asked: find_refusals(local, asked),
+        lambda _, request: find_refusals(local, request),
         serve,
         lambda refusal, _: error(local, refusal),
         "x-request-id",

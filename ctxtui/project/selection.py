@@ -252,7 +252,7 @@ def _make_distance(named: Sequence[str]) -> Callable[[str], int]:
 
     def distance(path: str) -> int:
         own = PurePosixPath(path).parent.parts
-        return min((_folder_distance(own, other) for other in folders), default=0)
+        return min((_folder_distance(own, folder) for folder in folders), default=0)
 
     return distance
 

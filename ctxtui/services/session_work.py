@@ -89,7 +89,7 @@ def _with_absolute_paths(named: Named) -> Named:
     if named.path is None and not named.stored:
         raise CtxtuiError("a cluster cannot read standard input", place="-", way_out="save it to a file first")
     path = named.path.absolute() if named.path is not None else None
-    return Named(path, named.stored, tuple(other.absolute() for other in named.others))
+    return Named(path, named.stored, tuple(other_path.absolute() for other_path in named.others))
 
 
 def _run_work(work: str, named: Named, request: Any, say: Say) -> tuple[Any, CtxtuiError | None]:
@@ -105,7 +105,7 @@ def make() -> Callable[[tuple[int, str, Named, Any]], tuple[int, Any, CtxtuiErro
     """Make the function that runs in a child process, here or on a cluster."""
 
     def answer(request: tuple[int, str, Named, Any]) -> tuple[int, Any, CtxtuiError | None]:
-        number, work, named, asked = request
-        return number, *_run_work(work, named, asked, lambda words: None)
+        number, work, named, arguments = request
+        return number, *_run_work(work, named, arguments, lambda words: None)
 
     return answer

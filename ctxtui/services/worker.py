@@ -35,14 +35,14 @@ class _Request(NamedTuple):
 
 
 class Worker(Generic[T]):
-    """The object `make(*given)` in a child process, which starts at the first call.
+    """The object `make(*arguments)` in a child process, which starts at the first call.
 
-    `make`, `given`, methods, arguments and results are pickled. A `CtxtuiError` is raised here; any other error ends
-    the process.
+    `make`, `arguments`, methods, arguments and results are pickled. A `CtxtuiError` is raised here; any other error
+    ends the process.
     """
 
-    def __init__(self, make: Callable[..., T], *given: Any) -> None:
-        self._make, self._given = make, given
+    def __init__(self, make: Callable[..., T], *arguments: Any) -> None:
+        self._make, self._arguments = make, arguments
         self.child = ChildProcess(_HOST)
         self._closed = False
         self._steps = 0
@@ -60,7 +60,7 @@ class Worker(Generic[T]):
 
         It raises `ChildGone` if `stop` or `close` was called in between.
         """
-        request, closed_count = _Request(self._make, self._given, method, args, named), self.child.closed
+        request, closed_count = _Request(self._make, self._arguments, method, args, named), self.child.closed
         return lambda: self._ask(request, closed_count)
 
     def attempt(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R | None:
@@ -76,7 +76,7 @@ class Worker(Generic[T]):
             try:
                 return self.call(method, *args, **named)
             except ChildGone:
-                self._local = self._make(*self._given)
+                self._local = self._make(*self._arguments)
         return method(self._local, *args, **named)
 
     def steps(self, method: Callable[Concatenate[T, P], Iterator[R]], *args: P.args, **named: P.kwargs) -> Iterator[R]:
@@ -85,7 +85,7 @@ class Worker(Generic[T]):
         Ends when other steps begin or the worker is closed. Raises `ChildGone` if the process ends.
         """
         self._steps = number = self._steps + 1
-        request = _Request(self._make, self._given, method, args, named, number)
+        request = _Request(self._make, self._arguments, method, args, named, number)
         try:
             while item := self._ask(request, self.child.closed):
                 yield item[0]

@@ -111,7 +111,7 @@ def _app(
             BINDINGS = bindings(own)
 
         app = OwnApp
-    made = app(
+    application = app(
         home,
         inspector,
         name,
@@ -126,8 +126,8 @@ def _app(
         themes=settings.themes,
         pager=settings.pager,
     )
-    made.set_keymap(keymap)
-    return made
+    application.set_keymap(keymap)
+    return application
 
 
 def screen_commands() -> dict[str, tuple[type[Command], ...]]:

@@ -52,7 +52,7 @@ def decode_response(body: bytes | Json) -> Response:
     report = value.get("usage")
     extra |= {key: report[key] for key in _BILLING_KEYS if isinstance(report, dict) and report.get(key) is not None}
     if isinstance(report, dict):
-        rest = {key: held for key, held in report.items() if key not in (*_BILLING_KEYS, "iterations")}
+        rest = {key: value for key, value in report.items() if key not in (*_BILLING_KEYS, "iterations")}
         # Of several passes the whole report is kept: `other_passes` reads the others from it.
         extra |= {"usage": report} if passes else extra_usage(rest)
     return Response(

@@ -101,12 +101,12 @@ class StreamReader:
             self._error = error_text(chunk)
         self._blocked = _string_or_empty(_as_object(chunk.get("promptFeedback")).get("blockReason")) or self._blocked
         for n, candidate in enumerate(_as_list(chunk.get("candidates"))):
-            held = _as_object(candidate)
-            if held.get("index", n):
-                self._others[str(held.get("index", n))] = candidate
+            candidate_object = _as_object(candidate)
+            if candidate_object.get("index", n):
+                self._others[str(candidate_object.get("index", n))] = candidate
                 continue
-            self._reason = _string_or_empty(held.get("finishReason")) or self._reason
-            content = _as_object(held.get("content"))
+            self._reason = _string_or_empty(candidate_object.get("finishReason")) or self._reason
+            content = _as_object(candidate_object.get("content"))
             self._content |= content
             for part in _as_list(content.get("parts")):
                 yield self._add_part(part)

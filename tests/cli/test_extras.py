@@ -18,7 +18,11 @@ from tests.cli.conftest import Run
 from tests.corpus import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-PAGES = [path for path in ROOT.rglob("*.md") if not any(part.startswith(".") for part in path.relative_to(ROOT).parts)]
+PAGES = [
+    path
+    for path in ROOT.rglob("*.md")
+    if not any(part.startswith((".", "build")) for part in path.relative_to(ROOT).parts)
+]
 INSTALLED = re.compile(
     r"(?:pip install|pipx install|pipx run --spec|uv tool install|uv pip install|uvx --from|uvx)"
     r"(?: -[-\w]+)* ['\"]?(ctx[\w-]*)(?:\[([\w,]+)\])?"
@@ -41,7 +45,7 @@ def remove(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 def test_the_extras_and_the_name_are_those_of_the_project() -> None:
     assert PROJECT["name"] == DISTRIBUTION
-    assert set(EXTRAS) == {*PROJECT["optional-dependencies"]} - {"dev"}
+    assert set(EXTRAS) == {*PROJECT["optional-dependencies"]} - {"dev", "docs"}
     installed = re.search(r'-e "\.\[dev,([\w,]+)\]"', (ROOT / "scripts/install.sh").read_text(encoding="utf-8"))
     assert installed and set(installed[1].split(",")) == {*EXTRAS} - {"parquet", "cluster"}
 

@@ -22,14 +22,14 @@ TOOLS: Final[tuple[Tool, ...]] = (READ_FILE, LIST_DIR, FIND, GREP, WRITE_FILE, E
 class Toolbox:
     """The tools of the agent in `workspace`.
 
-    `known` returns externalized contents. A reference in a tool's input is replaced by its content, and the tool
+    `contents` returns externalized contents. A reference in a tool's input is replaced by its content, and the tool
     ``recall`` reads it back.
     """
 
-    def __init__(self, workspace: Workspace, tools: Sequence[Tool] = TOOLS, known: Contents = dict) -> None:
+    def __init__(self, workspace: Workspace, tools: Sequence[Tool] = TOOLS, contents: Contents = dict) -> None:
         self.workspace = workspace
-        self.tools = {tool.name: tool for tool in (*tools, make_recall(known))}
-        self._known = known
+        self.tools = {tool.name: tool for tool in (*tools, make_recall(contents))}
+        self._contents = contents
 
     def asks(self, name: str) -> bool:
         """Whether the user is asked before this tool runs."""
@@ -37,7 +37,7 @@ class Toolbox:
 
     def expand(self, call: ToolCall) -> ToolCall:
         """Replace references in `call` by their content, for asking and running."""
-        return call if call.name == RECALL else replace(call, input=expand_value(call.input, self._known()))
+        return call if call.name == RECALL else replace(call, input=expand_value(call.input, self._contents()))
 
     def plan(self, call: ToolCall) -> PlannedWrite | ToolResult:
         """Plan the write of an expanded `call`, or return the error for the model if it cannot be done."""

@@ -172,7 +172,7 @@ class MissFinder:
         if row is not None and not self._misses_alone:
             self.rows.append(row)
         tokens = cached.lost_tokens(cached.read_tokens(call.usage)) if call.usage is not None else 0
-        if not tokens or cached.before is None:
+        if not tokens or cached.before is None or call.keeps_warm:
             return None
         miss = self._make_miss(call, cached, row, tokens)
         self.misses.append(miss)
@@ -181,8 +181,8 @@ class MissFinder:
     def _number(self, call: Call) -> int:
         """The number of `call` in its thread, from 1."""
         order = self._book.session.order[call.thread]
-        known = self._numbers.get(call.id, 0)
-        if not 0 < known <= len(order) or order[known - 1] != call.id:
+        last_number = self._numbers.get(call.id, 0)
+        if not 0 < last_number <= len(order) or order[last_number - 1] != call.id:
             self._numbers.update((id_, number) for number, id_ in enumerate(order, 1))
         return self._numbers[call.id]
 

@@ -208,9 +208,9 @@ class _CompactionAnalysis:
         now = self._without_headers(self._tree.path(calls[at].sent_head)) if at < len(calls) else self._resent_front()
         fresh = [node for node in now if self._tree[node].block.digest not in digests]
         self._kept = [node for node in now if self._tree[node].block.digest in digests]
-        told = [n for n, node in enumerate(fresh) if self._tree[node].category in _BASE]
+        resent_base = [n for n, node in enumerate(fresh) if self._tree[node].category in _BASE]
         # Blocks after the summary were added after the compaction, usually a person's next message.
-        self._base = fresh[: told[-1] + 1] if told else fresh
+        self._base = fresh[: resent_base[-1] + 1] if resent_base else fresh
         self._later = [(at + 1, node) for node in fresh[len(self._base) :]]
         self._later += self._later_blocks() if at < len(calls) else ()
 
@@ -297,17 +297,17 @@ class _CompactionAnalysis:
 
     def _later_blocks(self) -> Iterator[tuple[int, int]]:
         """Yield (number of the call that added it, node) for every later block, up to the next compaction."""
-        tree, before, seen = self._tree, self._calls[self._at], set[int]()
+        tree, before, visited = self._tree, self._calls[self._at], set[int]()
         for index in range(self._at, self._end):
             call = self._calls[index]
             # The previous call's answer was added with that call.
-            seen.update(answer_nodes_in(tree, before, call.sent_head))
+            visited.update(answer_nodes_in(tree, before, call.sent_head))
             for node in tree.path(call.sent_head, tree.common(before.sent_head, call.sent_head)):
-                if node not in seen and tree[node].block.kind != HEADER:
-                    seen.add(node)
+                if node not in visited and tree[node].block.kind != HEADER:
+                    visited.add(node)
                     yield index + 1, node
             for node in self._without_headers(answer_path(tree, call)):
-                seen.add(node)
+                visited.add(node)
                 yield index + 1, node
             before = call
 
@@ -402,7 +402,9 @@ class _CompactionAnalysis:
         for sentence, (words, nodes) in sentences.items():
             is_kept = _has_words(present, words)
             repeated = {
-                node: Recovery(SAID_AGAIN, number, node) for number, node, told in later if _has_words(told, words)
+                node: Recovery(SAID_AGAIN, number, node)
+                for number, node, later_words in later
+                if _has_words(later_words, words)
             }
             again = tuple(repeated.values())
             decisions.append(
@@ -477,7 +479,7 @@ def _has_file_name(path: str, text: str) -> bool:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    return (" ".join(found[0].strip(" \t-*#>").split()) for found in _SENTENCE.finditer(text))
+    return (" ".join(match[0].strip(" \t-*#>").split()) for match in _SENTENCE.finditer(text))
 
 
 def _is_prose(sentence: str) -> bool:
@@ -509,11 +511,11 @@ def name_facts(compaction: Compaction) -> str:
     Of literals, those that occur more than once, the most frequent first.
     """
     files = [fact.text for fact in _lost_facts(compaction, FILE)][-_MAX_FILES:]
-    said = [fact.text for fact in _lost_facts(compaction, DECISION)][-_MAX_DECISIONS:]
+    decisions = [fact.text for fact in _lost_facts(compaction, DECISION)][-_MAX_DECISIONS:]
     literals = sorted(
         (fact for fact in _lost_facts(compaction, LITERAL) if fact.times > 1), key=lambda fact: -fact.times
     )
-    lines = [f"- file: {text}" for text in files] + [f"- said: {text}" for text in said]
+    lines = [f"- file: {text}" for text in files] + [f"- said: {text}" for text in decisions]
     lines += [f"- literal: {fact.text}" for fact in literals[:_MAX_NAMED_LITERALS]]
     return "\n".join(["Name each of these in the summary, word for word:", *lines]) if lines else ""
 

@@ -107,12 +107,12 @@ def make_sketch(text: str) -> Sketch | None:
     return Sketch(frozenset(hashes), sampled) if len(hashes) >= 3 else None
 
 
-def containment(text: str, other: str) -> tuple[float, float]:
+def containment(text: str, other_text: str) -> tuple[float, float]:
     """The share of each text's significant lines (by characters) that the other text has, too.
 
     0 to 1.
     """
-    text_lines, other_lines = plain_lines(text), plain_lines(other)
+    text_lines, other_lines = plain_lines(text), plain_lines(other_text)
     return _contained_share(text_lines, set(other_lines)), _contained_share(other_lines, set(text_lines))
 
 
@@ -260,12 +260,12 @@ class DuplicateFinder:
         if sketch is None:
             return
         looked_up = sorted(sketch.hashes)[:_MAX_LOOKUP_LINES]
-        candidates = Counter(other for line in looked_up for other in self._blocks_with_line(line))
-        for other, hits in candidates.most_common(3):
+        candidates = Counter(candidate for line in looked_up for candidate in self._blocks_with_line(line))
+        for candidate, hits in candidates.most_common(3):
             if (
                 hits * 3 >= len(looked_up)
-                and self._is_unmarked(other)
-                and self._mark_similar(node.id, text, sketch, other)
+                and self._is_unmarked(candidate)
+                and self._mark_similar(node.id, text, sketch, candidate)
             ):
                 break
         for line in sketch.hashes:
@@ -282,21 +282,21 @@ class DuplicateFinder:
             yield self._by_line[line]
             yield from self._also.get(line, ())
 
-    def _mark_similar(self, node: int, text: str, sketch: Sketch, other: int) -> bool:
+    def _mark_similar(self, node: int, text: str, sketch: Sketch, other_node: int) -> bool:
         """Mark the one of two blocks that the other contains; returns whether there is one."""
-        block = self._tree[other].block
+        block = self._tree[other_node].block
         other_sketch = self._sketches[block.digest]
         assert other_sketch is not None
         common_count, own_count, other_count = sketch.common(other_sketch)
         # A quick test, which spares most pairs the comparison of their texts.
         if common_count < 3 or common_count < 0.7 * min(own_count, other_count):
             return False
-        other_text = _block_text(self._tree[other], read(block))
+        other_text = _block_text(self._tree[other_node], read(block))
         share_here, share_there = containment(text, other_text)
         if share_here >= MIN_SIMILARITY and share_here >= share_there:
-            self._add_duplicate(Duplicate(node, NEAR, other, share_here))
-        elif share_there >= MIN_SIMILARITY and other not in self._replaced_by:
-            self._add_duplicate(Duplicate(other, NEAR, node, share_there))
+            self._add_duplicate(Duplicate(node, NEAR, other_node, share_here))
+        elif share_there >= MIN_SIMILARITY and other_node not in self._replaced_by:
+            self._add_duplicate(Duplicate(other_node, NEAR, node, share_there))
         else:
             return False
         return True

@@ -61,7 +61,7 @@ def fit_variants(sessions: Mapping[str, Costs]) -> FittedVariant | None:
     best = _cheapest(every, names)
     folds = []
     for session, costs in sessions.items() if len(every) > 1 else ():
-        chosen = _cheapest([costs_ for other, costs_ in sessions.items() if other != session], names)
+        chosen = _cheapest([costs_ for other_session, costs_ in sessions.items() if other_session != session], names)
         folds.append(Fold(session, chosen, 1 - costs[chosen], 1 - min(costs[name] for name in names)))
     return FittedVariant(best, 1 - sum(costs[best] for costs in every) / len(every), len(names), tuple(folds))
 

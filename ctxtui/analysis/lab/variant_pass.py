@@ -56,7 +56,7 @@ class SentLengths:
 
     It replaces a recorded request of `own` tokens. A common prefix has its reported length, and edited parts are
     counted, as in the price tag (`curation.price.edited_prompt`). Unrecorded or miscounted tokens are thus at the
-    position where a report first showed them. Without an earlier report, or with that of another model (`told` is
+    position where a report first showed them. Without an earlier report, or with that of another model (`use_report` is
     False), the `hidden` tokens are at the front. `shared` caches lengths of the recorded request by node, for other
     variants with the same model.
     """
@@ -71,7 +71,7 @@ class SentLengths:
         total: int,
         own: int,
         hidden: int,
-        told: bool,
+        use_report: bool,
         shared: dict[int, int] | None = None,
     ) -> None:
         self._step, self._path, self._counted = step, path, counted
@@ -80,7 +80,7 @@ class SentLengths:
         self._shared = shared if shared is not None else {}
         self._recorded = step.call.sent_head
         recorded_tokens = (
-            self._reported_length(self._recorded) if told and step.reported(self._recorded) != (ROOT, 0) else 0
+            self._reported_length(self._recorded) if use_report and step.reported(self._recorded) != (ROOT, 0) else 0
         )
         # The total is the counted one: each part is scaled by the same factor.
         self._share = own / recorded_tokens if recorded_tokens > 0 else 0.0
@@ -167,8 +167,8 @@ class LabInputs:
 
     def lengths(self, step: RecordedStep, model: str) -> dict[int, int]:
         """Cache for prefix lengths of the newest step's request as `model` counts them, shared by all variants."""
-        known, version = self._lengths_of
-        if known is not step or version != self.book.version:
+        cached_step, version = self._lengths_of
+        if cached_step is not step or version != self.book.version:
             self._sent_lengths, self._lengths_of = {}, (step, self.book.version)
         return self._sent_lengths.setdefault(model, {})
 
@@ -270,8 +270,15 @@ class VariantPass:
         """Unrecorded tokens, as this variant's model would count them."""
         if call.model == step.call.model:
             return step.unrecorded
-        variant_factor, other = self._book.card(call.model).factors.text, self._book.card(step.call.model).factors.text
-        return round(step.unrecorded * variant_factor / other) if variant_factor and other else step.unrecorded
+        variant_factor, recorded_factor = (
+            self._book.card(call.model).factors.text,
+            self._book.card(step.call.model).factors.text,
+        )
+        return (
+            round(step.unrecorded * variant_factor / recorded_factor)
+            if variant_factor and recorded_factor
+            else step.unrecorded
+        )
 
     def _make_propose(
         self, step: RecordedStep, shared: SharedContext, call: Call, thread: _Thread, hidden: int, usable: int
@@ -457,7 +464,7 @@ class VariantPass:
             total=total,
             own=own_tokens,
             hidden=hidden,
-            told=call.model == step.call.model,
+            use_report=call.model == step.call.model,
             shared=self._inputs.lengths(step, model),
         )
 

@@ -99,11 +99,11 @@ def segments_of(book: Book, model: str, blocks: Iterable[BlockFigure]) -> list[S
 
 def session_labels(book: Book) -> list[LabelFigure]:
     """Totals of all labels in a session, each block counted once, by the main model's counts."""
-    model, seen = book.session.model, set()
+    model, visited = book.session.model, set()
     segments: list[SegmentFigure] = []
     for node in book.cumulated(model).split_nodes:
         node_row = book.session.tree[node]
-        if (node_row.block.digest, node_row.category) not in seen:
-            seen.add((node_row.block.digest, node_row.category))
+        if (node_row.block.digest, node_row.category) not in visited:
+            visited.add((node_row.block.digest, node_row.category))
             segments += segment_figures(book, model, node)
     return label_figures(segments)

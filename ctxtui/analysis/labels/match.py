@@ -84,7 +84,7 @@ def _match_pointers(rule: LabelRule, text: str, start: int, end: int) -> Iterato
         if rule.beside and not any(True for pointer_ in rule.beside for _ in _resolve_pointer(text, [value], pointer_)):
             continue
         for pointer in rule.pointers:
-            yield from ((found.start, found.end) for found in _resolve_pointer(text, [value], pointer))
+            yield from ((part.start, part.end) for part in _resolve_pointer(text, [value], pointer))
 
 
 def json_in(text: str, start: int, end: int) -> Iterator[Value]:
@@ -109,7 +109,7 @@ def json_in(text: str, start: int, end: int) -> Iterator[Value]:
 
 def _resolve_pointer(text: str, values: Iterable[Value], pointer: str) -> Iterator[Value]:
     for step in pointer.split("/")[1:]:
-        values = [found for value in values for found in _resolve_step(text, value, unescaped(step))]
+        values = [child for value in values for child in _resolve_step(text, value, unescaped(step))]
     yield from values
 
 

@@ -38,13 +38,13 @@ def split_input(usage: Usage, cost: Cost, resent: Resent, lost: int) -> InputSpl
     input's cost. Reads come first in the context, then writes, then fresh input.
     """
     read, written = usage.cache_read, usage.cache_write
-    kept = max(resent.kept, read)
-    resent_fresh = kept - read
-    moved = min(resent.moved, usage.input - kept)
+    cached = max(resent.kept, read)
+    resent_fresh = cached - read
+    moved = min(resent.moved, usage.input - cached)
     cheap = min(resent_fresh, written)
     rates = (cost.write / written if written else 0.0, cost.fresh / usage.fresh if usage.fresh else 0.0)
     again_usd = cheap * rates[0] + (resent_fresh - cheap) * rates[1]
-    first_sent, rest_usd = usage.input - kept, cost.write + cost.fresh - again_usd
+    first_sent, rest_usd = usage.input - cached, cost.write + cost.fresh - again_usd
     moved_usd = rest_usd * moved / first_sent if first_sent else 0.0
     unread, unread_usd = resent_fresh + moved, again_usd + moved_usd
     lost = min(lost, unread)

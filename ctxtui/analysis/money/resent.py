@@ -86,30 +86,30 @@ class ResentTracker:
     def _compute_resent(self, call: Call) -> Resent:
         before, usage = self._last, call.usage
         assert before is not None and before.usage is not None and usage is not None
-        running, kept = self._running(call.model), self._longest_sent(call.sent_head)
+        running, longest_sent = self._running(call.model), self._longest_sent(call.sent_head)
         lacking, lacked = self._unrecorded_tokens(call), self._unrecorded_tokens(before)
         previous_tokens = lacked + running.read_tokens(before.sent_head, before.sent_head)
         if not previous_tokens:
             return Resent(min(usage.input, before.usage.input))
-        same = min(lacked, lacking) + running.read_tokens(call.sent_head, kept)
+        same = min(lacked, lacking) + running.read_tokens(call.sent_head, longest_sent)
         size = round(before.usage.input * same / previous_tokens)
-        changed = kept != before.sent_head and not self._tree.holds(kept, before.sent_head)
+        changed = longest_sent != before.sent_head and not self._tree.holds(longest_sent, before.sent_head)
         counted_tokens = lacking + running.read_tokens(call.sent_head, call.sent_head)
-        moved = self._moved_tokens(before.sent_head, call.sent_head, kept, running) if changed else 0.0
+        moved = self._moved_tokens(before.sent_head, call.sent_head, longest_sent, running) if changed else 0.0
         size = min(size, usage.input)
-        stripped = not changed and running.read_tokens(call.sent_head, kept) < running.read_tokens(
-            before.sent_head, kept
+        stripped = not changed and running.read_tokens(call.sent_head, longest_sent) < running.read_tokens(
+            before.sent_head, longest_sent
         )
         resent_moved = min(usage.input - size, round(moved * usage.input / counted_tokens) if counted_tokens else 0)
         return Resent(size, resent_moved, changed, stripped)
 
-    def _moved_tokens(self, before: int, head: int, kept: int, running: RunningTotals) -> float:
-        """Tokens of `head` after `kept` that were sent before.
+    def _moved_tokens(self, before: int, head: int, longest_sent: int, running: RunningTotals) -> float:
+        """Tokens of `head` after `longest_sent` that were sent before.
 
         These are equal blocks, and the common part of blocks with another version in the context `before`.
         """
         tree = self._tree
-        nodes = [node for node in tree.path(head, kept) if tree[node].block.kind != HEADER]
+        nodes = [node for node in tree.path(head, longest_sent) if tree[node].block.kind != HEADER]
         resent_nodes = {node for node in nodes if tree[node].block.digest in self._digests}
         now = {tree[node].block.digest for node in nodes}
         olds = [

@@ -173,9 +173,9 @@ def _check_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
         (media, 0, MEDIA_LEFT_OUT),
         (messages, 0, MESSAGES_LEFT_OUT),
     ):
-        taken, total = _take_oldest(nodes, left, missing)
-        if taken and missing.explains(total):
-            return AbsentBlocks(taken, why)
+        oldest, total = _take_oldest(nodes, left, missing)
+        if oldest and missing.explains(total):
+            return AbsentBlocks(oldest, why)
     return None
 
 
@@ -187,8 +187,8 @@ def oldest_messages(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     spoken = max((n for n in missing.came if _is_from_person(tree[n])), default=0)
     nodes = [n for n in (*missing.old(), *missing.came) if n < spoken and not _is_header(tree, n)]
     movable = [n for n in nodes if tree[n].place.section not in _FRONT and tree[n].place.role not in _FIRM]
-    taken, total = _take_oldest(movable, 0, missing)
-    return AbsentBlocks(taken, MESSAGES_LEFT_OUT) if taken and missing.explains(total) else None
+    oldest, total = _take_oldest(movable, 0, missing)
+    return AbsentBlocks(oldest, MESSAGES_LEFT_OUT) if oldest and missing.explains(total) else None
 
 
 def _take_oldest(nodes: Sequence[int], left: int, missing: MissingTokens) -> tuple[tuple[int, ...], int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import click
 
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, open_recording
 from ctxtui.cli.output import note, write, write_json
-from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.errors import CtxtuiError, Malformed
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.editing.pins import (
     PINS_HOOK,
@@ -81,6 +82,17 @@ def install_hook(folder: Path, run: str, kind: Hook, yes: bool) -> None:
         note("nothing was written")
         return
     note(f"written: {install(folder, after)}")
+
+
+def hook_transcript() -> str:
+    """The path of the transcript that Claude Code names in a hook's input.
+
+    Raises `Malformed`; exit code 2, of wrong use, would make Claude Code block the compaction or the message.
+    """
+    try:
+        return str(json.loads(sys.stdin.read())["transcript_path"])
+    except (ValueError, KeyError, TypeError):
+        raise Malformed("no JSON of a hook on standard input", place="--hook-input") from None
 
 
 def _lines(settings: dict[str, Any]) -> list[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,10 +16,14 @@ from ctxtui.analysis.call_choice import choose_call
 from ctxtui.cache.marker_placement import DEFAULT
 from ctxtui.cache.marker_value import MarkerValue
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, applied_edits_of, config_of, open_recording
+from ctxtui.cli.edit.pins import hook_transcript, install_hook
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, table_lines, width
 from ctxtui.cli.progress import counting
+from ctxtui.services.attach.status_line import find_cold_send
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.next_request import forecast_of
+from ctxtui.services.editing.pins import COLD_HOOK, cold_command
 from ctxtui.services.library.preflight import try_all_markers
 from ctxtui.services.members import members
 from ctxtui.services.workers.session_report import find_misses
@@ -25,23 +31,39 @@ from ctxtui.views.inspector.next_call import plain_lines
 from ctxtui.views.lists import misses
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
+from ctxtui.views.text.status_line import describe_cold_send
 
 
 @click.command(
     "cache",
     help="Show why the prompt cache missed: every miss of a session, most expensive first, with its cause and the "
     "first block that differed; and what the next call would read.\n\n"
-    f"NAME is {NAME_HELP}. `lost` is the extra cost of the misses compared with reads, at list price.\n\n\b\n"
+    f"NAME is {NAME_HELP} (the default). `lost` is the extra cost of the misses compared with reads, at list price.\n\n"
+    "--hook shows the change to .claude/settings.local.json in the session's directory by which Claude Code says, "
+    "before it sends a message after the cache has expired, what that costs; it asks before writing it.\n\n\b\n"
     "Example: ctxtui cache session.jsonl --json | jq '.misses[0]'\n"
-    "Example: ctxtui cache last --markers",
+    "Example: ctxtui cache last --hook",
 )
-@click.argument("name", metavar="NAME", type=SessionName())
+@click.argument("name", metavar="[NAME]", type=SessionName(), default="last")
 @click.option("--markers", is_flag=True, help="Show what other cache markers would have cost, and the value of each.")
+@click.option(
+    "--hook", is_flag=True, help="Let Claude Code announce messages after the cache expired (UserPromptSubmit)."
+)
+@click.option("--yes", is_flag=True, help="With --hook: do not ask.")
+@click.option(
+    "--hook-input", is_flag=True, hidden=True, help="The session is named by a hook's JSON on standard input."
+)
 @JSON_OPTION
 @click.pass_context
-def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> None:
+def cache(context: click.Context, /, name: str, markers: bool, as_json: bool, **hooks: bool) -> None:
     settings = config_of(context).settings
+    if hooks["hook_input"]:
+        _print_cold_send(settings)
+        return
     loaded = open_recording(name, settings)
+    if hooks["hook"]:
+        install_hook(Path(loaded.session.about.cwd or "."), cold_command(), COLD_HOOK, hooks["yes"])
+        return
     if markers:
         _print_markers(loaded, settings, as_json)
         return
@@ -65,6 +87,14 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
     if report.misses:
         painter.lines(table_lines(misses.table(report.misses), report.misses, room))
     painter.lines(plain_lines(forecast, time.time()) if forecast is not None else ())
+
+
+def _print_cold_send(settings: Settings) -> None:
+    """Print a hook's answer that the client shows to its user, if the cache has expired."""
+    cold = find_cold_send(hook_transcript(), settings)
+    if cold is not None:
+        text = describe_cold_send(cold.tokens, cold.seconds, cold.usd, cold.warm_usd)
+        write(json.dumps({"systemMessage": text}))  # the client's own format, without a schema_version
 
 
 def _print_markers(loaded: Any, settings: Any, as_json: bool) -> None:

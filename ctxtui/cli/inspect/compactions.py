@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -23,11 +21,10 @@ from ctxtui.analysis.content.compactions import (
 )
 from ctxtui.analysis.figures import CallFigures
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, open_recording
-from ctxtui.cli.edit.pins import install_hook
+from ctxtui.cli.edit.pins import hook_transcript, install_hook
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
-from ctxtui.core.errors import Malformed
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import Tree
 from ctxtui.services.counting.accounts import make_account
@@ -69,7 +66,7 @@ def compactions(context: click.Context, /, name: str, thread: str, every: bool, 
     settings = config_of(context).settings
     if ahead["hook"] and not ahead["ahead"]:
         raise WrongUse("--hook needs --ahead", way_out="`ctxtui compactions last --ahead --hook`")
-    loaded = open_recording(_hook_transcript() if ahead["hook_input"] else name, settings)
+    loaded = open_recording(hook_transcript() if ahead["hook_input"] else name, settings)
     session = loaded.session
     if ahead["hook"]:
         install_hook(Path(session.about.cwd or "."), ahead_command(), AHEAD_HOOK, ahead["yes"])
@@ -104,17 +101,6 @@ def compactions(context: click.Context, /, name: str, thread: str, every: bool, 
 
     painter = Painter(settings.glyphs)
     painter.lines(_lines(session, compaction_list, thread, every))
-
-
-def _hook_transcript() -> str:
-    """The path of the transcript that Claude Code names in a hook's input.
-
-    Raises `Malformed`; exit code 2, of wrong use, would make Claude Code block the compaction.
-    """
-    try:
-        return str(json.loads(sys.stdin.read())["transcript_path"])
-    except (ValueError, KeyError, TypeError):
-        raise Malformed("no JSON of a hook on standard input", place="--hook-input") from None
 
 
 def _lines(session: Session, compaction_list: list[Compaction], thread: str, every: bool) -> Iterator[list[Span]]:

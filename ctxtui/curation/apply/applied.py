@@ -173,13 +173,13 @@ class Applied:
     @cached_property
     def positions(self) -> list[Position]:
         """The position of each sent item."""
-        found: list[Position] = []
+        positions: list[Position] = []
         current, order = -1, 0
         for item in self.items:
             order = order + 1 if item.position == current else 0
             current = item.position
-            found.append((current, RAW if item.node >= 0 else order))
-        return found
+            positions.append((current, RAW if item.node >= 0 else order))
+        return positions
 
     @cached_property
     def sent(self) -> tuple[Item, ...]:

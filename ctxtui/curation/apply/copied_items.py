@@ -79,6 +79,6 @@ def why_unusable(context: Context, edit: Edit, earlier: Iterable[Edit]) -> str:
     if dialect != context.dialect:
         return f"its blocks are written for {dialect}, the context is for {context.dialect}"
     ids = call_ids(edit.payload)
-    if any(map(context.has_call, ids)) or any(ids & call_ids(other.payload) for other in earlier):
+    if any(map(context.has_call, ids)) or any(ids & call_ids(earlier_edit.payload) for earlier_edit in earlier):
         return "its calls are in the context already"
     return ""

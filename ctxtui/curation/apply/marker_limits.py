@@ -40,7 +40,7 @@ def select_breakpoints(plain: Applied, requests: Sequence[tuple[int, Edit]]) -> 
         replace(plain, marks=removals), {(position, RAW): ttl for position, ttl in context.markers.items()}
     )
     marks: dict[int, Edit] = {}
-    held: list[HeldEdit] = []
+    held_edits: list[HeldEdit] = []
     for position, edit in requests:
         if edit.params.get("on") is False:
             breakpoints.pop((position, RAW), None)
@@ -50,11 +50,11 @@ def select_breakpoints(plain: Applied, requests: Sequence[tuple[int, Edit]]) -> 
             continue
         why = _find_objection(context, breakpoints, position, edit)
         if why:
-            held.append(HeldEdit(edit, position, why))
+            held_edits.append(HeldEdit(edit, position, why))
         else:
             breakpoints[position, RAW] = str(edit.params.get("ttl") or "")
             marks[position] = edit
-    return marks, held
+    return marks, held_edits
 
 
 def _find_objection(context: Context, breakpoints: Mapping[Position, str], position: int, edit: Edit) -> str:

@@ -85,7 +85,7 @@ def artifacts(text: str, params: Mapping[str, Json]) -> dict[str, str]:
 
 def expand(text: str, contents: Mapping[str, str]) -> str:
     """Replace every reference to a known name by its content; others stay."""
-    return REFERENCE.sub(lambda found: contents.get(found[1], found[0]), text)
+    return REFERENCE.sub(lambda match: contents.get(match[1], match[0]), text)
 
 
 def expand_value(value: Json, contents: Mapping[str, str]) -> Json:

@@ -70,10 +70,10 @@ def _new_items(context: Context, heads: Iterable[int]) -> Iterator[Item]:
             node = tree[node].parent
 
 
-def _is_like(item: Item, other: Item) -> bool:
+def _is_like(item: Item, item_here: Item) -> bool:
     kind = item.block.kind
-    same = item.place.section == other.place.section and item.place.role == other.place.role
-    return same and kind != HEADER and not is_call(kind) and is_result(kind) == is_result(other.block.kind)
+    same = item.place.section == item_here.place.section and item.place.role == item_here.place.role
+    return same and kind != HEADER and not is_call(kind) and is_result(kind) == is_result(item_here.block.kind)
 
 
 def static_part(texts: Sequence[str], others: Sequence[str]) -> Static | None:
@@ -85,9 +85,9 @@ def static_part(texts: Sequence[str], others: Sequence[str]) -> Static | None:
     """
     first, *more = texts
     against = more or others
-    heads = {head for other in against if len(head := _common_head(first, other)) >= MIN_HEAD_CHARS}
+    heads = {head for other_text in against if len(head := _common_head(first, other_text)) >= MIN_HEAD_CHARS}
     return _best_static(heads, texts, others) or _best_static(
-        {_longest_common_run(first, other) for other in against}, texts, others
+        {_longest_common_run(first, other_text) for other_text in against}, texts, others
     )
 
 
@@ -95,24 +95,24 @@ def _best_static(parts: Iterable[str], texts: Sequence[str], others: Sequence[st
     fit = [
         part for part in parts if len(part) >= MIN_PART_CHARS and all(part in text and part != text for text in texts)
     ]
-    candidates = [Static(part, sum(part in other for other in others)) for part in fit]
+    candidates = [Static(part, sum(part in other_text for other_text in others)) for part in fit]
     return max(
         candidates, key=lambda candidate: (len(candidate.text) * max(1, candidate.others), candidate.text), default=None
     )
 
 
-def _common_head(text: str, other: str) -> str:
+def _common_head(text: str, other_text: str) -> str:
     """The common beginning in whole lines."""
-    low, high = 0, min(len(text), len(other))
+    low, high = 0, min(len(text), len(other_text))
     while low < high:
         size = (low + high + 1) // 2
-        low, high = (size, high) if other.startswith(text[low:size], low) else (low, size - 1)
+        low, high = (size, high) if other_text.startswith(text[low:size], low) else (low, size - 1)
     return text[: text.rfind("\n", 0, low) + 1]
 
 
-def _longest_common_run(text: str, other: str) -> str:
+def _longest_common_run(text: str, other_text: str) -> str:
     """The longest run of whole lines that occurs in both."""
-    lines, other_lines = _LINES.findall(text), _LINES.findall(other)
+    lines, other_lines = _LINES.findall(text), _LINES.findall(other_text)
     numbers: dict[str, int] = {}
     hashes = _hashes([numbers.setdefault(line, len(numbers) + 1) for line in lines])
     other_hashes = _hashes([numbers.setdefault(line, len(numbers) + 1) for line in other_lines])
@@ -126,7 +126,7 @@ def _longest_common_run(text: str, other: str) -> str:
         else:
             low, start = size, at
     run = "".join(lines[start : start + low])
-    return run if run in other else ""
+    return run if run in other_text else ""
 
 
 def _hashes(numbers: Iterable[int]) -> list[int]:

@@ -111,17 +111,17 @@ def _check_unmatched(parts: Sequence[_Part], counterparts: Sequence[_Part], mess
     """
     unmatched = list(counterparts)
     for part in parts:
-        match = next((other for other in unmatched if _is_pair(part, other)), None)
+        match = next((answer for answer in unmatched if _is_pair(part, answer)), None)
         if match is not None:
             unmatched.remove(match)
         else:
             yield Violation(part.path, message.format(_part_member(part, "id") or _part_member(part, "name")), PAIR)
 
 
-def _is_pair(call: _Part, other: _Part) -> bool:
+def _is_pair(call: _Part, answer: _Part) -> bool:
     """Whether a call and a response belong together: by id if both have one, else by name."""
-    ids = _part_member(call, "id"), _part_member(other, "id")
-    return ids[0] == ids[1] if all(ids) else _part_member(call, "name") == _part_member(other, "name")
+    ids = _part_member(call, "id"), _part_member(answer, "id")
+    return ids[0] == ids[1] if all(ids) else _part_member(call, "name") == _part_member(answer, "name")
 
 
 def _part_member(part: _Part, key: str) -> str:

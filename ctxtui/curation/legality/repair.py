@@ -272,9 +272,9 @@ def _repair_result_order(applied: Applied, violation: PlacedViolation) -> Iterat
         start -= 1
     parts = range(context.messages[start].start, context.messages[index].stop)
     last = max((p for p in parts if is_result(context.items[p].block.kind)), default=position)
-    said = [p for p in parts if p < last and context.items[p].block.kind != HEADER]
+    earlier_parts = [p for p in parts if p < last and context.items[p].block.kind != HEADER]
     yield from _move_texts_after(
-        context, applied, [p for p in said if not is_result(context.items[p].block.kind)], last
+        context, applied, [p for p in earlier_parts if not is_result(context.items[p].block.kind)], last
     )
 
 
@@ -302,8 +302,8 @@ def _strip_thinking_block(applied: Applied, violation: PlacedViolation) -> Itera
 def _repair_markers(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     """Remove the invalid breakpoint; of too many, those that are neither first nor among the last."""
     context, position = applied.context, violation.position
-    standing = [p for p in sorted(context.markers) if p not in applied.marks]
-    wrong = [position] if position in context.markers else standing[1 : len(standing) - (MAX_MARKERS - 1)]
+    markers = [p for p in sorted(context.markers) if p not in applied.marks]
+    wrong = [position] if position in context.markers else markers[1 : len(markers) - (MAX_MARKERS - 1)]
     for p in wrong:
         yield _make_edit(context, BREAKPOINT, [p], on=False)
 

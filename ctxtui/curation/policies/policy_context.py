@@ -163,15 +163,15 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         """The positions with the text of tool results, in order."""
         return self.outline("results", self._results)
 
-    def _results(self, length: int, found: list[int] | None) -> list[int]:
-        found = [] if found is None else found
+    def _results(self, length: int, positions: list[int] | None) -> list[int]:
+        positions = [] if positions is None else positions
         items = self.context.items
         for position in range(length, len(items)):
             item = items[position]
             is_in_tool_message = item.place.role in ("tool", "function") and item.block.kind != HEADER
             if is_result(item.block.kind) or (is_in_tool_message and not is_call(item.block.kind)):
-                found.append(position)
-        return found
+                positions.append(position)
+        return positions
 
     @cached_property
     def freed(self) -> int:
@@ -231,20 +231,20 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
     def edited_rounds(self) -> frozenset[Stretch]:
         """The rounds in which every block is changed."""
         before, changes = self.parent or self.earlier, self.applied.changes
-        known = (
+        edited_before = (
             before.edited_rounds if before is not None and before.edited_rounds is not None else frozenset[Stretch]()
         )
-        if known and before is not None:
+        if edited_before and before is not None:
             old = before.applied.changes
-            known = known if old is changes or old.keys() <= changes.keys() else frozenset()
+            edited_before = edited_before if old is changes or old.keys() <= changes.keys() else frozenset()
         items = self.context.items
         more = [
             stretch
             for stretch in self.rounds
-            if stretch not in known
+            if stretch not in edited_before
             and not any(p not in changes and items[p].block.kind != HEADER for p in range(*stretch))
         ]
-        return known.union(more) if more else known
+        return edited_before.union(more) if more else edited_before
 
     def is_unchanged(self, position: int) -> bool:
         """Whether the block at `position` is unchanged."""
@@ -285,8 +285,8 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         call = self.outline("newest call", self._newest_call)
         return self.context.message_of[call] if call >= 0 else len(self.context.messages)
 
-    def _newest_call(self, length: int, found: int | None) -> int:
-        context, newest = self.context, -1 if found is None else found
+    def _newest_call(self, length: int, newest_before: int | None) -> int:
+        context, newest = self.context, -1 if newest_before is None else newest_before
         for position in range(length, len(context)):
             calls = (p for p in (position, *context.partners.get(position, ())) if p in context.partners)
             newest = max([newest, *(p for p in calls if is_call(context.items[p].block.kind))])
@@ -310,9 +310,9 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         """The turns, from the first user message on; what comes before belongs to none."""
         return self.outline("turns", self._turns)
 
-    def _turns(self, length: int, found: list[Stretch] | None) -> list[Stretch]:
+    def _turns(self, length: int, turns: list[Stretch] | None) -> list[Stretch]:
         tree, nodes = self.context.tree, self.context.nodes
-        starts = [turn.start for turn in found or ()]
+        starts = [turn.start for turn in turns or ()]
         number = tree[nodes[length - 1]].turn if length else 0
         for position in range(length, len(nodes)):
             if tree[nodes[position]].turn > number:
@@ -324,7 +324,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def user_messages(self) -> list[Message]:
         """The messages with text by the user, also next to tool results."""
-        return self.outline("said", lambda length, found: self._user_text_messages())
+        return self.outline("said", lambda length, _: self._user_text_messages())
 
     def _user_text_messages(self) -> list[Message]:
         indexes = dict.fromkeys(self.context.message_of[position] for position in self.context.user_texts)

@@ -49,7 +49,7 @@ def _parse_step(table: Json, place: str, policies: Mapping[str, Policy]) -> Step
 
 
 def make_step(
-    name: str, policies: Mapping[str, Policy], given: Mapping[str, Json] | None = None, place: str = ""
+    name: str, policies: Mapping[str, Policy], settings: Mapping[str, Json] | None = None, place: str = ""
 ) -> Step:
     """Make a step of one of the known `policies`. Raises `NotFound` for an unknown name, `BadConfig` for a wrong
     setting."""
@@ -58,5 +58,5 @@ def make_step(
         similar_names = get_close_matches(name, policies, 1)
         way_out = f"did you mean {similar_names[0]}?" if similar_names else f"policies: {', '.join(policies)}"
         raise NotFound(f"no policy {name!r}", place=place, way_out=way_out)
-    policy.settings(given or {}, place)
-    return Step(policy, dict(given or {}))
+    policy.settings(settings or {}, place)
+    return Step(policy, dict(settings or {}))

@@ -135,8 +135,8 @@ def with_count_cache(policy_context: PolicyContext) -> PolicyContext:
     """A copy with a token cache, for trying many edits."""
     if isinstance(policy_context.count, CountCache):
         return policy_context
-    count, known, earlier = CountCache(policy_context.count), policy_context.applied, policy_context.computed_so_far()
-    return replace(policy_context, count=count, known=known, earlier=earlier, parent=None)
+    count, applied, earlier = CountCache(policy_context.count), policy_context.applied, policy_context.computed_so_far()
+    return replace(policy_context, count=count, known=applied, earlier=earlier, parent=None)
 
 
 class ProposedStep(NamedTuple):

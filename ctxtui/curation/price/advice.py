@@ -114,7 +114,9 @@ def find_advice(
         return None if stopped() else price(remedy.applied or policy_context.under(remedy.edits).applied)
 
     chosen = (
-        kept for remedy in every.values() if not stopped() and (kept := make_safe(policy_context, remedy)) is not None
+        safe_remedy
+        for remedy in every.values()
+        if not stopped() and (safe_remedy := make_safe(policy_context, remedy)) is not None
     )
     pieces = []
     for piece in rank(price_remedies(chosen, tag, horizon)):
@@ -167,11 +169,11 @@ def rank(every: Iterable[Advice], limit: int = MAX_ADVICE) -> list[Advice]:
     return sorted((piece for piece in pieces if piece.worth >= least), key=_rank_key)[:limit]
 
 
-def _makes_redundant(other: Advice, piece: Advice) -> bool:
-    """Whether `other` saves nearly as much as `piece` at less risk, as a part of it, or in much the same way."""
-    if other.risk < piece.risk or set(other.names) <= set(piece.names):
-        return piece.worth < MIN_GAIN_FACTOR * other.worth
-    return abs(piece.worth - other.worth) < SAME_SAVINGS_SHARE * other.worth
+def _makes_redundant(advice: Advice, piece: Advice) -> bool:
+    """Whether `advice` saves nearly as much as `piece` at less risk, as a part of it, or in much the same way."""
+    if advice.risk < piece.risk or set(advice.names) <= set(piece.names):
+        return piece.worth < MIN_GAIN_FACTOR * advice.worth
+    return abs(piece.worth - advice.worth) < SAME_SAVINGS_SHARE * advice.worth
 
 
 class Smallest(Struct, frozen=True, kw_only=True):

@@ -79,10 +79,10 @@ def claude(model: str, strict: bool = True) -> Claude | None:
     no model has an output limit.
     """
     if not strict:
-        known = claude(model)
-        stand_in = known or claude(OFFLINE)
+        claude_model = claude(model)
+        stand_in = claude_model or claude(OFFLINE)
         assert stand_in is not None
-        if known is None:
+        if claude_model is None:
             stand_in = replace(stand_in, id=model, thinking=_KINDS_OF_THINKING, prefill=True, sampling=True)
         return replace(stand_in, max_output=ANY_OUTPUT)
     plain = STAND_IN if model == OFFLINE else plain_id(model)
@@ -138,13 +138,13 @@ def anthropic_models() -> Json:
 
 def anthropic_model(id_: str, strict: bool = True) -> dict[str, Json] | None:
     """One model; None for an unknown id if `strict`. The release date is unknown here: an epoch value."""
-    known = claude(id_)
-    model = known or claude(OFFLINE)
-    if model is None or (known is None and strict):
+    claude_model = claude(id_)
+    model = claude_model or claude(OFFLINE)
+    if model is None or (claude_model is None and strict):
         return None
     if id_ == OFFLINE:
         name = "ctxtui offline (no model)"
-    elif known is None:
+    elif claude_model is None:
         name = f"{id_} (ctxtui offline, no model)"
     else:
         version = ".".join(str(number) for number in model.version if number)
@@ -155,7 +155,7 @@ def anthropic_model(id_: str, strict: bool = True) -> dict[str, Json] | None:
         "display_name": name,
         "created_at": "1970-01-01T00:00:00Z",
         "lifecycle": "active",
-        "line": None if id_ == OFFLINE or known is None else model.line,
+        "line": None if id_ == OFFLINE or claude_model is None else model.line,
         "max_input_tokens": model.window,
         "max_tokens": model.max_output,
         "deprecated_at": None,

@@ -98,15 +98,15 @@ def generate(provider: Provider, request: ApiRequest, target: Target) -> Reply |
         return Refusal(f"{message} ({model.window}).", rule="context window")
     now = provider.now()
     outcome = provider.ledger.predict(weighed, target.model, now, provider=GOOGLE)
-    said = _make_answer(provider, request, weighed, model)
-    parts = list(_answer_parts(provider, said, _generation_config(request), model))
-    usage = _make_usage(outcome, said, parts, model, cached.tokens if cached is not None else 0)
+    answer = _make_answer(provider, request, weighed, model)
+    parts = list(_answer_parts(provider, answer, _generation_config(request), model))
+    usage = _make_usage(outcome, answer, parts, model, cached.tokens if cached is not None else 0)
     top = {
         "usageMetadata": usage,
         "modelVersion": target.model,
         "responseId": provider.names.new("", 22),
     }
-    reason = _REASONS[said.ended]
+    reason = _REASONS[answer.ended]
     candidate = {"content": {"parts": parts, "role": "model"}, "finishReason": reason, "index": 0}
     output = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
     provider.limits.count_request(now, outcome.total, output)
@@ -126,11 +126,11 @@ def _generation_config(request: ApiRequest) -> dict[str, Json]:
 
 def _make_answer(provider: Provider, request: ApiRequest, weighed: WeighedRequest, model: Gemini) -> ModelAnswer:
     config, choice = _generation_config(request), _function_choice(request)
-    said = provider.make_answer(weighed.request, read_task(weighed.request), _answer_options(config, choice, model))
+    answer = provider.make_answer(weighed.request, read_task(weighed.request), _answer_options(config, choice, model))
     room = max(1, model.window - weighed.tokens)
     most = min(clamp(config.get("maxOutputTokens"), model.max_output, 1, model.max_output), room)
     stops = [stop for stop in rows(config.get("stopSequences")) if isinstance(stop, str)]
-    return limit_answer(said, stops, most, text_counter(model.id))
+    return limit_answer(answer, stops, most, text_counter(model.id))
 
 
 def _function_choice(request: ApiRequest) -> dict[str, Json]:

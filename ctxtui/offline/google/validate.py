@@ -104,12 +104,12 @@ def spelled(path: Path) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
-def shape_refusals(value: Json, known: Fields, path: Path) -> Iterator[Refusal]:
+def shape_refusals(value: Json, fields: Fields, path: Path) -> Iterator[Refusal]:
     """Check the members of an object at `path`."""
     if not isinstance(value, dict):
         yield wrong(f"Invalid value at '{spelled(path)}' (type.googleapis.com), {value!r}", "type")
         return
-    for fault in faults(value, known, path):
+    for fault in faults(value, fields, path):
         path_text = spelled(fault.path)
         if fault.kind == "extra":
             parent_text = f" at '{spelled(fault.path[:-1])}'" if fault.path[:-1] else ""
@@ -295,11 +295,11 @@ def _turn_refusals(turns: Sequence[_Turn]) -> Iterator[Refusal]:
         if calls:
             yield wrong("Please ensure that function call turns have the role model.", "call of user")
         previous_parts = turns[n - 1][1] if n else []
-        asked = [members(part["functionCall"]) for part in previous_parts if "functionCall" in part]
-        if answers and not asked:
+        called = [members(part["functionCall"]) for part in previous_parts if "functionCall" in part]
+        if answers and not called:
             message = "function response turn comes immediately after a function call turn."
             yield wrong(f"Please ensure that {message}", "response without call")
-        elif answers and not _is_each_called(answers, asked):
+        elif answers and not _is_each_called(answers, called):
             message = "function response parts match the function call parts of the function call turn."
             yield wrong(f"Please ensure that {message}", "pairs")
 

@@ -65,10 +65,10 @@ def gpt(model: str, strict: bool = True) -> Gpt | None:
     ``max_tokens``.
     """
     if not strict:
-        known = gpt(model)
-        stand_in = known or gpt(OFFLINE)
+        gpt_model = gpt(model)
+        stand_in = gpt_model or gpt(OFFLINE)
         assert stand_in is not None
-        return replace(stand_in, id=known.id if known else model, max_output=ANY_OUTPUT, max_tokens=True)
+        return replace(stand_in, id=gpt_model.id if gpt_model else model, max_output=ANY_OUTPUT, max_tokens=True)
     plain = STAND_IN if model == OFFLINE else plain_id(model)
     if not _NAME.match(plain):
         return None

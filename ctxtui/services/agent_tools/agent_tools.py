@@ -190,7 +190,7 @@ def tools_for(
     permissions = ServerPermissions(data_dir(settings.data_dir))
     logs, key_over_http = log_dir() / "mcp", settings.key_over_http
     pool = ServerPool(
-        load_servers(config, cwd), permissions, logs, wanted=settings.mcp_servers, key_over_http=key_over_http
+        load_servers(config, cwd), permissions, logs, requested=settings.mcp_servers, key_over_http=key_over_http
     )
     commands = AgentCommands(cwd, settings, external.keep)
 

@@ -13,6 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+
 from ctxtui import __version__
 from ctxtui.analysis.money.status_line import ClientStatus
 from ctxtui.core.errors import Malformed
@@ -76,6 +78,38 @@ def build_status(client_input: JsonObject, settings: Settings, at: float | None 
     )
 
 
+class ColdSend(Struct, frozen=True):
+    """A message to a session whose cache has expired.
+
+    `tokens`: input that is written again. `seconds`: time since the expiry. `usd`: the call's price, `warm_usd`: the
+    same if the cache were read (None: no price is known).
+    """
+
+    tokens: int
+    seconds: float
+    usd: float | None
+    warm_usd: float | None
+
+
+def find_cold_send(transcript: object, settings: Settings, at: float | None = None) -> ColdSend | None:
+    """Forecast a message sent at the Unix time `at` (None: now) to the session of a transcript, from its end alone.
+
+    None if the cache is still alive, nothing was cached, or the last call's context is unknown.
+    """
+    now = time.time() if at is None else at
+    ending = _TranscriptEnd(transcript)
+    last = _usage(ending.reported, long=ending.long)
+    if last is None or ending.at is None or not last.cache_read + last.cache_write:
+        return None
+    expires = ending.at + (_LONG_LIFE_S if ending.long else _SHORT_LIFE_S)
+    if now < expires:
+        return None
+    status = ClientStatus(at=now, last=last, answers=ending.answers, long=ending.long)
+    client = {"model": {"id": ending.model}, "fast_mode": ending.fast}
+    usd, warm_usd = (price_call(status.predict_next(cold=cold), client, settings) for cold in (True, False))
+    return ColdSend(last.input + last.output, now - expires, usd, warm_usd)
+
+
 def price_call(usage: Usage | None, client_input: JsonObject, settings: Settings) -> float | None:
     """Price of a coming call of the client in USD; None without `usage`, or if its model has no known price."""
     if usage is None:
@@ -118,14 +152,19 @@ class _TranscriptEnd:
     """Data from the end of a transcript.
 
     `answers`: sizes of the main thread's answers in tokens. `at`: time of the last one (Unix seconds). `long`: its
-    cache writes live for an hour.
+    cache writes live for an hour. `reported`: its usage as the client wrote it, empty after a compaction; `model`:
+    its model; `fast`: it was sent in fast mode.
     """
 
     def __init__(self, path: object) -> None:
         self.at: float | None = None
-        self.long = False
+        self.long = self.fast = False
+        self.model = ""
+        self.reported: JsonObject = {}
         answers: dict[str, int] = {}
         for line in _last_lines(path):
+            if b'"compact_boundary"' in line:
+                self.reported = {}
             if b'"assistant"' not in line:
                 continue
             try:
@@ -138,6 +177,8 @@ class _TranscriptEnd:
                 continue
             answers[str(message.get("id"))] = int(_number(used.get("output_tokens")) or 0)
             self.at = _moment(record.get("timestamp")) or self.at
+            self.reported, self.fast = used, used.get("speed") == "fast"
+            self.model = str(message.get("model") or "")
             written = _obj(used.get("cache_creation"))
             if any(_number(own) for own in written.values()):
                 self.long = bool(_number(written.get("ephemeral_1h_input_tokens")))

@@ -64,14 +64,14 @@ class Recovered(Struct, frozen=True, kw_only=True):
 
 
 def recover(
-    conversation: Conversation, events: Sequence[InFlightEvent], provider: str, known: frozenset[str], own_id: str
+    conversation: Conversation, events: Sequence[InFlightEvent], provider: str, known_ids: frozenset[str], own_id: str
 ) -> Recovered:
     """Replay `events` into `conversation`, then make its context legal.
 
-    The conversation is at the end of the recorded calls. `known` are the ids of the session's calls; `own_id` names the
-    partial one if the provider did not.
+    The conversation is at the end of the recorded calls. `known_ids` are the ids of the session's calls; `own_id` names
+    the partial one if the provider did not.
     """
-    replay = Replay(conversation, provider, known, own_id)
+    replay = Replay(conversation, provider, known_ids, own_id)
     for event in events:
         replay.replay(event)
     partial = replay.settle()

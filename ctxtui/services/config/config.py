@@ -277,14 +277,15 @@ def _where_allowed(user_only: bool) -> str:
 def describe_settings() -> str:
     """The text of ``ctxtui help settings``: every setting with its default and meaning."""
     blank = Settings()
-    rows = [(f.name, _format_default(getattr(blank, f.name)), str(f.metadata["meaning"])) for f in fields(Settings)]
+    rows = [(f.name, describe_default(getattr(blank, f.name)), str(f.metadata["meaning"])) for f in fields(Settings)]
     wide = max(len(name) for name, _, _ in rows)
     lines = [f"{name:<{wide}}  {default:<8} {meaning}" for name, default, meaning in rows]
     order = f"Order: --set KEY=VALUE; {PREFIX}KEY in the environment; {PROJECT_FILE} (walks up); your file; default."
     return "\n".join([*lines, "", order])
 
 
-def _format_default(value: Any) -> str:
+def describe_default(value: Any) -> str:
+    """A setting's default value as the help shows it; "-" for an empty table."""
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value) if value != {} else "-"

@@ -86,11 +86,11 @@ class McpServer(Struct, frozen=True, kw_only=True):
         )
 
     def _make_variable_filler(self, env: Mapping[str, str]) -> Callable[[str], str]:
-        def value_of(found: re.Match[str]) -> str:
-            value: str | None = env.get(found[1], found[2])
+        def value_of(match: re.Match[str]) -> str:
+            value: str | None = env.get(match[1], match[2])
             if value is None:
-                way_out = f"set {found[1]}, or write ${{{found[1]}:-DEFAULT}}"
-                raise BadConfig(f"{found[1]}, which the MCP server {self.name} asks for, is not set", way_out=way_out)
+                way_out = f"set {match[1]}, or write ${{{match[1]}:-DEFAULT}}"
+                raise BadConfig(f"{match[1]}, which the MCP server {self.name} asks for, is not set", way_out=way_out)
             return value
 
         return lambda text: _VARIABLE.sub(value_of, text)

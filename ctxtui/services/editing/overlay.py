@@ -105,7 +105,7 @@ class ThreadEdits:
     def _append_staged(self, edits: Sequence[Edit]) -> list[Edit]:
         """Append edits that are only staged, extending the cached state."""
         _, in_force, waits, both = self._derived
-        before, (indexed_version, known) = self._version, self._by_block
+        before, (indexed_version, index) = self._version, self._by_block
         entries = self._append([*edits])
         self._standing = (
             self._version,
@@ -114,17 +114,17 @@ class ThreadEdits:
             (*both, *entries),
         )
         if indexed_version == before:
-            _add_to_index(known, entries, len(both))
-            self._by_block = self._version, known
+            _add_to_index(index, entries, len(both))
+            self._by_block = self._version, index
         return entries
 
     def edits_of(self, targets: Iterable[Target]) -> list[Edit]:
         """The edits in force with any of these targets, by digest or id, in order of the log."""
         if self._by_block[0] != self._version:
             self._by_block = self._version, _add_to_index({}, self.in_force, 0)
-        known = self._by_block[1]
+        index = self._by_block[1]
         names = {name for target in targets for name in (target.digest, target.id) if name}
-        by_number = {number: edit for name in names for number, edit in known.get(name, ())}
+        by_number = {number: edit for name in names for number, edit in index.get(name, ())}
         return [by_number[number] for number in sorted(by_number)]
 
     @property
@@ -182,8 +182,8 @@ class ThreadEdits:
             entries.append(
                 Edit(id_, e.kind, e.targets, author=e.author, at=stamp.at, payload=e.payload, batch=stamp.id)
             )
-        known = {entry.id for entry in self._log}
-        return self._append_staged([edit for edit in entries if edit.id not in known])
+        own_ids = {entry.id for entry in self._log}
+        return self._append_staged([edit for edit in entries if edit.id not in own_ids])
 
     def apply(self, only: Iterable[str] | None = None) -> list[Edit]:
         """Apply the staged edits, also waiting ones (or those with the ids `only`); return the new entries."""
@@ -216,8 +216,8 @@ class ThreadEdits:
         if not self._lock.acquire(blocking=False):
             return []
         try:
-            known = {entry.id for entry in self._log}
-            new = [entry for entry in stored if entry.id not in known]
+            own_ids = {entry.id for entry in self._log}
+            new = [entry for entry in stored if entry.id not in own_ids]
             # Same order as in the database: before entries not stored yet.
             self._log[self._saved : self._saved] = new
             self._saved += len(new)
@@ -275,9 +275,9 @@ class ThreadEdits:
 
     def fork(self, branch: str) -> ThreadEdits:
         """Copy this log under another branch name; the copy is not saved yet."""
-        other = ThreadEdits((), thread=self.thread, branch=branch, now=self._now, new_id=self._new_id)
-        other._log, other._version = list(self._log), len(self._log)
-        return other
+        copy = ThreadEdits((), thread=self.thread, branch=branch, now=self._now, new_id=self._new_id)
+        copy._log, copy._version = list(self._log), len(self._log)
+        return copy
 
     def save(self, store: Store, session: Callable[[Store], str]) -> None:
         """Write new entries to `store`. `session` returns the session's id there, importing it if need be."""
@@ -302,12 +302,12 @@ class ThreadEdits:
         return entries
 
 
-def _add_to_index(known: _ByBlock, edits: Iterable[Edit], first: int) -> _ByBlock:
+def _add_to_index(index: _ByBlock, edits: Iterable[Edit], first: int) -> _ByBlock:
     """Add `edits`, numbered from `first`, to the index."""
     for number, edit in enumerate(edits, first):
         for name in {name for target in edit.targets for name in (target.digest, target.id) if name}:
-            known.setdefault(name, []).append((number, edit))
-    return known
+            index.setdefault(name, []).append((number, edit))
+    return index
 
 
 class SessionEdits:

@@ -44,6 +44,9 @@ PINS_HOOK: Final = Hook("SessionStart", "compact", _OWN_HOOK)
 AHEAD_HOOK: Final = Hook("PreCompact", "", re.compile(r" -m ctxtui compactions "))
 """Adds its output to the instructions for the summary."""
 
+COLD_HOOK: Final = Hook("UserPromptSubmit", "", re.compile(r" -m ctxtui cache "))
+"""Says before a message is sent that the cache has expired, with the price."""
+
 
 class PinnedBlock(Struct, frozen=True):
     """A pinned block.
@@ -94,6 +97,11 @@ def hook_command(session: str) -> str:
 def ahead_command() -> str:
     """The command of the hook before a compaction, which learns the session from its input."""
     return f"{shlex.quote(sys.executable)} -P -m ctxtui compactions --ahead --hook-input"
+
+
+def cold_command() -> str:
+    """The command of the hook before a message is sent. Exit code 2 would make Claude Code refuse the message."""
+    return f"{shlex.quote(sys.executable)} -P -m ctxtui cache --hook-input || exit 1"
 
 
 def add_hook(settings: dict[str, Any], run: str, kind: Hook = PINS_HOOK) -> dict[str, Any]:

@@ -52,7 +52,9 @@ def transplant(
     context = Context.of_call(session.tree, chosen.call, next_head(session, chosen) if after else chosen.call.sent_head)
     position = find_block(context, behind) if behind else len(context) - 1
     is_whole = chosen.call.fidelity == Fidelity.WIRE
-    made = put_in(apply(context, edits), position, copied, is_whole=is_whole)
-    if made.edit is None:
-        raise CtxtuiError(made.why, place="--blocks", way_out="`ctxtui edits stage SESSION --blocks` names the others")
-    return made.edit, (*copied.left_out, *made.lost)
+    insertion = put_in(apply(context, edits), position, copied, is_whole=is_whole)
+    if insertion.edit is None:
+        raise CtxtuiError(
+            insertion.why, place="--from", way_out="`ctxtui edits stage SESSION --blocks` names the others"
+        )
+    return insertion.edit, (*copied.left_out, *insertion.lost)

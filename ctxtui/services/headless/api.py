@@ -128,12 +128,12 @@ def run_task(task: str, **arguments: Any) -> RunResult:
     return asyncio.run(run_once())
 
 
-def _make_steps(policy: str | tuple[str, Mapping[str, Any]], known: Mapping[str, Policy]) -> tuple[Step, ...]:
+def _make_steps(policy: str | tuple[str, Mapping[str, Any]], policies: Mapping[str, Policy]) -> tuple[Step, ...]:
     if not isinstance(policy, str):
-        return (make_step(policy[0], known, dict(policy[1])),)
+        return (make_step(policy[0], policies, dict(policy[1])),)
     file = Path(policy).expanduser()
-    text = file.read_text(encoding="utf-8", errors="replace") if policy not in known and file.is_file() else None
-    return named_steps(policy, text, dict(known))
+    text = file.read_text(encoding="utf-8", errors="replace") if policy not in policies and file.is_file() else None
+    return named_steps(policy, text, dict(policies))
 
 
 def _format_value(value: Any) -> str:

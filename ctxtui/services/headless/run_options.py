@@ -59,9 +59,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         """
         small = 0 < window <= SMALL_WINDOW
 
-        def limit(given: int | None, usual: int) -> int:
-            held = small if given == AUTO else not self.named
-            return usual * held if given in (None, AUTO) else given or 0
+        def limit(option: int | None, usual: int) -> int:
+            is_default = small if option == AUTO else not self.named
+            return usual * is_default if option in (None, AUTO) else option or 0
 
         messages, length = limit(self.messages, CONTEXT_MESSAGES), limit(self.length, RESULT_LENGTH)
         steps_ = [*self.named]
@@ -77,12 +77,12 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         return Profile("run", steps, armed=True) if steps else None
 
 
-def named_steps(name: str, text: str | None, known: dict[str, Policy]) -> tuple[Step, ...]:
+def named_steps(name: str, text: str | None, policies: dict[str, Policy]) -> tuple[Step, ...]:
     """The policies of ``--policy name``.
 
     They are those of the profile `text`; if that is None, the policy with this name. Raises `NotFound`, `BadConfig`.
     """
-    return parse_profile(text, known, name).steps if text is not None else (make_step(name, known, {}),)
+    return parse_profile(text, policies, name).steps if text is not None else (make_step(name, policies, {}),)
 
 
 class Outcome(StrEnum):

@@ -20,10 +20,10 @@ def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
     """A function that returns the rates of a call's markers; None without a known price."""
 
     def rates(call: Call) -> MarkerRates | None:
-        known = rates_for_call(call, table)
-        if known is None:
+        call_rates = rates_for_call(call, table)
+        if call_rates is None:
             return None
-        return MarkerRates(known.fresh, known.read, {300.0: known.write_5m, 3600.0: known.write_1h})
+        return MarkerRates(call_rates.fresh, call_rates.read, {300.0: call_rates.write_5m, 3600.0: call_rates.write_1h})
 
     return rates
 

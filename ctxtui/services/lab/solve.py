@@ -102,8 +102,8 @@ def _relative_costs(lab: SessionLab, is_candidate: Callable[[LabRow], bool]) -> 
 
 
 def _variant_name(row: LabRow) -> str:
-    given = " ".join(f"{key}={value}" for key, value in row.given.items())
-    return row.cache if row.policy == "as_recorded" and row.cache != "recorded" else f"{row.policy} {given}".strip()
+    settings = " ".join(f"{key}={value}" for key, value in row.given.items())
+    return row.cache if row.policy == "as_recorded" and row.cache != "recorded" else f"{row.policy} {settings}".strip()
 
 
 def _list_pauses(calls: Sequence[Call]) -> list[tuple[float, int]]:

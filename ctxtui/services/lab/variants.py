@@ -89,18 +89,18 @@ def candidate_variants() -> list[Variant]:
     return candidates + [variant for variant in make_variants((), CANDIDATE_CACHES, ()) if variant not in candidates]
 
 
-def parse_policy(text: str, known: Mapping[str, Policy]) -> tuple[str, tuple[Step, ...]]:
+def parse_policy(text: str, policies: Mapping[str, Policy]) -> tuple[str, tuple[Step, ...]]:
     """A policy's or profile's name and steps. Settings may follow a colon: ``budget:target=80000``."""
     if text in (AS_RECORDED, "none"):
         return AS_RECORDED, ()
     path = Path(text)
-    if text not in known and (path.suffix == ".toml" or path.is_file()):
+    if text not in policies and (path.suffix == ".toml" or path.is_file()):
         if not path.is_file():
             raise NotFound("no such profile", place=text)
-        profile = parse_profile(path.read_text(encoding="utf-8", errors="replace"), known, text)
+        profile = parse_profile(path.read_text(encoding="utf-8", errors="replace"), policies, text)
         return profile.name or path.stem, profile.steps
     name, _, settings_text = text.replace(" ", ":", 1).partition(":")
-    step = make_step(name, known)
+    step = make_step(name, policies)
     return name, (Step(step.policy, parse_settings(step.policy, settings_text)) if settings_text else step,)
 
 
@@ -117,7 +117,7 @@ def _check_models(models: Sequence[str], own: Collection[str]) -> None:
 
 
 def _find_strategy(name: str) -> str:
-    known = strategy_names()
-    if spell_name(name) not in known:
-        raise NotFound(f"no cache strategy {name!r}", way_out=f"strategies: {', '.join(known)}")
+    names = strategy_names()
+    if spell_name(name) not in names:
+        raise NotFound(f"no cache strategy {name!r}", way_out=f"strategies: {', '.join(names)}")
     return spell_name(name)

@@ -36,21 +36,21 @@ if TYPE_CHECKING:
 
 
 def summary_from_file(
-    found: FoundRecording, now: float, live_seconds: float, owned: frozenset[str] = frozenset()
+    recording: FoundRecording, now: float, live_seconds: float, owned: frozenset[str] = frozenset()
 ) -> SessionSummary:
     """A session's summary from its file name and times; `owned` are the paths owned by running clients."""
     return SessionSummary(
-        key=found.file,
-        title=found.path.name if found.group == SAMPLES else found.title or found.id,
-        source=found.source,
-        path=found.file,
-        id=found.id,
-        client_version=found.version,
-        cwd=found.cwd,
-        mtime=found.mtime,
-        size=found.size,
-        live=found.is_live(now, live_seconds) or found.file in owned,
-        group=found.group,
+        key=recording.file,
+        title=recording.path.name if recording.group == SAMPLES else recording.title or recording.id,
+        source=recording.source,
+        path=recording.file,
+        id=recording.id,
+        client_version=recording.version,
+        cwd=recording.cwd,
+        mtime=recording.mtime,
+        size=recording.size,
+        live=recording.is_live(now, live_seconds) or recording.file in owned,
+        group=recording.group,
     )
 
 
@@ -84,10 +84,10 @@ class SessionLibrary:
         return self._summaries_of(read_directories(self._find_recordings(), around))
 
     def _find_recordings(self) -> list[FoundRecording]:
-        found = find_recordings(self._cwd, samples=sample_paths(), clients=self._settings.clients)
-        self._folders = dict.fromkeys(watched_paths(found, os.environ, self._settings.clients), 0.0)
+        recordings = find_recordings(self._cwd, samples=sample_paths(), clients=self._settings.clients)
+        self._folders = dict.fromkeys(watched_paths(recordings, os.environ, self._settings.clients), 0.0)
         self.folders_changed()
-        return found
+        return recordings
 
     def folders_changed(self) -> bool:
         """Whether a folder of recordings has gained or lost an entry since the last call."""
@@ -160,14 +160,14 @@ class SessionLibrary:
             self._with_counterparts(recording for recording in map(recording_at, paths) if recording is not None)
         )
 
-    def _with_counterparts(self, found: Iterable[FoundRecording]) -> list[FoundRecording]:
-        """`found` with the second recording of each session that has two."""
+    def _with_counterparts(self, listed: Iterable[FoundRecording]) -> list[FoundRecording]:
+        """`listed` with the second recording of each session that has two."""
         recordings = {
             recording.file: recording for recording in find_recordings(self._cwd, clients=self._settings.clients)
         }
         pairs = match_transcripts(recordings.values())
         both = {file: (recordings[wire], recordings[own]) for wire, own in pairs.items() for file in (wire, own)}
-        parts = (both.get(os.path.abspath(recording.file), (recording,)) for recording in found)
+        parts = (both.get(os.path.abspath(recording.file), (recording,)) for recording in listed)
         return list({recording.file: recording for part in parts for recording in part}.values())
 
     def join_stored(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:

@@ -165,18 +165,18 @@ def _create_mark(settings: Settings, name: str) -> bool:
     return True
 
 
-def is_subscription(found: Named, settings: Settings) -> bool:
-    """Whether the session named by `found` is marked as paid by a subscription; False without a readable database."""
+def is_subscription(named: Named, settings: Settings) -> bool:
+    """Whether the session named by `named` is marked as paid by a subscription; False without a readable database."""
     path = database(settings.data_dir)
-    if not path.exists() or (found.path is None and not found.stored):
+    if not path.exists() or (named.path is None and not named.stored):
         return False
     # Imported here: SQLite is not needed for the first frame.
     from ctxtui.store.store import Store
 
-    file = os.path.abspath(found.path) if found.path is not None else ""
+    file = os.path.abspath(named.path) if named.path is not None else ""
     try:
         with Store.open(path) as store:
             rows = [row for archived in (False, True) for row in store.sessions(archived)]
     except CtxtuiError:
         return False  # other uses of the database report its error
-    return any(row.subscription and (row.id == found.stored or (file and row.path == file)) for row in rows)
+    return any(row.subscription and (row.id == named.stored or (file and row.path == file)) for row in rows)

@@ -191,7 +191,7 @@ def _next_expiry(book: Book, calls: list[Call]) -> float:
         return 0.0
     head, replay = last.response_head or last.sent_head, Replay(book, cache_rules_by_call(book))
     return (
-        following_request(replay, book, last, head, calls, lambda asked: [(None, None)] * len(asked)).forecast.expires
+        following_request(replay, book, last, head, calls, lambda usages: [(None, None)] * len(usages)).forecast.expires
         or 0.0
     )
 

@@ -82,7 +82,7 @@ class ServerPool:
     - `leave`: the user's permissions.
     - `logs`: the folder of their logs.
     - `changed`: called when a server starts, is ready or fails.
-    - `wanted`: names or patterns, separated by blanks, of the servers to start ("": all enabled ones).
+    - `requested`: names or patterns, separated by blanks, of the servers to start ("": all enabled ones).
     - `key_over_http`: the setting.
 
     Raises `NotFound` for a wanted name that matches no server.
@@ -94,7 +94,7 @@ class ServerPool:
         leave: ServerPermissions,
         logs: Path,
         changed: Callable[[], object] = lambda: None,
-        wanted: str = "",
+        requested: str = "",
         *,
         key_over_http: bool = False,
     ) -> None:
@@ -105,7 +105,7 @@ class ServerPool:
             )
             for server in servers
         }
-        self._wanted = wanted.split()
+        self._wanted = requested.split()
         for pattern in self._wanted:
             if not any(fnmatchcase(name, pattern) for name in self.connections):
                 self.connection(pattern)

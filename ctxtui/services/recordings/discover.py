@@ -255,13 +255,13 @@ def _find_beside(
 ) -> Iterator[FoundRecording]:
     if client.beside is None:
         return
-    seen: set[str] = set()
+    visited: set[str] = set()
     for folder in folders:
         for path in client.beside(env, folder):
             file = str(path)
-            if file in seen:
+            if file in visited:
                 continue
-            seen.add(file)
+            visited.add(file)
             try:
                 status = os.stat(file)
             except (OSError, ValueError):

@@ -53,7 +53,7 @@ def _cached_clients(proc: Path, _when: int) -> tuple[RunningClient, ...]:
         numbers = [name for name in os.listdir(proc) if name.isdigit()]
     except (OSError, ValueError, IndexError):
         return ()
-    return tuple(found for number in numbers for found in _read_client(proc, number, born))
+    return tuple(client for number in numbers for client in _read_client(proc, number, born))
 
 
 def _read_client(proc: Path, number: str, born: float) -> Iterator[RunningClient]:
@@ -61,15 +61,15 @@ def _read_client(proc: Path, number: str, born: float) -> Iterator[RunningClient
         # A machine has hundreds of processes and few clients: for the others only this file is read.
         with open(f"{proc}/{number}/cmdline", "rb", buffering=0) as file:
             words = file.read().split(b"\0", 2)[:2]
-        known = _identify_client(words)
-        if known is None:
+        client = _identify_client(words)
+        if client is None:
             return
         process = proc / number
         ticks = (process / "stat").read_text().rpartition(")")[2].split()[_START_FIELD]
         since = born + int(ticks) / os.sysconf("SC_CLK_TCK")
         links = (process / "fd" / name for name in os.listdir(process / "fd"))
         open_files = frozenset(name for link in links if (name := _link_target(link)).endswith(_RECORDING_SUFFIXES))
-        yield RunningClient(os.readlink(process / "cwd"), since, open_files, known)
+        yield RunningClient(os.readlink(process / "cwd"), since, open_files, client)
     except (OSError, ValueError, IndexError):
         return  # ended meanwhile, or another user's
 

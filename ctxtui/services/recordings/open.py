@@ -105,8 +105,8 @@ def _open_joined(pair: JoinedPaths, usage: bool) -> tuple[Loaded, Iterator[Recor
         return open_recording(path, usage=usage, own="")
 
     def look() -> Path | None:
-        found = find_joined_paths(pair.wire)
-        return found.own if found is not None else None
+        joined_paths = find_joined_paths(pair.wire)
+        return joined_paths.own if joined_paths is not None else None
 
     joined = JoinedRecording(begin(pair.wire), pair.own, begin, look)
     return joined, joined.first_reading()

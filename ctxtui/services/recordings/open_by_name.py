@@ -129,10 +129,10 @@ def _name_in_database(path: Path) -> Named:
 
 
 def _match_id(name: str, recordings: list[FoundRecording], stored: list[str]) -> Named:
-    wanted = name.lower()
+    lower_name = name.lower()
     theirs = set(match_transcripts(recordings).values())
-    matches = [f for f in recordings if f.id.lower().startswith(wanted) and f.file not in theirs]
-    exact = [f for f in matches if f.id.lower() == wanted]
+    matches = [f for f in recordings if f.id.lower().startswith(lower_name) and f.file not in theirs]
+    exact = [f for f in matches if f.id.lower() == lower_name]
     if len(exact) == 1:
         return Named(exact[0].path)
     if name in stored and not exact:

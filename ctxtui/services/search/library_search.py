@@ -73,10 +73,10 @@ class Tally(Struct):
 class Searcher:
     """Searches sessions for `pattern`. `tally` is updated during the search."""
 
-    def __init__(self, settings: Settings, pattern: Pattern, wanted: BlockFilter) -> None:
+    def __init__(self, settings: Settings, pattern: Pattern, block_filter: BlockFilter) -> None:
         self._settings = settings
         self.pattern = pattern
-        self._filter = wanted
+        self._filter = block_filter
         self.tally = Tally()
 
     def hits(

@@ -64,11 +64,13 @@ def _load_stored(name: str, origin: ForkOrigin | None, settings: Settings) -> _S
 class _ForkTreeBuilder:
     """Builds the rows of the tree; the session `name` is shown with its own branches."""
 
-    def __init__(self, session: Session, name: str, own: list[CallRange], known: _StoredForks, now: float) -> None:
+    def __init__(
+        self, session: Session, name: str, own: list[CallRange], stored_forks: _StoredForks, now: float
+    ) -> None:
         self._session = session
         self._name = name
         self._own = own
-        self._known = known
+        self._known = stored_forks
         self._now = now
         self._seen: set[str] = set()
 

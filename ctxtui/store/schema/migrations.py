@@ -21,20 +21,20 @@ from ctxtui.store.sessions import edits
 LADDER: Final = Migrations("ctxtui")
 
 
-def migrate(conn: sqlite3.Connection, path: Path, known: int) -> Path | None:
-    """Bring the file up to `known`, after a backup if it holds anything; returns the backup's path.
+def migrate(conn: sqlite3.Connection, path: Path, newest: int) -> Path | None:
+    """Bring the file up to `newest`, after a backup if it holds anything; returns the backup's path.
 
     Of two processes at once, the second waits and finds nothing left to do.
     """
     backup = None
     with writing(conn):
         version = schema_version(conn)
-        if 0 < version < known:
+        if 0 < version < newest:
             stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
             backup = copy_into(path, path.with_name(f"{path.stem}-v{version}-{stamp}{path.suffix}"))
-        if version < known:
+        if version < newest:
             LADDER.apply(Database(conn, execute_plugins=False, recursive_triggers=False))
-            conn.execute(f"PRAGMA user_version={known}")
+            conn.execute(f"PRAGMA user_version={newest}")
             conn.execute(f"PRAGMA application_id={APPLICATION_ID}")
     return backup
 

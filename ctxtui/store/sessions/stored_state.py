@@ -47,15 +47,17 @@ class StoredLocation(NamedTuple):
     is_empty: bool
 
 
-def read_if_changed(path: Path, session_id: str, tree: Tree | None = None, known: State = ()) -> StoredSnapshot | None:
-    """The session in the database `path`, its contexts in `tree`; None if it is still in the state `known`.
+def read_if_changed(
+    path: Path, session_id: str, tree: Tree | None = None, last_state: State = ()
+) -> StoredSnapshot | None:
+    """The session in the database `path`, its contexts in `tree`; None if it is still in the state `last_state`.
 
     Raises `CtxtuiError`.
     """
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
         key = find(conn, session_id)[0]
         state = _read_state(conn, key)
-        if state == known:
+        if state == last_state:
             return None
         flying = _pending_context_events(conn, key)
         return StoredSnapshot(read_session(conn, key, tree), state, flying)

@@ -252,14 +252,14 @@ class Appender:
             sets = ", ".join(f"{name} = ?" for name in columns)
             self._conn.execute(f"UPDATE sessions SET {sets} WHERE key = ?", (*columns.values(), self.key))
 
-    def put_thread(self, seen: ThreadSeen) -> None:
+    def put_thread(self, event: ThreadSeen) -> None:
         """Add or update a thread."""
         conn = self._conn
         nth = conn.execute("SELECT count(*) FROM threads WHERE session = ?", (self.key,)).fetchone()[0]
         conn.execute(
             "INSERT INTO threads (session, id, nth, label, parent, tip_run, tip_at) VALUES (?, ?, ?, ?, ?, NULL, 0)"
             " ON CONFLICT (session, id) DO UPDATE SET label = excluded.label, parent = excluded.parent",
-            (self.key, sql_text(seen.id), nth, sql_text(seen.label), sql_text(seen.parent)),
+            (self.key, sql_text(event.id), nth, sql_text(event.label), sql_text(event.parent)),
         )
 
     def add_happening(self, happening: Happened) -> None:

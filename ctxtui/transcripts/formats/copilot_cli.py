@@ -200,9 +200,9 @@ class _CopilotHandler:
             line=source.line,
             bytes_=(source.start, source.end),
         )
-        seen = thread.dialogue.add_call([], call)
-        self._requests[id_] = seen.call
-        yield self._emit(seen.call)
+        call_seen = thread.dialogue.add_call([], call)
+        self._requests[id_] = call_seen.call
+        yield self._emit(call_seen.call)
 
     def _add_answer(self, data: dict[str, Json], when: float | None, source: RawRecord) -> Iterator[Event]:
         thread, events = self._find_thread(data)
@@ -218,7 +218,7 @@ class _CopilotHandler:
         extra: dict[str, Json] = {key: data[key] for key in _BESIDE if key in data}
         call = self._requests.pop(id_, None)
         if call is None:
-            known = Call(
+            answered_call = Call(
                 id_,
                 "",
                 model=as_str(data.get("model")) or self._model,
@@ -227,15 +227,15 @@ class _CopilotHandler:
                 bytes_=(source.start, source.end),
                 extra=extra,
             )
-            call = thread.dialogue.add_call(items, known).call
+            call = thread.dialogue.add_call(items, answered_call).call
         else:
-            asked = thread.dialogue.head
+            request_head = thread.dialogue.head
             call = replace(
                 call,
                 thread=thread.dialogue.thread,
-                raw_head=asked,
-                sent_head=asked,
-                response_head=self._tree.extend(asked, items),
+                raw_head=request_head,
+                sent_head=request_head,
+                response_head=self._tree.extend(request_head, items),
                 bytes_=(call.bytes_[0], source.end),
                 extra=extra,
             )

@@ -72,7 +72,7 @@ def _add_message(dialogue: Dialogue, message: Json, model: str, path: str) -> It
         call = _find_call({"extra": {**as_dict(message.get("extra")), "response": message}}, model)
         yield dialogue.add_call(openai_responses.decode_response(message).items, call)
         return
-    yield from messages.add_message(dialogue, message, lambda said: _find_call(said, model), path)
+    yield from messages.add_message(dialogue, message, lambda text: _find_call(text, model), path)
 
 
 def _find_call(message: dict[str, Json], model: str) -> Call:

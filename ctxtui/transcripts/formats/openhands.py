@@ -222,9 +222,9 @@ def _make_tool_message(value: dict[str, Json]) -> dict[str, Json]:
     """Build the tool message of an observation."""
     observed = as_dict(value.get("observation"))
     content = observed.get("content", observed.get("output", value.get("error", value.get("rejection_reason"))))
-    said = content if isinstance(content, str) else [_without_client_members(part) for part in as_list(content)]
+    sent_content = content if isinstance(content, str) else [_without_client_members(part) for part in as_list(content)]
     id_, name = value.get("tool_call_id"), value.get("tool_name")
-    return {"role": "tool", "content": said, "name": name, "tool_call_id": id_}
+    return {"role": "tool", "content": sent_content, "name": name, "tool_call_id": id_}
 
 
 reader = OpenHandsReader

@@ -142,8 +142,10 @@ class _EventHandler:
             if recalled:
                 self._add_items(value, messages.make_message("user", recalled, mark="meta"))
         elif observation not in _SILENT:
-            said = _content_of(value)
-            self._add_items(value, messages.make_message("user", said if isinstance(said, str) else "", mark="meta"))
+            content = _content_of(value)
+            self._add_items(
+                value, messages.make_message("user", content if isinstance(content, str) else "", mark="meta")
+            )
 
     def _handle_message(self, value: dict[str, Json], args: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         text = as_str(args.get("content")) or as_str(args.get("final_thought")) or as_str(args.get("thought"))

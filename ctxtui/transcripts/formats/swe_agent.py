@@ -93,14 +93,14 @@ def _add_steps(dialogue: Dialogue, steps: list[dict[str, Json]], model: str) -> 
         dialogue.head = ROOT
         for k, message in enumerate(_sent_messages(step)):
             yield from messages.add_message(
-                dialogue, _with_call_id(message), lambda said: None, f"$.trajectory[{n}].query[{k}]"
+                dialogue, _with_call_id(message), lambda _: None, f"$.trajectory[{n}].query[{k}]"
             )
         took = as_usd(step.get("execution_time"))
         call = Call("", "", model=model, extra={"execution_time": took} if took is not None else {})
         yield dialogue.add_call(messages.message_items(_answer_message(step)), call)
-        said = step.get("observation")
-        if isinstance(said, str) and n == len(steps) - 1 and said:
-            dialogue.add(messages.message_items({"role": "user", "content": said}))
+        observation = step.get("observation")
+        if isinstance(observation, str) and n == len(steps) - 1 and observation:
+            dialogue.add(messages.message_items({"role": "user", "content": observation}))
 
 
 def _answer_message(step: dict[str, Json]) -> dict[str, Json]:

@@ -38,9 +38,16 @@ class Ids:
     def _derive(call: Call, tree: Tree) -> str:
         u = call.usage
         figures = [u.fresh, u.cache_read, u.cache_write, u.output] if u else []
-        asked = tree[call.raw_head]
-        said = [tree[n].block.digest for n in tree.path(call.response_head, call.raw_head)]
-        evidence = [call.started or call.ended, call.model, *figures, asked.block.digest, asked.depth, *said]
+        request_tip = tree[call.raw_head]
+        answer_digests = [tree[n].block.digest for n in tree.path(call.response_head, call.raw_head)]
+        evidence = [
+            call.started or call.ended,
+            call.model,
+            *figures,
+            request_tip.block.digest,
+            request_tip.depth,
+            *answer_digests,
+        ]
         return "call-" + canonical.digest(canonical.dumps(evidence))[:16]
 
 

@@ -377,7 +377,7 @@ def count_losses(lost: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"{what} ({n} times)" if n > 1 else what for what, n in Counter(lost).items())
 
 
-def fresh_ids(ids: Iterator[str], taken: Iterable[str]) -> Iterator[str]:
-    """Filter out the ids that are `taken`."""
-    used = set(taken)
+def fresh_ids(ids: Iterator[str], used_ids: Iterable[str]) -> Iterator[str]:
+    """Filter out the ids that are `used_ids`."""
+    used = set(used_ids)
     return (id_ for id_ in ids if id_ not in used)

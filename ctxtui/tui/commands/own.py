@@ -32,22 +32,22 @@ def assign_keys(own: Mapping[str, Sequence[str]], screens: Screens) -> dict[str,
         by_id.setdefault(command_id(command), []).append(command)
     changed: dict[str, type[Command]] = {}
     for name, keys in own.items():
-        wanted = name.lower()
-        if wanted not in by_id:
-            near = get_close_matches(wanted, by_id, n=1)
+        lower_name = name.lower()
+        if lower_name not in by_id:
+            near = get_close_matches(lower_name, by_id, n=1)
             raise BadConfig(
                 f"there is no command {name!r}",
                 place=f"keys.{name}",
                 way_out=f"did you mean {near[0]!r}?" if near else "docs/keys.md lists them",
             )
         names = tuple(_key_name(key, f"keys.{name}") for key in keys)
-        for command in by_id[wanted]:
-            for other in _neighbours(command, screens):
-                if set(other.keys) & {*names, *command.keys}:
+        for command in by_id[lower_name]:
+            for neighbour in _neighbours(command, screens):
+                if set(neighbour.keys) & {*names, *command.keys}:
                     # Textual forgets all bindings of a key that one command leaves.
-                    changed[command_id(other)] = other
-                other.keys = tuple(key for key in other.keys if key not in names)
-            changed[wanted] = command
+                    changed[command_id(neighbour)] = neighbour
+                neighbour.keys = tuple(key for key in neighbour.keys if key not in names)
+            changed[lower_name] = command
             _set_keys(command, names, by_id)
     return {name: ",".join(command.keys) for name, command in changed.items() if command.keys}
 
@@ -55,21 +55,21 @@ def assign_keys(own: Mapping[str, Sequence[str]], screens: Screens) -> dict[str,
 def _neighbours(command: type[Command], screens: Screens) -> Iterator[type[Command]]:
     """Yield the other commands of the screens that have `command`."""
     yield from (
-        other
+        member
         for members in screens.values()
         if command in members
-        for other in members
-        if command_id(other) != command_id(command)
+        for member in members
+        if command_id(member) != command_id(command)
     )
 
 
 def _set_keys(command: type[Command], keys: tuple[str, ...], by_id: Mapping[str, Sequence[type[Command]]]) -> None:
     command.keys = keys
     command.shown, command.part_commands = "", ()
-    for other in (each for members in by_id.values() for each in members):
+    for each_command in (each for members in by_id.values() for each in members):
         # A line of the help that names the keys of several commands would show the old ones.
-        if other is command or command.__name__ in other.help_partners:
-            other.help_partners, other.help_row = (), ("", "")
+        if each_command is command or command.__name__ in each_command.help_partners:
+            each_command.help_partners, each_command.help_row = (), ("", "")
 
 
 def _key_name(key: str, place: str) -> str:

@@ -74,18 +74,18 @@ def rows(page: Help, words: str, room: int) -> list[Spans]:
         out += [line for each in best_matches for line in _command_lines(each, each in page.now or not page.now, room)]
     for title, members in _by_task(page):
         if not terms:
-            found = [each for each in members if each.keys and each.__name__ not in shared]
+            matching = [each for each in members if each.keys and each.__name__ not in shared]
         else:
-            found = [
+            matching = [
                 each
                 for each in members
                 if _contains_all(terms, each.name, each.help(), _keys(each), title, *each.synonyms)
             ]
-        found = [each for each in found if each not in best_matches]
+        matching = [each for each in matching if each not in best_matches]
         moving = [entry for entry in MOVING if _contains_all(terms, *entry)] if title == TASKS["general"] else []
-        if found or moving:
+        if matching or moving:
             out += _section(title)
-            availability = [(each, each in page.now or not page.now) for each in found]
+            availability = [(each, each in page.now or not page.now) for each in matching]
             out += [line for each, now in availability for line in _command_lines(each, now, room, alone=not terms)]
             out += [
                 line for keys, name, does in moving for line in _help_lines(_key_span(keys), name, does, "ink", room)
@@ -95,11 +95,11 @@ def rows(page: Help, words: str, room: int) -> list[Spans]:
         out += [[], cropped(line, room)]
     own = {each.__name__ for each in page.commands}
     for name, commands in page.others().items() if terms else ():
-        found = [each for each in commands if each.__name__ not in own]
-        found = [each for each in found if _contains_all(terms, each.name, each.help(), name, *each.synonyms)]
-        if found:
+        matching = [each for each in commands if each.__name__ not in own]
+        matching = [each for each in matching if _contains_all(terms, each.name, each.help(), name, *each.synonyms)]
+        if matching:
             out += _section(f"on another screen: {name}")
-            out += [line for each in found for line in _command_lines(each, False, room)]
+            out += [line for each in matching for line in _command_lines(each, False, room)]
     for group, entries in glossary().grouped():
         matches = [
             entry for entry in entries if _contains_all(terms, entry.word, entry.says, *entry.labels, *entry.glyphs)

@@ -43,9 +43,9 @@ class SessionFigures(SessionsListed):
 class HeldRequestsChanged(Message):
     """Reasons of held requests by path of the recording."""
 
-    def __init__(self, held: Mapping[str, str]) -> None:
+    def __init__(self, reasons: Mapping[str, str]) -> None:
         super().__init__()
-        self.held = held
+        self.held = reasons
 
 
 class ReadingDone(Message):
@@ -132,12 +132,12 @@ class SessionWatcher:
     """Threads that find and read sessions for `screen`.
 
     They post `SessionsListed`, `SessionsChanged`, `SessionFigures`, `HeldRequestsChanged` and `ReadingDone`. Every
-    `TICK_SECONDS` the files in `watched`, the folders and held requests (`held`) are checked. A full listing is made
-    when requested, after a folder changed, and at the latest after `MAX_LISTING_SECONDS`.
+    `TICK_SECONDS` the files in `watched`, the folders and held requests (`held_reasons`) are checked. A full listing is
+    made when requested, after a folder changed, and at the latest after `MAX_LISTING_SECONDS`.
     """
 
     def __init__(
-        self, screen: Screen[Any], source: SessionLibrary, held: Callable[[], Mapping[str, str]] = dict
+        self, screen: Screen[Any], source: SessionLibrary, held_reasons: Callable[[], Mapping[str, str]] = dict
     ) -> None:
         self.queue = ReadingQueue()
         self.is_reading = False
@@ -148,7 +148,7 @@ class SessionWatcher:
         """Sessions in view and live ones."""
         self._screen = screen
         self._source = source
-        self._held, self._held_before = held, dict[str, str]()
+        self._held, self._held_before = held_reasons, dict[str, str]()
         self._stop = Event()
         self._wake = Event()
         self._ask_store = True

@@ -24,6 +24,7 @@ from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.cache.keep_warm import KeepWarmStatus
     from ctxtui.analysis.cache.next_call import NextCallForecast
     from ctxtui.views.inspector import composition, growth_chart, next_call, this_call, toolset, why_so_big
     from ctxtui.views.inspector.why_so_big import WhySoBig
@@ -192,8 +193,8 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
         super().__init__(
             "context",
             "┬",
-            lambda *given: composition.lines(*given, opened=self.opened),
-            lambda *given: composition.notes(*given),
+            lambda *sizes: composition.lines(*sizes, opened=self.opened),
+            lambda *sizes: composition.notes(*sizes),
         )
         self.opened = False
 
@@ -225,22 +226,33 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
 
 def call_board() -> ViewBoard[this_call.ThisCall]:
     """Make the board of the charge of the call shown."""
-    return ViewBoard("this call", "├", lambda *given: this_call.lines(*given), lambda *given: this_call.notes(*given))
+    return ViewBoard("this call", "├", lambda *sizes: this_call.lines(*sizes), lambda *sizes: this_call.notes(*sizes))
 
 
 def staged_board() -> ViewBoard[staged_pane.StagedPane]:
     """Make the board of what staged edits free, break and cost."""
-    return ViewBoard("staged", "├", lambda *given: staged_pane.lines(*given), lambda *given: staged_pane.notes(*given))
+    return ViewBoard("staged", "├", lambda *sizes: staged_pane.lines(*sizes), lambda *sizes: staged_pane.notes(*sizes))
 
 
-def next_board() -> ViewBoard[NextCallForecast]:
-    """Make the board of the next call: reads, writes, cost."""
-    return ViewBoard(
-        "next call",
-        "├",
-        lambda what, width, height: next_call.lines(what, time.time(), width, height),
-        lambda *given: next_call.notes(*given),
-    )
+class NextBoard(ViewBoard["NextCallForecast"]):
+    """Board of the next call: reads, writes, cost, and how its cache is kept warm."""
+
+    what: NextCallForecast | None
+
+    def __init__(self) -> None:
+        super().__init__(
+            "next call",
+            "├",
+            lambda what, width, height: next_call.lines(what, time.time(), width, height),
+            lambda what, width: next_call.notes(what, width, self._keep_warm),
+        )
+        self._keep_warm: KeepWarmStatus | None = None
+
+    def show_keep_warm(self, status: KeepWarmStatus | None) -> None:
+        """Show how the attached program's cache is kept warm; None: it is not."""
+        if status != self._keep_warm:
+            self._keep_warm = status
+            self.refresh_rule()
 
 
 def tools_board() -> ViewBoard[toolset.Toolset]:
@@ -255,4 +267,4 @@ def tools_board() -> ViewBoard[toolset.Toolset]:
 
 def growth_board() -> ViewBoard[growth_chart.GrowthChart]:
     """Make the board of the context's growth."""
-    return ViewBoard("growth", "├", lambda *given: growth_chart.lines(*given), lambda what, _: growth_chart.notes(what))
+    return ViewBoard("growth", "├", lambda *sizes: growth_chart.lines(*sizes), lambda what, _: growth_chart.notes(what))

@@ -147,10 +147,10 @@ class EditAnswers:
 
         self._show_or_wait(describe)
 
-    def _show_or_wait(self, told: Callable[[Staging], Spans | None]) -> None:
+    def _show_or_wait(self, describe: Callable[[Staging], Spans | None]) -> None:
         staging = self._state.panels.staging
-        self._pending = told if staging is None or not staging.counted else None
-        words = told(staging) if staging is not None else None
+        self._pending = describe if staging is None or not staging.counted else None
+        words = describe(staging) if staging is not None else None
         self.say(words or ())
 
     def _catch_up(self) -> None:

@@ -105,18 +105,18 @@ class Sides:
         calls would not have had under staged edits.
         """
         columns = self.columns(thread_study, scene)
-        seen = call_strip.window(window, len(columns.columns), scene.index, room)
-        shown = tuple(columns.columns[seen.first : seen.last + 1])
+        visible = call_strip.window(window, len(columns.columns), scene.index, room)
+        shown = tuple(columns.columns[visible.first : visible.last + 1])
         if noted:
             shown = tuple(
                 replace(column, marks=(*column.marks, "bookmark")) if (thread_study.thread, number) in noted else column
-                for number, column in enumerate(shown, seen.first + 1)
+                for number, column in enumerate(shown, visible.first + 1)
             )
         if any(ghosts):
             first = scene.index + 1
-            gone = dict(enumerate(ghosts, first - seen.first))
+            gone = dict(enumerate(ghosts, first - visible.first))
             shown = tuple(replace(column, ghost=max(0, gone.get(at, 0))) for at, column in enumerate(shown))
-        return CallStrip(shown, seen.per, scene.index - seen.first, columns.top, scene.limits.usable), seen
+        return CallStrip(shown, visible.per, scene.index - visible.first, columns.top, scene.limits.usable), visible
 
     def range_of(self, window: Window, thread_study: ThreadStudy, *, ghosts: bool = False) -> list[Span]:
         """Return the range of calls in view with their cost, for the rule, and a legend for `ghosts`."""

@@ -122,7 +122,7 @@ class BlockList(HostedList[Row, int], Generic[Row]):
         row = self.pane.row
         if row is not None:
             node, marks = self.node(row), self.host.marks
-            self.mark_these([other for other in marks if other != node] if node in marks else [*marks, node])
+            self.mark_these([marked for marked in marks if marked != node] if node in marks else [*marks, node])
             self.pane.move_to(self.pane.cursor + 1)
 
     def mark_these(self, nodes: Sequence[int]) -> None:

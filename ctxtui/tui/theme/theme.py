@@ -56,15 +56,15 @@ def own_theme(name: str, table: Mapping[str, Any]) -> Theme:
     any of them (`DARK` has their names). Raises `BadConfig`.
     """
     place = f"themes.{name}"
-    given = dict(table)
-    variables = given.pop("variables", {})
-    base = DARK if given.get("dark", True) else LIGHT
-    unknown = [key for key in given if key not in (*THEME_COLOURS, "dark")] + [
+    values = dict(table)
+    variables = values.pop("variables", {})
+    base = DARK if values.get("dark", True) else LIGHT
+    unknown = [key for key in values if key not in (*THEME_COLOURS, "dark")] + [
         key for key in variables if key not in base
     ]
     if unknown:
         raise BadConfig(f"a theme has no {unknown[0]!r}", place=place, way_out="docs/settings.md lists its colours")
-    mine = {ours: given[theirs] for theirs, ours in _PALETTE_NAMES.items() if theirs in given}
+    mine = {ours: values[theirs] for theirs, ours in _PALETTE_NAMES.items() if theirs in values}
     colours = {**base, **mine, **variables}
     for colour, value in colours.items():
         try:

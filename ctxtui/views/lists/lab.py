@@ -74,8 +74,10 @@ def _is_best(row: LabRow, rows: Sequence[LabRow]) -> bool:
     """Whether no other variant is cheaper at no more risk, or less risky at no more cost."""
     mine = _price(row), row.dependence
     return not any(
-        (_price(other), other.dependence) != mine and _price(other) <= mine[0] and other.dependence <= mine[1]
-        for other in rows
+        (_price(other_row), other_row.dependence) != mine
+        and _price(other_row) <= mine[0]
+        and other_row.dependence <= mine[1]
+        for other_row in rows
     )
 
 

@@ -110,8 +110,8 @@ class Scene(Struct, frozen=True):
     @property
     def stretch(self) -> float:
         """Ratio of reported tokens to ours; 1 without a report."""
-        ours, told = self.position(self.head), self.figures.context_tokens
-        return told / ours if ours and told and self.figures.reported else 1.0
+        ours, reported = self.position(self.head), self.figures.context_tokens
+        return reported / ours if ours and reported and self.figures.reported else 1.0
 
     def reported_position(self, node: int) -> float:
         """Like `position`, in reported tokens."""

@@ -78,9 +78,9 @@ class Staging:
         """A copy with that breakage; cached values that do not depend on it are kept."""
         if breakage == self.breakage:
             return self
-        other = replace(self, breakage=breakage)
-        other.__dict__.update({name: self.__dict__[name] for name in BREAKAGE_INDEPENDENT if name in self.__dict__})
-        return other
+        copy = replace(self, breakage=breakage)
+        copy.__dict__.update({name: self.__dict__[name] for name in BREAKAGE_INDEPENDENT if name in self.__dict__})
+        return copy
 
     def with_applied(self, applied: Applied) -> Staging:
         """A copy under other edits."""
@@ -192,9 +192,9 @@ class Staging:
     @cached_property
     def counted(self) -> bool:
         """Whether all figures are known."""
-        known = [new.tokens for new in self.inserted]
+        inserted_tokens = [new.tokens for new in self.inserted]
         whole = self.computed_fates.whole and self.scene.running.is_counted(self.head)
-        return whole and None not in (*known, self.request, self.raw)
+        return whole and None not in (*inserted_tokens, self.request, self.raw)
 
     @cached_property
     def request(self) -> RequestCount | None:

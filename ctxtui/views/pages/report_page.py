@@ -77,8 +77,8 @@ class ReportedSession(Struct, frozen=True, kw_only=True):
     @property
     def cost(self) -> str:
         """Its cost as text."""
-        known = self.usd is not None and not (self.partial and self.usd == 0)
-        return numbers.least(self.usd, self.partial) if known else "unknown"
+        has_price = self.usd is not None and not (self.partial and self.usd == 0)
+        return numbers.least(self.usd, self.partial) if has_price else "unknown"
 
     @property
     def peak(self) -> int:

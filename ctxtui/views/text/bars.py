@@ -53,12 +53,14 @@ def progress(done: int, total: int, room: int) -> list[Span]:
     return level(1, 1, room, "accent")
 
 
-def staged(kept: float, freed: float, scale: float, room: int, style: str, freed_style: str = "warn") -> list[Span]:
+def staged(
+    remaining: float, freed: float, scale: float, room: int, style: str, freed_style: str = "warn"
+) -> list[Span]:
     """Draw kept and freed parts: ``━━╌╌``, at most `room` cells, not padded. `style` is for the kept part."""
-    whole = line(kept + freed, scale, room)
+    whole = line(remaining + freed, scale, room)
     if whole == "·" or freed <= 0:
         return merged([Span(whole, style)])
-    kept_bar = (line(kept, scale, room) if kept > 0 else "")[: max(0, len(whole) - 1)]
+    kept_bar = (line(remaining, scale, room) if remaining > 0 else "")[: max(0, len(whole) - 1)]
     return merged([Span(kept_bar, style), Span("╌" * (len(whole) - len(kept_bar)), freed_style)])
 
 
@@ -97,11 +99,11 @@ def budget(used: float, usable: float, window: float, room: int, after: float | 
     """
     if room <= 0:
         return []
-    kept = used if after is None else min(used, after)
-    style = budget_style(kept, usable)
+    remaining = used if after is None else min(used, after)
+    style = budget_style(remaining, usable)
     window = max(window, usable, 1.0)
     limit = min(room - 1, math.floor(_cells(usable, window, room))) if usable > 0 else room
-    filled, whole = _cells(kept, window, room), _cells(used, window, room)
+    filled, whole = _cells(remaining, window, room), _cells(used, window, room)
     spans = []
     for cell in range(room):
         if cell == limit:

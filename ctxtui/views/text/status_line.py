@@ -71,3 +71,10 @@ def describe_warning(warning: StatusWarning) -> str:
     if warning.kind == ENDING:
         return f"in {_clock(warning.seconds)} the next call costs {numbers.money(warning.usd)}"
     return f"{tokens} of usable left"
+
+
+def describe_cold_send(tokens: int, seconds: float, usd: float | None, warm_usd: float | None) -> str:
+    """A sentence about a message that is sent `seconds` after the cache expired, with its price."""
+    price = f", about {numbers.money(usd)} instead of {numbers.money(warm_usd)}" if usd is not None else ""
+    again = f"this message writes {numbers.tokens(tokens)} tokens again{price}"
+    return f"The prompt cache expired {numbers.ago(seconds)} ago: {again}. Esc stops it."

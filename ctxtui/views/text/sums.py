@@ -81,8 +81,8 @@ def loss(more: float | None, paid: float | None) -> str:
     return f"{usd(more)} lost = {usd(paid)} paid − {usd(paid - more)} for a read."
 
 
-def difference(after: int, whole: int, taken: int, names: tuple[str, str, str]) -> str:
+def difference(after: int, whole: int, subtracted: int, names: tuple[str, str, str]) -> str:
     """``300 after = 1,000 before − 700 freed.``"""
     first, second, third = names
-    sign = "−" if taken >= 0 else "+"
-    return f"{after:,} {first} = {whole:,} {second} {sign} {abs(taken):,} {third}."
+    sign = "−" if subtracted >= 0 else "+"
+    return f"{after:,} {first} = {whole:,} {second} {sign} {abs(subtracted):,} {third}."

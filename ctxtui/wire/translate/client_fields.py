@@ -35,9 +35,9 @@ def without_client_fields(item: Item) -> Item:
 
     Blocks of the less common kinds stay as they are.
     """
-    known = _HEADER if item.block.kind == HEADER else _KNOWN_FIELDS.get(item.block.kind)
-    value = item.block.value() if known is not None else None
-    if known is None or not isinstance(value, dict) or value.keys() <= known:
+    known_fields = _HEADER if item.block.kind == HEADER else _KNOWN_FIELDS.get(item.block.kind)
+    value = item.block.value() if known_fields is not None else None
+    if known_fields is None or not isinstance(value, dict) or value.keys() <= known_fields:
         return item
-    fields = {key: member for key, member in value.items() if key in known}
+    fields = {key: member for key, member in value.items() if key in known_fields}
     return Item(blocks.make(item.block.kind, fields), item.place)

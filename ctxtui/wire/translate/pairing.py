@@ -39,9 +39,9 @@ def pair_calls(turns: Sequence[Turn], losses: Losses) -> list[Turn]:
 
 def without_calls(parts: Sequence[TurnPart], losses: Losses) -> list[TurnPart]:
     """Drop tool calls, which only the assistant makes."""
-    kept = [part for part in parts if part.category != CALL]
-    losses.note("tool calls that are not the assistant's", len(parts) - len(kept))
-    return kept
+    other_parts = [part for part in parts if part.category != CALL]
+    losses.note("tool calls that are not the assistant's", len(parts) - len(other_parts))
+    return other_parts
 
 
 class _PendingResults:

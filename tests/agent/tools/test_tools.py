@@ -198,7 +198,7 @@ def test_only_writers_ask() -> None:
 
 
 def test_references_are_expanded_in_inputs_and_read_back(root: Path) -> None:
-    box = Toolbox(Workspace(root), known=lambda: {"CODE_1": "x = 1\n"})
+    box = Toolbox(Workspace(root), contents=lambda: {"CODE_1": "x = 1\n"})
     call = ToolCall("c", "write_file", {"path": "made.py", "content": "# made\n{{REF:CODE_1}}{{REF:gone}}"})
     wrote = box.run(box.expand(call))
     assert not wrote.is_error and (root / "made.py").read_text() == "# made\nx = 1\n{{REF:gone}}"

@@ -153,12 +153,12 @@ async def test_images_are_passed_on_to_a_model_that_sees(tmp_path: Path) -> None
 async def test_only_the_servers_that_are_wanted_start(tmp_path: Path) -> None:
     known = [small(), replace(small(enabled=False), name="other"), parse_server("third", {"command": "no-such"})]
     leave, logs = ServerPermissions(tmp_path / "data"), tmp_path / "logs"
-    pool = ServerPool(known, leave, logs, wanted="oth*")
+    pool = ServerPool(known, leave, logs, requested="oth*")
     await pool.start()
     assert pool.offered == {"other"} and not pool.failed, "also one that does not start by itself"
     await pool.close()
     with pytest.raises(NotFound, match="no MCP server 'nobody'"):
-        ServerPool(known, leave, logs, wanted="other nobody")
+        ServerPool(known, leave, logs, requested="other nobody")
 
 
 async def test_a_server_over_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

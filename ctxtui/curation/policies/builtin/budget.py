@@ -406,8 +406,8 @@ def _count_quotes(policy_context: PolicyContext, position: int) -> int:
     if literals is None:
         return 0
     literals_here = literals.at(position)
-    stands = map(literals.positions, literals_here)
-    return sum(places[0] == position and places[-1] > position for places in stands if places)
+    positions_by_literal = map(literals.positions, literals_here)
+    return sum(places[0] == position and places[-1] > position for places in positions_by_literal if places)
 
 
 def _make_choice(policy_context: PolicyContext, edit_: Edit, position: int) -> Iterator[_Choice]:
@@ -418,11 +418,11 @@ def _make_choice(policy_context: PolicyContext, edit_: Edit, position: int) -> I
 
 
 def _cut_choices(policy_context: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
-    given = {"head": settings["cut"] // 2, "tail": settings["cut"] // 2}
+    cut_settings = {"head": settings["cut"] // 2, "tail": settings["cut"] // 2}
     for position in results(policy_context):
         if position < limit and policy_context.may_change(position, NAME):
             yield from _make_choice(
-                policy_context, make_edit(policy_context, NAME, TRUNCATE, [position], given), position
+                policy_context, make_edit(policy_context, NAME, TRUNCATE, [position], cut_settings), position
             )
 
 

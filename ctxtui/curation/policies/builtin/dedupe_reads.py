@@ -106,12 +106,12 @@ class _Reads:
                 insort(self.related, each, key=lambda read: read.position)
 
 
-def _collect_reads(policy_context: PolicyContext, length: int, found: _Reads | None) -> _Reads:
+def _collect_reads(policy_context: PolicyContext, length: int, reads: _Reads | None) -> _Reads:
     result_positions = results(policy_context)
-    found = found or _Reads()
+    reads = reads or _Reads()
     for position in result_positions[bisect_left(result_positions, length) :]:
-        found.add(_read_result(policy_context, position))
-    return found
+        reads.add(_read_result(policy_context, position))
+    return reads
 
 
 def _read_result(policy_context: PolicyContext, position: int) -> _Read:

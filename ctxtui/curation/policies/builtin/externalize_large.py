@@ -50,8 +50,8 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
 def _find_candidates(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     settings_text = ", ".join(f"{name} {value}" for name, value in sorted(settings.items()) if name != "keep_last")
 
-    def work(length: int, found: list[tuple[int, dict[str, Json]]] | None) -> list[tuple[int, dict[str, Json]]]:
-        return [*(found or ()), *_find_large(policy_context, settings, length)]
+    def work(length: int, large: list[tuple[int, dict[str, Json]]] | None) -> list[tuple[int, dict[str, Json]]]:
+        return [*(large or ()), *_find_large(policy_context, settings, length)]
 
     for position, payload in policy_context.outline(f"large content: {settings_text}", work):
         if policy_context.may_change(position, NAME):

@@ -102,16 +102,16 @@ def _find_boundaries(policy_context: PolicyContext, boundary: str) -> list[tuple
     pattern = re.compile(boundary, re.IGNORECASE)
     context = policy_context.context
 
-    def work(length: int, known: list[tuple[int, str]] | None) -> list[tuple[int, str]]:
+    def work(length: int, earlier: list[tuple[int, str]] | None) -> list[tuple[int, str]]:
         # The last message may have grown.
         first = max(0, next((n for p in range(length - 1, -1, -1) if (n := context.message_of[p]) >= 0), 0))
-        found = [entry for entry in known or () if entry[0] < first]
+        boundaries = [entry for entry in earlier or () if entry[0] < first]
         for index in range(first, len(context.messages)):
             message = context.messages[index]
             name = _name_of(policy_context, message, pattern) if message.role == "user" else None
             if name is not None:
-                found.append((index, name))
-        return found
+                boundaries.append((index, name))
+        return boundaries
 
     return policy_context.outline(f"generations {boundary}", work)
 

@@ -84,7 +84,7 @@ def read_test_run(text: str) -> SuiteRun | None:
     lines = [line for line in lines_about_tests(text) if not _SUITES.match(line)]
     passed = sum(int(match) for line in lines for match in _PASSED.findall(line))
     failed = sum(int(match) for line in lines for match in _FAILED.findall(line))
-    names = tuple(dict.fromkeys(quoted or other for quoted, other in _NAME.findall(text)))
+    names = tuple(dict.fromkeys(quoted or unquoted for quoted, unquoted in _NAME.findall(text)))
     if passed or failed:
         return SuiteRun(passed, failed, names)
     ran = _RAN.search(text)

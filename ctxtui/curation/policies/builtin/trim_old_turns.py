@@ -85,16 +85,16 @@ def fill_template(template: str, turn: int, text: str) -> str:
     """
     objects = list(values(text))
 
-    def word(found: re.Match[str]) -> str:
-        key = found[1]
+    def word(match: re.Match[str]) -> str:
+        key = match[1]
         if key == "turn":
             return str(turn)
         if key == "first":
             return " ".join(text[: FIRST_CHARS * 2].split())[:FIRST_CHARS]
         if key == "names":
             return ", ".join(dict.fromkeys(str(value) for value in _values_under(objects, "name")))[:MAX_VALUE_CHARS]
-        told = (_value_of(objects, text, name) for name in key.split("|"))
-        return next(filter(None, told), NOTHING)[:MAX_VALUE_CHARS]
+        field_values = (_value_of(objects, text, name) for name in key.split("|"))
+        return next(filter(None, field_values), NOTHING)[:MAX_VALUE_CHARS]
 
     return _FIELD.sub(word, template)
 

@@ -126,7 +126,7 @@ def _newer_versions(source: str, dated: list[_Dated]) -> Iterator[SeenChange]:
     for index, (numbers, name, _, _) in enumerate(dated):
         if index and dated[index - 1][0] == numbers:
             continue
-        first = min(began for other, _, began, _ in dated if other == numbers)
+        first = min(began for version, _, began, _ in dated if version == numbers)
         words = f"{VERSION}={f'{source} {name}'.strip()}"
         yield SeenChange(words, first, index, calls[index], len(dated) - index, calls[-1] - calls[index])
 

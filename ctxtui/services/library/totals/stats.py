@@ -154,7 +154,7 @@ def _newest_reports(
     clients: dict[str, set[str]] = {}
     for source, report in reports:
         clients.setdefault(report.limit, set()).add(source)
-    known = newest_quotas(report for _, report in reports if report.at >= since)
+    quotas = newest_quotas(report for _, report in reports if report.at >= since)
     return [
         reported_window(
             report,
@@ -165,7 +165,7 @@ def _newest_reports(
                 for call in calls
             ),
         )
-        for report in sorted(known, key=lambda report: report.window)
+        for report in sorted(quotas, key=lambda report: report.window)
     ]
 
 
@@ -184,7 +184,7 @@ def _number_calls(summary: SessionSummary, calls: list[CallSpent]) -> Iterator[t
     return ((number, call) for number, call in enumerate(summary.spent, 1) if call.id in ids)
 
 
-def _heavy_tools(known: list[SessionSummary], since: float) -> list[HeavyTool]:
+def _heavy_tools(summaries: list[SessionSummary], since: float) -> list[HeavyTool]:
     tools = [
         HeavyTool(
             server.name,
@@ -193,7 +193,7 @@ def _heavy_tools(known: list[SessionSummary], since: float) -> list[HeavyTool]:
             tool.results,
             tool.use_usd + (tool.schema_usd or 0.0),
         )
-        for server in tools_ledger(known, since).servers
+        for server in tools_ledger(summaries, since).servers
         for tool in server.tools
     ]
     return sorted(tools, key=lambda tool: (-(tool.usd or 0.0), -tool.results, tool.server, tool.name))

@@ -90,16 +90,18 @@ def _cached_type() -> type[msgspec.Struct]:
 
 
 def cached_by_key(
-    seen: Iterable[SessionSummary], settings: Settings, *, usage: bool = False
+    listed: Iterable[SessionSummary], settings: Settings, *, usage: bool = False
 ) -> dict[str, SessionSummary]:
-    """The `seen` with valid cached figures, by key; with `usage`, also those with only cached usage."""
-    return {summary.key: summary for summary in iter_cached(seen, settings, usage=usage)}
+    """The `listed` with valid cached figures, by key; with `usage`, also those with only cached usage."""
+    return {summary.key: summary for summary in iter_cached(listed, settings, usage=usage)}
 
 
-def iter_cached(seen: Iterable[SessionSummary], settings: Settings, *, usage: bool = False) -> Iterator[SessionSummary]:
-    """The same as `cached_by_key`, one by one in the order of `seen`."""
-    wanted, path = list(seen), database(settings.data_dir)
-    if not wanted or not path.exists():
+def iter_cached(
+    listed: Iterable[SessionSummary], settings: Settings, *, usage: bool = False
+) -> Iterator[SessionSummary]:
+    """The same as `cached_by_key`, one by one in the order of `listed`."""
+    summaries, path = list(listed), database(settings.data_dir)
+    if not summaries or not path.exists():
         return
     try:
         with Store.open(path) as store:
@@ -108,19 +110,19 @@ def iter_cached(seen: Iterable[SessionSummary], settings: Settings, *, usage: bo
             rows += store.load_summaries(version_for(settings))
     except CtxtuiError:
         return  # the list of sessions has reported the error already
-    kept = {(name, size, mtime): told for name, size, mtime, told in rows}
+    cached_json = {(name, size, mtime): json for name, size, mtime, json in rows}
     decoder = msgspec.json.Decoder(_cached_type())
-    for summary in wanted:
+    for summary in summaries:
         name, size = cache_key(summary)
-        told = kept.get((sql_text(name), size, summary.mtime))
-        if told is not None:
+        json = cached_json.get((sql_text(name), size, summary.mtime))
+        if json is not None:
             # An invalid entry is ignored, and computed again.
             with suppress(msgspec.MsgspecError, UnicodeEncodeError):
-                yield _with_cached(summary, decoder.decode(told))
+                yield _with_cached(summary, decoder.decode(json))
 
 
-def reread_reason(seen: Iterable[SessionSummary], settings: Settings) -> str:
-    """The reason why some of `seen` without valid cached figures are read again; "" if none was read before."""
+def reread_reason(listed: Iterable[SessionSummary], settings: Settings) -> str:
+    """The reason why some of `listed` without valid cached figures are read again; "" if none was read before."""
     path, now = database(settings.data_dir), version_for(settings)
     if not path.exists():
         return ""
@@ -129,11 +131,11 @@ def reread_reason(seen: Iterable[SessionSummary], settings: Settings) -> str:
             rows = store.outdated_summaries((now, usage_version_for(settings)))
     except CtxtuiError:
         return ""  # the list of sessions has reported the error already
-    kept = {(name, size, mtime): version for name, size, mtime, version in rows}
+    versions_by_key = {(name, size, mtime): version for name, size, mtime, version in rows}
     versions = {
-        kept[key]
-        for summary in seen
-        if (place := cache_key(summary)) and (key := (sql_text(place[0]), place[1], summary.mtime)) in kept
+        versions_by_key[key]
+        for summary in listed
+        if (place := cache_key(summary)) and (key := (sql_text(place[0]), place[1], summary.mtime)) in versions_by_key
     }
     if not versions:
         return ""

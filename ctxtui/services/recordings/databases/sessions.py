@@ -190,10 +190,10 @@ def find_session(database: Path, name: str) -> DatabaseSession:
 
 
 _NAME_MATCHES: Final[tuple[Callable[[DatabaseSession, str], bool], ...]] = (
-    lambda session, wanted: session.id == wanted,
-    lambda session, wanted: session.title.lower() == wanted.lower(),
-    lambda session, wanted: session.id.lower().startswith(wanted.lower()),
-    lambda session, wanted: session.title.lower().startswith(wanted.lower()),
+    lambda session, name: session.id == name,
+    lambda session, name: session.title.lower() == name.lower(),
+    lambda session, name: session.id.lower().startswith(name.lower()),
+    lambda session, name: session.title.lower().startswith(name.lower()),
 )
 """Ways in which a name may match a session, the most exact first."""
 

@@ -113,9 +113,9 @@ class AiderReader(Reader):
             return
         if kind == "typed":
             yield from self._add_answer(None, "")
-            said = make_message("user", words)
-            self._whole += said
-            self._dialogue.add(said)
+            message = make_message("user", words)
+            self._whole += message
+            self._dialogue.add(message)
             self._asked = True
         elif kind == "said":
             if self._waiting is None:

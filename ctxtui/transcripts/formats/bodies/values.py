@@ -88,7 +88,7 @@ class ValueStream:
         self._whole = whole
 
     def feed(self, data: bytes) -> list[JsonText | Skipped]:
-        return [found for line in self._lines.feed(data) for found in self._add_line(line)]
+        return [value for line in self._lines.feed(data) for value in self._add_line(line)]
 
     def settle(self) -> list[JsonText | Skipped]:
         last_line = self._lines.rest

@@ -225,13 +225,13 @@ def _plain_text(item: Item) -> str:
 
 def _with_side_points(anchor: Anchor, chain: list[Point]) -> list[Point]:
     chain_ids = {id(point) for point in chain}
-    said = {item.block.digest for point in chain for item in point.items}
+    chain_digests = {item.block.digest for point in chain for item in point.items}
     missing_sides = [
         side
         for side in anchor.sides
         if id(side) not in chain_ids
         and (side.root is None or id(side.root) not in chain_ids)
-        and not (side.root is None and all(item.block.digest in said for item in side.items))
+        and not (side.root is None and all(item.block.digest in chain_digests for item in side.items))
     ]
     return sorted([*chain, *missing_sides], key=lambda point: point.order) if missing_sides else chain
 

@@ -85,8 +85,8 @@ def _is_qwen_codes(record: dict[str, Json]) -> bool:
     message = record.get("message", {})
     if "systemPayload" in record or (isinstance(message, dict) and "parts" in message):
         return True
-    said = not isinstance(message, dict) or "content" in message
-    return next(iter(record), "") == "uuid" and not said and "isSidechain" not in record
+    has_content = not isinstance(message, dict) or "content" in message
+    return next(iter(record), "") == "uuid" and not has_content and "isSidechain" not in record
 
 
 class ClaudeCodeReader:
@@ -186,7 +186,7 @@ def reader(tree: Tree) -> Reader:
         return body_reader(exchanges(), name)
 
     main = ClaudeCodeReader(state)
-    return JoinedReader(main, tree, beside, settle=lambda told: exchanges().settle(told))
+    return JoinedReader(main, tree, beside, settle=lambda transcript: exchanges().settle(transcript))
 
 
 def usage_reader(tree: Tree) -> Reader:

@@ -356,8 +356,8 @@ class ResumeChain:
             if stays != named:
                 changes[key] = canonical.dumps(stays)
         metadata = record.value.get("compactMetadata")
-        if isinstance(metadata, dict) and (kept := self._update_compaction(metadata)) != metadata:
-            changes["compactMetadata"] = canonical.dumps(kept)
+        if isinstance(metadata, dict) and (updated := self._update_compaction(metadata)) != metadata:
+            changes["compactMetadata"] = canonical.dumps(updated)
         return changes
 
     def _update_compaction(self, metadata: dict[str, Any]) -> dict[str, Any]:

@@ -112,16 +112,16 @@ def _parse_skeleton(skeleton: dict[str, Json], blocks: int) -> Skeleton:
 
 
 def _parse_usage(figures: dict[str, Json]) -> Usage:
-    known = {key: value for key, value in figures.items() if key in _USAGE}
-    if "cost" in known:
-        cost = known["cost"]
-        known["cost"] = as_usd(cost)
-        if cost is not None and known["cost"] is None:
+    known_figures = {key: value for key, value in figures.items() if key in _USAGE}
+    if "cost" in known_figures:
+        cost = known_figures["cost"]
+        known_figures["cost"] = as_usd(cost)
+        if cost is not None and known_figures["cost"] is None:
             raise ValueError("usage.cost must be a number")
-    for key, value in known.items():
+    for key, value in known_figures.items():
         if key != "cost" and not (isinstance(value, int) and abs(value) < _COUNTED):
             raise ValueError(f"usage.{key} must be a whole number that can be counted")
-    return Usage(**known)
+    return Usage(**known_figures)
 
 
 def parse_quota(line: dict[str, Json]) -> QuotaReport:

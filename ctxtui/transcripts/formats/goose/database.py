@@ -152,7 +152,9 @@ def _read_usage(row: Row, sums: str) -> Usage | None:
 
 def _message_parts(row: Row) -> list[Json]:
     return [
-        made for part in as_dicts(decode_column(row.get("content_json"))) if (made := convert_part(part)) is not None
+        new_part
+        for part in as_dicts(decode_column(row.get("content_json")))
+        if (new_part := convert_part(part)) is not None
     ]
 
 

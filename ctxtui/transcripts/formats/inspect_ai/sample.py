@@ -230,12 +230,12 @@ class SampleReader:
             if not any(message is answer for answer in answers):
                 dialogue.add(message_items(message))
                 continue
-            known = (
+            call = (
                 _make_call({}, output, None)
                 if message is answers[-1]
                 else Call("", "", model=as_str(message.get("model")))
             )
-            yield dialogue.add_call(message_items(message), known)
+            yield dialogue.add_call(message_items(message), call)
         yield dialogue.tip()
         spent = [used for r in as_dict(sample.get("model_usage")).values() if (used := usage(r)) is not None]
         if len(answers) > 1 and spent:

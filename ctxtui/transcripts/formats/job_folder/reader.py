@@ -112,7 +112,7 @@ class _Job:
 
 def _list_entries(value: Json) -> list[dict[str, Json]]:
     """Entries of a file of calls or results: a list, or the list inside an object."""
-    inner = next((found for found in as_dict(value).values() if isinstance(found, list)), None)
+    inner = next((member for member in as_dict(value).values() if isinstance(member, list)), None)
     rows = value if isinstance(value, list) else inner if inner is not None else [value]
     return [as_dict(row) for row in rows if isinstance(row, dict)]
 

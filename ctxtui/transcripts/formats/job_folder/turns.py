@@ -114,17 +114,17 @@ def _observation_text(turn: dict[str, Json]) -> str:
 def _answer_parts(agent: dict[str, Json]) -> list[Json]:
     """Parts of the answer: thinking, text, calls."""
     parts: list[Json] = []
-    parts += [{"type": "thinking", "thinking": said} for key in _THOUGHT if (said := as_str(agent.get(key)))]
-    parts += [said for key in _SAID if (said := as_str(agent.get(key)))]
+    parts += [{"type": "thinking", "thinking": text} for key in _THOUGHT if (text := as_str(agent.get(key)))]
+    parts += [text for key in _SAID if (text := as_str(agent.get(key)))]
     done = [
         as_dict(action) for key in _DID for action in (as_list(agent.get(key)) or [agent.get(key)]) if as_dict(action)
     ]
     for number, action in enumerate(done):
         name = as_str(action.get("name")) or as_str(action.get("tool")) or as_str(action.get("type"))
-        given = action.get(
+        arguments = action.get(
             "arguments", action.get("args", {k: v for k, v in action.items() if k not in ("name", "tool")})
         )
-        tool_input: Json = given if isinstance(given, dict) else {"value": given}
+        tool_input: Json = arguments if isinstance(arguments, dict) else {"value": arguments}
         parts.append({"type": "tool_use", "id": f"call_{number}", "name": name, "input": tool_input})
     return parts
 

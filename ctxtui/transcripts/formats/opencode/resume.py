@@ -157,8 +157,8 @@ class ImportMessage(ResumeEntry):
         elif part.get("type") in ("text", "reasoning"):
             part["text"] = _text_of(block)
         else:
-            kept: Part = {key: part[key] for key in ("id", "sessionID", "messageID") if key in part}
-            parts[place] = {**kept, "type": "text", "text": _text_of(block)}
+            ids: Part = {key: part[key] for key in ("id", "sessionID", "messageID") if key in part}
+            parts[place] = {**ids, "type": "text", "text": _text_of(block)}
 
     def report(self, input_tokens: int | None, answer_tokens: int) -> None:
         """Set estimated tokens; without `input_tokens` they are zeros, which stand for no report."""

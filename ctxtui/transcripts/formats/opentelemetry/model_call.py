@@ -135,10 +135,10 @@ def read_content(span: OtelSpan) -> SpanContent:
     answer_items = messages.genai_messages(
         first_value(attributes, "gen_ai.output.messages", "langfuse.observation.output", "gen_ai.completion")
     )
-    spoken, said = messages.event_items([*span.events, *_listed_events(attributes)])
+    spoken, answers = messages.event_items([*span.events, *_listed_events(attributes)])
     request_items = request_items or spoken or messages.openinference_messages(attributes, "llm.input_messages")
     request_items = request_items or messages.openllmetry_messages(attributes, "gen_ai.prompt")
-    answer_items = answer_items or said or messages.openinference_messages(attributes, "llm.output_messages")
+    answer_items = answer_items or answers or messages.openinference_messages(attributes, "llm.output_messages")
     answer_items = answer_items or messages.openllmetry_messages(attributes, "gen_ai.completion")
     tools = messages.tool_items(first_value(attributes, "gen_ai.tool.definitions", "gen_ai.request.tools"))
     tools = (

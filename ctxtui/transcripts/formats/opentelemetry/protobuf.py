@@ -82,7 +82,10 @@ def sniff(head: bytes, name: str) -> float:
     return (
         0.9
         if any(
-            _has_otlp_features(whole) for request in requests for held in request.values() for whole in as_dicts(held)
+            _has_otlp_features(whole)
+            for request in requests
+            for member in request.values()
+            for whole in as_dicts(member)
         )
         else 0.0
     )

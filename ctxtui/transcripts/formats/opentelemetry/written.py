@@ -48,12 +48,12 @@ def call_span(session: Session, call: Call, *, name: str, usd: float | None = No
     attributes = span["attributes"]
     assert isinstance(attributes, list)
     if content is not None:
-        said = (
+        event = (
             (key, canonical.dump_text(content(value)))
             for key, value in _content_attributes(session.tree, call)
             if value
         )
-        attributes += [_make_attribute(key, value) for key, value in said]
+        attributes += [_make_attribute(key, value) for key, value in event]
     if call.error:
         # A provider's error may repeat the request.
         span["status"] = {"code": _FAILED, **({"message": str(content(call.error))} if content is not None else {})}
@@ -131,19 +131,24 @@ def _convert_messages(items: Sequence[Item], finished: str = "") -> list[Json]:
 
 
 def _convert_part(item: Item) -> Json:
-    said, category = read(item.block), category_of(item.block, item.place)
+    reading, category = read(item.block), category_of(item.block, item.place)
     if category == "tool_call":
-        return {"type": "tool_call", "id": said.call_id, "name": said.name, "arguments": _parse_json(said.arguments)}
+        return {
+            "type": "tool_call",
+            "id": reading.call_id,
+            "name": reading.name,
+            "arguments": _parse_json(reading.arguments),
+        }
     if category == "tool_result":
-        return {"type": "tool_call_response", "id": said.call_id, "response": said.text}
+        return {"type": "tool_call_response", "id": reading.call_id, "response": reading.text}
     if category == "thinking":
-        return {"type": "reasoning", "content": said.text}
-    if category in ("image", "document") and said.media:
-        medium = said.media[0]
+        return {"type": "reasoning", "content": reading.text}
+    if category in ("image", "document") and reading.media:
+        medium = reading.media[0]
         if medium.url:
             return {"type": "uri", "modality": category, "mime_type": medium.media_type, "uri": medium.url}
         return {"type": "blob", "modality": category, "mime_type": medium.media_type, "content": medium.data}
-    return {"type": "text", "content": said.text}
+    return {"type": "text", "content": reading.text}
 
 
 def _parse_json(text: str) -> Json:

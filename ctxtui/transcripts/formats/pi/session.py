@@ -116,8 +116,8 @@ class _PiHandler:
     def _drop_unexecuted_calls(self) -> None:
         """Remove the unexecuted calls of an interrupted answer: pi resends its text, but not the calls."""
         if self._broken is not None and self._dialogue.head == self._broken_head:
-            asked, items = self._broken
-            self._dialogue.head = self._dialogue.tree.extend(asked, _without_calls(items))
+            request_tip, items = self._broken
+            self._dialogue.head = self._dialogue.tree.extend(request_tip, _without_calls(items))
         self._broken = None
 
     def _message_items(self, kind: str, message: dict[str, Json]) -> list[Item]:

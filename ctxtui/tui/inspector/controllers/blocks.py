@@ -168,15 +168,15 @@ class BlocksController(Controller):
         return copy_blocks(edits.context_of(scene), positions, source) if positions else None
 
     def _copy(self, text: str, copied: CopiedBlocks | None = None) -> None:
-        kept = self._describe_copied(copied) if copied is not None else []
+        description = self._describe_copied(copied) if copied is not None else []
         if not text:
-            self.say([Span("There is no text to copy here.", "dim"), *kept])
+            self.say([Span("There is no text to copy here.", "dim"), *description])
             return
         if len(text) > _MAX_COPY_CHARACTERS:
-            self.say([*failed(f"{len(text):,} characters do not fit into the clipboard"), *kept])
+            self.say([*failed(f"{len(text):,} characters do not fit into the clipboard"), *description])
             return
         self.access.copy(text)
-        message = [Span("✓ ", "ok"), Span(f"copied {len(text):,} characters", "dim"), *kept]
+        message = [Span("✓ ", "ok"), Span(f"copied {len(text):,} characters", "dim"), *description]
         if len(text.encode("utf-8", "replace")) > MAX_CLIPBOARD_BYTES:
             message.append(Span("; many terminals copy only 74 kB: `o` opens the pager", "warn"))
         self.say(message)

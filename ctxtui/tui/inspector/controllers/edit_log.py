@@ -201,14 +201,14 @@ class EditLogController(EditController):
 
         def take_back(ids: Sequence[str] | None) -> None:
             overlay = self.edits.overlay
-            found = [edit for edit in overlay.log if edit.id in ids] if ids and overlay is not None else []
+            edits = [edit for edit in overlay.log if edit.id in ids] if ids and overlay is not None else []
             # An entry of an export: nothing to take back, so copy its command again.
-            if found and found[0].kind == LEAVE:
-                words = str(found[0].params.get("command") or found[0].params.get("place") or "")
+            if edits and edits[0].kind == LEAVE:
+                words = str(edits[0].params.get("command") or edits[0].params.get("place") or "")
                 self.access.copy(words)
                 self.say(done(f"copied: {safe_text.one_line(words, 300)}"))
-            elif found:
-                self.edits.take_back(found)
+            elif edits:
+                self.edits.take_back(edits)
 
         self.access.push(EditLogScreen(self.edits.overlay.log, self.edits.answers.describe), take_back)
 

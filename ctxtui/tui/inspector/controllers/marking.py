@@ -25,7 +25,7 @@ class MarkController(EditController):
         node = self.panels.transcript.node
         if not node or not self.edits.check_ready() or not self.edits.require_positions(marked=False):
             return
-        others = [other for other in self.state.marks if other != node]
+        others = [marked for marked in self.state.marks if marked != node]
         self._mark(others if node in self.state.marks else [*others, node], "")
         self.panels.transcript.move_to(self.panels.transcript.cursor + 1)
 

@@ -62,19 +62,19 @@ class NotesController(Controller):
         def work() -> None:
             try:
                 book = self.notebook or source.notebook(loaded)
-                kept = read(book)
-                marked = notes.locate_notes(loaded.session, kept)
+                stored_notes = read(book)
+                marked = notes.locate_notes(loaded.session, stored_notes)
             except CtxtuiError as error:
                 why = f"notes: {error}"
                 self.access.deliver(lambda: self.prompt.refuse(why))
             else:
-                self.access.deliver(lambda: self._show_notes(book, kept, marked))
+                self.access.deliver(lambda: self._show_notes(book, stored_notes, marked))
 
         self.access.work(work, "notes")
 
-    def _show_notes(self, book: Notebook, kept: list[Note], marked: notes.SessionNotes) -> None:
+    def _show_notes(self, book: Notebook, stored_notes: list[Note], marked: notes.SessionNotes) -> None:
         """Show which blocks and calls have notes."""
-        self.notebook, self._notes, self.session_notes = book, tuple(kept), marked
+        self.notebook, self._notes, self.session_notes = book, tuple(stored_notes), marked
         if self.panels.transcript.data is not None:
             self.panels.mark_noted(marked.nodes, marked.at_calls())
             self.state.show()
@@ -141,11 +141,11 @@ class NotesController(Controller):
 
     def _save(self, note: Note) -> None:
         """Show `note` at once, and save it in a worker."""
-        others = [other for other in self._notes if other.subject != note.subject]
+        others = [other_note for other_note in self._notes if other_note.subject != note.subject]
         self._notes = (*others, note) if note.has_content else tuple(others)
         rows, node = self.panels.transcript.data, self.panels.transcript.node
         if self.session_notes is not None and rows is not None and note.target is not None and node:
-            nodes = {each: other for each, other in self.session_notes.nodes.items() if other.target != note.target}
+            nodes = {each: placed for each, placed in self.session_notes.nodes.items() if placed.target != note.target}
             self.session_notes = replace(self.session_notes, nodes={**nodes, node: note} if note.has_content else nodes)
             rows.noted = self.session_notes.nodes
             self.panels.transcript.refresh_row(self.panels.transcript.cursor)

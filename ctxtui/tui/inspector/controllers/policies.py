@@ -65,10 +65,10 @@ class PoliciesController(EditController):
             )
 
         def changed(edits: Sequence[Edit]) -> list[ChangedBlock]:
-            found = changed_blocks(area.staging(scene), area.staging_with(scene, edits))
-            if any(row.after is None for row in found):
+            changed = changed_blocks(area.staging(scene), area.staging_with(scene, edits))
+            if any(row.after is None for row in changed):
                 self.state.feed.work()
-            return found
+            return changed
 
         def take(chosen: Sequence[Edit] | Proposed | None) -> None:
             if isinstance(chosen, Sequence):
@@ -130,9 +130,9 @@ class PoliciesController(EditController):
             elif wish.kind == OPEN:
                 self.access.post(Open(wish.path, note=wish.note))
             elif wish.row is not None and self.edits.check_ready():
-                made = wish.row.edits.get(scene.thread or MAIN, ())
-                if made:
-                    self._stage_edits(scene, tuple(made))
+                edits = wish.row.edits.get(scene.thread or MAIN, ())
+                if edits:
+                    self._stage_edits(scene, tuple(edits))
                 else:
                     self.say([Span(f"{wish.row.policy} made no edits in this thread", "dim")])
 

@@ -179,7 +179,7 @@ class SearchController(Controller):
             if self._finder is not None:
                 self._finder.close()
             self._finder = session_search.SessionSearcher(
-                tree, lambda found: self.access.deliver(partial(self._on_sightings, found))
+                tree, lambda sightings: self.access.deliver(partial(self._on_sightings, sightings))
             )
             self._tree = tree
             self.access.work(partial(_run, self._finder), "search")

@@ -141,18 +141,18 @@ class StagingController(EditController):
         if scene is None or area is None or not positions:
             return
         is_whole = scene.call.fidelity == Fidelity.WIRE
-        made = transplant.put_in(area.staging(scene).applied, positions[-1], copied, is_whole=is_whole)
-        if made.edit is None:
-            self.say(failed(f"Not put in: {made.why}"))
+        insertion = transplant.put_in(area.staging(scene).applied, positions[-1], copied, is_whole=is_whole)
+        if insertion.edit is None:
+            self.say(failed(f"Not put in: {insertion.why}"))
             return
         try:
-            objection = area.objection(scene, [made.edit])
+            objection = area.objection(scene, [insertion.edit])
         except CtxtuiError as error:
             objection = str(error)
         if objection:
             self.say(failed(f"Not put in, the provider would refuse it: {objection}"))
             return
-        staged = self.edits.stage([made.edit], len(made.lost), made.lost[0] if made.lost else "")
+        staged = self.edits.stage([insertion.edit], len(insertion.lost), insertion.lost[0] if insertion.lost else "")
         if staged:
             self.state.to_inserted(staged[0].id)
 

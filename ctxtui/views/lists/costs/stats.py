@@ -366,7 +366,7 @@ def explain_missing_side(stats: Stats, change: str) -> str:
     Names comparable changes, preferably of its kind.
     """
     kind = change.partition("=")[0] + "="
-    available = [safe_text.one_line(seen.words, 60) for seen in stats.changes]
+    available = [safe_text.one_line(change.words, 60) for change in stats.changes]
     available = [words for words in available if words.startswith(kind)] or available
     known_changes = (
         f" Known: {', '.join(available[:MAX_NAMED_CHANGES])}{', ...' if len(available) > MAX_NAMED_CHANGES else ''}."

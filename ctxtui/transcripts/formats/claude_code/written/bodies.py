@@ -187,7 +187,7 @@ class WrittenBodies:
                 stem = name.removesuffix(RESPONSE)
                 id_ = as_str(value.get("id")) or stem
                 # Gateways may give many answers one id.
-                id_ = f"{id_}+{stem}" if any(id_ == other.id for other in exchanges) else id_
+                id_ = f"{id_}+{stem}" if any(id_ == exchange.id for exchange in exchanges) else id_
                 exchanges.append(WrittenExchange(id_, request=request, response=value, order=self._order[name]))
         return exchanges
 
@@ -270,7 +270,9 @@ def _best_request(ending: Ending, requests: Iterable[tuple[str, WrittenRequest]]
         request_ending = request.ending
         if not ending.results <= request_ending.results:
             continue
-        missing_texts = sum(not any(text in other for other in request_ending.texts) for text in ending.texts)
+        missing_texts = sum(
+            not any(text in request_text for request_text in request_ending.texts) for text in ending.texts
+        )
         if ending.texts and missing_texts == len(ending.texts) and not ending.results:
             continue
         score = (missing_texts, not request.tools, request_ending.parts, -order[name])

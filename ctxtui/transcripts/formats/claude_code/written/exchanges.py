@@ -236,7 +236,7 @@ def _insert_all(exchanges: list[WrittenExchange], unindexed: list[WrittenExchang
         order = bodies.order(exchange.request.name) if exchange.request is not None else exchange.order
         answer = exchange.request.ending.answer if exchange.request is not None else ""
         if timed:
-            index = next((n for n, other in enumerate(orders) if other > order), len(exchanges))
+            index = next((n for n, known_order in enumerate(orders) if known_order > order), len(exchanges))
         else:
             index = len(names) - names[::-1].index(answer) if answer and answer in names else len(exchanges)
             while index < len(exchanges) and endings[index] == answer:
