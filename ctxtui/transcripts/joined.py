@@ -313,7 +313,8 @@ class SessionJoin:
             late = (
                 sum_.ended is not None and call.ended is not None and call.ended > sum_.ended + _CLOCK_TOLERANCE_SECONDS
             )
-            if call.usage is not None and not late and _is_same_model(call, sum_):
+            # ctxtui's own requests are not in the client's sum.
+            if call.usage is not None and not call.keeps_warm and not late and _is_same_model(call, sum_):
                 spent = replace(call.usage, output=call.output)
                 # A transcript may have only the report from the beginning of an answer.
                 used = subtract(used, spent if own is None or own.usage is None else subtract(spent, own.usage))

@@ -114,6 +114,8 @@ class CachedInputs:
         self._last: dict[str, Call] = {}
         self._reported: dict[str, Call] = {}
         self._life: dict[str, float] = {}
+        self._kept_warm: dict[int, float] = {}
+        """When a request of ctxtui last kept the cache of a sent context warm, by its end (Unix seconds)."""
         self._reads: set[str] = set()
         self._writes = WriteReports()
 
@@ -130,6 +132,8 @@ class CachedInputs:
             if before is not None and has_report:
                 cached = self._make_input(call, resent, last, before, life)
         self._last[call.thread] = call
+        if call.keeps_warm and call.usage is not None and call.started is not None:
+            self._kept_warm[call.sent_head] = call.started
         if call.usage is not None:
             self._reported[call.thread] = call
             self._writes.add(call)
@@ -152,7 +156,10 @@ class CachedInputs:
         expected, lives = min(cached, resent.tokens), cache_lifetime(rules, life)
         if rules.mechanism.keeps_every_prefix:
             expected = rules.reported_read(expected, call.usage.input if call.usage else expected)
-        late = pause - lives if pause is not None and pause > lives else None
+        late = pause - lives if pause is not None else None
+        if late is not None and last.started is not None:
+            late -= max(0.0, self._kept_warm.get(last.sent_head, 0.0) - last.started)
+        late = late if late is not None and late > 0 else None
         return CachedInput(
             resent=resent,
             before=before,

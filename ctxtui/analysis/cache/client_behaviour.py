@@ -66,6 +66,11 @@ class Clock(Struct):
         time_sent = sent_at(call)
         return time_sent if time_sent is not None else self.last + MAX_CALL_SECONDS if self.last is not None else 0.0
 
+    def use(self, call: Call) -> None:
+        """Count the cache as used again by `call`, which belongs to another thread."""
+        if self.last is not None and call.started is not None:
+            self.first, self.last = max(self.first or 0.0, call.started), max(self.last, call.started)
+
     def tick(self, call: Call) -> None:
         """Advance past `call`."""
         if self.has_time(call):

@@ -161,6 +161,8 @@ class CacheForecaster:
         self._left: dict[str, CacheOutcome] = {}
         self._requests: dict[str, list[float]] = {}
         self._happenings_read = 0
+        self._threads_sent: dict[int, str] = {}
+        """The thread of the last call that sent a context, by its end."""
 
     def forecast(self, call: Call, input_forecast: Forecast) -> CacheForecast:
         """Forecast the read of `call` without its own report. `input_forecast` is the forecast of its input."""
@@ -266,6 +268,10 @@ class CacheForecaster:
                 if self._prompts.has_recorded_markers(call):
                     self._left[call.id] = sent
         clock.tick(call)
+        if not call.keeps_warm:
+            self._threads_sent[call.sent_head] = call.thread
+        elif call.sent_head in self._threads_sent and usage is not None and usage.cache_read:
+            self._clocks[self._threads_sent[call.sent_head]].use(call)
 
     def _time_of(self, call: Call, person_wrote: bool) -> float:
         """Time of `call` for the cache (Unix seconds), corrected for unrecorded requests.

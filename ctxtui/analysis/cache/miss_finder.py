@@ -172,7 +172,7 @@ class MissFinder:
         if row is not None and not self._misses_alone:
             self.rows.append(row)
         tokens = cached.lost_tokens(cached.read_tokens(call.usage)) if call.usage is not None else 0
-        if not tokens or cached.before is None:
+        if not tokens or cached.before is None or call.keeps_warm:
             return None
         miss = self._make_miss(call, cached, row, tokens)
         self.misses.append(miss)

@@ -5,6 +5,7 @@ A finding reports them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -19,8 +20,12 @@ MIN_REPEATS: Final = 3
 """Times in a row from which on the same calls with the same answers are a loop."""
 MAX_CYCLE: Final = 3
 """Calls of a cycle at most: A A A, A B A B, A B C A B C."""
-_IDS: Final = frozenset({"id", "tool_use_id", "tool_call_id", "call_id", "cache_control"})
-"""Members of blocks that may differ between equal exchanges."""
+_IDS: Final = frozenset(
+    {"id", "tool_use_id", "tool_call_id", "call_id", "cache_control", "internal_chat_message_metadata_passthrough"}
+)
+"""Members of blocks that may differ between equal exchanges; the last is Codex's, with turn and time."""
+_MEASURED: Final = re.compile(r"(?:Chunk ID: \w+|Wall time:? [\d.]+ s(?:econds)?\b)")
+"""What Codex and Kimi Code put before a command's output, and is another each time; searched in JSON."""
 
 
 class Exchange(NamedTuple):
@@ -113,7 +118,7 @@ def _make_exchange(context: Context, call: int) -> Exchange:
         headed = context.items[partner].block.kind == HEADER and message is not None
         answer += range(message.start, message.stop) if headed and message is not None else (partner,)
     result_text = "\n".join(canonical.dump_text(_without_ids(context.items[p].block.value())) for p in answer)
-    return Exchange(call, tuple(answer), (content.name, content.arguments, result_text))
+    return Exchange(call, tuple(answer), (content.name, content.arguments, _MEASURED.sub("", result_text)))
 
 
 def _without_ids(value: Json) -> Json:

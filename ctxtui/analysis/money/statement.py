@@ -54,8 +54,8 @@ class Statement(Struct, kw_only=True):
 
     @property
     def times(self) -> list[Latency]:
-        """Duration of calls, by size of context."""
-        return latencies(self.calls)
+        """Duration of calls, by size of context; without requests for an answer of a token that kept caches warm."""
+        return latencies([call for call in self.calls if not call.keeps_warm])
 
     def add_statement(self, statement: Statement, prefix: str = "") -> None:
         """Add another session's statement with other calls; its threads get `prefix`."""

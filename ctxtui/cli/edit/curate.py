@@ -142,7 +142,7 @@ def curate(
         note("no edits are applied: press `a` in the inspector to apply staged ones")
     if source and blocks:
         target = choose_call(loaded.session, thread, number or 0)
-        copied = _copy_blocks(source, blocks, settings)
+        copied = copy_from(source, blocks, settings)
         edit, left_out = transplant(loaded.session, target, [*applied, *edits], copied, behind or "", after=after)
         for reason in left_out:
             note(f"left out: {reason}")
@@ -177,7 +177,7 @@ def curate(
         note(f"the request has {len(out.data):,} bytes: use -o FILE or a pipe to write it")
 
 
-def _copy_blocks(source: str, names: str, settings: Settings) -> CopiedBlocks:
+def copy_from(source: str, names: str, settings: Settings) -> CopiedBlocks:
     """Copy the blocks called `names` (with commas) of ``SESSION[@CALL]``. Raises `CtxtuiError`."""
     session_name, number = split_call(source)
     source_recording = open_recording(session_name, settings)

@@ -18,7 +18,7 @@ from ctxtui.analysis.money.savings import find_cures
 from ctxtui.analysis.money.spending import SpendingRow, rows_by_category, rows_by_tool
 from ctxtui.analysis.money.statement import Statement, StatementBlock
 from ctxtui.analysis.read.searches import Searches, describe_additions
-from ctxtui.core.call import COPIED_BY, SUM, Call, Fidelity
+from ctxtui.core.call import COPIED_BY, KEEP_WARM, SUM, Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.core.tool_calls import main_argument
@@ -171,7 +171,9 @@ def _reported_input(call: Call) -> int:
 
 def _drop_content(call: Call) -> Call:
     call_ = replace(keep_priced_fields(call), first_byte=call.first_byte)
-    return replace(call_, extra=call_.extra | {key: call.extra[key] for key in (COPIED_BY, SUM) if key in call.extra})
+    return replace(
+        call_, extra=call_.extra | {key: call.extra[key] for key in (COPIED_BY, KEEP_WARM, SUM) if key in call.extra}
+    )
 
 
 def _describe_block(session: Session, readings: Readings, heavy: ExpensiveBlock) -> StatementBlock:

@@ -29,6 +29,7 @@ from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.cache.keep_warm import KeepWarmStatus
     from ctxtui.services.attach import held_requests
     from ctxtui.services.attach.held_requests import RemoteHeldRequest
     from ctxtui.tui.lists.held_compaction import SummaryChange
@@ -68,6 +69,8 @@ class HeldRequestsController(Controller):
         self._is_querying = False
         self._shown_reasons: set[str] = set()
         """Reasons for incomplete recording that were shown already."""
+        self._cold_reason = ""
+        """Why the cache is not kept warm, as said last."""
         self._summaries: dict[str, str] = {}
         """Held summaries as the user changed them, by the id of their request."""
         self._told_compactions: set[Happened] = set()
@@ -109,6 +112,7 @@ class HeldRequestsController(Controller):
         else:
             self._on_held(first)
         self._show_recording_errors(program.troubles)
+        self._show_keep_warm(program.keep_warm)
         self._tell_compaction()
         if self.facts() != before:
             self.state.on.fitted.emit()
@@ -120,6 +124,15 @@ class HeldRequestsController(Controller):
         if fresh and not self.prompt.is_asking:
             self._shown_reasons |= fresh.keys()
             self.say([MARK["error"].span, Span(f" not everything is recorded: {', '.join(fresh)}", "crit")])
+
+    def _show_keep_warm(self, status: KeepWarmStatus | None) -> None:
+        """Show how the cache is kept warm, and say once why it no longer is."""
+        self.panels.next.show_keep_warm(status)
+        why = status.why if status is not None else ""
+        if why != self._cold_reason and not self.prompt.is_asking:
+            self._cold_reason = why
+            if why:
+                self.say([Span("○ ", "warn"), Span(f"the cache is not kept warm: {why}", "dim")])
 
     def _tell_compaction(self) -> None:
         """Say once that the program compacts its history, while the request passes."""

@@ -124,7 +124,7 @@ def _handle_user(
         parent = Point(owner)
     else:
         parent = state.threads.parent(record, thread, starts=bool(content.items))
-    if record.is_compact_summary and not _is_after_compaction(parent.anchor):
+    if record.is_compact_summary and not is_after_compaction(parent.anchor):
         parent = Point(after_compaction(None))
     marks = {item.place.mark for item in items}
     kind = SAID if marks & {"", SUMMARY} else RESULT if content.results else CLIENT
@@ -132,7 +132,8 @@ def _handle_user(
     return [*events, *state.move(thread, point), *_note_input(state, record, content, thread, agent)]
 
 
-def _is_after_compaction(anchor: Anchor) -> bool:
+def is_after_compaction(anchor: Anchor) -> bool:
+    """Whether a context begins at `anchor` with a compaction, and no call has continued from it."""
     return anchor.began == "compaction" and not anchor.used
 
 

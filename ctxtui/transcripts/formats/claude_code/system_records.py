@@ -13,6 +13,7 @@ from msgspec import UNSET, Raw, Struct
 
 from ctxtui.core import block
 from ctxtui.core.block import TOOL, Item, Place
+from ctxtui.core.call import WHILE_IDLE
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import ASIDE, Event, Happened
 from ctxtui.core.tree import ROOT
@@ -93,6 +94,8 @@ _ASIDES: Final = {
 }
 """Requests that the client makes by itself, with the conversation's prefix (read in the client's code, 2.1.112); their
 calls are not recorded."""
+_IDLE_NOTES: Final = ("Compacted while idle", "Compacted using a summary written while you were away")
+"""Beginnings of the notes that follow a compaction made in a pause (read in the client's code, 2.1.332)."""
 _SPEAKERS: Final = ("user", "assistant", "message", "")
 
 
@@ -128,6 +131,9 @@ def handle_system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[
             return events + state.move(thread, state.add(record, parent, PASSING if shown else CLIENT, items))
         case subtype if subtype in _ASIDES:
             events.append(Happened(ASIDE, _ASIDES[subtype], thread.id, parse_timestamp(record.timestamp), thread.call))
+    note = record.json("content")
+    if isinstance(note, str) and note.startswith(_IDLE_NOTES) and messages.is_after_compaction(parent.anchor):
+        parent.anchor.trigger = WHILE_IDLE
     state.silent[f"system {record.subtype or ''}".strip()] += 1
     return events + state.move(thread, state.add(record, parent, PASSING))
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from ctxtui.core.call import Epoch, EpochStart
+from ctxtui.core.call import WHILE_IDLE, Epoch, EpochStart
 from ctxtui.core.session import MAIN, Skipped, ThreadSeen
 from ctxtui.core.tree import ROOT
 from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, Point
@@ -175,7 +175,8 @@ class ClaudeThread(Struct):
             return self.epoch
         detail = ""
         if start in _SHRUNK:
-            detail = compaction_detail(anchor.tokens_before or self.input, tokens, "claude code")
+            by = "claude code while idle" if anchor.trigger == WHILE_IDLE else "claude code"
+            detail = compaction_detail(anchor.tokens_before or self.input, tokens, by)
         elif start is EpochStart.MODEL:
             detail = f"{short_model(self.model)} → {short_model(model)}"
         return Epoch(self.epoch.number + 1 if self.call else 1, start, detail)

@@ -136,7 +136,7 @@ class Exchanges:
     def client(self, decoded: Decoded, sender: Sender, path: str, body: Json) -> ClientThread | None:
         """Return the thread that the client names for a request with this `body`, sent to `path`."""
         scope = self._scope_of(sender.session)
-        aside = classify_side_call(path, body if sender.has_known_side_calls else None)
+        aside = sender.aside or classify_side_call(path, body if sender.has_known_side_calls else None)
         if decoded.response.stop_reason == COUNTED:
             aside = COUNTS
         if aside and aside != WARM_UP:

@@ -17,7 +17,7 @@ VERSION: Final = 1
 MARK: Final = "ctxtui_attached"
 LINE_MEMBERS: Final[dict[str, frozenset[str]]] = {
     MARK: frozenset(("run", "at", "session", "client", "version", "program", "cwd", "tags", "upstreams")),
-    "asked": frozenset(("x", "at", "method", "url", "headers", "thread", "body")),
+    "asked": frozenset(("x", "at", "method", "url", "headers", "thread", "keep_warm", "body")),
     "sent": frozenset(
         ("x", "at", "body", "applied", "asleep", "refused", "by", "released", "done", "trouble", "pinged", "played")
     ),

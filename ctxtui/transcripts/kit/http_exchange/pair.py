@@ -18,14 +18,16 @@ COUNTS: Final = "counts"
 CLASSIFIER: Final = "classifier"
 PROBE: Final = "probe"
 WARM_UP: Final = "warm-up"
+KEPT_WARM: Final = "keep-warm"
 LABELS: Final = {
     TITLE: "titles for the session",
     COUNTS: "what the client had counted",
     CLASSIFIER: "the client's own checks",
     PROBE: "the client's probes",
     WARM_UP: "the client's warm-ups",
+    KEPT_WARM: "ctxtui's requests that keep the cache warm",
 }
-"""Thread labels for requests that a client makes besides the conversation."""
+"""Thread labels for requests besides the conversation, by the client or by ctxtui."""
 
 _VERSION: Final = re.compile(r"^([\w.-]+)/(\d[\w.+-]*)")
 _GEMINI_CLI: Final = "gemini cli"
@@ -41,7 +43,8 @@ class Sender(Struct, frozen=True, kw_only=True):
 
     `session` and `thread` are the client's own ids ("" if it sends none; `MAIN` for its main thread), `parent` is the
     thread that started this one, `label` the client's name for it. `client` and `version` are from the user agent;
-    Claude Code and Codex are recognized by their own headers.
+    Claude Code and Codex are recognized by their own headers. `aside` is the kind of side call, if the recording names
+    it.
     """
 
     session: str = ""
@@ -50,6 +53,7 @@ class Sender(Struct, frozen=True, kw_only=True):
     label: str = ""
     client: str = ""
     version: str = ""
+    aside: str = ""
 
     @property
     def has_known_side_calls(self) -> bool:

@@ -17,6 +17,7 @@ from ctxtui.analysis.money.bill import (
     PARTS,
     RECORDED,
     REWRITES,
+    WARM,
     Bill,
     ResidualSum,
     round_to_sum,
@@ -40,6 +41,7 @@ PART_MEANINGS: Final = {
     REWRITES: "cache misses: extra cost compared with reads",
     FIRST: "sent for the first time",
     OUTPUT: "answers, including thinking",
+    WARM: "requests by ctxtui so that the cache does not expire",
     OTHER: "web searches, the provider's own passes",
     RECORDED: "calls without a list price, at their recorded cost",
 }
@@ -48,6 +50,7 @@ SHORT_MEANINGS: Final = {
     REWRITES: ("cache misses",),
     FIRST: ("sent first",),
     OUTPUT: ("answers",),
+    WARM: ("so that the cache does not expire", "sent by ctxtui"),
     OTHER: ("web searches",),
     RECORDED: ("no list price",),
 }
