@@ -13,6 +13,7 @@ import anthropic
 import openai
 import pytest
 
+from ctxtui.analysis.cache.keep_warm import KeepWarmStatus
 from ctxtui.analysis.cache.miss import TTL
 from ctxtui.analysis.money.bill import REWRITES, WARM
 from ctxtui.attach.recorder import Recorder
@@ -24,8 +25,10 @@ from ctxtui.core.edit_kinds import DROP
 from ctxtui.core.session import MAIN
 from ctxtui.offline import Provider, RunningProvider, Server, SetClock, serving
 from ctxtui.offline.faults import parse
+from ctxtui.services.attach.control import Control
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.forking.recorded_answers import collect_answers
+from ctxtui.services.attach.held_requests import read_status
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import RELEASE, HoldGate
 from ctxtui.services.attach.keep_warm import FAILED, OTHER_API, POLL_S, STAGED, KeepWarm
@@ -56,9 +59,14 @@ class WarmRun:
         preparer = PreparerClient(folder, settings, self.recorder.flush, clock=clock)
         names = self.recorder.next_name
         self.warm = KeepWarm(cap, self.recorder.put, names, edits, preparer, "s", clock)
-        self.gate = HoldGate(edits, HoldRules(), self.recorder.put, preparer=preparer, clock=clock, keep_warm=self.warm)
+        self.gate = HoldGate(
+            edits, HoldRules(), self.recorder.put, self._files, preparer=preparer, clock=clock, keep_warm=self.warm
+        )
         self.relay = Relay([Upstream("x", provider.url)], self.warm.put, names, gate=self.gate, clock=clock)
         self.said: list[Any] = [{"role": "user", "content": LONG}]
+
+    def _files(self) -> list[str]:
+        return [path.name for path in self.recorder.files]
 
     @property
     def url(self) -> str:
@@ -233,7 +241,12 @@ async def test_the_limit_is_kept_and_named(tmp_path: Path) -> None:
         await run.pause(1800)
         # Each costs some $0.004.
         assert run.warm.count == 2 and run.warm.usd < 0.01
-        assert run.gate.handle({"do": "list"})["keep_warm"]["why"] == {"s": "the limit of $0.01 is reached"}
+        control = Control(tmp_path, "r", run.gate.handle)
+        await control.start()
+        status = (await asyncio.to_thread(read_status, run.path)).keep_warm
+        await control.close()
+        why = "the limit of $0.01 is reached"
+        assert status == KeepWarmStatus(cap_usd=0.01, usd=pytest.approx(run.warm.usd), count=2, why=why)
         # The limit is that of the run: no next pause is kept warm either.
         await run.ask("go on")
         await run.pause(600)
@@ -252,6 +265,22 @@ async def test_a_pause_costs_at_most_what_its_rewrite_would(tmp_path: Path) -> N
         # A new pause begins with nothing paid.
         await run.pause(300)
         assert run.warm.count >= 11
+
+
+async def test_a_part_with_a_longer_lifetime_is_kept_where_the_rest_does_not_pay(tmp_path: Path) -> None:
+    async with warming(tmp_path) as run:
+        hour = {"type": "ephemeral", "ttl": "1h"}
+        run.said = [{"role": "user", "content": "and what does it tell?"}]
+        system = [{"type": "text", "text": LONG, "cache_control": hour}]
+        await run.ask(system=system)
+        await run.pause(290)
+        # The few tokens after the system prompt live for five minutes.
+        assert "more than the rewrite" in run.warm.reasons["s"]
+        await run.pause(3280)
+        assert run.warm.count == 0 and run.warm.reasons == {"s": ""}
+        await run.pause(600)
+        assert run.warm.count == 1 and run.warm.reasons == {"s": ""}
+        assert (await run.ask("go on", system=system)).cache_read_input_tokens > 9_000
 
 
 async def test_other_apis_are_not_kept_warm_and_that_is_said(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.context_window import COMPACTION, ContextWindow
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.growth.units_ahead import COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS, Range, Typical, units_ahead
-from ctxtui.analysis.window_signs import is_manual_compaction
+from ctxtui.analysis.window_signs import is_early_compaction
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.tree import Tree
 from ctxtui.core.turns import turns_of
@@ -180,9 +180,7 @@ def automatic_compaction(book: Book, thread: str, window: ContextWindow) -> tupl
     if window.origin == COMPACTION:
         return window.limit, "observed"
     folded = [(a, b) for a, b in pairwise(book.session.thread_calls(thread)) if was_shortened((a,), (b,))]
-    sizes = [
-        a.usage.input for a, b in folded if a.usage and b.epoch.start == _BREAKS[0] and not is_manual_compaction(b)
-    ]
+    sizes = [a.usage.input for a, b in folded if a.usage and b.epoch.start == _BREAKS[0] and not is_early_compaction(b)]
     if sizes:
         return max(sizes), "observed"
     match book.session.about.source:

@@ -192,13 +192,19 @@ class KeepWarm:
             return
         warm.count, warm.usd = max(warm.count, warmth.count), max(warm.usd, warmth.usd)
         begun = warm.heads.get(warmth.betas)
-        warm.look_at, warm.why = math.inf, self._refusal(warmth, begun)
-        if warmth.prefix is None or begun is None or warm.why:
+        reason, warm.look_at = self._refusal(warmth, begun), math.inf
+        if warmth.prefix is None or begun is None or reason:
+            warm.why = reason
             return
-        at, warm.why = decide(warmth.prefix, self.usd, self.cap_usd)
+        at, reason = decide(warmth.prefix, self.usd, self.cap_usd)
+        expires = warmth.prefix.expires
+        if at is None and expires is not None:
+            # A part with a longer lifetime may be left, which is worth more.
+            warm.look_at, warm.why = expires + 1.0, reason
         if at is None:
+            warm.why = warm.why or reason
             return
-        warm.look_at = at
+        warm.look_at, warm.why = at, ""
         if at <= self._clock():
             await self._refresh(session, warm, begun, warmth)
 

@@ -30,14 +30,14 @@ def keep_warm_text(status: KeepWarmStatus, room: int) -> Spans:
 
 
 def notes(forecast: NextCallForecast, room: int, keep_warm: KeepWarmStatus | None = None) -> Spans:
-    """Text for the rule: how the cache is kept warm.
+    """Text for the rule: that this is an outdated forecast, else how the cache is kept warm.
 
-    Else that this is a forecast, possibly outdated, and whether the cache markers are inferred.
+    Else that it is a forecast, and whether the cache markers are inferred.
     """
-    if keep_warm is not None:
-        return keep_warm_text(keep_warm, room - KEEP_WARM_MARGIN)
     if forecast.outdated:
         return [Span("forecast a moment ago", "dim")]
+    if keep_warm is not None:
+        return keep_warm_text(keep_warm, room - KEEP_WARM_MARGIN)
     return [Span("forecast, markers inferred" if forecast.inferred and room >= 40 else "forecast", "dim")]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from ctxtui.analysis.cache.miss import COMPACTION, TTL
 from ctxtui.analysis.cache.miss_finder import find_misses
-from ctxtui.analysis.window_signs import compaction_size, is_manual_compaction
+from ctxtui.analysis.window_signs import compaction_size, is_early_compaction
 from ctxtui.core.session import Session
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cache_rules_by_call
@@ -55,7 +55,7 @@ def test_the_cause_is_the_compaction_and_not_the_pause(note: str) -> None:
 
 def test_without_the_note_it_is_the_clients_limit() -> None:
     last = session("").thread_calls()[-1]
-    assert not last.follows_idle_compaction and compaction_size(last) == 60_005 and not is_manual_compaction(last)
+    assert not last.follows_idle_compaction and compaction_size(last) == 60_005 and not is_early_compaction(last)
 
 
 def test_a_note_without_a_compaction_is_a_pause() -> None:
