@@ -181,7 +181,10 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def estimated_input(self) -> int | None:
-        """Input tokens as estimated by the writer of the recording; None without such a figure, or with a report."""
+        """Input tokens as estimated by the writer of the recording.
+
+        None without such a figure, or with a report.
+        """
         tokens = self.extra.get(ESTIMATED_INPUT)
         return tokens if isinstance(tokens, int) and tokens > 0 and self.usage is None else None
 

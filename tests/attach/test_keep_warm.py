@@ -217,7 +217,7 @@ async def test_none_while_edits_are_staged(tmp_path: Path) -> None:
         await run.ask()
         loaded = await run.loaded()
         edits = SessionEdits(loaded, Settings(data_dir=str(tmp_path)))
-        thread, tree = edits.of(MAIN), loaded.session.tree
+        thread, tree = edits.of_thread(MAIN), loaded.session.tree
         block = tree[loaded.session.thread_calls()[-1].sent_head].block
         thread.stage_all([Edit(id="e", kind=DROP, targets=(Target(block.digest),))])
         edits.save()

@@ -123,7 +123,7 @@ async def agrees(path: Path, kind: str, number: int = 0) -> tuple[int, int]:
         await until(pilot, lambda: advice.is_complete)
         rows = advice.pane.rows
         assert {row.what.tag.after + row.freed for row in rows if row.what.tag is not None} == {after}
-        assert {one.tag.before for one in advice.findings.found if one.tag is not None} == {after}
+        assert {one.tag.before for one in advice.findings.priced if one.tag is not None} == {after}
         advice.pane.move_to(next(n for n, row in enumerate(rows) if row.what.tag is not None))
         await pilot.pause()
         assert f"next call {numbers.tokens(after)} → " in "".join(map(plain, advice.board.draw(100, 6)))

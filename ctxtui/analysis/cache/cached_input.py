@@ -53,7 +53,10 @@ def cache_lifetime(rules: CacheRules, longest: float) -> float:
 
 
 def latest_expiry(rules: CacheRules, at: float | None) -> float:
-    """Time (Unix seconds) after which nothing used `at` that time can be cached, by any entry; inf without a time."""
+    """Time (Unix seconds) after which nothing used `at` that time can be cached, by any entry.
+
+    Inf without a time.
+    """
     return math.inf if at is None else at + cache_lifetime(rules, _LONGEST_LIFETIME)
 
 
@@ -145,7 +148,7 @@ class CachedInputs:
         rules, was = self._rules(call), before.usage
         assert was is not None
         pause = call.started - last.started if call.started is not None and last.started is not None else None
-        inferred = resent.kept if call.usage is not None and not call.usage.has_cache else None
+        inferred = resent.prefix_tokens if call.usage is not None and not call.usage.has_cache else None
         cached = (
             was.input
             if inferred is not None

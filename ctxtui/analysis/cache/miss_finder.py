@@ -266,7 +266,10 @@ def session_misses(
 
 
 def collect_misses(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] | None = None) -> Misses:
-    """Collect the misses of a session after every call was added to `finder`; `costs` are prices by id."""
+    """Collect the misses of a session after every call was added to `finder`.
+
+    `costs` are prices by id.
+    """
     calls = list(book.session.calls.values())
     total = sum_rows(call_row(call, (costs or {}).get(call.id), "") for call in calls)
     return Misses(

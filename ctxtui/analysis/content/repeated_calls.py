@@ -31,17 +31,20 @@ _MEASURED: Final = re.compile(r"(?:Chunk ID: \w+|Wall time:? [\d.]+ s(?:econds)?
 class Exchange(NamedTuple):
     """A call and its answer.
 
-    `call` is the call's position, `answer` those of the answer. `said` is the content of both without ids, so that
+    `call` is the call's position, `answer` those of the answer. `content` is the content of both without ids, so that
     equal exchanges compare equal.
     """
 
     call: int
     answer: tuple[int, ...]
-    said: tuple[str, str, str]
+    content: tuple[str, str, str]
 
 
 class Loop(NamedTuple):
-    """A cycle of `period` calls that was repeated: its exchanges in order, the first cycle first."""
+    """A cycle of `period` calls that was repeated.
+
+    Its exchanges in order, the first cycle first.
+    """
 
     period: int
     exchanges: tuple[Exchange, ...]
@@ -91,7 +94,10 @@ def loops_by_call(session: Session, thread: str) -> dict[int, str]:
 
 
 def longest_loop(context: Context) -> int:
-    """Longest run of the same calls with the same answers; 0 without calls, 1 without repetitions."""
+    """Longest run of the same calls with the same answers.
+
+    0 without calls, 1 without repetitions.
+    """
     runs = list(_exchange_runs(context))
     return max((loop.repeats for run in runs for loop in _find_loops_in(run, 2)), default=1 if any(runs) else 0)
 
@@ -144,7 +150,7 @@ def _loop_at(run: Sequence[Exchange], start: int, period: int) -> Loop:
     An unanswered call repeats nothing.
     """
     end = start + period
-    while end < len(run) and run[end].answer and run[end].said == run[end - period].said:
+    while end < len(run) and run[end].answer and run[end].content == run[end - period].content:
         end += 1
     complete_count = (end - start) // period * period
     return Loop(period, tuple(run[start : start + complete_count]))

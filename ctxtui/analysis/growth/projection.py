@@ -42,11 +42,11 @@ _BREAKS: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION, EpochStart.
 
 
 class TurnGrowth(NamedTuple):
-    """One turn or round of a thread: its number, its number of calls, and the growth of the context in tokens.
+    """One turn or round of a thread.
 
-    `growth` is None for the first, and after a compaction, a restart or a return to an earlier point. `output` are the
-    tokens of all its answers, `size` the context at its end, `usd` the cost of its calls for input and for answers
-    (None: unknown).
+    Its number, its number of calls, and the growth of the context in tokens. `growth` is None for the first, and after
+    a compaction, a restart or a return to an earlier point. `output` are the tokens of all its answers, `size` the
+    context at its end, `usd` the cost of its calls for input and for answers (None: unknown).
     """
 
     number: int
@@ -271,7 +271,10 @@ def project_costs(
 
 
 class Instruction(Struct, frozen=True):
-    """A person's message that a compaction would rewrite: its turn, tokens, first words, and digest."""
+    """A person's message that a compaction would rewrite.
+
+    Its turn, tokens, first words, and digest.
+    """
 
     turn: int
     tokens: int
@@ -284,7 +287,7 @@ class Preflight(Struct, frozen=True, kw_only=True):
 
     - `usable`, `compaction`: the limits: the usable share of the window, and the client's own compaction (None:
       unknown).
-    - `eaten`: tokens by category that a compaction would replace; `asked`: the people's messages among them.
+    - `replaced`: tokens by category that a compaction would replace; `instructions`: the people's messages among them.
     - `partial`: number of calls whose answer is only partly reported; only the known part counts.
     """
 
@@ -292,6 +295,6 @@ class Preflight(Struct, frozen=True, kw_only=True):
     window: ContextWindow
     usable: Limit | None
     compaction: Limit | None
-    eaten: dict[str, int]
-    asked: tuple[Instruction, ...]
+    replaced: dict[str, int]
+    instructions: tuple[Instruction, ...]
     partial: int = 0

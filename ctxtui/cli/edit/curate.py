@@ -1,4 +1,7 @@
-"""`ctxtui curate`: a context under edits and policies with its price, as a request; as text or JSON."""
+"""`ctxtui curate`: a context under edits and policies with its price, as a request.
+
+As text or JSON.
+"""
 
 from __future__ import annotations
 

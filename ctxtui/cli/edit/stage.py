@@ -124,7 +124,7 @@ class _SessionStaging(Struct, frozen=True):
     @classmethod
     def open(cls, loaded: Loaded, thread: str, settings: Settings) -> _SessionStaging:
         edits, chosen = SessionEdits(loaded, settings), choose_call(loaded.session, thread).thread
-        return cls(loaded, chosen, edits, edits.of(chosen), settings)
+        return cls(loaded, chosen, edits, edits.of_thread(chosen), settings)
 
     def curate(self) -> Curation:
         """The next request under all edits in force, with its price."""

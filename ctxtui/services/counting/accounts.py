@@ -14,7 +14,7 @@ from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.bill import make_bill
 from ctxtui.analysis.money.block_costs import ExpensiveBlock, ThreadCosts, most_expensive_blocks, thread_costs
-from ctxtui.analysis.money.savings import find_cures
+from ctxtui.analysis.money.savings import find_savings
 from ctxtui.analysis.money.spending import SpendingRow, rows_by_category, rows_by_tool
 from ctxtui.analysis.money.statement import Statement, StatementBlock
 from ctxtui.analysis.read.searches import Searches, describe_additions
@@ -88,7 +88,7 @@ class Account(Struct, frozen=True):
                 _describe_block(session, readings, heavy)
                 for heavy in most_expensive_blocks(threads, MAX_DEAREST_BLOCKS)
             ],
-            cures=find_cures(threads, misses, self.rates, book.names, minimum, self.charge),
+            savings=find_savings(threads, misses, self.rates, book.names, minimum, self.charge),
             calls=calls,
             sessions=1,
             tools=tools,

@@ -231,7 +231,9 @@ def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]
 
 
 def default_path(edited: EditedContext, form: str, source: Path | None, env: Mapping[str, str] | None = None) -> str:
-    """A default path for the file: a name after the recording's, in the working directory, with two exceptions.
+    """A default path for the file.
+
+    A name after the recording's, in the working directory, with two exceptions.
 
     - If the tool resumes only files in the recording's folder: that folder.
     - For another tool: the folder that it searches, by the environment `env`; with "/" at the end, as it will be
@@ -309,7 +311,10 @@ def is_searched(form: str, source: Path | None, env: Mapping[str, str]) -> bool:
 
 
 def command_for(form: str, result: WrittenContext, path: Path) -> str:
-    """The command with which its tool resumes what was written at `path`; "" if it is no session."""
+    """The command with which its tool resumes what was written at `path`.
+
+    "" if it is no session.
+    """
     return TARGETS[form].command.format(id=result.id, file=shlex.quote(str(path))) if form in TARGETS else ""
 
 
@@ -326,7 +331,10 @@ def resume_info(form: str, result: WrittenContext, output: Path | None) -> dict[
 
 
 def copy_own_transcript(loaded: Loaded, chosen: ChosenCall, form: str) -> WrittenContext:
-    """Like `copy_session`; if the tool's own transcript is joined with ctxtui's recording and has the call, copy it."""
+    """Like `copy_session`.
+
+    If the tool's own transcript is joined with ctxtui's recording and has the call, copy it.
+    """
     loaded, chosen = find_own_call(loaded, chosen, form) or (loaded, chosen)
     return copy_session(loaded.session, chosen, form, loaded.path)
 

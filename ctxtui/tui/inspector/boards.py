@@ -70,7 +70,10 @@ class HeaderLine(Still):
 
 
 class WhyLine(Board):
-    """The main reasons for the size of the context, in one line; Enter or a click goes to the blocks."""
+    """The main reasons for the size of the context, in one line.
+
+    Enter or a click goes to the blocks.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", "go there", show=False)]
     DEFAULT_CSS = "WhyLine { height: 1; }"
@@ -175,7 +178,10 @@ class ViewBoard(Board, Generic[T]):
 
 
 class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
-    """Composition of the context; a click on a category filters, Enter or a click opens the residual."""
+    """Composition of the context.
+
+    A click on a category filters, Enter or a click opens the residual.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_residual", "what the residual is", show=False)]
 
@@ -200,7 +206,7 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
 
     def action_open_residual(self) -> None:
         """Open or fold the residual."""
-        if self.what is not None and self.what.says:
+        if self.what is not None and self.what.residual_cause:
             self.opened = not self.opened
             self.redraw()
             self.post_message(self.Opened())

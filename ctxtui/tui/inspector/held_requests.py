@@ -1,6 +1,7 @@
-"""Held requests of an attached program: shown as the next call, with a countdown and a question.
+"""Held requests of an attached program.
 
-The run of `ctxtui exec` that holds them is queried over loopback.
+Shown as the next call, with a countdown and a question. The run of `ctxtui exec` that holds them is queried over
+loopback.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ class HeldRequestsController(Controller):
         fresh = {why: trouble for why, trouble in fresh.items() if why not in self._shown_reasons}
         if fresh and not self.prompt.is_asking:
             self._shown_reasons |= fresh.keys()
-            self.say([MARK["error"].span, Span(f" not everything is recorded: {', '.join(fresh)}", "crit")])
+            self.show_message([MARK["error"].span, Span(f" not everything is recorded: {', '.join(fresh)}", "crit")])
 
     def _show_keep_warm(self, status: KeepWarmStatus | None) -> None:
         """Show how the cache is kept warm, and say once why it no longer is."""
@@ -132,7 +133,7 @@ class HeldRequestsController(Controller):
         if why != self._cold_reason and not self.prompt.is_asking:
             self._cold_reason = why
             if why:
-                self.say([Span("○ ", "warn"), Span(f"the cache is not kept warm: {why}", "dim")])
+                self.show_message([Span("○ ", "warn"), Span(f"the cache is not kept warm: {why}", "dim")])
 
     def _tell_compaction(self) -> None:
         """Say once that the program compacts its history, while the request passes."""
@@ -142,7 +143,7 @@ class HeldRequestsController(Controller):
             is_new = event.kind == COMPACTING and event not in self._told_compactions
             if is_new and event.at is not None and time.time() - event.at < _RECENT_S and not self.prompt.is_asking:
                 self._told_compactions.add(event)
-                self.say([MARK["compaction"].span, Span(f" {event.text} now")])
+                self.show_message([MARK["compaction"].span, Span(f" {event.text} now")])
 
     @property
     def _first(self) -> RemoteHeldRequest | None:
@@ -211,7 +212,7 @@ class HeldRequestsController(Controller):
             self._ask(request)
             return
         if not self._is_attached or path is None or study is None:
-            self.say(NOT_ATTACHED)
+            self.show_message(NOT_ATTACHED)
             return
         self._holds_next = not self._holds_next
         self.access.work(
@@ -222,7 +223,7 @@ class HeldRequestsController(Controller):
             if self._holds_next
             else "The next request will be sent without holding."
         )
-        self.say([Span("‖ " if self._holds_next else "● ", "warn" if self._holds_next else "ok"), Span(words)])
+        self.show_message([Span("‖ " if self._holds_next else "● ", "warn" if self._holds_next else "ok"), Span(words)])
 
     def _staged_count(self) -> int:
         overlay = self._edits.overlay
@@ -267,7 +268,7 @@ class HeldRequestsController(Controller):
     def _explain(self) -> None:
         if self._held and not self.prompt.is_asking:
             is_summary = self._held[0].summary is not None
-            self.say(held_lines.COMPACTION_LATER if is_summary else held_lines.LATER)
+            self.show_message(held_lines.COMPACTION_LATER if is_summary else held_lines.LATER)
 
     def _answered(self, id_: str, key: str) -> None:
         if key == "w":
@@ -317,7 +318,7 @@ class HeldRequestsController(Controller):
                 # The call before the compaction still has the lost block.
                 self.state.to_call(change.shown.compaction.thread, change.shown.compaction.number - 1)
                 self.state.to_block(change.shown.node)
-                self.say(held_lines.COMPACTION_LATER)
+                self.show_message(held_lines.COMPACTION_LATER)
             elif self._held and self._held[0].id == request.id:
                 self._ask(self._held[0])
 
@@ -355,7 +356,7 @@ class HeldRequestsController(Controller):
             except CtxtuiError as error:
                 self.access.deliver(partial(self.prompt.refuse, str(error)))
                 return
-            self.access.deliver(partial(self.say, held_lines.OUTCOMES["more"]))
+            self.access.deliver(partial(self.show_message, held_lines.OUTCOMES["more"]))
 
         self._asked_id = ""
         self.access.work(do, "held requests")
@@ -364,7 +365,9 @@ class HeldRequestsController(Controller):
         if text.strip():
             self._decide(id_, "answer", text)
         else:
-            self.say([Span("An empty answer was not sent; the request is still held. ", "dim"), *held_lines.DECIDES])
+            self.show_message(
+                [Span("An empty answer was not sent; the request is still held. ", "dim"), *held_lines.DECIDES]
+            )
 
     def _decide(self, id_: str, how: str, text: str = "") -> None:
         """Send the decision `how` to the run, in a thread; apply and refuse save the edits first."""
@@ -380,7 +383,7 @@ class HeldRequestsController(Controller):
             except CtxtuiError as error:
                 self.access.deliver(partial(self.prompt.refuse, str(error)))
                 return
-            self.access.deliver(partial(self.say, outcomes[how]))
+            self.access.deliver(partial(self.show_message, outcomes[how]))
 
         is_summary = any(request.id == id_ and request.summary is not None for request in self._held)
         outcomes = held_lines.COMPACTION_OUTCOMES if is_summary else held_lines.OUTCOMES

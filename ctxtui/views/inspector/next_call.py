@@ -1,4 +1,7 @@
-"""The pane of the next call: tokens to be read, written and sent fresh, their cost, and the cache lifetime."""
+"""The pane of the next call.
+
+Tokens to be read, written and sent fresh, their cost, and the cache lifetime.
+"""
 
 from __future__ import annotations
 

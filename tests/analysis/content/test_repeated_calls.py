@@ -107,7 +107,7 @@ def test_an_unanswered_call_repeats_nothing_and_no_call_is_no_loop() -> None:
 @given(st.text("AB1.", max_size=14))
 def test_a_loop_repeats_what_it_says(story: str) -> None:
     for loop in find_loops(context(story), 2):
-        said = [exchange.said for exchange in loop.exchanges]
+        said = [exchange.content for exchange in loop.exchanges]
         assert len(said) == loop.period * loop.repeats and said == said[: loop.period] * loop.repeats
 
 

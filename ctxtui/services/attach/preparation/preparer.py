@@ -131,7 +131,7 @@ class Preparer:
             call = _as_call(exchange, decoded, leaving.head, request.thread)
             first = forecast_first(recording.replay, recording.book, recording.counter, request.settings, call)
             return PreparedRequest(forecast=ForecastSummary(first.input, first.total, ""))
-        overlay = recording.edits.of(request.thread)
+        overlay = recording.edits.of_thread(request.thread)
         done, trouble = self._apply_waiting(recording, leaving, overlay, calls[-1])
         next_call = leaving.next(recording, overlay, request.at)
         assert next_call is not None
@@ -163,7 +163,7 @@ class Preparer:
             return Warmth(why="a key is in the request, which no recording keeps", count=count, usd=usd)
         if recording.edits.has_database_changed():
             recording.edits.add_stored(recording.edits.stored())
-        applied = recording.edits.of(MAIN).applied
+        applied = recording.edits.of_thread(MAIN).applied
         parts = recording.replay, recording.book, recording.counter, query.settings, MAIN, applied
         now = next_call_in(*parts, query.at)
         assert now is not None

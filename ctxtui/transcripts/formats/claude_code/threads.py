@@ -41,10 +41,10 @@ class ClaudeThreads:
         return False
 
     def _make_ids_unique(self, record: ClaudeRecord, agent: str) -> None:
-        """Make ids of `record` unique if another thread uses its uuid; `agent` is the subagent of the file ("": main
-        file).
+        """Make ids of `record` unique if another thread uses its uuid.
 
-        Ids are unique only within a file: a fork's file repeats its parent's records.
+        `agent` is the subagent of the file ("": main file). Ids are unique only within a file: a fork's file repeats
+        its parent's records.
         """
         parent = record.parent_uuid
         if isinstance(parent, str):
@@ -93,7 +93,7 @@ class ClaudeThreads:
         subject = "a subagent's calls are" if len(named) == 1 else f"the calls of {len(named)} subagents are"
         return Skipped(
             1,
-            f"{subject} in files that are not here: {names_text}; they belong into SESSION/subagents beside this file",
+            f"{subject} in files that are not here: {names_text}; they belong into SESSION/subagents next to this file",
         )
 
     def _agents_without_calls(self) -> dict[str, Task]:
@@ -119,7 +119,10 @@ class ClaudeThreads:
         return Point(Anchor(began=EpochStart.START))
 
     def label(self, thread: ClaudeThread, agent: str, prompt: str) -> list[ThreadSeen]:
-        """Label a subagent's thread, if changed: its call's description, else the beginning of its prompt."""
+        """Label a subagent's thread, if changed.
+
+        Its call's description, else the beginning of its prompt.
+        """
         if thread.id == MAIN:
             return []
         task = self.tasks.find(agent or thread.id, prompt)

@@ -95,7 +95,10 @@ def identify_sender(headers: Mapping[str, str]) -> Sender:
 
 
 def classify_side_call(path: str, body: Json) -> str:
-    """Classify a request that a client makes besides the conversation; "" for a turn of the conversation."""
+    """Classify a request that a client makes besides the conversation.
+
+    "" for a turn of the conversation.
+    """
     if path.rstrip("/").endswith(("/count_tokens", "/input_tokens")):
         return COUNTS
     request = as_dict(body)
@@ -217,10 +220,10 @@ def parse_body(body: bytes | str) -> Json:
 
 
 def read_betas(headers: Iterable[tuple[str, str]]) -> dict[str, Json]:
-    """Read ``betas`` for `Exchange.extra` from a request's headers: the active beta features, in the order sent.
+    """Read ``betas`` for `Exchange.extra` from a request's headers.
 
-    Empty if there are none. A cache keeps the prefixes of different sets apart (facts §2), and records that clients
-    write themselves name them, too.
+    The active beta features, in the order sent. Empty if there are none. A cache keeps the prefixes of different sets
+    apart (facts §2), and records that clients write themselves name them, too.
     """
     named = [
         name for key, words in headers if key.lower() == _BETAS for name in map(str.strip, words.split(",")) if name
