@@ -8,6 +8,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -241,10 +242,17 @@ PROXY = 4011
 """The port of the network's own proxy, through which the providers' hosts are found."""
 
 
+_URL_LINE = re.compile(r"^ *(?:openai_base_url|base_url|apiBase)\b.*\{url\}.*\n", re.MULTILINE)
+
+
 def _at_its_provider(one: Client) -> Client:
     """The client as it is without any base URL."""
-    env = {name: value for name, value in one.env.items() if not name.endswith(("_BASE_URL", "_API_BASE", "_BASE"))}
-    files = {name: text.replace('openai_base_url = "{url}/v1"\n', "") for name, text in one.files.items()}
+    env = {
+        name: value
+        for name, value in one.env.items()
+        if not name.endswith(("_BASE_URL", "_API_BASE", "_BASE", "_HOST"))
+    }
+    files = {name: _URL_LINE.sub("", text) for name, text in one.files.items()}
     return dataclasses.replace(one, env=env, files=files)
 
 
@@ -267,6 +275,10 @@ FORWARDED = (
     AIDER,
     MINI_SWE_AGENT,
     SDK_SCRIPT,
+    GEMINI_CLI,
+    KIMI_CODE,
+    GOOSE,
+    CONTINUE_CLI,
     VERCEL_GOOGLE,
 )
 
