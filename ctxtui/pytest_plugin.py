@@ -1,4 +1,6 @@
-"""The pytest fixtures `ctxtui_record` and `ctxtui_check`: an agent's test records its run, and holds it against limits.
+"""The pytest fixtures `ctxtui_record` and `ctxtui_check`.
+
+An agent's test records its run, and holds it against limits.
 
     def test_the_agent_stays_small(ctxtui_record, ctxtui_check):
         run_the_agent()
@@ -43,16 +45,18 @@ class ContextCheck(Protocol):
         baseline: str | os.PathLike[str] | None = None,
         tolerance: float | str = 0.05,
     ) -> Figures:
-        """Check the recording in `path` against the limits; the test fails with the name of each violated one.
+        """Check the recording in `path` against the limits.
 
-        Amounts may be written as on the command line (``"100k"``, ``"30%"``). Returns the recording's figures.
+        The test fails with the name of each violated one. Amounts may be written as on the command line (``"100k"``,
+        ``"30%"``). Returns the recording's figures.
         """
 
 
 @pytest.fixture
 def ctxtui_record(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[InProcessRecording]:
-    """Record the test's model requests into its own folder; its `InProcessRecording.path` is the recording (see
-    `ctxtui.record`).
+    """Record the test's model requests into its own folder.
+
+    Its `InProcessRecording.path` is the recording (see `ctxtui.record`).
     """
     with ctxtui.record(session=request.node.name, folder=tmp_path) as recording:
         yield recording
@@ -99,7 +103,7 @@ def _check(
     )
     before = None if baseline is None else Path(baseline)
     checked = limit_checks.check_file(Path(path), limits, before, limit_checks.parse_share(str(tolerance), "tolerance"))
-    broken = [verdict.told for verdict in checked.verdicts if not verdict.passed]
+    broken = [verdict.text for verdict in checked.verdicts if not verdict.passed]
     if broken:
         pytest.fail(f"{checked.name}: " + "; ".join(broken), pytrace=False)
     return checked.figures

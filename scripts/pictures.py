@@ -11,8 +11,10 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import os
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -27,6 +29,7 @@ from readme_recording import Step  # noqa: E402
 
 SAMPLE: Final = REPO / "sessions" / "1-pineapple-evolve.jsonl"
 COLOURS: Final = 128
+DAY_SECONDS: Final = 86_400
 
 
 class Picture(NamedTuple):
@@ -48,13 +51,11 @@ PICTURES: Final = {
     "inspector-light": Picture((((), "this call"), TO_FEEDBACK, (("enter",), "more lines")), theme="light"),
     "misses": Picture(MISSES),
     "advice": Picture((((), "this call"), (("exclamation_mark",), "safe"))),
-    "edits": Picture(DROPPED),
+    "edits": Picture((((), "this call"), (("W",), "carry"), (("enter", "d"), "pays back"))),
     "request": Picture((*DROPPED, (("O",), "next request"), (("tab",), "differ"))),
     "tutorial-home": Picture((((), "$3.48"),), SMALL, home=True),
     "tutorial-call": Picture((((), "this call"), (("g", "1", "4", "enter"), "call 14")), SMALL),
-    "tutorial-misses": Picture(MISSES, SMALL),
     "tutorial-difference": Picture((*MISSES, (("P",), "entered")), SMALL),
-    "tutorial-edit": Picture((((), "this call"), (("W",), "carry"), (("enter", "d"), "pays back")), SMALL),
 }
 """File name below docs/, without ``.png``."""
 
@@ -64,7 +65,12 @@ def draw(name: str, picture_: Picture) -> None:
     with readme_recording.prepared_home(new=picture_.home) as settings:
         from ctxtui.tui.start import make_app
 
-        app: Any = make_app(None if picture_.home else str(SAMPLE), dataclasses.replace(settings, theme=picture_.theme))
+        recording = None
+        if not picture_.home:
+            # In this user's own folder, as some screens show the path; of yesterday, as a new file would be live.
+            recording = shutil.copy(SAMPLE, SAMPLE.name)
+            os.utime(recording, (time.time() - DAY_SECONDS,) * 2)
+        app: Any = make_app(recording, dataclasses.replace(settings, theme=picture_.theme))
         steps = [Step("", "", keys, text, 0) for keys, text in picture_.steps]
         screens = asyncio.run(readme_recording.recorded(app, steps, picture_.size))
     out = REPO / "docs" / f"{name}.png"

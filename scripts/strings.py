@@ -12,7 +12,20 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-PARTS = ("ctxtui/views", "ctxtui/tui", "ctxtui/cli")
+PARTS = (
+    "ctxtui/views",
+    "ctxtui/tui",
+    "ctxtui/cli",
+    "ctxtui/analysis",
+    "ctxtui/services",
+    "ctxtui/transcripts",
+    "ctxtui/wire/translate",
+    "ctxtui/curation/legality",
+    "ctxtui/store",
+    "ctxtui/offline",
+    "ctxtui/cache",
+    "ctxtui/tokens",
+)
 SHOWN_BY = frozenset({"Span", "Column", "HomeColumn", "Sign", "Hint", "Key", "Binding"})
 """Calls whose first argument is shown, even if it is a single word."""
 NOT_SHOWN = frozenset({"members", "compile", "frozenset", "getattr", "startswith", "endswith", "split", "replace"})

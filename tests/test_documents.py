@@ -14,8 +14,12 @@ import click
 import pytest
 
 from ctxtui.cli.group import main_group
+from ctxtui.views.text.numbers import money
 from scripts import build_site, reference
+from tests.cli.conftest import Run, ctxtui, home
 from tests.corpus import ROOT
+
+__all__ = ["ctxtui", "home"]
 
 DOCS = ROOT / "docs"
 PAGES = [*sorted(DOCS.glob("*.md")), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
@@ -115,6 +119,29 @@ def test_the_site_has_every_page_in_its_navigation() -> None:
 def test_a_link_out_of_the_documents_is_text_on_the_site() -> None:
     text = "see [the samples](../sessions/README.md#x), [`a.py`](../a.py), [b](b.md#c)"
     assert build_site.replace_outside_links(text) == "see the samples (`sessions/README.md`), `a.py`, [b](b.md#c)"
+
+
+def test_the_figures_of_the_tutorial_are_those_of_its_sample(ctxtui: Run) -> None:
+    page = (DOCS / "tutorial.md").read_text(encoding="utf-8")
+    sample = ROOT / "sessions" / "1-pineapple-evolve.jsonl"
+    told = ctxtui("cache", sample, "--json").json
+    miss = next(miss for miss in told["misses"] if miss["call"] == 14)
+    alike = sum(one["lost_usd"] for one in told["misses"] if one["cause"] == miss["cause"])
+    call = ctxtui("show", sample, "--call", "14", "--json").json
+    # As printed: the parts are rounded so that they add up.
+    parts = re.search(r"= ([\d.]+) carry \+ ([\d.]+) rewrites", ctxtui("cost", "--why", sample).out)
+    assert parts is not None
+    figures = [
+        f"**{money(miss['lost_usd'])}**",
+        f"{miss['written_again_tokens'] / 1000:.1f}k tokens were written again",
+        f"token {miss['shared_tokens']:,}",
+        f"cost {money(alike)} of {money(told['cost_usd'])}",
+        f"${parts[2]} are misses",
+        f"${parts[1]} are blocks",
+        f"of {call['context_tokens'] / 1000:.1f}k tokens",
+    ]
+    assert miss["cause"] == "system changed"
+    assert [figure for figure in figures if figure not in page] == []
 
 
 @pytest.mark.slow

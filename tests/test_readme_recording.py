@@ -1,7 +1,8 @@
-"""docs/recording.svg, the README's recording, and the script that makes it."""
+"""docs/recording.svg and .cast, the README's recording, and the script that makes it."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -17,6 +18,7 @@ sys.path.insert(0, str(REPO / "scripts"))
 import readme_recording  # noqa: E402
 
 RECORDING = REPO / "docs" / "recording.svg"
+CAST = REPO / "docs" / "recording.cast"
 MOST = 1_500_000
 """Bytes that a README's first picture may have."""
 SVG = "{http://www.w3.org/2000/svg}"
@@ -52,6 +54,23 @@ def test_a_line_is_drawn_once_with_exact_shapes_and_text_that_stays_text() -> No
     body = drawing.definitions()
     assert 'd="M16 0h16v17h-16z"' in body and "&lt;b&gt;</text>" in body and body.count("<g ") == 1
     assert ".c0{fill:#f00}" in drawing.styles()
+
+
+def test_a_terminal_shows_every_step_of_the_asciicast() -> None:
+    pyte = pytest.importorskip("pyte")
+    text = CAST.read_text(encoding="utf-8")
+    head, *events = map(json.loads, text.splitlines())
+    assert head["version"] == 2 and CAST.stat().st_size <= MOST and not re.search(r"/(tmp|work|root|Users)/", text)
+    screen = pyte.Screen(head["width"], head["height"])
+    stream = pyte.Stream(screen)
+    seconds = 0.0
+    for step, (at, kind, output) in zip(readme_recording.STEPS, events[:-1], strict=True):
+        stream.feed(output)
+        shown = "\n".join(screen.display)
+        assert kind == "o" and at == pytest.approx(seconds)
+        assert all(part in shown for part in (step.words, step.question, step.shown.split("  ")[-1])), shown
+        seconds += step.seconds
+    assert events[-1][0] == pytest.approx(seconds)
 
 
 @pytest.mark.slow

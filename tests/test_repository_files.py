@@ -89,6 +89,9 @@ def test_the_plugin_runs_commands_that_exist() -> None:
 def test_the_plugin_s_parts_have_what_claude_code_requires() -> None:
     manifest = json.loads((PLUGIN / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
     assert manifest["name"] == "ctxtui" and manifest["description"] and manifest["author"]["name"]
+    marketplace = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text(encoding="utf-8"))
+    (listed,) = marketplace["plugins"]
+    assert listed["name"] == manifest["name"] and (ROOT / listed["source"]).resolve() == PLUGIN
     for page in [*PLUGIN.glob("commands/*.md"), *PLUGIN.glob("skills/*/SKILL.md")]:
         front = yaml.safe_load(page.read_text(encoding="utf-8").split("---\n")[1])
         assert front["description"], page.name

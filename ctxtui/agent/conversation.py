@@ -1,4 +1,7 @@
-"""The context of a hosted agent: a path in the session's tree, and its encoding as a request."""
+"""The context of a hosted agent.
+
+A path in the session's tree, and its encoding as a request.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ class AnswerCall(NamedTuple):
 
 
 class SettledAnswer(NamedTuple):
-    """The part of an answer that goes into the context: its `items` (empty if nothing can be kept) and its calls."""
+    """The part of an answer that goes into the context.
+
+    Its `items` (empty if nothing can be kept) and its calls.
+    """
 
     items: tuple[Item, ...]
     calls: tuple[AnswerCall, ...]
@@ -341,8 +347,10 @@ def with_tools(talk: Conversation, tools: Sequence[Json]) -> Conversation:
 
 
 def with_system(talk: Conversation, parts: Sequence[str]) -> Conversation:
-    """A copy of `talk` with another system text, in `parts`; thinking is left out as in `with_tools`, nothing else
-    changes."""
+    """A copy of `talk` with another system text, in `parts`.
+
+    Thinking is left out as in `with_tools`, nothing else changes.
+    """
     params = Request((), talk.skeleton).params
     opening = begin(Tree(), ConversationStart(talk.dialect, params, (), parts))
     items = talk.tree.items(talk.head)
@@ -357,9 +365,9 @@ def with_system(talk: Conversation, parts: Sequence[str]) -> Conversation:
 
 
 def _system_breakpoint(dialect: str, system: str | Sequence[str]) -> Mapping[str, Json] | None:
-    """The cache breakpoint of an Anthropic system text in several parts; None for other system texts.
+    """The cache breakpoint of an Anthropic system text in several parts.
 
-    The one at the end of a request does not help a request whose last part differs.
+    None for other system texts. The one at the end of a request does not help a request whose last part differs.
     """
     return CACHED if dialect == ANTHROPIC and not isinstance(system, str) and len(system) > 1 else None
 

@@ -20,7 +20,10 @@ class ToolLeave(StrEnum):
 
 
 class ToolCall(Struct, frozen=True):
-    """A call by the model: `id` pairs it with its result; `input` is its decoded JSON, or text that is no JSON."""
+    """A call by the model: `id` pairs it with its result.
+
+    `input` is its decoded JSON, or text that is no JSON.
+    """
 
     id: str
     name: str

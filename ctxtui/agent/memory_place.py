@@ -1,4 +1,7 @@
-"""Places memory in a context: a message of its own, first or last, marked as memory and with a breakpoint."""
+"""Places memory in a context.
+
+A message of its own, first or last, marked as memory and with a breakpoint.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,10 @@ def with_memory(tree: Tree, head: int, dialect: str, user_items: Sequence[Item],
 
 
 def _is_conversation(item: Item) -> bool:
-    """Whether the conversation begins here: after tools and system texts, also those that are messages."""
+    """Whether the conversation begins here.
+
+    After tools and system texts, also those that are messages.
+    """
     return item.place.section == "messages" and item.place.role not in _SYSTEM
 
 

@@ -68,9 +68,9 @@ class CallEnded(Struct, frozen=True):
 
 
 class CallFailed(Struct, frozen=True):
-    """The request was refused, or its answer broke off; the partial answer is not in the context.
+    """The request was refused, or its answer broke off.
 
-    `call` is the received part, None without one.
+    The partial answer is not in the context. `call` is the received part, None without one.
     """
 
     message: str

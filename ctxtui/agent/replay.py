@@ -1,4 +1,7 @@
-"""Replays pending events of a conversation: user messages, results, the received part of an answer."""
+"""Replays pending events of a conversation.
+
+User messages, results, the received part of an answer.
+"""
 
 from __future__ import annotations
 
@@ -110,10 +113,13 @@ class Replay:
             own_id=self._own_id,
             started=float(at),
         )
-        self.exchange.attempt, self.exchange.known = attempt, self._known_ids
+        self.exchange.attempt, self.exchange.known_ids = attempt, self._known_ids
 
     def settle(self) -> Call | None:
-        """Put the received part of a broken-off answer into the context; returns its call, None without one."""
+        """Put the received part of a broken-off answer into the context.
+
+        Returns its call, None without one.
+        """
         exchange = self.exchange
         if exchange is None or exchange.first_byte is None:
             return None

@@ -204,7 +204,7 @@ class AuditedCall(Struct, frozen=True, kw_only=True):
     - `new_predicted`, `new_reported`: the tokens beyond the report of the call whose context this one extends;
       `new_reported` is negative if content was removed.
     - `cause`: explains an error; "" if there is none.
-    - `asked`: a person wrote before the call; otherwise it continues from tool results.
+    - `follows_user`: a person wrote before the call; otherwise it continues from tool results.
     """
 
     thread: str
@@ -216,7 +216,7 @@ class AuditedCall(Struct, frozen=True, kw_only=True):
     new_predicted: int
     new_reported: int
     cause: str
-    asked: bool
+    follows_user: bool
 
 
 def audit_calls(book: Book, card: Callable[[str], ModelCard] | None = None) -> list[AuditedCall]:
@@ -257,7 +257,7 @@ def _audit_call(forecast: Forecast, call: Call, number: int, past: CallsBefore) 
         new_predicted=forecast.new,
         new_reported=new,
         cause=explain_error(forecast, call.usage, past) if off else "",
-        asked=forecast.step.person_wrote,
+        follows_user=forecast.step.person_wrote,
     )
 
 
@@ -311,7 +311,10 @@ class ForecastRecord(Sequence[tuple[int, int]]):
         self._forecast_counts = array("i", [0])
 
     def add(self, right: bool | None) -> None:
-        """Add a call: whether its report was inside the interval; None without a forecast or a report."""
+        """Add a call: whether its report was inside the interval.
+
+        None without a forecast or a report.
+        """
         self._right_counts.append(self._right_counts[-1] + (right or 0))
         self._forecast_counts.append(self._forecast_counts[-1] + (right is not None))
 
@@ -331,7 +334,10 @@ class ForecastRecord(Sequence[tuple[int, int]]):
 
 
 def build_record(book: Book, calls: Iterable[Call]) -> ForecastRecord:
-    """Compare the forecasts of a thread's `calls` with their reports; calls not learnt yet have none."""
+    """Compare the forecasts of a thread's `calls` with their reports.
+
+    Calls not learnt yet have none.
+    """
     record = ForecastRecord()
     for call in calls:
         forecast, usage = book.forecasts.get(call.id), call.usage

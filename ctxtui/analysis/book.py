@@ -90,7 +90,10 @@ class Book:
         return card
 
     def weights(self, model: str) -> Weights:
-        """Tokens of `model` per raw feature: learned from the session's reports once there are enough."""
+        """Tokens of `model` per raw feature.
+
+        Learned from the session's reports once there are enough.
+        """
         published = self._weights
         weights = published.get(model)
         if weights is None:

@@ -1,4 +1,7 @@
-"""Selects the call for a command or screen: by thread and number, by default the main thread's last."""
+"""Selects the call for a command or screen.
+
+By thread and number, by default the main thread's last.
+"""
 
 from __future__ import annotations
 

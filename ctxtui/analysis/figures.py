@@ -196,7 +196,10 @@ def answer_size(book: Book, call: Call) -> AnswerSize | None:
 
 
 def context_size(book: Book, call: Call) -> int | None:
-    """The `context_tokens` of `figures` alone, for lists of calls; None while unknown, and for sums."""
+    """The `context_tokens` of `figures` alone, for lists of calls.
+
+    None while unknown, and for sums.
+    """
     if call.is_sum:
         return None
     if call.usage is not None:
@@ -256,7 +259,10 @@ def reattached_tokens(book: Book, call: Call) -> int:
 
 
 def unrecorded_tokens(book: Book, call: Call) -> int:
-    """Everything missing from the recording of `call`'s context: not recorded and attached again."""
+    """Everything missing from the recording of `call`'s context.
+
+    Not recorded and attached again.
+    """
     return (not_recorded_tokens(book, call) or 0) + reattached_tokens(book, call)
 
 

@@ -49,7 +49,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
     - `step`: what changed since the call whose context it extends (the base).
     - `features`: raw counts of blocks, to which the weights apply.
     - `answers`: 1 if the answer was taken from its report, else 0.
-    - `known`: tokens that do not depend on weights: the base's report and that answer.
+    - `known_tokens`: tokens that do not depend on weights: the base's report and that answer.
     - `added`: expected additions that are not recorded.
     - `stripped`: thinking of the previous turn is assumed to be removed.
     - `deviation`: the standard deviation of the forecast.
@@ -62,7 +62,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
     hi: int
     features: Features
     answers: int
-    known: float
+    known_tokens: float
     added: float
     stripped: bool
     deviation: float
@@ -179,7 +179,7 @@ class Forecaster:
             hi=max(0, round(middle + high * deviation)),
             features=features,
             answers=answers,
-            known=known_tokens,
+            known_tokens=known_tokens,
             added=added,
             stripped=stripped,
             deviation=deviation,
@@ -206,10 +206,10 @@ class Forecaster:
         more = error + forecast.added
         self._reminders[call.thread].learn((forecast.step.parts, 1), more, forecast.deviation)
         added = forecast.added if abs(error) < abs(more) else 0.0
-        tokens = call.usage.input - forecast.known - added
+        tokens = call.usage.input - forecast.known_tokens - added
         self.calibration(call.model).learn(forecast.features, tokens, forecast.answers)
         # For whole contexts answers count by their blocks, so that their reports calibrate blocks.
-        features, known_tokens = forecast.features, forecast.known
+        features, known_tokens = forecast.features, forecast.known_tokens
         if forecast.answers:
             # Learning from the report may have changed `carried`, so recompute.
             stripped = self._is_stripped(call, forecast.step)
@@ -217,10 +217,11 @@ class Forecaster:
         self._whole_calibration(call.model).learn(features, call.usage.input - known_tokens - added)
 
     def _learn_whole(self, call: Call, *, is_first: bool) -> None:
-        """Learn an upper bound from a request that is recorded in full: its blocks cannot exceed the report.
+        """Learn an upper bound from a request that is recorded in full.
 
-        They may be less than the report, because providers add text of their own. But if the first request of a
-        thread (`is_first`) has a PDF, the rest of the report is the PDF's: its size is the least certain by far.
+        Its blocks cannot exceed the report. They may be less than the report, because providers add text of their own.
+        But if the first request of a thread (`is_first`) has a PDF, the rest of the report is the PDF's: its size is
+        the least certain by far.
         """
         if call.usage is None or call.fidelity != Fidelity.WIRE:
             return

@@ -65,7 +65,10 @@ class LineageStep(Struct, frozen=True, kw_only=True):
 
 
 class _Thoughts(Struct, frozen=True):
-    """Thinking in a context since a person's last message: counted features, and reported tokens."""
+    """Thinking in a context since a person's last message.
+
+    Counted features, and reported tokens.
+    """
 
     features: Features = NOTHING
     tokens: int = 0
@@ -84,9 +87,9 @@ class Lineage:
         self._thoughts: dict[str, _Thoughts] = {}
 
     def step_to(self, call: Call, counts: Cumulated) -> LineageStep | None:
-        """Step to `call` from the call that it extends, by `counts`; None before a call with a report.
+        """Step to `call` from the call that it extends, by `counts`.
 
-        Raises `IndexError` while the context is not counted.
+        None before a call with a report. Raises `IndexError` while the context is not counted.
         """
         if self._last is None:
             return None

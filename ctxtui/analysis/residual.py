@@ -1,4 +1,7 @@
-"""The residual of a call: its size, the steps in which it grew, and the likely cause of each."""
+"""The residual of a call.
+
+Its size, the steps in which it grew, and the likely cause of each.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,10 @@ def _calls_of_epoch(book: Book, call: Call) -> Iterator[Call]:
 
 
 def largest_steps(every: Sequence[ResidualStep], tokens: int) -> list[ResidualStep]:
-    """The large steps of the same sign as a residual of `tokens`, the largest first; at most `_MAX_STEPS`."""
+    """The large steps of the same sign as a residual of `tokens`, the largest first.
+
+    At most `_MAX_STEPS`.
+    """
     least = max(_MIN_STEP_TOKENS, _MIN_STEP_SHARE * abs(tokens))
     large = [step for step in every if step.tokens * tokens > 0 and abs(step.tokens) >= least]
     return sorted(large, key=lambda part: -abs(part.tokens))[:_MAX_STEPS]

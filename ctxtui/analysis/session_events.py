@@ -1,4 +1,7 @@
-"""Events of a session: turns, misses, compactions, jumps, errors; and its one-sentence summary."""
+"""Events of a session.
+
+Turns, misses, compactions, jumps, errors; and its one-sentence summary.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ class CallEvent(Struct, frozen=True):
 def list_events(
     session: Session, thread: str, misses: Iterable[CacheMiss] = (), loops: Mapping[int, str] = MappingProxyType({})
 ) -> list[CallEvent]:
-    """List the events of one thread in order of calls; `misses` are those of the session, `loops` those by call."""
+    """List the events of one thread in order of calls.
+
+    `misses` are those of the session, `loops` those by call.
+    """
     calls = session.thread_calls(thread)
     by_call = {miss.number: miss for miss in misses if miss.thread == thread}
     troubles = {h.after: h.text for h in session.happenings if h.thread == thread and h.after and h.kind not in _QUIET}

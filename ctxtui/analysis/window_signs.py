@@ -120,8 +120,8 @@ def compaction_size(call: Call) -> int:
     return size if isinstance(size, int) and size > 0 else 0
 
 
-def is_manual_compaction(call: Call) -> bool:
-    """Whether the record says that a person requested the compaction before `call`."""
+def is_early_compaction(call: Call) -> bool:
+    """Whether the compaction before `call` was made before a limit was reached: on request, or in a pause."""
     noted = call.extra.get(COMPACTED)
     return isinstance(noted, Mapping) and noted.get("trigger") not in (None, AUTOMATIC)
 

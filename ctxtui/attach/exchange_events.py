@@ -17,6 +17,7 @@ class RequestBegun(Struct, frozen=True, kw_only=True):
     """A request's head.
 
     `exchange_id` names the exchange within the run; `session` and `thread` are set if the program names them.
+    `keep_warm`: ctxtui sends it by itself, to keep a cached prefix from expiring.
     """
 
     exchange_id: str
@@ -26,6 +27,7 @@ class RequestBegun(Struct, frozen=True, kw_only=True):
     fields: Fields
     session: str = ""
     thread: str = ""
+    keep_warm: bool = False
 
 
 class RequestBytes(Struct, frozen=True):

@@ -230,6 +230,8 @@ class Tapes:
         }
         if begun.thread:
             request["thread"] = begun.thread
+        if begun.keep_warm:
+            request["keep_warm"] = True
         self._write(exchange, encode_line(x=begun.exchange_id, at=begun.at, asked={**request, "body": body}))
 
     def _write_sent(self, exchange: _RecordedExchange, event: RequestDecided) -> None:

@@ -243,7 +243,10 @@ def _is_still_prefix(case: _Case) -> bool:
 
 
 def _deepest_entry(left: CacheOutcome) -> PrefixEnd | None:
-    """Deepest position that a request left in the cache; None if it had markers, but read and wrote nothing."""
+    """Deepest position that a request left in the cache.
+
+    None if it had markers, but read and wrote nothing.
+    """
     return (left.deepest or left.hit) if left.prompt.markers else left.prompt.last
 
 

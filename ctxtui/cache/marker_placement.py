@@ -20,10 +20,10 @@ DeepestCached = Callable[[float], int]
 
 
 class KnownEnds:
-    """Results of earlier searches in one tree: the last static block, and the last block of memory or summary.
+    """Results of earlier searches in one tree.
 
-    Static blocks are those before the messages. `static` is by the node before the turn in which the search started,
-    `memory` by the node from which it started.
+    The last static block, and the last block of memory or summary. Static blocks are those before the messages.
+    `static` is by the node before the turn in which the search started, `memory` by the node from which it started.
     """
 
     def __init__(self) -> None:
@@ -151,11 +151,11 @@ def mark_back(messages: int) -> Place:
 STRATEGIES: Final = (
     Strategy("none", "no markers", mark_nothing),
     Strategy("automatic", "the last block", mark_tail),
-    Strategy("static prefix", "behind the system prompt", mark_static_prefix),
+    Strategy("static prefix", "after the system prompt", mark_static_prefix),
     Strategy("moving tail", "the ends of the last two messages", mark_moving_tail),
-    Strategy("static + tail", "behind the system prompt and the last block", mark_static_and_tail),
+    Strategy("static + tail", "after the system prompt and the last block", mark_static_and_tail),
     Strategy("2 messages back", "two messages before the end", mark_back(2)),
-    Strategy("memory-aware", "behind system prompt and memory, and the last block", mark_memory_aware),
+    Strategy("memory-aware", "after system prompt and memory, and the last block", mark_memory_aware),
     Strategy("anchored", "five minutes for the last block, an hour for what is in front of it", mark_anchored),
 )
 """Every strategy, the default last."""

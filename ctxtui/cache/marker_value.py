@@ -1,4 +1,7 @@
-"""Value of each marker in a session: tokens written, number of reads, and whether it saved money."""
+"""Value of each marker in a session.
+
+Tokens written, number of reads, and whether it saved money.
+"""
 
 from __future__ import annotations
 

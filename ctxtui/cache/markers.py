@@ -1,4 +1,7 @@
-"""Cache markers of a request body: positions, lifetimes, and which ones the provider refuses."""
+"""Cache markers of a request body.
+
+Positions, lifetimes, and which ones the provider refuses.
+"""
 
 from __future__ import annotations
 
@@ -120,7 +123,7 @@ def _automatic(
             MarkerRefusal("cache_control: the last block already has a cache_control with a different ttl", last)
         )
     elif count >= rules.markers:
-        refusals.append(MarkerRefusal(f"cache_control: no slot is left beside {count} blocks with cache_control"))
+        refusals.append(MarkerRefusal(f"cache_control: no slot is left next to {count} blocks with cache_control"))
     return count
 
 

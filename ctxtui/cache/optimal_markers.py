@@ -363,7 +363,10 @@ class CallsAhead:
         return frozenset(useful)
 
     def covers(self, n: int, state: State, rival: State) -> bool:
-        """Whether `state` is at least as good as `rival` after call `n`: it can replace each of its entries."""
+        """Whether `state` is at least as good as `rival` after call `n`.
+
+        It can replace each of its entries.
+        """
         for entry in rival:
             if entry in state:
                 continue

@@ -1,4 +1,7 @@
-"""Outcome of one request in a cache: tokens read and written, and the reasons for not reading more."""
+"""Outcome of one request in a cache.
+
+Tokens read and written, and the reasons for not reading more.
+"""
 
 from __future__ import annotations
 
@@ -83,11 +86,17 @@ class CacheOutcome(NamedTuple):
 
     @property
     def expires(self) -> float | None:
-        """When the longest cached prefix expires unless it is used again (Unix seconds); None as for `life`."""
+        """When the longest cached prefix expires unless it is used again (Unix seconds).
+
+        None as for `life`.
+        """
         return None if self.life is None else self.at + self.life
 
     def with_min_read(self, floor: int) -> CacheOutcome:
-        """Return the outcome with at least `floor` tokens read: a prefix that other traffic keeps cached."""
+        """Return the outcome with at least `floor` tokens read.
+
+        A prefix that other traffic keeps cached.
+        """
         left = more = max(0, min(floor, self.total) - self.read)
         writes = []
         for life, tokens in self.writes:

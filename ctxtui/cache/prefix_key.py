@@ -49,9 +49,9 @@ _WEB: Final = (b'"type":"web_search_', b'"type":"web_fetch_')
 
 
 class ContentFacts(NamedTuple):
-    """Content of a prompt up to a node: images, documents with citations, and a digest of its web tools.
+    """Content of a prompt up to a node.
 
-    `images` is noted only with `IMAGES_TOGGLE`.
+    Images, documents with citations, and a digest of its web tools. `images` is noted only with `IMAGES_TOGGLE`.
     """
 
     images: bool = False
@@ -59,7 +59,10 @@ class ContentFacts(NamedTuple):
     web: bytes = b""
 
     def apply_to(self, salt: PrefixSalt) -> PrefixSalt:
-        """Salt of a request with these blocks: a toggle invalidates the cache from its section on (facts §2)."""
+        """Salt of a request with these blocks.
+
+        A toggle invalidates the cache from its section on (facts §2).
+        """
         if self == NOTHING:
             return salt
         system, messages = salt.system, salt.messages
@@ -335,7 +338,10 @@ class PrefixKeys:
         return self._salt.dialect == RESPONSES and not inside
 
     def _section_key(self, before: PrefixEnd, section: str) -> bytes:
-        """Key that a block of `section` continues from: each new section mixes in what it depends on."""
+        """Key that a block of `section` continues from.
+
+        Each new section mixes in what it depends on.
+        """
         key = before.key
         if before.section == "tools":
             key = mix(key, self._salt.system)
@@ -360,7 +366,10 @@ def _before_messages(position: PrefixEnd) -> PrefixEnd:
 
 
 def header_key(value: canonical.Json) -> bytes:
-    """The part of an OpenAI message header that reaches the prompt: all but ids and content spelling."""
+    """The part of an OpenAI message header that reaches the prompt.
+
+    All but ids and content spelling.
+    """
     if not isinstance(value, dict):
         return canonical.dumps(value)
     spellings = {key for key, item in value.items() if isinstance(item, str) and item in _SPELLINGS and key != "role"}

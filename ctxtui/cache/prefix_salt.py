@@ -1,4 +1,7 @@
-"""Salt of a prompt's prefix keys: provider, scope, model, and the parameters that reach the prompt."""
+"""Salt of a prompt's prefix keys.
+
+Provider, scope, model, and the parameters that reach the prompt.
+"""
 
 from __future__ import annotations
 

@@ -47,7 +47,10 @@ class _Default(Struct, frozen=True):
 
 
 class RuleTable:
-    """All rules, in the order of the data file: a later rule overrides an earlier one, figure by figure."""
+    """All rules, in the order of the data file.
+
+    A later rule overrides an earlier one, figure by figure.
+    """
 
     def __init__(
         self,
@@ -140,7 +143,7 @@ def parse_rules(toml_text: str) -> RuleTable:
     for n, raw in enumerate(data.get("parameter", ()), 1):
         _source(f"parameter {n}", raw, sources)
         if raw.get("from") not in SECTIONS:
-            raise RuleDataError(f"parameter {n}: from = {raw.get('from')!r} is no section")
+            raise RuleDataError(f"parameter {n}: from = {raw.get('from')!r} is not a section")
         parameter = Parameter(raw["path"], raw["from"], raw.get("default"), raw.get("engine", ""))
         parameters[raw["dialect"]] = (*parameters.get(raw["dialect"], ()), parameter)
     defaults = []
@@ -174,7 +177,7 @@ def _rule(place: str, raw: dict[str, Any], sources: Mapping[str, str]) -> _Rule:
     figures = {key: value for key, value in raw.items() if key not in _SCOPE_KEYS}
     for key, value in figures.items():
         if key not in _FIGURES or type(value) is not _FIGURES[key]:
-            raise RuleDataError(f"{place}: {key} = {value!r} is no figure of a rule")
+            raise RuleDataError(f"{place}: {key} = {value!r} is not a figure of a rule")
     if figures.get("engine", "none") not in ENGINES:
         raise RuleDataError(f"{place}: engine = {figures['engine']!r} is none of {', '.join(ENGINES)}")
     since = _version(raw.get("since", ""))

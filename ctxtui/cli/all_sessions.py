@@ -55,15 +55,15 @@ def known_sessions(
     sessions = AllSessions(settings, folder, cluster, since)
     for _ in sessions.read():
         pass
-    return sessions.known
+    return sessions.summaries
 
 
 class AllSessions:
-    """The user's sessions, or the recordings in a folder: cached figures at once, others as they are read.
+    """The user's sessions, or the recordings in a folder.
 
-    Files last written more than a day before `since` (Unix seconds) are not read; sessions with cached figures are
-    listed at any age. `cluster`: address of a dask cluster that reads them, "" for none. Raises what listing the folder
-    raises.
+    Cached figures at once, others as they are read. Files last written more than a day before `since` (Unix seconds)
+    are not read; sessions with cached figures are listed at any age. `cluster`: address of a dask cluster that reads
+    them, "" for none. Raises what listing the folder raises.
     """
 
     def __init__(self, settings: Settings, folder: Path | None = None, cluster: str = "", since: float = 0.0) -> None:
@@ -79,7 +79,7 @@ class AllSessions:
         ]
 
     @property
-    def known(self) -> list[SessionSummary]:
+    def summaries(self) -> list[SessionSummary]:
         """Sessions with figures so far, oldest first."""
         return sorted(self._known.values(), key=lambda summary: summary.mtime)
 

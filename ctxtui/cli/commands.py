@@ -89,6 +89,7 @@ OTHER_COMMANDS: Final = {
     "Edits": (CommandEntry("edits", "edit.edits:edits", "Print a session's edits, and their outcome in each call."),),
     "This machine": (
         CommandEntry("config", "manage.config:config", "Show every setting and where its value comes from."),
+        CommandEntry("report-bug", "manage.report_bug:report_bug", "Write a file for a bug report, without content."),
         CommandEntry("completion", "help:completion", "Print the completion script for your shell."),
     ),
 }

@@ -90,7 +90,10 @@ TOOLS_OPTION: Final = click.option(
 
 
 def applied_edits_of(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:
-    """The edits applied after the `chosen` call; none, with a note, if the database cannot be read."""
+    """The edits applied after the `chosen` call.
+
+    None, with a note, if the database cannot be read.
+    """
     from ctxtui.services.editing.edited_request import known_edits
 
     edits_known = known_edits(loaded, settings, chosen)

@@ -80,7 +80,10 @@ def table() -> str:
 
 
 class ScreenCrash(Exception):
-    """The screen crashed by `cause` while `session` ("": none) was open; the terminal is restored already."""
+    """The screen crashed by `cause` while `session` ("": none) was open.
+
+    The terminal is restored already.
+    """
 
     def __init__(self, cause: BaseException, session: str) -> None:
         super().__init__(str(cause))

@@ -1,4 +1,7 @@
-"""Output of commands: JSON with a schema version, plain lines, notes and errors on standard error."""
+"""Output of commands.
+
+JSON with a schema version, plain lines, notes and errors on standard error.
+"""
 
 from __future__ import annotations
 

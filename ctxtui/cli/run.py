@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.cli import exit_codes
 from ctxtui.cli.agent.statusline import print_line
@@ -17,6 +17,9 @@ from ctxtui.core.errors import CtxtuiError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+
+REPORT_IT: Final = "please report it: `ctxtui report-bug` writes a file without content to attach"
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -120,7 +123,7 @@ def _unexpected(error: BaseException, arguments: Sequence[str], as_json: bool) -
     command = _command(arguments)
     code = exit_codes.FAULT if command in exit_codes.COMMANDS_WITH_RESULT_1 else exit_codes.UNEXPECTED
     code = exit_codes.ATTACHING if command == exit_codes.EXEC_COMMAND else code
-    return report_error(code, message, place=place, way_out="please report it", as_json=as_json)
+    return report_error(code, message, place=place, way_out=REPORT_IT, as_json=as_json)
 
 
 class OutputLost(OSError):

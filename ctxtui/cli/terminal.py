@@ -71,7 +71,10 @@ def _check_ambiguous_glyphs() -> DoctorFinding:
 
 
 def ambiguous_glyph_width() -> int | None:
-    """Cells in which the terminal draws an ambiguous glyph, by its cursor report; None if it does not answer."""
+    """Cells in which the terminal draws an ambiguous glyph, by its cursor report.
+
+    None if it does not answer.
+    """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None
     with _raw_mode(sys.stdin.fileno()):

@@ -18,7 +18,10 @@ _MIN_READABLE_BYTES: Final = 1 << 18
 
 
 class Media(Struct, frozen=True):
-    """An image or file inside a block: its media type, and its bytes in base64, a URL or a provider's file id."""
+    """An image or file inside a block.
+
+    Its media type, and its bytes in base64, a URL or a provider's file id.
+    """
 
     media_type: str
     data: str = ""
@@ -135,7 +138,10 @@ def _read_call(value: dict[str, Json]) -> BlockContent:
 
 
 def response_text_key(response: Json) -> str:
-    """Key of the only member of a function's response that is its text; "" if the whole response is the text."""
+    """Key of the only member of a function's response that is its text.
+
+    "" if the whole response is the text.
+    """
     members = response if isinstance(response, dict) else {}
     text_keys = [key for key in RESPONSE_TEXTS if isinstance(members.get(key), str)]
     # Some clients repeat the tool's name.
@@ -211,7 +217,10 @@ def _read_tool(value: dict[str, Json]) -> BlockContent:
 
 
 def unwrap_tool(value: Json) -> Json:
-    """Unwrap a namespace around a single tool (facts §13); any other `value` is returned as it is."""
+    """Unwrap a namespace around a single tool (facts §13).
+
+    Any other `value` is returned as it is.
+    """
     inner = value.get("tools") if isinstance(value, dict) and value.get("type") == "namespace" else None
     return inner[0] if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], dict) else value
 

@@ -24,9 +24,11 @@ COUNTED: Final = "count_tokens"
 COMPACTED: Final = "compacted"
 """Key in `Call.extra` of the first call after a compaction.
 
-It says who started it, and at how many tokens: ``{"trigger": "auto", "tokens": n}``, or ``manual``. It is missing if
-the record does not say who.
+It says who started it, and at how many tokens: ``{"trigger": "auto", "tokens": n}``, or ``manual``, or `WHILE_IDLE`.
+It is missing if the record does not say who.
 """
+WHILE_IDLE: Final = "idle"
+"""Trigger of a compaction that the client made in a pause, while the context was still cached."""
 
 
 TOOL_USE_INPUT: Final = "tool_use_input"
@@ -41,6 +43,8 @@ It has the ids of the edits that were ``applied``, those without effect because 
 """
 COMPACTS: Final = "compacts"
 """Key in `Call.extra` of a request with which the client has its history summarized: the client's name."""
+KEEP_WARM: Final = "keep_warm"
+"""Key in `Call.extra`, True for a request that ctxtui sent again by itself to keep its cached prefix from expiring."""
 ANSWER_LEAST: Final = "answer_least"
 """Key in `Call.extra`: minimum tokens of the recorded answer, if the report was made at its start."""
 
@@ -177,7 +181,10 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def estimated_input(self) -> int | None:
-        """Input tokens as estimated by the writer of the recording; None without such a figure, or with a report."""
+        """Input tokens as estimated by the writer of the recording.
+
+        None without such a figure, or with a report.
+        """
         tokens = self.extra.get(ESTIMATED_INPUT)
         return tokens if isinstance(tokens, int) and tokens > 0 and self.usage is None else None
 
@@ -185,6 +192,17 @@ class Call(Struct, frozen=True, gc=False):
     def is_copy(self) -> bool:
         """Whether ctxtui copied the call from another session; totals over sessions skip it."""
         return COPIED_BY in self.extra
+
+    @property
+    def keeps_warm(self) -> bool:
+        """Whether ctxtui sent it to keep a cached prefix from expiring; it is no call of the conversation."""
+        return KEEP_WARM in self.extra
+
+    @property
+    def follows_idle_compaction(self) -> bool:
+        """Whether it is the first call after a compaction that the client made in a pause."""
+        compacted = self.extra.get(COMPACTED)
+        return isinstance(compacted, dict) and compacted.get("trigger") == WHILE_IDLE
 
     @property
     def is_sum(self) -> bool:

@@ -76,7 +76,10 @@ def loads(text: str | bytes) -> Json:
 
 
 def raw_decode(text: str, at: int) -> tuple[Json, int]:
-    """Decode the JSON value that starts at character `at` of `text`; also returns the index just after it."""
+    """Decode the JSON value that starts at character `at` of `text`.
+
+    Also returns the index just after it.
+    """
     value, end = _make_decoder().raw_decode(text, at)
     return value, end
 
@@ -143,7 +146,10 @@ def dump_text(value: Json) -> str:
 
 
 def dumps(value: Json) -> bytes:
-    """Encode `value` as canonical bytes: minified UTF-8; a lone surrogate, which UTF-8 cannot hold, stays an escape."""
+    """Encode `value` as canonical bytes: minified UTF-8.
+
+    A lone surrogate, which UTF-8 cannot hold, stays an escape.
+    """
     return dump_text(value).encode("utf-8", "ctxtui-json")
 
 

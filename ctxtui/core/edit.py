@@ -1,4 +1,7 @@
-"""Edits: an append-only, reversible overlay over a context; originals are never touched (design §2, §6 law 4)."""
+"""Edits: an append-only, reversible overlay over a context.
+
+Originals are never touched (design §2, §6 law 4).
+"""
 
 from __future__ import annotations
 

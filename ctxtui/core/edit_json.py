@@ -38,10 +38,11 @@ def dumps(log: Iterable[Edit]) -> bytes:
 
 
 def loads(data: bytes, place: str = "") -> list[Edit]:
-    """Decode the entries in `data`: a JSON list or entry, an object with a list ``edits``, or JSON Lines.
+    """Decode the entries in `data`.
 
-    Only ``kind`` is required, and ``targets`` of entries that are edits. A target is an object or its digest as a
-    string, ``digest#1`` for the second occurrence. Raises `Malformed` with the entry's place.
+    A JSON list or entry, an object with a list ``edits``, or JSON Lines. Only ``kind`` is required, and ``targets`` of
+    entries that are edits. A target is an object or its digest as a string, ``digest#1`` for the second occurrence.
+    Raises `Malformed` with the entry's place.
     """
     values = _list_entries(data, place)
     return [from_json(value, f"{place}$[{n}]") for n, value in enumerate(values)]

@@ -72,7 +72,10 @@ class Stamp(Struct, frozen=True):
 
 
 def apply_staged(log: Sequence[Edit], stamp: Stamp, only: Iterable[str] | None = None) -> list[Edit]:
-    """Make the entry that applies all staged edits, or `only` these ids; empty if there are none."""
+    """Make the entry that applies all staged edits, or `only` these ids.
+
+    Empty if there are none.
+    """
     chosen = None if only is None else set(only)
     ids = [edit.id for edit in edits_in_force(log).staged if chosen is None or edit.id in chosen]
     if not ids:
@@ -146,7 +149,10 @@ def last_action(log: Sequence[Edit]) -> Sequence[Edit]:
 
 
 def last_undone_action(log: Sequence[Edit]) -> Sequence[Edit]:
-    """The entries of the action that redo would restore; empty if there is none, or after a newer action."""
+    """The entries of the action that redo would restore.
+
+    Empty if there is none, or after a newer action.
+    """
     _, undone = _find_actions(log)
     return undone[-1][0] if undone else ()
 
@@ -157,7 +163,10 @@ def undo_last(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
 
 
 def redo_last(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
-    """Make the entries that restore the last undone action; empty if there is none, or after a newer action."""
+    """Make the entries that restore the last undone action.
+
+    Empty if there is none, or after a newer action.
+    """
     _, undone = _find_actions(log)
     return revert_entries(log, [e.id for e in undone[-1][1]], stamp, REDO) if undone else []
 
@@ -182,13 +191,19 @@ def _find_actions(log: Sequence[Edit]) -> tuple[list[_Action], list[tuple[_Actio
 
 
 def _undone_index(done: Sequence[_Action], entries: _Action) -> int:
-    """Index of the action that the entries of an undo reverted; -1, the last one, if none has them."""
+    """Index of the action that the entries of an undo reverted.
+
+    -1, the last one, if none has them.
+    """
     ids = {entry.reverts for entry in entries}
     return next((at for at in range(len(done) - 1, -1, -1) if any(edit.id in ids for edit in done[at])), -1)
 
 
 def _group_batches(log: Sequence[Edit]) -> list[_Action]:
-    """Neighbouring entries of one batch; waits and exports are left out, as they cannot be undone."""
+    """Neighbouring entries of one batch.
+
+    Waits and exports are left out, as they cannot be undone.
+    """
     batches: list[_Action] = []
     for entry in log:
         if entry.kind in (WAIT, LEAVE):

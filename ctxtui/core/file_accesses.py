@@ -87,7 +87,10 @@ def _line_range(arguments: Mapping[str, Json]) -> tuple[int, int]:
 
 
 def shell_command(call: BlockContent) -> str:
-    """The first argument of a call that is named like a shell command, whatever the tool; "" if none is."""
+    """The first argument of a call that is named like a shell command, whatever the tool.
+
+    "" if none is.
+    """
     arguments = arguments_value(call) if call.arguments else {}
     return next(_list_commands(arguments), "") if isinstance(arguments, Mapping) else ""
 

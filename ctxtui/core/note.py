@@ -1,4 +1,7 @@
-"""Notes and bookmarks of a user on a block or a call; they are kept apart from the recording."""
+"""Notes and bookmarks of a user on a block or a call.
+
+They are kept apart from the recording.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A session as a fold over events: readers and the live host emit the same few events (design §2)."""
+"""A session as a fold over events.
+
+Readers and the live host emit the same few events (design §2).
+"""
 
 from __future__ import annotations
 
@@ -191,7 +194,10 @@ class Session(Struct):
             self._remove_from_old_thread(old)
 
     def _remove_from_old_thread(self, call: Call) -> None:
-        """Remove `call` from its old thread after a reader moved it; a thread without calls is removed too."""
+        """Remove `call` from its old thread after a reader moved it.
+
+        A thread without calls is removed too.
+        """
         remaining = self.order[call.thread]
         remaining.remove(call.id)
         if not remaining:
@@ -213,7 +219,10 @@ class Session(Struct):
 
     @property
     def model(self) -> str:
-        """The model of most calls, of two that tie the one that appeared later; "" if no call names one."""
+        """The model of most calls, of two that tie the one that appeared later.
+
+        "" if no call names one.
+        """
         tally: dict[str, int] = {}
         for call in list(self.calls.values()):
             if call.model:

@@ -54,9 +54,9 @@ def short_path(path: str, cwd: str) -> str:
 
 
 def main_argument(content: BlockContent, cwd: str = "") -> str:
-    """The most informative argument of a call, or the files of a patch; all as JSON if none is known.
+    """The most informative argument of a call, or the files of a patch.
 
-    Paths below `cwd` are relative to it.
+    All as JSON if none is known. Paths below `cwd` are relative to it.
     """
     arguments = arguments_value(content) if content.arguments else {}
     if isinstance(arguments, str):

@@ -1,4 +1,7 @@
-"""The tree of contexts: a context is a path in it, a node identifies a whole prefix (design §2)."""
+"""The tree of contexts.
+
+A context is a path in it, a node identifies a whole prefix (design §2).
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,10 @@ _EFFECTS: Final[dict[tuple[str, Place], tuple[int, int]]] = {}
 
 
 def _effect_on_turn(block: Block, place: Place) -> tuple[int, int]:
-    """The category index of a block and its effect on the turn; both depend on its kind and place alone."""
+    """The category index of a block and its effect on the turn.
+
+    Both depend on its kind and place alone.
+    """
     category, turn_effect = category_of(block, place), _NOTHING
     if block.kind == HEADER:
         turn_effect = _ANSWER_HEADER if place.role in _ASSISTANT else _HEADER
@@ -219,7 +225,10 @@ class Tree:
         return missing
 
     def items(self, head: int, after: int = ROOT) -> list[Item]:
-        """The blocks with their places on the path to `head`, in prompt order; `after` as for `path`."""
+        """The blocks with their places on the path to `head`, in prompt order.
+
+        `after` as for `path`.
+        """
         return [Item(self._nodes[n].block, self._nodes[n].place) for n in self.path(head, after)]
 
     def common(self, a: int, b: int) -> int:

@@ -44,7 +44,10 @@ _ALONE: Final = frozenset({"mcp_call", "web_search_call", "file_search_call", "i
 
 
 class Message(NamedTuple):
-    """Positions `start` to `stop` (exclusive) of one message, or of one separate item; `role` is its side."""
+    """Positions `start` to `stop` (exclusive) of one message, or of one separate item.
+
+    `role` is its side.
+    """
 
     start: int
     stop: int
@@ -57,7 +60,10 @@ class Message(NamedTuple):
 
 
 def _dialect(items: Sequence[Item]) -> str:
-    """Guess the dialect of items without a request; if there are only texts, a system message means Chat."""
+    """Guess the dialect of items without a request.
+
+    If there are only texts, a system message means Chat.
+    """
     first = next((item.place.role for item in items if item.place.section == "messages"), "")
     return detect_dialect(items) or (CHAT if first in ("system", "developer") else ANTHROPIC)
 
@@ -71,10 +77,10 @@ def marker_lifetimes(request: Request) -> dict[int, str]:
 
 
 def skeleton_of(tree: Tree, call: Call, head: int) -> Skeleton | None:
-    """The skeleton for the context `head`, which belongs to `call` or continues it; None without a recorded request.
+    """The skeleton for the context `head`, which belongs to `call` or continues it.
 
-    A call's skeleton is that of the sent request. Under edits that is another context: blocks in both keep their
-    spelling and breakpoints. Raises `Malformed` if it does not fit the recorded blocks.
+    None without a recorded request. A call's skeleton is that of the sent request. Under edits that is another context:
+    blocks in both keep their spelling and breakpoints. Raises `Malformed` if it does not fit the recorded blocks.
     """
     if call.skeleton is None or call.skeleton.dialect not in GRAMMARS or tree.holds(head, call.sent_head):
         return call.skeleton
@@ -292,7 +298,10 @@ class Context:
         return self.messages[index] if index >= 0 else None
 
     def is_alike(self, position: int, other: Item) -> bool:
-        """Whether `other` may be the block at `position` with another text: it has the same kind, role and id."""
+        """Whether `other` may be the block at `position` with another text.
+
+        It has the same kind, role and id.
+        """
         item_here = self.items[position]
         same = item_here.block.kind == other.block.kind and item_here.place.role == other.place.role
         return same and self._pair_id(item_here.block) == self._pair_id(other.block)
@@ -356,7 +365,10 @@ class Context:
         self._ids.setdefault(f"{CALL} {id_}", []).append(position)
 
     def _add_answer(self, at: int, id_: str, *, by_name: bool = False) -> None:
-        """Pair an answer with its call; `by_name` if the answer may name the tool instead of the call."""
+        """Pair an answer with its call.
+
+        With `by_name` the answer may name the tool instead of the call.
+        """
         if by_name and id_ not in self._open:
             calls = (position for positions in self._open.values() for position in positions)
             call = next((p for p in calls if self.reading(p).name == id_), None)

@@ -42,7 +42,10 @@ Keep = Callable[[str, bytes], None]
 
 
 def blocks_between(context: Context, first: int, last: int) -> list[int]:
-    """The blocks between two positions in either order, both included; headers of messages are left out."""
+    """The blocks between two positions in either order, both included.
+
+    Headers of messages are left out.
+    """
     return [
         position
         for position in range(min(first, last), max(first, last) + 1)
@@ -195,9 +198,9 @@ def _is_long(context: Context, position: int) -> bool:
 
 
 def breakpoint_steps(context: Context, in_force: Sequence[Edit], position: int) -> list[Edit]:
-    """The next states of the breakpoint after position `position`; the first possible one is used.
+    """The next states of the breakpoint after position `position`.
 
-    The lifetimes that the provider offers, the shortest first, then none.
+    The first possible one is used. The lifetimes that the provider offers, the shortest first, then none.
     """
     lives, now = LIFETIMES.get(context.dialect, LIFETIMES[RESPONSES])[1:], ""
     for edit in in_force:
@@ -225,7 +228,10 @@ def text_at(context: Context, in_force: Sequence[Edit], position: int) -> tuple[
 
 
 def rewrite_text(context: Context, in_force: Sequence[Edit], position: int, text: str) -> Edit:
-    """Make the edit that puts `text` at position `position`: in place of the summary there, else of the block."""
+    """Make the edit that puts `text` at position `position`.
+
+    In place of the summary there, else of the block.
+    """
     for edit in reversed(in_force):
         if edit.kind == SUMMARIZE and any(context.find(target) == position for target in edit.targets):
             return make(SUMMARIZE, edit.targets, {**edit.params, "text": text})

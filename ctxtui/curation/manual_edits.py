@@ -31,7 +31,7 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.block_text import block_text, has_editable_text, is_changeable
 from ctxtui.curation.apply.compact_json import values
 from ctxtui.curation.apply.rewrite import rewrite
-from ctxtui.curation.apply.shared_text import with_line_ends
+from ctxtui.curation.apply.shared_text import extend_to_line_ends
 from ctxtui.curation.context import ASSISTANT, Context, is_result
 from ctxtui.curation.edits_from_selection import Keep, SummaryTerms, runs, summarize_run
 from ctxtui.curation.policies.builtin import compact_json, dedupe_reads, minimise_schemas
@@ -59,7 +59,7 @@ def deduplicate(applied: Applied, positions: Sequence[int]) -> ManualEdits:
     """Replace results by references if another result says the same or a later one makes them outdated."""
     context = applied.context
     policy_context = PolicyContext(
-        context=context, log=(), tokens=lambda p: len(context.items[p].block.body), count=_byte_size, known=applied
+        context=context, log=(), tokens=lambda p: len(context.items[p].block.body), count=_byte_size, computed=applied
     )
     all_results = frozenset(results(policy_context))
     chosen = [p for p in positions if p in all_results]
@@ -125,8 +125,10 @@ def _keep_smaller(applied: Applied, edits: Iterable[Edit], why: str) -> ManualEd
 
 
 def hoistable_texts(applied: Applied, positions: Sequence[int]) -> list[str]:
-    """The current texts of the blocks at `positions`; empty if one of them has no part that can be moved to the
-    front."""
+    """The current texts of the blocks at `positions`.
+
+    Empty if one of them has no part that can be moved to the front.
+    """
     texts = []
     for position in positions:
         block, place = current_block(applied, position), applied.context.items[position].place
@@ -144,7 +146,7 @@ def hoist(applied: Applied, positions: Sequence[int], part: str) -> ManualEdits:
     content of tools must not be in the system prompt.
     """
     texts = hoistable_texts(applied, positions)
-    part = with_line_ends(part, texts) if part and texts else part
+    part = extend_to_line_ends(part, texts) if part and texts else part
     if not texts or not part.strip() or any(part not in text for text in texts):
         return ManualEdits(why="this text is not in the block: shorten it, do not rewrite it")
     if not all(text.replace(part, "", 1).strip() for text in texts):

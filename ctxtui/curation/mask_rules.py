@@ -1,6 +1,7 @@
-"""Masking rules as rows of a table: patterns, secret members of objects, structure of records.
+"""Masking rules as rows of a table.
 
-`parse_masks` reads the table (``data/masks``), `masking` applies it.
+Patterns, secret members of objects, structure of records. `parse_masks` reads the table (``data/masks``), `masking`
+applies it.
 """
 
 from __future__ import annotations
@@ -201,7 +202,10 @@ def _character_class(letter: str) -> int:
 
 
 def is_dense(text: str) -> bool:
-    """Whether `text` looks random: all three kinds of characters, frequent changes, and high entropy."""
+    """Whether `text` looks random.
+
+    All three kinds of characters, frequent changes, and high entropy.
+    """
     classes = [_character_class(c) for c in text.rstrip("=")]
     if not {0, 1, 2} <= set(classes) or classes.count(3) > len(classes) / 12:
         return False

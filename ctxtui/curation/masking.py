@@ -301,7 +301,10 @@ class Masker:
     # Values.
 
     def mask_value(self, value: Json, kind: str = "part") -> Json:
-        """Mask every text in the JSON `value`; `kind` is the kind of the object (``part``, ``body`` ...)."""
+        """Mask every text in the JSON `value`.
+
+        `kind` is the kind of the object (``part``, ``body`` ...).
+        """
         self._follow_value((), value, kind)
         return self._mask_member(value, kind)
 
@@ -321,8 +324,10 @@ class Masker:
         return words if self.level != Level.TEXT or _IDENTIFIER.fullmatch(words) else self._blur(words)
 
     def mask_id(self, words: str) -> str:
-        """Mask an id or a name: unchanged unless it contains a secret; at level `text` a replacement, the same
-        throughout."""
+        """Mask an id or a name: unchanged unless it contains a secret.
+
+        At level `text` a replacement, the same throughout.
+        """
         if self.level != Level.TEXT or not words:
             return self._mask_matches(words, bare=False)
         if words not in self._aliases:
@@ -688,8 +693,10 @@ def _parse_json(words: str) -> Json:
 
 
 def _remove_matches(pattern: re.Pattern[str], words: str) -> tuple[str, Callable[[int], int], list[int]]:
-    """Remove the matches of `pattern` from `words`; also returns a map back to positions in it, and the cut
-    positions."""
+    """Remove the matches of `pattern` from `words`.
+
+    Also returns a map back to positions in it, and the cut positions.
+    """
     pieces: list[str] = []
     starts, shifts, offset, length = [0], [0], 0, 0
     for match in pattern.finditer(words):
@@ -707,7 +714,10 @@ def _spans_break(breaks: list[int], find: _Match) -> bool:
 
 
 def _iter_keys(items: list[Json], key: str) -> Iterator[str]:
-    """The key of each of `items`, which are under `key`: an option before it, such as ``--token``, replaces the key."""
+    """The key of each of `items`, which are under `key`.
+
+    An option before it, such as ``--token``, replaces the key.
+    """
     before = ""
     for item in items:
         yield before or key

@@ -137,7 +137,10 @@ class Distinct(list[str]):
 
 
 class Failure(Struct):
-    """The last failure of a `call`: its most informative `line`, and whether a later call for the same succeeded."""
+    """The last failure of a `call`.
+
+    Its most informative `line`, and whether a later call for the same succeeded.
+    """
 
     call: str
     line: str
@@ -147,7 +150,7 @@ class Failure(Struct):
 class Facts(Struct, kw_only=True):
     """Facts of a stretch of blocks.
 
-    - `asked`: the user's requests.
+    - `requests`: the user's requests.
     - `changed`, `read`: files, with their number of calls.
     - `statements`: sentences of the assistant with their weights.
     - `tests`: the last line with test results.
@@ -158,7 +161,7 @@ class Facts(Struct, kw_only=True):
     - `answer`: the assistant's last text; `answered`: nothing follows it.
     """
 
-    asked: Distinct = field(default_factory=Distinct)
+    requests: Distinct = field(default_factory=Distinct)
     changed: Counter[str] = field(default_factory=Counter)
     read: Counter[str] = field(default_factory=Counter)
     statements: dict[str, float] = field(default_factory=dict)
@@ -207,7 +210,7 @@ def collect_facts(context: Context, positions: Iterable[int]) -> Facts:
                 failed, result.answered = _add_result(context, position, result, (), ""), False
                 continue
             words = user_text(text)
-            result.asked.add("" if re.fullmatch(r"/\S*", words) else words)
+            result.requests.add("" if re.fullmatch(r"/\S*", words) else words)
             result.answered = result.answered and not words
     return result
 
@@ -467,7 +470,10 @@ class _Section(NamedTuple):
 
 
 def length_for(size: int, requested: int = 0) -> int:
-    """Tokens allowed for a summary of `size` tokens (`requested` 0: by its size); always fewer than the original."""
+    """Tokens allowed for a summary of `size` tokens (`requested` 0: by its size).
+
+    Always fewer than the original.
+    """
     return max(
         0, min(requested or min(MAX_SUMMARY_TOKENS, max(size // SHARE, min(MIN_SUMMARY_TOKENS, size // 2))), size - 1)
     )
@@ -547,7 +553,7 @@ def _write_sections(head: str, sections: Sequence[_Section], chosen: Mapping[tup
 
 
 def _make_sections(result: Facts, base: str, keep: Sequence[str]) -> Iterator[_Section]:
-    requests = [short(request, _REQUEST_CELLS) for request in result.asked]
+    requests = [short(request, _REQUEST_CELLS) for request in result.requests]
     newest_first = list(range(len(requests)))[::-1]
     yield _Section(
         "Asked",
@@ -590,7 +596,7 @@ def _make_sections(result: Facts, base: str, keep: Sequence[str]) -> Iterator[_S
     unsolved = [
         _describe_failure(failure, base) for failure in reversed(result.failures.values()) if not failure.solved
     ]
-    unanswered = ["the last request has no answer yet"] if result.asked and not result.answered else []
+    unanswered = ["the last request has no answer yet"] if result.requests and not result.answered else []
     question = next((sentence for sentence, _ in reversed([*sentences(result.answer[-2000:])]) if result.answered), "")
     unanswered += [f"asked the user: “{short(question, _SENTENCE_CELLS)}”"] if question.endswith(("?", "？")) else []
     todos = [f"to do: {short(todo, _LINE_CELLS)}" for todo in result.todos.values()]

@@ -64,7 +64,10 @@ class SentBlocks:
         self._shown = {at: node for node, at in self._place.items() if node not in self.inserted}
 
     def _match_exactly(self, states: Iterable[Applied]) -> list[_Place] | None:
-        """The place of each node under the first of `states` that sends exactly these blocks; None without one."""
+        """The place of each node under the first of `states` that sends exactly these blocks.
+
+        None without one.
+        """
         digests = [self._context.tree[node].block.digest for node in self._nodes]
         for state in states:
             expected_items = [applied_item for applied_item in state.items if applied_item.position <= self._end][

@@ -48,7 +48,10 @@ def template(sections: Sequence[str], keep: Sequence[str], length: int = 0) -> s
 def external_request(
     context: Context, positions: Sequence[int], sections: Sequence[str], keep: Sequence[str], length: int = 0
 ) -> str:
-    """The request to a model that does not know the conversation: the template, and the part as text."""
+    """The request to a model that does not know the conversation.
+
+    The template, and the part as text.
+    """
     return "\n\n".join(
         [template(sections, keep, length), "The part:", "<part>", *block_texts(context, positions), "</part>"]
     )

@@ -151,7 +151,10 @@ def _why_not_copied(context: Context, position: int) -> str:
 
 
 def _is_sealed(value: Json) -> bool:
-    """Whether `value` has a member that its provider signed or encrypted; Google's signatures can be left out."""
+    """Whether `value` has a member that its provider signed or encrypted.
+
+    Google's signatures can be left out.
+    """
     if isinstance(value, list):
         return any(map(_is_sealed, value))
     if not isinstance(value, dict):
@@ -162,7 +165,10 @@ def _is_sealed(value: Json) -> bool:
 
 
 def _copy_item(item: Item) -> Item:
-    """The item without what refers to its own session: item ids, and signatures that may be missing."""
+    """The item without what refers to its own session.
+
+    Item ids, and signatures that may be missing.
+    """
     value = item.block.value()
     if not isinstance(value, dict):
         return item
@@ -220,7 +226,10 @@ def _translate(copied: CopiedBlocks, dialect: str) -> tuple[tuple[Item, ...], tu
 
 
 def rename_calls(items: Iterable[Item], used_ids: Collection[str], salt: str = "") -> list[Item]:
-    """Give each call of `items`, with its result, an id that is not `used_ids`; calls without an id keep none."""
+    """Give each call of `items`, with its result, an id that is not `used_ids`.
+
+    Calls without an id keep none.
+    """
     names: dict[str, str] = {}
     renamed: list[Item] = []
     for item in items:
@@ -266,7 +275,10 @@ def _with_ids(value: Json, names: Mapping[str, str]) -> Json:
 
 
 def find_objection(before: Iterable[Violation], after: Iterable[Violation]) -> str:
-    """The first of the violations `after` an edit that was not there `before`; "" if there is none."""
+    """The first of the violations `after` an edit that was not there `before`.
+
+    "" if there is none.
+    """
     old_messages = Counter(violation.message for violation in before)
     for violation in after:
         if not old_messages[violation.message]:

@@ -225,7 +225,10 @@ def _program_in_prose(text: str, field: _Field, end: int) -> TextRange | None:
 
 
 def _trial_end(text: str, program: TextRange, stop: int) -> int:
-    """The end of a message's last trial, which ends with `program`; prose after that is not part of it."""
+    """The end of a message's last trial, which ends with `program`.
+
+    Prose after that is not part of it.
+    """
     closed = _CLOSES.match(text, min(stop, program.stop + 1))
     if closed is not None:
         return closed.end()
@@ -240,7 +243,10 @@ def _paragraph_end(text: str, start: int, stop: int) -> int:
 
 
 def _is_program(text: str, start: int, fence: re.Match[str], fields: Sequence[_Field]) -> bool:
-    """Whether the first fence after a heading is the trial's program: before the fields, or in the field for code."""
+    """Whether the first fence after a heading is the trial's program.
+
+    Before the fields, or in the field for code.
+    """
     before = [field for field in fields if field.start <= fence.start()]
     if before:
         return before[-1].name == "code" and not text[before[-1].value : fence.start()].strip()

@@ -63,7 +63,10 @@ class ToolOffer(Definition):
 
 
 def find_namespace(call: AnsweredCall, tools: Iterable[Definition]) -> tuple[str, bool]:
-    """The namespace of the called tool, and whether it takes free text; guessed from the call if it is not offered."""
+    """The namespace of the called tool, and whether it takes free text.
+
+    Guessed from the call if it is not offered.
+    """
     for tool in tools:
         if tool.name == call.name and isinstance(tool, ToolOffer) and call.namespace in ("", tool.namespace):
             return tool.namespace, tool.free

@@ -58,8 +58,10 @@ def _refuse_surrogates(value: Json, text: str) -> None:
 
 
 class StoredResponse(Struct):
-    """A response stored by the server: all items including its answer, the response, and the request's size in
-    bytes."""
+    """A response stored by the server.
+
+    All items including its answer, the response, and the request's size in bytes.
+    """
 
     items: list[Json]
     response: dict[str, Json]
@@ -69,12 +71,12 @@ class StoredResponse(Struct):
 class CachedContent(Struct):
     """Contents that Google's API keeps for `model` until `expires`, to be used in later requests.
 
-    Times are in Unix seconds; `held` are the contents as sent, `tokens` their length.
+    Times are in Unix seconds; `contents` are the contents as sent, `tokens` their length.
     """
 
     name: str
     model: str
-    held: dict[str, Json]
+    contents: dict[str, Json]
     tokens: int
     created: float
     updated: float

@@ -116,8 +116,10 @@ def error(local: Local, refusal: Refusal) -> Json:
 
 
 def render_prompt(body: Mapping[str, Json]) -> str:
-    """Render `body` with a template of our own: tools first, every message between marks, the answer's mark at the
-    end."""
+    """Render `body` with a template of our own.
+
+    Tools first, every message between marks, the answer's mark at the end.
+    """
     tools = f"<|tools|>\n{dump_text(body['tools'])}<|end|>\n" if rows(body.get("tools")) else ""
     messages = "".join(
         f"<|{message.get('role')}|>\n{_message_text(message)}<|end|>\n"

@@ -353,10 +353,10 @@ def _make_arguments(intent: Intent, tool: Definition) -> Json:
 
 
 def _explicit_arguments(text: str, tool: Definition) -> Json:
-    """Explicit arguments of the user: JSON, ``name=value`` pairs, or the value of the first argument.
+    """Explicit arguments of the user.
 
-    Other required arguments get minimal values. For a tool that takes text, that text, also out of an object with one
-    text.
+    JSON, ``name=value`` pairs, or the value of the first argument. Other required arguments get minimal values. For a
+    tool that takes text, that text, also out of an object with one text.
     """
     try:
         arguments: Any = json.loads(text)
@@ -553,7 +553,10 @@ def _make_thought(text: str, options: AnswerOptions) -> tuple[Thought, ...]:
 
 
 def _next_calls(task: ScriptTask, options: AnswerOptions, intents: Sequence[Intent]) -> list[AnsweredCall]:
-    """The calls of the next step that is not done; after the last one, the tool that ends the task."""
+    """The calls of the next step that is not done.
+
+    After the last one, the tool that ends the task.
+    """
     silent = _SUMMARY_ASKED.search(task.task) or _TEXT_ONLY.search(task.task)
     if not options.may_call or not task.tools or (silent and not options.forced_tool):
         return []
@@ -616,7 +619,7 @@ def _answer_text(task: ScriptTask, options: AnswerOptions, intents: Sequence[Int
         return "\n".join([f"{sender}. What came back:", *map(_report_outcome, task.outcomes), *quoted])
     notes = [intent.subject for intent in intents if intent.verb == "remember"]
     if notes:
-        return f"{sender}. Noted, as long as it stands in the context: {'; '.join(notes)}."
+        return f"{sender}. Noted, as long as it is in the context: {'; '.join(notes)}."
     if intents:
         verbs = ", ".join(sorted({intent.verb for intent in intents}))
         return f"{sender}. I would {verbs}, but no tool offered fits: {format_names(task.tools)}."

@@ -87,7 +87,7 @@ def _parse_answer(value: Json) -> ScriptedAnswer:
 def _read_text(value: dict[str, Json], name: str) -> str:
     text = value.get(name, "")
     if not isinstance(text, str):
-        raise ValueError(f"{name} is no text")
+        raise ValueError(f"{name} is not text")
     return text
 
 

@@ -8,5 +8,8 @@ from ctxtui.offline.openai.models import gpt
 
 
 def is_simulated(model: str) -> bool:
-    """Whether answers for `model` follow its own rules; others, and `OFFLINE` itself, have those of `OFFLINE`."""
+    """Whether answers for `model` follow its own rules.
+
+    Others, and `OFFLINE` itself, have those of `OFFLINE`.
+    """
     return model != OFFLINE and any((claude(model), gpt(model), gemini(model)))

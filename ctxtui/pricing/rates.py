@@ -144,9 +144,10 @@ def _apply_terms(standard: Rates, terms: Terms, *, is_library_rate: bool, table:
 
 
 def _find_price_moment(at: float | None) -> str:
-    """The half hour (ISO) in which `at` (Unix seconds) lies; "" without a time, or outside the calendar.
+    """The half hour (ISO) in which `at` (Unix seconds) lies.
 
-    Some providers charge less at night (DeepSeek: from 16:30 to 00:30 UTC), none changes its prices within a half hour.
+    "" without a time, or outside the calendar. Some providers charge less at night (DeepSeek: from 16:30 to 00:30 UTC),
+    none changes its prices within a half hour.
     """
     try:
         moment = datetime.fromtimestamp(at, UTC) if at else None

@@ -1,4 +1,7 @@
-"""Budget of a model's window before a run: system prompt, tools, task, answer, files; and warnings."""
+"""Budget of a model's window before a run.
+
+System prompt, tools, task, answer, files; and warnings.
+"""
 
 from __future__ import annotations
 

@@ -67,6 +67,9 @@ def kind_of(path: str, size: int = 0) -> str:
 
 
 def is_private(path: str) -> bool:
-    """Whether a file is left out unless the user names it: dot files, files in dot folders, secrets."""
+    """Whether a file is left out unless the user names it.
+
+    Dot files, files in dot folders, secrets.
+    """
     place = PurePosixPath(path.lower())
     return any(part.startswith(".") for part in place.parts) or _SECRET.match(place.name) is not None

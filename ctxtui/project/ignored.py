@@ -1,4 +1,7 @@
-"""Files ignored by ``.gitignore``, as git reads it (gitignore(5)): the deepest file with a matching rule wins."""
+"""Files ignored by ``.gitignore``, as git reads it (gitignore(5)).
+
+The deepest file with a matching rule wins.
+"""
 
 from __future__ import annotations
 

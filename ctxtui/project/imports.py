@@ -51,9 +51,9 @@ class Paths:
 
 
 def find_imports(path: str, text: str, paths: Paths) -> list[str]:
-    """The files of `paths` that the file at `path` imports, in order, without itself; at most 200.
+    """The files of `paths` that the file at `path` imports, in order, without itself.
 
-    Empty for languages without an entry in `_READERS`.
+    At most 200. Empty for languages without an entry in `_READERS`.
     """
     reader = _READERS.get(PurePosixPath(path).suffix.lower())
     if reader is None:

@@ -87,7 +87,10 @@ _TRAILING_PUNCTUATION: Final = ".:!?)]}>*_"
 
 
 def find_mentions(text: str) -> list[tuple[str, ...]]:
-    """For each file mentioned in `text`, its possible spellings: verbatim, then without trailing punctuation."""
+    """For each file mentioned in `text`, its possible spellings.
+
+    Verbatim, then without trailing punctuation.
+    """
     mentions = dict.fromkeys(match[1] or match[2] for match in _MENTION.finditer(text))
     return [
         tuple(dict.fromkeys(spelling for spelling in (name, name.rstrip(_TRAILING_PUNCTUATION)) if spelling))

@@ -1,7 +1,7 @@
-"""A file without bodies: imports, types, constants and signatures, for files too long to be read whole.
+"""A file without bodies.
 
-Python, JavaScript, TypeScript, Go, Rust, Java and C are parsed with tree-sitter if it is installed (the extra
-``code``), everything else is outlined.
+Imports, types, constants and signatures, for files too long to be read whole. Python, JavaScript, TypeScript, Go, Rust,
+Java and C are parsed with tree-sitter if it is installed (the extra ``code``), everything else is outlined.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ def _words(text: str) -> frozenset[str]:
 
 
 class CodeGrammar(Struct, frozen=True):
-    """A language of tree-sitter: the `package` of its grammar and the `function` that returns it.
+    """A language of tree-sitter.
 
-    Kinds of nodes: `whole` are kept entirely (imports, types, constants), `functions` up to their body, `containers`
-    with the members of their body, `wrappers` are descended into (an export, a decorator).
+    The `package` of its grammar and the `function` that returns it. Kinds of nodes: `whole` are kept entirely (imports,
+    types, constants), `functions` up to their body, `containers` with the members of their body, `wrappers` are
+    descended into (an export, a decorator).
     """
 
     package: str
@@ -118,7 +119,10 @@ LEFT_OUT: Final = " …"
 
 
 def extract_signatures(path: str, text: str) -> str:
-    """The declarations in the file at `path`; its outline for other languages and files without declarations."""
+    """The declarations in the file at `path`.
+
+    Its outline for other languages and files without declarations.
+    """
     grammar = _grammar_for(path)
     parser = None if grammar is None else _parser(grammar)
     if grammar is None or parser is None:
@@ -240,7 +244,10 @@ _OUTLINE_PATTERNS: Final = {
 
 
 def make_outline(path: str, text: str) -> str:
-    """The most informative lines of the file at `path`, at most 200; its first ones if there are none."""
+    """The most informative lines of the file at `path`, at most 200.
+
+    Its first ones if there are none.
+    """
     pattern = _OUTLINE_PATTERNS.get(PurePosixPath(path).suffix.lower(), _DECLARATION)
     lines = text.splitlines()
     outline = [cut_lines(line.rstrip()) for line in lines if pattern.match(line)][:_MAX_OUTLINE_LINES]

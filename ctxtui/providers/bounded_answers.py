@@ -1,4 +1,7 @@
-"""Size limit for servers' answers (`wire.bounds`): larger ones, also after unpacking, are aborted."""
+"""Size limit for servers' answers (`wire.bounds`).
+
+Larger ones, also after unpacking, are aborted.
+"""
 
 from __future__ import annotations
 

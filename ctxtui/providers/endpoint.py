@@ -55,7 +55,10 @@ class Endpoint:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether `url` is on this machine, so that requests never leave it; no name but ``localhost`` is."""
+    """Whether `url` is on this machine, so that requests never leave it.
+
+    No name but ``localhost`` is.
+    """
     try:
         host = urlsplit(url).hostname or ""
         return host == "localhost" or ip_address(host).is_loopback or ip_address(host).is_unspecified
@@ -103,8 +106,10 @@ def has_key(env: Mapping[str, str]) -> bool:
 
 
 def key_for(provider: str, env: Mapping[str, str]) -> str:
-    """The key of a hosted provider: from the environment, else from the system's keyring (optional extra); "" if
-    none."""
+    """The key of a hosted provider.
+
+    From the environment, else from the system's keyring (optional extra); "" if none.
+    """
     key = env.get(KEYS.get(provider, ""), "").strip()
     return key or _read_keyring(provider)
 

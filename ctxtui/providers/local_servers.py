@@ -1,4 +1,7 @@
-"""Model servers on this machine: running ones, their loaded models, and their windows (facts §5)."""
+"""Model servers on this machine.
+
+Running ones, their loaded models, and their windows (facts §5).
+"""
 
 from __future__ import annotations
 
@@ -188,7 +191,10 @@ async def _query_vllm(http: ClientSession, root: str, env: Mapping[str, str]) ->
 
 
 async def _query_llama_cpp_python(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
-    """Models of llama-cpp-python's own server, which reports no window (0.3.36); None if it is another server."""
+    """Models of llama-cpp-python's own server, which reports no window (0.3.36).
+
+    None if it is another server.
+    """
     if not await _is_llama_cpp_python(http, root):
         return None
     listed = _list_entries(await _get_json(http, f"{root}/v1/models"), "data")

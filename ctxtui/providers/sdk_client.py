@@ -129,7 +129,10 @@ class SdkClient:
             ) from error
 
     def _request_headers(self) -> dict[str, Any]:
-        """Headers of each request: Google's key is in a header of its own, so ``Authorization`` is left out there."""
+        """Headers of each request.
+
+        Google's key is in a header of its own, so ``Authorization`` is left out there.
+        """
         return {"Authorization": self._sdk.Omit()} if self.endpoint.dialect == GOOGLE else {}
 
     def _request_path(self, body: bytes) -> str:

@@ -27,7 +27,7 @@ class _Request(NamedTuple):
     """
 
     make: Callable[..., Any]
-    given: tuple[Any, ...]
+    constructor_arguments: tuple[Any, ...]
     method: Callable[..., Any] | None
     arguments: tuple[Any, ...]
     named: dict[str, Any]
@@ -71,7 +71,10 @@ class Worker(Generic[T]):
             return None
 
     def call_or_run_here(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R:
-        """Like `call`; if the process ends or the worker is closed, do this call and all later ones in this process."""
+        """Like `call`.
+
+        If the process ends or the worker is closed, do this call and all later ones in this process.
+        """
         if self._local is None:
             try:
                 return self.call(method, *args, **named)
@@ -120,7 +123,7 @@ def host() -> Callable[[_Request], tuple[CtxtuiError | None, Any]]:
     def answer(request: _Request) -> tuple[CtxtuiError | None, Any]:
         try:
             if not objects:
-                objects.append(request.make(*request.given))
+                objects.append(request.make(*request.constructor_arguments))
             if request.method is None:
                 return None, list(islice(running.get(request.steps, iter(())), 1))
             result = request.method(objects[0], *request.arguments, **request.named)

@@ -89,7 +89,7 @@ def _find_codec(conn: sqlite3.Connection, dictionary: bytes) -> int:
 def digest_text(value: bytes) -> str:
     """The hex digest of a row. Raises `Damaged` if it is none."""
     if not isinstance(value, bytes):
-        raise Damaged(f"{value!r:.60} is no digest")
+        raise Damaged(f"{value!r:.60} is not a digest")
     return value.hex()
 
 

@@ -41,7 +41,10 @@ _MERGE_PAGES: Final = 256
 
 
 class Unit(Struct, frozen=True):
-    """A recording to be indexed: the file `path` of `size` bytes, changed at `mtime`, or the session `stored`."""
+    """A recording to be indexed.
+
+    The file `path` of `size` bytes, changed at `mtime`, or the session `stored`.
+    """
 
     path: str = ""
     size: int = 0
@@ -60,7 +63,10 @@ def _fold_case(words: str) -> str:
 
 
 def pieces(texts: Iterable[str]) -> Iterator[str]:
-    """Split `texts` into pieces of about `PIECE_CHARS`: small ones joined, large ones cut with an overlap."""
+    """Split `texts` into pieces of about `PIECE_CHARS`.
+
+    Small ones joined, large ones cut with an overlap.
+    """
     parts: list[str] = []
     size = 0
     for text in texts:

@@ -1,4 +1,7 @@
-"""The process that hosts a session, and whether it still runs; a pid alone does not tell, since pids are reused."""
+"""The process that hosts a session, and whether it still runs.
+
+A pid alone does not tell, since pids are reused.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +86,10 @@ def end_hosting(host: HostProcess) -> None:
 
 
 def this_machine() -> str:
-    """This boot of this machine and this pid namespace; the machine's name if the system does not give them."""
+    """This boot of this machine and this pid namespace.
+
+    The machine's name if the system does not give them.
+    """
     try:
         return f"{_BOOT.read_text().strip()}/{os.readlink(PROC / 'self/ns/pid')}"
     except OSError:

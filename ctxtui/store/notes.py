@@ -1,4 +1,7 @@
-"""Notes and bookmarks on blocks and calls, by content: the recording need not be stored, and may be read again."""
+"""Notes and bookmarks on blocks and calls, by content.
+
+The recording need not be stored, and may be read again.
+"""
 
 from __future__ import annotations
 

@@ -79,7 +79,10 @@ class SessionRow(Struct, frozen=True, kw_only=True):
 
 
 class Glance(NamedTuple):
-    """Data from the head of a file, of `size` bytes at that time: title, directory, client version; "" if missing."""
+    """Data from the head of a file, of `size` bytes at that time.
+
+    Title, directory, client version; "" if missing.
+    """
 
     size: int = 0
     title: str = ""
@@ -142,4 +145,4 @@ def py_text(value: str | bytes) -> str:
     try:
         return str(value, "utf-8", "surrogatepass")
     except (TypeError, ValueError) as error:
-        raise Damaged(f"{value!r:.60} is no text") from error
+        raise Damaged(f"{value!r:.60} is not text") from error

@@ -54,9 +54,9 @@ def info(conn: sqlite3.Connection, path: Path) -> Info:
 
 
 def backup(path: Path, to: Path, now: float) -> Path:
-    """Copy the database to the new file `to` (in a folder: under a name with the time); returns its path.
+    """Copy the database to the new file `to` (in a folder: under a name with the time).
 
-    Raises `CtxtuiError` for an existing file: nothing is overwritten.
+    Returns its path. Raises `CtxtuiError` for an existing file: nothing is overwritten.
     """
     if to.is_dir():
         to = to / f"{path.stem}-{datetime.fromtimestamp(now, UTC):%Y%m%dT%H%M%S}{path.suffix}"
@@ -242,7 +242,10 @@ class Store:
 
     @explains_errors
     def prune(self, older_than: float, now: float) -> list[str]:
-        """Delete the sessions older than `older_than` seconds, and values cached before; returns the deleted ids."""
+        """Delete the sessions older than `older_than` seconds, and values cached before.
+
+        Returns the deleted ids.
+        """
         return changes.prune(self._conn, now - older_than)
 
     @explains_errors
@@ -325,7 +328,10 @@ class Store:
 
     @explains_errors
     def load_summary(self, path: str, size: int, mtime: float, version: str) -> Json | None:
-        """The cached summary of an unchanged file, made by this `version` of the summary's code; None without one."""
+        """The cached summary of an unchanged file, made by this `version` of the summary's code.
+
+        None without one.
+        """
         return cache.load_summary(self._conn, path, size, mtime, version)
 
     @explains_errors

@@ -41,7 +41,10 @@ HEARTBEAT_S: Final = 10.0
 
 
 class SessionBegun(NamedTuple):
-    """A session that is new to the store, with its content so far; `session` must not change afterwards."""
+    """A session that is new to the store, with its content so far.
+
+    `session` must not change afterwards.
+    """
 
     session: Session
 
@@ -53,7 +56,10 @@ class SessionResumed(NamedTuple):
 
 
 class InFlight(NamedTuple):
-    """An event within `call` of `thread` at Unix time `at`: its `kind` and data (text, or raw bytes)."""
+    """An event within `call` of `thread` at Unix time `at`.
+
+    Its `kind` and data (text, or raw bytes).
+    """
 
     call: str
     at: float

@@ -276,7 +276,10 @@ class Errors:
         return values[low] + (values[low + 1] - values[low]) * (place - low)
 
     def learn(self, error: float) -> None:
-        """Add one error; outside the interval it makes later intervals wider, inside a little narrower."""
+        """Add one error.
+
+        Outside the interval it makes later intervals wider, inside a little narrower.
+        """
         low, high = self.bounds()
         self._bounds = None
         self._outside += _STEP * ((1 - COVERAGE) - (not low <= error <= high))

@@ -78,7 +78,7 @@ class ReminderPredictor:
             self._since[clock] = 0 if came else steps_since
 
     def _reminder_rate(self, clock: int, steps: int) -> float:
-        """How often a reminder came after so many steps, else after the nearest number up to two below.
+        """Number of times that a reminder came after so many steps, else after the nearest number up to two below.
 
         A quarter without observations.
         """

@@ -181,7 +181,10 @@ def matches_pattern(name: str, pattern: str) -> bool:
 
 
 class ModelTable:
-    """All rules, in the order of the data file: a later rule overrides an earlier one, figure by figure."""
+    """All rules, in the order of the data file.
+
+    A later rule overrides an earlier one, figure by figure.
+    """
 
     def __init__(self, rules: tuple[ModelRule, ...]) -> None:
         self._rules = rules
@@ -192,9 +195,10 @@ class ModelTable:
         return ModelTable((*self._rules, *further))
 
     def card(self, model_id: str) -> ModelCard:
-        """Card of `model_id` as a recording spells it: dated, with a provider's prefix, a region or a version.
+        """Card of `model_id` as a recording spells it.
 
-        A model without a rule has the card of ``*``: counted with o200k_base, marked as an estimate.
+        Dated, with a provider's prefix, a region or a version. A model without a rule has the card of ``*``: counted
+        with o200k_base, marked as an estimate.
         """
         card = self._cards.get(model_id)
         if card is None:
@@ -235,10 +239,10 @@ _TAIL: Final = re.compile(
 
 
 def plain_id(model_id: str) -> str:
-    """Strip `model_id` of everything that does not name the model: provider, region, date, version, case.
+    """Strip `model_id` of everything that does not name the model.
 
-    ``us.anthropic.claude-sonnet-4-5-20250929-v1:0`` and ``anthropic/claude-sonnet-4.5`` are
-    ``claude-sonnet-4-5``; an Ollama tag (``qwen2.5-coder:7b``) stays.
+    Provider, region, date, version, case. ``us.anthropic.claude-sonnet-4-5-20250929-v1:0`` and
+    ``anthropic/claude-sonnet-4.5`` are ``claude-sonnet-4-5``; an Ollama tag (``qwen2.5-coder:7b``) stays.
     """
     plain = model_id.strip().lower().partition("[")[0].rpartition("/")[2]
     if plain.startswith("ft:"):
@@ -266,7 +270,7 @@ def _parse_rule(number: int, raw: dict[str, Any], sources: Mapping[str, str]) ->
         if key in _VECTORS:
             figures[key] = _check_vector(f"{place}: {key}", value)
         elif key not in _FIGURES or type(value) is not _FIGURES[key]:
-            raise ModelDataError(f"{place}: {key} = {value!r} is no figure of a model card")
+            raise ModelDataError(f"{place}: {key} = {value!r} is not a figure of a model card")
     if figures.get("encoding", "o200k_base") not in ENCODINGS:
         raise ModelDataError(f"{place}: unknown encoding {figures['encoding']!r}; known: {', '.join(ENCODINGS)}")
     if "image_rule" in figures:

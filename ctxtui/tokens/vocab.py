@@ -100,13 +100,16 @@ def unpack_vocabulary(vocabulary: str, raw_xz: bytes) -> bytes:
     try:
         raw = lzma.decompress(raw_xz)
     except (lzma.LZMAError, EOFError) as error:
-        raise VocabularyError(f"vocabulary {vocabulary} is no xz file: {error}; reinstall ctxtui") from error
+        raise VocabularyError(f"vocabulary {vocabulary} is not an xz file: {error}; reinstall ctxtui") from error
     check_vocabulary(vocabulary, raw)
     return raw
 
 
 def parse_ranks(raw: bytes) -> dict[bytes, int]:
-    """Map token bytes to ranks; each line of `raw` is a base64 token, a space and a decimal rank."""
+    """Map token bytes to ranks.
+
+    Each line of `raw` is a base64 token, a space and a decimal rank.
+    """
     words = raw.split()
     ranks: dict[bytes, int] = {}
     # In slices: one call over all 200,000 lines would hold the GIL, and so the screen, for 80 ms.

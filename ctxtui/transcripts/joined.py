@@ -90,7 +90,10 @@ def _is_failed(call: Call) -> bool:
 
 
 class CallPairs(Struct):
-    """Calls in both records: exchanges by transcript id (`wire`), and transcript calls by exchange id (`own`)."""
+    """Calls in both records.
+
+    Exchanges by transcript id (`wire`), and transcript calls by exchange id (`own`).
+    """
 
     wire: dict[str, Call] = field(default_factory=dict)
     own: dict[str, Call] = field(default_factory=dict)
@@ -252,8 +255,9 @@ class SessionJoin:
         return joined
 
     def _add_calls(self, joined: Session, pairs: CallPairs, threads: dict[str, str]) -> dict[str, str]:
-        """Add the calls of both in order; returns the threads of unanswered requests, mapped to the thread they belong
-        to.
+        """Add the calls of both in order.
+
+        Returns the threads of unanswered requests, mapped to the thread they belong to.
         """
         owners: dict[str, str] = {}
         for call in _calls_in_order(self.own, self.wire, pairs):
@@ -304,16 +308,18 @@ class SessionJoin:
         return merged if thread == merged.thread else replace(merged, thread=thread)
 
     def _unrecorded_usage(self, sum_: Call, used: Usage, pairs: CallPairs) -> Usage | None:
-        """Subtract the recorded exchanges from the client's sum of unrecorded calls; None if nothing is left.
+        """Subtract the recorded exchanges from the client's sum of unrecorded calls.
 
-        Those of another model or after the sum do not count. What the transcript's own call reported is not in the sum.
+        None if nothing is left. Those of another model or after the sum do not count. What the transcript's own call
+        reported is not in the sum.
         """
         for call in self.wire.calls.values():
             own = pairs.own.get(call.id)
             late = (
                 sum_.ended is not None and call.ended is not None and call.ended > sum_.ended + _CLOCK_TOLERANCE_SECONDS
             )
-            if call.usage is not None and not late and _is_same_model(call, sum_):
+            # ctxtui's own requests are not in the client's sum.
+            if call.usage is not None and not call.keeps_warm and not late and _is_same_model(call, sum_):
                 spent = replace(call.usage, output=call.output)
                 # A transcript may have only the report from the beginning of an answer.
                 used = subtract(used, spent if own is None or own.usage is None else subtract(spent, own.usage))
@@ -419,8 +425,9 @@ class _ContextMapper:
         """Number of the transcript's nodes whose marks were read."""
 
     def add_end(self, own: int, sent: int) -> bool:
-        """Map the end of an answer in the transcript to its end on the wire; True if contexts built earlier are
-        outdated.
+        """Map the end of an answer in the transcript to its end on the wire.
+
+        True if contexts built earlier are outdated.
         """
         anew = self.ends.get(own, self._grown.get(own, sent)) != sent
         self.ends[own] = sent
@@ -429,7 +436,10 @@ class _ContextMapper:
         return anew
 
     def update_marks(self, own: Tree) -> bool:
-        """Read the marks of new blocks in the transcript's tree; True if contexts built earlier are outdated."""
+        """Read the marks of new blocks in the transcript's tree.
+
+        True if contexts built earlier are outdated.
+        """
         anew = own is not self._own
         if anew:
             self._own, self._seen = own, 0

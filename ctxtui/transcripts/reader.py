@@ -13,15 +13,19 @@ class NeedsContexts(Exception):
 
 
 class Reader(Protocol):
-    """Turns the bytes of one recording into events; made by a format's `open` with the tree that receives the nodes.
+    """Turns the bytes of one recording into events.
 
-    Any chunking of the same bytes gives the same events in the same order (law 2): the state after `settle` depends
-    on all bytes so far, never on where the slices ended.
+    Made by a format's `open` with the tree that receives the nodes. Any chunking of the same bytes gives the same
+    events in the same order (law 2): the state after `settle` depends on all bytes so far, never on where the slices
+    ended.
     """
 
     @property
     def tail(self) -> Skipped | None:
-        """The incomplete record at the end of the bytes so far (a cut last line); None if there is none."""
+        """The incomplete record at the end of the bytes so far (a cut last line).
+
+        None if there is none.
+        """
         return None
 
     def feed(self, data: bytes) -> list[Event]:
@@ -30,15 +34,17 @@ class Reader(Protocol):
         """
 
     def settle(self) -> list[Event]:
-        """Read what is left without more data: a last record without line end, or a whole-file format.
+        """Read what is left without more data.
 
-        May be called again after more `feed`s: a followed file settles many times.
+        A last record without line end, or a whole-file format. May be called again after more `feed`s: a followed file
+        settles many times.
         """
 
     def part(self, name: str) -> Reader:
-        """Return the reader for companion file `name`: own bytes and line numbers, same tree and session.
+        """Return the reader for companion file `name`.
 
-        A file of another session emits nothing; neither does any file for a format without companions.
+        Own bytes and line numbers, same tree and session. A file of another session emits nothing; neither does any
+        file for a format without companions.
         """
         return NoReader()
 

@@ -377,9 +377,9 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
             return
         target = screen.target()
         if target is None:
-            screen.tell([Span(f"{name} runs on Home and in a session: press esc first.", "dim")])
+            screen.show_message([Span(f"{name} runs on Home and in a session: press esc first.", "dim")])
         elif command.output == "message":
-            screen.tell([Span(f"{name} …", "dim")])
+            screen.show_message([Span(f"{name} …", "dim")])
             self.run_worker(lambda: self._run_own(screen, command, target), thread=True, group="own commands")
         else:
             with self.suspend():
@@ -404,9 +404,9 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
             text = safe_text.one_line(": ".join(filter(None, (end, first))))
             words = failed(text) if code else [Span("✓ ", "ok"), Span(text, "dim")]
         if command.output == "message":
-            self.call_from_thread(screen.tell, words)
+            self.call_from_thread(screen.show_message, words)
         else:
-            screen.tell(words)
+            screen.show_message(words)
 
     async def on_key_line_pressed(self, message: KeyLine.Pressed) -> None:
         """Run the action of a key that was clicked in the key line."""

@@ -85,7 +85,10 @@ class ShownCells:
 
 
 class _Pen:
-    """Writes pieces in sequence; a style is only sent if it differs from that of the piece before."""
+    """Writes pieces in sequence.
+
+    A style is only sent if it differs from that of the piece before.
+    """
 
     def __init__(self, console: Console) -> None:
         self._output: list[str] = []

@@ -44,8 +44,9 @@ class PasteParser(XTermParser):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the last input may be a complete sequence if nothing follows: call `XTermParser.tick` until it is
-        decided.
+        """Whether the last input may be a complete sequence if nothing follows.
+
+        Call `XTermParser.tick` until it is decided.
         """
         return self._timeout_time is not None
 
@@ -70,7 +71,10 @@ class PasteParser(XTermParser):
                     yield whole
 
     def _consume_paste(self, data: str) -> tuple[str, events.Paste | None]:
-        """Consume pasted text; return the data after its end and the paste event once it is complete."""
+        """Consume pasted text.
+
+        Return the data after its end and the paste event once it is complete.
+        """
         assert self._paste_pieces is not None
         # The end marker may be split between two reads.
         last = self._paste_pieces.pop() if self._paste_pieces else ""
@@ -159,7 +163,10 @@ def _unless_gone() -> Iterator[None]:
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver with `PasteParser`, larger reads and whole frames; idle, it does not poll."""
+    """Textual's driver with `PasteParser`, larger reads and whole frames.
+
+    Idle, it does not poll.
+    """
 
     _waking_event: WakingEvent | None = None
     """Replaces Textual's event, which is polled ten times a second."""
@@ -174,7 +181,10 @@ class TerminalDriver(LinuxDriver):
         self._file: Any = self._output
 
     def write(self, data: str) -> None:
-        """Write to the terminal, each frame as one piece: the writer thread would wait for a turn per piece."""
+        """Write to the terminal, each frame as one piece.
+
+        The writer thread would wait for a turn per piece.
+        """
         if data == SYNC_START:
             self._frame = []
         elif self._frame is None:

@@ -37,9 +37,9 @@ def encode_request(request: Request) -> bytes:
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """Decode an answer (JSON bytes or the parsed value); an error body becomes a response with `error`.
+    """Decode an answer (JSON bytes or the parsed value).
 
-    Raises `Malformed` for anything else.
+    An error body becomes a response with `error`. Raises `Malformed` for anything else.
     """
     value = parse_answer(body)
     if value.get("type") == "error" or "content" not in value:

@@ -43,10 +43,11 @@ def make_marker(dialect: str, ttl: str = "") -> Json:
 
 
 def with_markers(request: Request, changes: Mapping[int, str | None]) -> Request:
-    """Set or remove cache breakpoints: for each item a TTL ("" is the default) or None for no breakpoint.
+    """Set or remove cache breakpoints.
 
-    Breakpoints on other items stay; those inside the content of a changed item are removed. Items are numbered as in
-    `request.items`; items that the provider keeps (``previous_response_id``) are skipped.
+    For each item a TTL ("" is the default) or None for no breakpoint. Breakpoints on other items stay; those inside the
+    content of a changed item are removed. Items are numbered as in `request.items`; items that the provider keeps
+    (``previous_response_id``) are skipped.
     """
     dialect = request.skeleton.dialect
     first, count = request.skeleton.parts.get("carried", (0, 0))

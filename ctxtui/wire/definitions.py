@@ -76,7 +76,10 @@ def _note_members(value: dict[str, Json], losses: Losses) -> None:
 
 
 def convert_tool(value: Json, target: str, losses: Losses) -> Json | None:
-    """Convert a tool's JSON to dialect `target`; None, noted in `losses`, if it cannot express the tool."""
+    """Convert a tool's JSON to dialect `target`.
+
+    None, noted in `losses`, if it cannot express the tool.
+    """
     target = CHAT if target == OLLAMA else target
     value = value if target == RESPONSES else unwrap_tool(value)
     if tool_dialect(value) == target:

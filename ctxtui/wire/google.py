@@ -72,7 +72,10 @@ def _as_list(value: Json) -> list[Json]:
 
 
 class StreamReader:
-    """Assembles a streamed answer from its chunks, each an answer of its own; see `stream.StreamReader`."""
+    """Assembles a streamed answer from its chunks, each an answer of its own.
+
+    See `stream.StreamReader`.
+    """
 
     def __init__(self) -> None:
         self._top: dict[str, Json] = {}

@@ -101,7 +101,10 @@ def join_single(pieces: Sequence[Piece]) -> Json:
 
 
 def is_header_kind(kind: str) -> bool:
-    """Whether `kind` begins an element in dialects whose messages hold everything: only a header does."""
+    """Whether `kind` begins an element in dialects whose messages hold everything.
+
+    Only a header does.
+    """
     return kind == HEADER
 
 

@@ -22,7 +22,10 @@ NAMESPACE: Final = "namespace"
 
 
 def split_tools(value: dict[str, Json], path: str) -> list[WirePart] | None:
-    """Split an ``additional_tools`` item into its header and tools; None if its tools are not a list of objects."""
+    """Split an ``additional_tools`` item into its header and tools.
+
+    None if its tools are not a list of objects.
+    """
     tools = value.get("tools")
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
         return None
@@ -59,9 +62,9 @@ def _have_same_namespace(first: Json, second: Json) -> bool:
 
 
 def split_agent_message(value: dict[str, Json], path: str) -> list[WirePart] | None:
-    """Split a message from another agent into its header and parts; None if its content is not a list.
+    """Split a message from another agent into its header and parts.
 
-    Its role is user: it addresses the agent that receives it.
+    None if its content is not a list. Its role is user: it addresses the agent that receives it.
     """
     content = value.get("content")
     if not isinstance(content, list):

@@ -70,7 +70,10 @@ class KeyMask:
         return self.mask_bytes(buffered[:cut]), buffered[cut:]
 
     def _safe_length(self, data: bytes) -> int:
-        """Length of the part of `data` that is final: its end may be the start of the key or of half of it."""
+        """Length of the part of `data` that is final.
+
+        Its end may be the start of the key or of half of it.
+        """
         if self._pattern is None:
             return len(data)
         cut = min((_partial_start(data, part) for part in self._parts), default=len(data))
@@ -83,7 +86,10 @@ class KeyMask:
 
 
 def _partial_start(data: bytes, part: bytes) -> int:
-    """Index at which the end of `data` is an incomplete start of `part`; the length of `data` if there is none."""
+    """Index at which the end of `data` is an incomplete start of `part`.
+
+    The length of `data` if there is none.
+    """
     start = max(0, len(data) - len(part) + 1)
     while (start := data.find(part[:1], start)) >= 0:
         if part.startswith(data[start:]):

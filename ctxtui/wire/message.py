@@ -139,9 +139,10 @@ def _pop_pieces(pieces: list[Piece], field: BlockField, named: bool) -> list[Pie
 
 
 def _can_hold(piece: Piece, field: BlockField) -> bool:
-    """Whether `field` can hold a block; a string field holds only a block of nothing but a non-empty string.
+    """Whether `field` can hold a block.
 
-    A content part may have the same kind and further members, or no text.
+    A string field holds only a block of nothing but a non-empty string. A content part may have the same kind and
+    further members, or no text.
     """
     kind, value = piece
     if kind != field.kind or field.form != STRING:

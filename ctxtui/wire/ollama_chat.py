@@ -38,10 +38,10 @@ def encode_request(request: Request) -> bytes:
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """Decode an answer (JSON bytes or the parsed value); an error body becomes a response with `error`.
+    """Decode an answer (JSON bytes or the parsed value).
 
-    The durations (nanoseconds) and the rendered template of a debug request stay in `extra`. Raises `Malformed` for
-    anything else.
+    An error body becomes a response with `error`. The durations (nanoseconds) and the rendered template of a debug
+    request stay in `extra`. Raises `Malformed` for anything else.
     """
     value = parse_answer(body)
     message = value.get("message")

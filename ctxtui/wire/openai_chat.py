@@ -1,4 +1,7 @@
-"""OpenAI Chat Completions and the many servers that speak it: requests, answers, event streams (facts §4, §5)."""
+"""OpenAI Chat Completions and the many servers that speak it.
+
+Requests, answers, event streams (facts §4, §5).
+"""
 
 from __future__ import annotations
 
@@ -39,10 +42,10 @@ def encode_request(request: Request) -> bytes:
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """Decode an answer (JSON bytes or the parsed value): its first choice; further ones stay in `extra`.
+    """Decode an answer (JSON bytes or the parsed value): its first choice.
 
-    Ollama's own shape (``message`` next to ``done``) is read too. An error body becomes a response with `error`.
-    Raises `Malformed` for anything else.
+    Further ones stay in `extra`. Ollama's own shape (``message`` next to ``done``) is read too. An error body becomes a
+    response with `error`. Raises `Malformed` for anything else.
     """
     value = parse_answer(body)
     choices = _find_choices(value)

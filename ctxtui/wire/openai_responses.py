@@ -35,9 +35,10 @@ def encode_request(request: Request) -> bytes:
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """Decode an answer (JSON bytes or the parsed value); an error body becomes a response with `error`.
+    """Decode an answer (JSON bytes or the parsed value).
 
-    The stop reason is the reason of an incomplete answer, else its status. Raises `Malformed` for anything else.
+    An error body becomes a response with `error`. The stop reason is the reason of an incomplete answer, else its
+    status. Raises `Malformed` for anything else.
     """
     value = parse_answer(body)
     output = value.get("output")

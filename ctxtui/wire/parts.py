@@ -66,7 +66,10 @@ def unreadable_part(path: str, reason: str, place: Place, spot: Position) -> Wir
 
 
 def content_part(value: Json, path: str, place: Place, spot: Position) -> WirePart:
-    """Make a part from one entry of a content list: an object with a type, a plain string, or an unreadable value."""
+    """Make a part from one entry of a content list.
+
+    An object with a type, a plain string, or an unreadable value.
+    """
     if isinstance(value, str):
         return text_part(value, place, spot)
     if not isinstance(value, dict):

@@ -72,9 +72,10 @@ class Request(Struct, frozen=True):
         return tuple(Marker(m[0], m[1], m[2], m[4]) for m in self.skeleton.parts.get("marks", ()))
 
     def with_items(self, items: Sequence[Item]) -> Request:
-        """Replace the blocks: parameters stay, unchanged blocks keep their spelling and cache breakpoints.
+        """Replace the blocks.
 
-        New blocks are written in the body's dominant style.
+        Parameters stay, unchanged blocks keep their spelling and cache breakpoints. New blocks are written in the
+        body's dominant style.
         """
         if tuple(items) == self.items:
             return self
@@ -114,6 +115,9 @@ class Response(Struct, frozen=True, kw_only=True):
         return total
 
     def as_interrupted(self, error: str = "") -> Response:
-        """Return this answer as an interrupted one; its usage report, if any, was made before the end."""
+        """Return this answer as an interrupted one.
+
+        Its usage report, if any, was made before the end.
+        """
         usage, extra = mark_partial(self.usage, self.extra, (item.block for item in self.items))
         return replace(self, complete=False, error=error or self.error, usage=usage, extra=extra)

@@ -1,4 +1,7 @@
-"""Build the items that a host adds to a context: user messages and tool results in each dialect (facts §1, §4)."""
+"""Build the items that a host adds to a context.
+
+User messages and tool results in each dialect (facts §1, §4).
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,10 @@ class StreamReader(Protocol):
         """Add events; returns their deltas in order."""
 
     def response(self) -> Response:
-        """Build the answer received so far; `Response.complete` is False until the stream's end has arrived."""
+        """Build the answer received so far.
+
+        `Response.complete` is False until the stream's end has arrived.
+        """
 
 
 def merge_delta(into: dict[str, Json], delta: dict[str, Json], skip: frozenset[str] = frozenset()) -> None:

@@ -9,7 +9,7 @@ from ctxtui.core.errors import Malformed
 from ctxtui.wire.bounds import MAX_BODY, MAX_MEMBERS
 
 _ZSTD_STEP: Final = 1 << 10
-"""Input bytes per zstd call: it accepts no output limit, and unpacks this much to at most 32 MB."""
+"""Input bytes per zstd call. The library has no output limit; this much unpacks to at most 32 MB."""
 
 
 class BodyUnpacker(Protocol):
@@ -28,13 +28,13 @@ class _BoundedUnpacker:
     """Counts the unpacked bytes and the compressed members."""
 
     def __init__(self, max_bytes: int) -> None:
-        self._most = self._left = max_bytes
+        self._max_bytes = self._left = max_bytes
         self._members = 0
 
     def _count(self, data: bytes) -> bytes:
         self._left -= len(data)
         if self._left < 0:
-            raise Malformed(f"a body that unpacks to more than {self._most >> 20} MiB")
+            raise Malformed(f"a body that unpacks to more than {self._max_bytes >> 20} MiB")
         return data
 
     def _next_member(self) -> None:
@@ -49,12 +49,12 @@ class _ZlibUnpacker(_BoundedUnpacker):
     def __init__(self, max_bytes: int, deflate: bool) -> None:
         super().__init__(max_bytes)
         self._deflate = deflate
-        self._new()
+        self._start_member()
 
     # zlib: 47 detects the header of gzip or zlib, -15 is deflate without a header.
-    def _new(self, bits: int = 47) -> None:
+    def _start_member(self, bits: int = 47) -> None:
         self._inner = zlib.decompressobj(bits)
-        self._fresh = True
+        self._is_at_start = True
         self._next_member()
 
     def feed(self, data: bytes) -> bytes:
@@ -63,15 +63,15 @@ class _ZlibUnpacker(_BoundedUnpacker):
             try:
                 chunks.append(self._count(self._inner.decompress(data, self._left + 1)))
             except zlib.error as error:
-                if not (self._deflate and self._fresh):
+                if not (self._deflate and self._is_at_start):
                     raise Malformed(f"a body that cannot be unpacked: {error}") from None
                 self._deflate = False
-                self._new(-15)
+                self._start_member(-15)
                 continue
-            self._fresh = False
+            self._is_at_start = False
             data = self._inner.unused_data
             if data:
-                self._new()
+                self._start_member()
         return b"".join(chunks)
 
 
@@ -100,12 +100,12 @@ class _ZstdUnpacker(_BoundedUnpacker):
         import zstandard
 
         super().__init__(max_bytes)
-        self._made = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj
+        self._make_decompressor = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj
         self._error = zstandard.ZstdError
-        self._new()
+        self._start_member()
 
-    def _new(self) -> None:
-        self._inner = self._made()
+    def _start_member(self) -> None:
+        self._inner = self._make_decompressor()
         self._next_member()
 
     def feed(self, data: bytes) -> bytes:
@@ -117,7 +117,7 @@ class _ZstdUnpacker(_BoundedUnpacker):
                     chunks.append(self._count(self._inner.decompress(piece)))
                     piece = self._inner.unused_data
                     if piece:
-                        self._new()
+                        self._start_member()
         except self._error as error:
             raise Malformed(f"a body that cannot be unpacked: {error}") from None
         return b"".join(chunks)

@@ -174,7 +174,10 @@ def chat_usage(report: Json, body: Json = None) -> Usage | None:
 
 
 def _chat_cache(report: dict[str, Json], timings: dict[str, Json]) -> tuple[int, int, int, int, bool]:
-    """Tokens read from the cache, written for 5 minutes, an hour, 30 minutes; whether the report mentions a cache."""
+    """Tokens read from the cache, written for 5 minutes, an hour, 30 minutes.
+
+    Whether the report mentions a cache.
+    """
     details = _as_dict(report.get("prompt_tokens_details"))
     reads = (
         details.get("cached_tokens"),
@@ -199,7 +202,10 @@ def _uncached_tokens(total: int, cached: int) -> int:
 
 
 def _output_tokens(report: dict[str, Json], prefix: str, prompt: int) -> tuple[int, int]:
-    """Output tokens with reasoning, and reasoning; some servers count reasoning only in the total (xAI, Gemini)."""
+    """Output tokens with reasoning, and reasoning.
+
+    Some servers count reasoning only in the total (xAI, Gemini).
+    """
     reasoning = _as_count(_as_dict(report.get(f"{prefix}_tokens_details")).get("reasoning_tokens"))
     output = _as_count(report.get(f"{prefix}_tokens"))
     is_separate = reasoning > 0 and _as_count(report.get("total_tokens")) == prompt + output + reasoning

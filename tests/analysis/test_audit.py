@@ -343,4 +343,4 @@ def test_a_client_that_rewrites_its_first_block_every_time_costs_no_accuracy() -
     changed = Script(OPUS4)
     changed.session = found
     late = rows(changed)[15:]
-    assert median(error(r) for r in late) < 0.05 and not any(r.asked for r in late)
+    assert median(error(r) for r in late) < 0.05 and not any(r.follows_user for r in late)

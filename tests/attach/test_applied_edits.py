@@ -32,7 +32,8 @@ def read(path: Path, session: str, thread: str) -> StoredEdits:
             log = store.edits(session, thread)
         except NotFound:
             return StoredEdits()
-    return StoredEdits(edits_in_force(log).applied, bool(waiting_until(log)))
+    in_force = edits_in_force(log)
+    return StoredEdits(in_force.applied, bool(waiting_until(log)), has_staged=bool(in_force.staged))
 
 
 @pytest.mark.parametrize("seed", few(range(4)))

@@ -248,7 +248,7 @@ async def test_what_its_client_signed_leaves_as_it_is(tmp_path: Path, monkeypatc
         assert (await asked(relay, request())).startswith(b"HTTP/1.1 200")
         await asyncio.to_thread(recorder.flush)
         edits = stored(tmp_path, "s")
-        overlay = edits.of(MAIN)
+        overlay = edits.of_thread(MAIN)
         overlay.stage_all([make("drop", edit_of("drop").targets)])
         overlay.apply()
         await asyncio.to_thread(edits.save)
@@ -269,7 +269,7 @@ async def test_edits_stand_until_they_are_taken_back(tmp_path: Path, monkeypatch
         assert (await asked(relay, first)).startswith(b"HTTP/1.1 200")
         await asyncio.to_thread(recorder.flush)
         edits = stored(tmp_path, "s")
-        overlay = edits.of(MAIN)
+        overlay = edits.of_thread(MAIN)
         stale = edit_of("drop")
         overlay.stage_all([make("drop", stale.targets)])
         overlay.apply()
@@ -377,7 +377,7 @@ async def test_what_a_socket_s_later_requests_only_name_is_edited_too(
             told = load(tmp_path / "s.jsonl").session
             context = told.tree.items(told.thread_calls(MAIN)[0].raw_head)
             (block,) = [item.block for item in context if STALE.encode() in item.block.body]
-            overlay = edits.of(MAIN)
+            overlay = edits.of_thread(MAIN)
             overlay.stage_all([make("replace", [Target(block.digest)], {"text": "gone"})])
             overlay.apply()
             await asyncio.to_thread(edits.save)

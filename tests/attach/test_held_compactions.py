@@ -247,7 +247,7 @@ async def test_pinned_blocks_survive(tmp_path: Path) -> None:
         edits = SessionEdits(loaded, Settings(data_dir=str(tmp_path)))
         head = loaded.session.thread_calls()[0].sent_head
         (digest,) = [block.digest for block, _ in loaded.session.tree.items(head) if FIRST.encode() in block.body]
-        edits.of("main").stage_all([make(PIN, [Target(digest)])])
+        edits.of_thread("main").stage_all([make(PIN, [Target(digest)])])
         edits.save()
         for how, text in ((RELEASE, ""), (ANSWER, NEW), (ANSWER, f"{NEW} {FIRST}")):
             asked = asyncio.ensure_future(ask(run.url, "messages", stream=True))

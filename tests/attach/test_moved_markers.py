@@ -89,7 +89,7 @@ async def test_a_dropped_newest_result_leaves_its_marker(
             node for node in reversed(session.tree.path(head)) if b"RESULT 3" in session.tree[node].block.body
         )
         edits = SessionEdits(loaded, Settings(data_dir=str(tmp_path)))
-        overlay = edits.of(MAIN)
+        overlay = edits.of_thread(MAIN)
         context = Context.of_call(session.tree, session.thread_calls()[-1], head)
         overlay.stage_all([make(kind, [context.target(context.position(newest))], given)])
         overlay.apply()

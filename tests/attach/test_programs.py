@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from ctxtui.core.errors import BadConfig, NotFound
+from ctxtui.services.attach.programs.settings_copy import copy_file
 from ctxtui.services.attach.registry import FOLDER, program_of, programs
 from ctxtui.services.attach.relayed_program import RelayedProgram
 
@@ -218,6 +223,36 @@ def test_continue_by_a_copy_of_its_file_with_other_addresses(tmp_path: Path) -> 
     assert not Path(copy).exists() and file.read_text() == CONTINUE
     # A file that the user names stays in force.
     assert program.start_routed(urls, ["--config", "mine.yaml"], env, "/").arguments == ["--config", "mine.yaml"]
+
+
+def test_the_next_run_removes_the_copy_of_a_killed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "device_id").write_text("d")
+    killed = (
+        "import os\nfrom pathlib import Path\n"
+        "from ctxtui.services.attach.programs.settings_copy import link_folder\n"
+        f"folder, _ = link_folder(Path({str(home)!r}), 'config.toml', 'key = 1', str)\nprint(folder, flush=True)\n"
+    )
+    ran = [
+        subprocess.run(
+            [sys.executable, "-c", killed + more], env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE
+        )
+        for more in ("os._exit(9)", "(folder / 'new').write_text('n')\nos._exit(9)")
+    ]
+    empty, full = (Path(one.stdout.decode().strip()) for one in ran)
+    assert not empty.exists(), "the second run has removed it"
+    assert (full / "config.toml").exists()
+    lives, end = copy_file("config.yaml", "key = 2")
+    # What the program created is kept, the copy with its keys is not.
+    assert not (full / "config.toml").exists() and (full / "new").read_text() == "n"
+    _, other_end = copy_file("config.yaml", "key = 3")
+    assert lives.read_text() == "key = 2", "the copy of a run that lives stays"
+    end()
+    other_end()
+    assert (home / "device_id").read_text() == "d"
+    assert not lives.exists()
 
 
 def test_a_file_of_ones_own_is_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

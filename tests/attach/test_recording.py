@@ -131,6 +131,19 @@ def test_sessions_and_threads_are_told_apart_by_the_clients_headers(tmp_path: Pa
     assert load(tmp_path / "run-r.jsonl").session.calls.keys() == {"msg_5"}
 
 
+def test_a_subagent_of_opencode_is_a_thread_of_the_session_that_started_it(tmp_path: Path) -> None:
+    recorder = Recorder(RecordedRun(tmp_path, "r", "run-r"))
+    agent = {"User-Agent": "opencode/1.18.33 ai-sdk/4", "x-session-affinity": "ses_1", "x-session-id": "ses_1"}
+    child = {**agent, "x-session-affinity": "ses_2", "x-session-id": "ses_2", "x-parent-session-id": "ses_1"}
+    exchange(recorder.put, "r.1", body("hoi"), (STREAM % "msg_1").encode(), agent)
+    exchange(recorder.put, "r.2", body("look"), (STREAM % "msg_2").encode(), child)
+    recorder.close()
+    session = load(tmp_path / "ses_1.jsonl").session
+    calls = {name: [call.id for call in session.thread_calls(name)] for name in session.order}
+    assert calls == {MAIN: ["msg_1"], "ses_2": ["msg_2"]}
+    assert session.threads["ses_2"].parent == MAIN
+
+
 def test_without_a_session_of_its_own_a_conversation_is_one_by_its_beginning(tmp_path: Path) -> None:
     recorder = Recorder(RecordedRun(tmp_path, "r"))
     part = {"type": "text", "text": "hoi", "cache_control": {"type": "ephemeral"}}

@@ -64,7 +64,7 @@ async def test_a_policy_stands_over_a_websocket_until_it_is_taken_back(
         )
         assert CUT.encode() in believes and CUT.encode() not in sent and b"go on" in sent
         kept = SessionEdits(load(run.path), Settings(data_dir=str(tmp_path)))
-        kept.of(MAIN).revert(proven[0]["applied"])
+        kept.of_thread(MAIN).revert(proven[0]["applied"])
         kept.save()
         # Its provider holds another conversation than the client's: now it is told the client's own, whole.
         await client.say("and on")

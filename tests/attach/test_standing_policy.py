@@ -115,7 +115,7 @@ async def test_what_was_never_sent_is_cut_at_once_and_stays_so_until_it_is_taken
         assert [edit["id"] for edit in overlay.applied] == proof["applied"]
         # Taken back: the client's own bytes leave, and the policy does not do it again.
         kept = edits(run)
-        kept.of(MAIN).revert(proof["applied"])
+        kept.of_thread(MAIN).revert(proof["applied"])
         kept.save()
         await agent.ask("and on")
         assert seen[3].body == agent.own[3]
@@ -139,7 +139,7 @@ async def test_the_prefix_is_rewritten_only_when_the_price_says_so(tmp_path: Pat
             and "applied" not in waits
         )
         assert seen[1].body == agent.own[1]
-        (edit,) = edits(run).of(MAIN).waiting.items()
+        (edit,) = edits(run).of_thread(MAIN).waiting.items()
         assert edit[1] == MISS
         # Later nothing is cached any more: then it costs nothing.
         desk._clock = later(3700.0)
@@ -163,8 +163,8 @@ async def test_an_edit_of_the_users_waits_at_the_relay_for_the_expiry(tmp_path: 
         kept = edits(run)
         session = load(run.path).session
         (item,) = [one for one in session.tree.items(session.threads[MAIN].tip) if b"file 0150" in one.block.body]
-        kept.of(MAIN).stage_all([make("drop", [Target(item.block.digest)])])
-        kept.of(MAIN).postpone(EXPIRY)
+        kept.of_thread(MAIN).stage_all([make("drop", [Target(item.block.digest)])])
+        kept.of_thread(MAIN).postpone(EXPIRY)
         kept.save()
         await agent.ask("go on")
         assert seen[1].body == agent.own[1] and "done" not in await told(run, 1)

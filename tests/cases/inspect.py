@@ -33,7 +33,7 @@ class InMemory:
     def __init__(self) -> None:
         self._known: dict[str, ThreadEdits] = {}
 
-    def of(self, thread: str) -> ThreadEdits:
+    def of_thread(self, thread: str) -> ThreadEdits:
         return self._known.setdefault(thread, ThreadEdits(thread=thread))
 
     unsaved = False

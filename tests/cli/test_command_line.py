@@ -297,7 +297,7 @@ LOOKING = {
     "session notes": "S", "import": "S",
     "export": "S --to anthropic", "curate": "S --policy truncate_results", "edits": "S", "repair": "S",
     "share": "S -o page.html", "report": "S --html report.html", "session scrub": "S", "config": "", "doctor": "",
-    "db": "info", "completion": "bash", "help": "", "hold": "", "statusline": "",
+    "db": "info", "completion": "bash", "help": "", "hold": "", "statusline": "", "report-bug": "S -o bug.json",
 }  # fmt: skip
 """Commands by what is given to them here (S: a recording): they send nothing."""
 SENDING = {"chat", "run", "agree", "mcp", "exec", "proxy", "offline"}

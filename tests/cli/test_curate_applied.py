@@ -37,7 +37,7 @@ def edit(recording: Path, *, applied: bool) -> None:
     context = Context(loaded.session.tree, loaded.session.threads["main"].tip)
     kinds = [item.block.kind for item in context.items]
     asked = next(n for n, item in enumerate(context.items) if b"read the ledger" in item.block.body)
-    overlay = overlays.of("main")
+    overlay = overlays.of_thread("main")
     dropped = make(DROP, [context.target(kinds.index("tool_result"))])
     overlay.stage_all([dropped, make(REPLACE, [context.target(asked)], {"text": "does it add up?"})])
     if applied:
@@ -50,7 +50,7 @@ def test_only_what_is_applied_leaves(ctxtui: Run, recording: Path) -> None:
     ran = ctxtui("curate", recording, "--applied")
     assert "no edits are applied" in ran.err and "a line of the ledger" in ran.out
     overlays = SessionEdits(open_file(recording), load(cwd=recording.parent).settings)
-    overlays.of("main").apply()
+    overlays.of_thread("main").apply()
     overlays.save()
     ran = ctxtui("curate", recording, "--applied")
     assert "after its answer: drop 1, replace 1" in ran.err

@@ -86,7 +86,7 @@ class Curating:
         if not calls:
             return told
         edits = SessionEdits(loaded, self.settings)
-        overlay = edits.of(MAIN)
+        overlay = edits.of_thread(MAIN)
         found: list[tuple[int, Target]] = []
         times: dict[str, int] = {}
         for block, _ in session.tree.items(head):

@@ -8,6 +8,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -206,14 +207,52 @@ def test_what_the_client_itself_recorded_counts_once_with_ours(attached: Lab) ->
     assert sum(one["calls"] for one in rows) == len(asked)
 
 
+BY_A_FILE = (KIMI_CODE, CONTINUE_CLI)
+"""Clients that are led by a copy of their settings file."""
+
+
+@pytest.mark.parametrize("client", BY_A_FILE, ids=lambda one: one.name)
+def test_afterwards_the_client_goes_on_without_ctxtui(client: Client, tmp_path: Path) -> None:
+    """Its settings are as they were, and its session is in its own folder: it is continued from there."""
+    if not ASKED:
+        pytest.skip("real clients run in make test-clients only")
+    if left_out(client.name):
+        pytest.skip(f"left out by CLIENTS: {client.name}")
+    with lab(client, tmp_path / "lab") as place:
+        place.open_gates()
+        own = {name: (place.folder / name).read_bytes() for name in client.files}
+        env = place.env | {"PYTHONPATH": str(ROOT), "CTXTUI_HOME": str(place.home / "ctxtui")}
+        command = [sys.executable, "-m", "ctxtui", "exec", "--", *client.ask(place, client.first)]
+        running = place.space.start(command, cwd=place.work, env=env, log=place.printed)
+        assert ended(running, place.printed, 3 * SECONDS) == 0, tail(place.printed)
+        assert {name: (place.folder / name).read_bytes() for name in own} == own
+        sessions = place.recorded()
+        assert sessions and not any(path.is_symlink() for path in sessions)
+        before = len(place.seen())
+        assert before and client.again is not None
+        place.run(client.again(place, client.last))
+        asked = [one for one in place.seen()[before:] if one.asks]
+        assert asked and client.first in json.dumps(asked[0].messages), "it has its history"
+        recorded = bodies_on_record(lines_of(place))
+        assert len(recorded) == before, "the later requests went past ctxtui"
+        assert place.recorded() == sessions, "it is the same session"
+
+
 PROXY = 4011
 """The port of the network's own proxy, through which the providers' hosts are found."""
 
 
+_URL_LINE = re.compile(r"^ *(?:openai_base_url|base_url|apiBase)\b.*\{url\}.*\n", re.MULTILINE)
+
+
 def _at_its_provider(one: Client) -> Client:
     """The client as it is without any base URL."""
-    env = {name: value for name, value in one.env.items() if not name.endswith(("_BASE_URL", "_API_BASE", "_BASE"))}
-    files = {name: text.replace('openai_base_url = "{url}/v1"\n', "") for name, text in one.files.items()}
+    env = {
+        name: value
+        for name, value in one.env.items()
+        if not name.endswith(("_BASE_URL", "_API_BASE", "_BASE", "_HOST"))
+    }
+    files = {name: _URL_LINE.sub("", text) for name, text in one.files.items()}
     return dataclasses.replace(one, env=env, files=files)
 
 
@@ -236,6 +275,10 @@ FORWARDED = (
     AIDER,
     MINI_SWE_AGENT,
     SDK_SCRIPT,
+    GEMINI_CLI,
+    KIMI_CODE,
+    GOOSE,
+    CONTINUE_CLI,
     VERCEL_GOOGLE,
 )
 

@@ -57,7 +57,8 @@ def user_texts(request: dict[str, Any]) -> Iterator[str]:
 def test_the_client_accepts_the_plugin_and_its_parts_act(client: Client, tmp_path: Path) -> None:
     with lab(client, tmp_path / "lab") as place:
         place.open_gates()
-        place.run([client.program("claude"), "plugin", "validate", "--strict", str(PLUGIN)])
+        for folder in (PLUGIN, ROOT):
+            place.run([client.program("claude"), "plugin", "validate", "--strict", str(folder)])
         said = asked(place, client.second)
         assert "prompt cache expired" not in said, "the first message has nothing to read"
         servers = json.loads(next(line for line in said.splitlines() if '"mcp_servers"' in line))["mcp_servers"]

@@ -63,7 +63,9 @@ def test_an_agent_asks_for_its_own_context_and_proposes_an_edit(client: Client, 
         told = called(place, "blocks", {"session": "last"})
         name = next(line.split()[0] for line in told.splitlines() if "tool_result" in line and "composition" in line)
         told = called(place, "stage", {"session": "last", "drop": [name]})
-        assert "1 edit waits in the inspector" in told and f"{name}  by agent" in told, told
+        assert (
+            "1 edit staged: in the inspector" in told and "former name" not in told and f"{name}  by agent" in told
+        ), told
         assert all(one.accepted for one in place.seen())
         recording = place.recorded()[-1]
         staged = place.ctxtui("edits", "stage", str(recording), "--json")["edits"]

@@ -14,7 +14,7 @@ from ctxtui.core.edit_kinds import DEDUPLICATE, DROP, HOIST, MOVE, TRUNCATE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.shared_text import others_like, static_part, with_line_ends
+from ctxtui.curation.apply.shared_text import extend_to_line_ends, find_shared_part, find_similar_texts
 from ctxtui.curation.context import Context
 from ctxtui.curation.manual_edits import (
     compact_blocks,
@@ -140,13 +140,13 @@ RULES = "".join(f"Rule {n}: always do the right thing, and never the wrong one.\
 def test_the_static_part_is_what_most_others_share() -> None:
     history = "what happened before: nothing of note, but it takes a line\n" * 9
     texts = [f"{RULES}task {n}" for n in range(5)] + [f"{RULES}{history}task {n}" for n in (5, 6)]
-    found = static_part([texts[5]], [*texts[:5], texts[6]])
+    found = find_shared_part([texts[5]], [*texts[:5], texts[6]])
     assert found == (RULES, 6), "not what the last two have in common beyond it"
-    middle = static_part([f"one\n{RULES}end"], [f"other\n{RULES}fin", "something else"])
+    middle = find_shared_part([f"one\n{RULES}end"], [f"other\n{RULES}fin", "something else"])
     assert middle == (RULES, 1)
-    assert static_part(["short\nlines"], ["short\nlines too"]) is None
-    assert static_part([RULES], [f"{RULES}and more"]) != (RULES, 1), "the whole of it is no part"
-    both = static_part([f"{RULES}a", f"{RULES}b"], ["nothing"])
+    assert find_shared_part(["short\nlines"], ["short\nlines too"]) is None
+    assert find_shared_part([RULES], [f"{RULES}and more"]) != (RULES, 1), "the whole of it is no part"
+    both = find_shared_part([f"{RULES}a", f"{RULES}b"], ["nothing"])
     assert both is not None and both.text == RULES, "several are held against each other"
 
 
@@ -156,17 +156,19 @@ def test_a_message_is_held_against_others_of_its_side_also_of_other_calls(monkey
     longer = tree.extend(heads[0], [*message("assistant", block.text(RULES)), *message("user", block.text("then"))])
     context = Context(tree, longer, "anthropic")
     here = at(context, "task 0")
-    assert others_like(context, here, heads) == [f"{RULES}task 1", f"{RULES}task 2", "then"], "not itself, sent again"
-    assert others_like(context, here) == ["then"]
+    assert find_similar_texts(context, here, heads) == [f"{RULES}task 1", f"{RULES}task 2", "then"], (
+        "not itself, sent again"
+    )
+    assert find_similar_texts(context, here) == ["then"]
     monkeypatch.setattr("ctxtui.curation.apply.shared_text.MAX_COMPARED_CHARS", 10)
-    assert others_like(context, here, heads) == ["then"], "what is held against it has a limit"
+    assert find_similar_texts(context, here, heads) == ["then"], "what is held against it has a limit"
 
 
 def test_a_part_goes_with_the_line_ends_that_parted_it() -> None:
-    assert with_line_ends("rules", ["rules\n\ntask"]) == "rules\n\n"
-    assert with_line_ends("rules", ["task\nrules"]) == "\nrules"
-    assert with_line_ends("rules", ["task\nrules\nmore"]) == "rules"
-    assert with_line_ends("rules", ["rules\n\ntask", "rules\ntask"]) == "rules", "not all of them have two"
+    assert extend_to_line_ends("rules", ["rules\n\ntask"]) == "rules\n\n"
+    assert extend_to_line_ends("rules", ["task\nrules"]) == "\nrules"
+    assert extend_to_line_ends("rules", ["task\nrules\nmore"]) == "rules"
+    assert extend_to_line_ends("rules", ["rules\n\ntask", "rules\ntask"]) == "rules", "not all of them have two"
 
 
 def test_what_cannot_be_hoisted_is_said() -> None:
@@ -194,7 +196,7 @@ def feedback(context: Context, generation: int) -> int:
 
 def offered(context: Context, heads: list[int]) -> tuple[int, str]:
     here = feedback(context, 1)
-    found = static_part(hoistable_texts(apply(context, []), [here]), others_like(context, here, heads))
+    found = find_shared_part(hoistable_texts(apply(context, []), [here]), find_similar_texts(context, here, heads))
     assert found is not None and found.others and len(found.text) > 1_000
     return here, found.text
 

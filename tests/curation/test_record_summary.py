@@ -265,7 +265,7 @@ def test_what_a_shell_printed_is_no_request() -> None:
         ("user", "<returncode>1</returncode>\n<output>\nKeyError: 'price'\n</output>"),
     ]
     found = record_summary.collect_facts(context_of(anthropic(talk), "anthropic")[0], range(10))
-    assert found.asked == ["Fix the price. bash-$"] and not found.answered
+    assert found.requests == ["Fix the price. bash-$"] and not found.answered
     assert [one.line for one in found.failures.values()] == ["KeyError: 'price'"]
 
 

@@ -22,11 +22,13 @@ from ctxtui.offline.anthropic.thinking import sign_all
 from ctxtui.services.config.package_data import model_table
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
+from tests.conftest import THOROUGH
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES, edits
 from tests.curation.test_random_edits import STRICT
 
 TABLE = model_table()
+SEEDS = 60 if THOROUGH else 15
 
 
 class Case(NamedTuple):
@@ -112,7 +114,7 @@ def test_a_call_is_refused_where_the_whole_request_defines_no_tool() -> None:
 @pytest.mark.parametrize("source", sorted(SHAPES))
 def test_whole_turns_are_nearly_always_accepted(source: str, target: str) -> None:
     reasons: list[str] = []
-    for seed in range(60):
+    for seed in range(SEEDS):
         one, other = generated(source, seed), generated(target, seed + 1000)
         messages = one.context.messages
         first = one.rng.randrange(len(messages))
@@ -120,4 +122,4 @@ def test_whole_turns_are_nearly_always_accepted(source: str, target: str) -> Non
         chosen = [*range(messages[first].start, messages[last].stop)]
         reasons.append(outcome(one, other, chosen, one.rng.randrange(len(other.context)), []))
     refused = [reason for reason in reasons if reason and not reason.startswith(transplant.NOTHING_COPIED)]
-    assert len(refused) <= 3, refused
+    assert len(refused) <= SEEDS // 15, refused

@@ -75,7 +75,7 @@ def test_by_what_was_said_last() -> None:
         ("[1]", "not an object"),
         ('{"say": "x"}', "unknown say"),
         ('{"when": "x"}', "neither text nor calls"),
-        ('{"text": 3}', "text is no text"),
+        ('{"text": 3}', "text is not text"),
         ('{"calls": [{"input": {}}]}', "without the name"),
     ],
 )

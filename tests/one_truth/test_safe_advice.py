@@ -93,7 +93,7 @@ def unsafe(session: Session) -> list[tuple[Any, ...]]:
         return []
     found, told = offers(session)
     every = [(one.names, one.edits) for one in found.ahead(20)]
-    every += [((one.finding.kind,), one.finding.edits) for one in told.found if one.finding.edits]
+    every += [((one.finding.kind,), one.finding.edits) for one in told.priced if one.finding.edits]
     bad: list[tuple[Any, ...]] = []
     for names, edits in every:
         after = found.base.policy_context.under(edits).applied

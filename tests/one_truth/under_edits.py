@@ -267,7 +267,7 @@ def both(telling: Telling, folder: Path) -> tuple[Told, Told]:
         made.append(Told(home, path))
     with made[0].at_home():
         overlays = SessionEdits(load(made[0].path), load_config(()).settings)
-        overlays.of("main")._append([*telling.log.log])
+        overlays.of_thread("main")._append([*telling.log.log])
         overlays.save()
     return made[0], made[1]
 

@@ -62,7 +62,7 @@ async def test_every_command_has_one_who_does_it(name: str, tmp_path: Path) -> N
     screen = screen_of(name, tmp_path)
     for command in screen.commands:
         act = command.run
-        assert command.action if not isinstance(act, Act) else screen.owner(act.of), command.name
+        assert command.action if not isinstance(act, Act) else screen.owner(act.owner), command.name
     assert len({command.__name__ for command in screen.commands}) == len(screen.commands), "a key finds them by name"
 
 

@@ -185,7 +185,7 @@ async def test_a_key_before_anything_is_loaded_says_so(tmp_path: Path, monkeypat
         screen = app.screen
         assert isinstance(screen, InspectorScreen)
         for key in ("exclamation_mark", "d", "c", "W", "K"):
-            screen.line.say(())
+            screen.line.show_message(())
             await pilot.press(key)
             await pilot.pause()
             assert "Nothing of this recording is loaded yet" in "".join(span.text for span in screen.prompt.hint), key

@@ -37,9 +37,10 @@ def describe_call(call: ToolCall) -> str:
 
 
 def split_command(command: str, *, shell: bool = False) -> list[str]:
-    """Split `command` into program and arguments; with a `shell`, give it to ``/bin/sh`` as a whole.
+    """Split `command` into program and arguments.
 
-    Without a shell, raises `BadInput` for an empty command, an open quote, and words that only a shell understands.
+    With a `shell`, give it to ``/bin/sh`` as a whole. Without a shell, raises `BadInput` for an empty command, an open
+    quote, and words that only a shell understands.
     """
     if shell:
         return ["/bin/sh", "-c", command]

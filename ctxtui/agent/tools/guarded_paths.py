@@ -77,9 +77,9 @@ def guard_reason(path: PurePath) -> str:
 
 
 def guarded_names(folder: str, folders: Iterable[str], files: Iterable[str], *, generated: bool) -> set[str]:
-    """The `folders` and `files` of a folder that a command must not write; in a `generated` one only repositories.
+    """The `folders` and `files` of a folder that a command must not write.
 
-    "." is the folder itself: a repository without a work tree.
+    In a `generated` one only repositories. "." is the folder itself: a repository without a work tree.
     """
     plain = {name: _normalize_name(name) for name in (*folders, *files)}
     guarded = {name for name, plain_name in plain.items() if is_repository(plain_name)}
@@ -101,7 +101,10 @@ def is_generated(name: str) -> bool:
 
 
 def is_repository(name: str) -> bool:
-    """Whether git takes `name` for a repository; ``git~1`` is the short name of ``.git`` on Windows file systems."""
+    """Whether git takes `name` for a repository.
+
+    ``git~1`` is the short name of ``.git`` on Windows file systems.
+    """
     return _normalize_name(name) == ".git" or name.casefold().startswith("git~")
 
 
@@ -120,8 +123,10 @@ def _name_reason(name: str, folder: str) -> str:
 
 
 def _normalize_name(name: str) -> str:
-    """A name as case-folding file systems see it: without case, full-width letters, invisible characters, and trailing
-    dots or blanks."""
+    """A name as case-folding file systems see it.
+
+    Without case, full-width letters, invisible characters, and trailing dots or blanks.
+    """
     if not name.isascii():
         name = "".join(char for char in unicodedata.normalize("NFKC", name) if unicodedata.category(char) != "Cf")
     return name.casefold().rstrip(". ") or name

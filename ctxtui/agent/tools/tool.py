@@ -1,4 +1,7 @@
-"""A tool of the agent: its description for the model, whether it asks first, and its function."""
+"""A tool of the agent.
+
+Its description for the model, whether it asks first, and its function.
+"""
 
 from __future__ import annotations
 
@@ -32,15 +35,15 @@ class PlannedWrite(Struct, frozen=True, kw_only=True):
 class PlannedCall(Struct, frozen=True):
     """A call that runs outside of the workspace's rules.
 
-    - `what`: what is run.
-    - `told`: describes how and with what access.
-    - `given`: its input.
+    - `command`: what is run.
+    - `description`: describes how and with what access.
+    - `input`: its input.
     - `guard`: the reason to ask each time ("": none).
     """
 
-    what: str
-    told: str
-    given: Json
+    command: str
+    description: str
+    input: Json
     guard: str = ""
 
 
@@ -71,7 +74,10 @@ class Tool(Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """Whether its write is planned, so that the user is asked first; memory tools write without asking."""
+        """Whether its write is planned, so that the user is asked first.
+
+        Memory tools write without asking.
+        """
         return self.plan is not None
 
     def definition(self) -> Json:

@@ -45,7 +45,10 @@ class Workspace:
 
     @contextmanager
     def _open_folder(self, parts: tuple[str, ...], *, make: bool = False) -> Iterator[int]:
-        """A descriptor of the folder `parts` below the root; with `make` missing folders are created."""
+        """A descriptor of the folder `parts` below the root.
+
+        With `make` missing folders are created.
+        """
         descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
         try:
             for part in parts:
@@ -102,9 +105,10 @@ class Workspace:
             raise CtxtuiError("not a file", place=path)
 
     def write(self, path: str, data: bytes, before: bytes | None) -> bool:
-        """Write a whole file through a new file next to it, creating folders; returns whether it was written.
+        """Write a whole file through a new file next to it, creating folders.
 
-        `before` is the expected present content (None: no such file); if it differs, nothing is written.
+        Returns whether it was written. `before` is the expected present content (None: no such file); if it differs,
+        nothing is written.
         """
         place = self.resolve(path)
         if not place.name:

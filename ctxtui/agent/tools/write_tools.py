@@ -1,4 +1,7 @@
-"""Tools that change files: a write is planned first, shown to the user, and then done as shown."""
+"""Tools that change files.
+
+A write is planned first, shown to the user, and then done as shown.
+"""
 
 from __future__ import annotations
 

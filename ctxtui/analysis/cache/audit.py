@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ctxtui.analysis.audit import percentile
 from ctxtui.analysis.book import Book
@@ -83,7 +83,7 @@ class MissEvidence:
             case "parameter":
                 return f"another parameter: {what}"
             case "cache behind":
-                return "the provider's cache had fallen behind at the previous call"
+                return "the provider's cache had not caught up with the previous call"
             case "resume":
                 return "the client was restarted: its system prompt changed"
             case "compaction":
@@ -184,7 +184,8 @@ class AuditedRead(Struct, frozen=True, kw_only=True):
     - `call`: its number in its thread, from 1.
     - `previous`: the input of the call whose context it extends; a hit reads more than half of it.
     - `predicted`, `floor`, `ceiling`: the forecast and its band; `reported`: the report.
-    - `lost`: cached tokens that it did not read (see `cached_input.CachedInput`); `foretold`: the forecast of them.
+    - `lost`: cached tokens that it did not read (see `cached_input.CachedInput`); `forecast_loss`: the forecast of
+      them.
     - `cause`: the cause of the predicted loss. For a loss whose cause was not predicted, the cause in the recording;
       ``not in the record`` if there is none; "" without a loss.
     - `what`: the tool, parameter or model that changed.
@@ -206,7 +207,7 @@ class AuditedRead(Struct, frozen=True, kw_only=True):
     inferred: bool
     what: str = ""
     lost: int = 0
-    foretold: int = 0
+    forecast_loss: int = field(default=0, name="foretold")
 
     @property
     def within(self) -> bool:
@@ -224,7 +225,7 @@ class AuditedRead(Struct, frozen=True, kw_only=True):
     @property
     def alarm(self) -> bool:
         """Whether a miss was predicted, and there was something to lose."""
-        return self.predicted * 2 <= self.previous and (self.foretold > 0 or self.lost > 0)
+        return self.predicted * 2 <= self.previous and (self.forecast_loss > 0 or self.lost > 0)
 
 
 class CacheAuditor:
@@ -292,7 +293,7 @@ class CacheAuditor:
             inferred=forecast.inferred,
             what=cause.what,
             lost=lost,
-            foretold=predicted_loss,
+            forecast_loss=predicted_loss,
         )
 
 

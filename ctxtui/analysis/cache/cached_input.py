@@ -53,7 +53,10 @@ def cache_lifetime(rules: CacheRules, longest: float) -> float:
 
 
 def latest_expiry(rules: CacheRules, at: float | None) -> float:
-    """Time (Unix seconds) after which nothing used `at` that time can be cached, by any entry; inf without a time."""
+    """Time (Unix seconds) after which nothing used `at` that time can be cached, by any entry.
+
+    Inf without a time.
+    """
     return math.inf if at is None else at + cache_lifetime(rules, _LONGEST_LIFETIME)
 
 
@@ -114,6 +117,8 @@ class CachedInputs:
         self._last: dict[str, Call] = {}
         self._reported: dict[str, Call] = {}
         self._life: dict[str, float] = {}
+        self._kept_warm: dict[int, float] = {}
+        """When a request of ctxtui last kept the cache of a sent context warm, by its end (Unix seconds)."""
         self._reads: set[str] = set()
         self._writes = WriteReports()
 
@@ -130,6 +135,8 @@ class CachedInputs:
             if before is not None and has_report:
                 cached = self._make_input(call, resent, last, before, life)
         self._last[call.thread] = call
+        if call.keeps_warm and call.usage is not None and call.started is not None:
+            self._kept_warm[call.sent_head] = call.started
         if call.usage is not None:
             self._reported[call.thread] = call
             self._writes.add(call)
@@ -141,7 +148,7 @@ class CachedInputs:
         rules, was = self._rules(call), before.usage
         assert was is not None
         pause = call.started - last.started if call.started is not None and last.started is not None else None
-        inferred = resent.kept if call.usage is not None and not call.usage.has_cache else None
+        inferred = resent.prefix_tokens if call.usage is not None and not call.usage.has_cache else None
         cached = (
             was.input
             if inferred is not None
@@ -152,7 +159,10 @@ class CachedInputs:
         expected, lives = min(cached, resent.tokens), cache_lifetime(rules, life)
         if rules.mechanism.keeps_every_prefix:
             expected = rules.reported_read(expected, call.usage.input if call.usage else expected)
-        late = pause - lives if pause is not None and pause > lives else None
+        late = pause - lives if pause is not None else None
+        if late is not None and last.started is not None:
+            late -= max(0.0, self._kept_warm.get(last.sent_head, 0.0) - last.started)
+        late = late if late is not None and late > 0 else None
         return CachedInput(
             resent=resent,
             before=before,

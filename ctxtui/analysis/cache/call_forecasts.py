@@ -1,4 +1,7 @@
-"""Forecasts the calls of a session in order: each from the earlier ones, and learns from its report."""
+"""Forecasts the calls of a session in order.
+
+Each from the earlier ones, and learns from its report.
+"""
 
 from __future__ import annotations
 

@@ -66,6 +66,11 @@ class Clock(Struct):
         time_sent = sent_at(call)
         return time_sent if time_sent is not None else self.last + MAX_CALL_SECONDS if self.last is not None else 0.0
 
+    def use(self, call: Call) -> None:
+        """Count the cache as used again by `call`, which belongs to another thread."""
+        if self.last is not None and call.started is not None:
+            self.first, self.last = max(self.first or 0.0, call.started), max(self.last, call.started)
+
     def tick(self, call: Call) -> None:
         """Advance past `call`."""
         if self.has_time(call):
@@ -88,8 +93,8 @@ class ClientBehaviour(Struct, kw_only=True):
     - `turns`, `asides`: turns with evidence, and those after which the client made a call of its own.
     - `caches`: anything was ever read or written.
     - `behind`: the last call's read if the provider's cache had not caught up; 0: it had.
-    - `stays`, `leaves`: how often the next read was behind again, and how often not.
-    - `lost`, `kept`: how often a restarted client lost or kept the cache.
+    - `stayed_behind`, `caught_up`: how often the next read was behind again, and how often not.
+    - `caches_lost`, `caches_kept`: how often a restarted client lost or kept the cache.
     """
 
     life: str = ""
@@ -99,10 +104,10 @@ class ClientBehaviour(Struct, kw_only=True):
     turns: int = 0
     caches: bool = False
     behind: int = 0
-    stays: int = 0
-    leaves: int = 0
-    lost: int = 0
-    kept: int = 0
+    stayed_behind: int = 0
+    caught_up: int = 0
+    caches_lost: int = 0
+    caches_kept: int = 0
 
     @property
     def loses_at_resume(self) -> bool:
@@ -110,12 +115,12 @@ class ClientBehaviour(Struct, kw_only=True):
 
         False once it kept the cache more often than it lost it.
         """
-        return self.lost + 1 > self.kept
+        return self.caches_lost + 1 > self.caches_kept
 
     @property
     def lags(self) -> bool:
         """Whether the cache is behind, and more often stays so for the next call than catches up."""
-        return self.behind > 0 and self.stays > self.leaves
+        return self.behind > 0 and self.stayed_behind > self.caught_up
 
     def learn_read(self, tokens: int, expected: int, usual: bool) -> None:
         """Learn that a call read `tokens` of `expected` cached ones.
@@ -125,8 +130,8 @@ class ClientBehaviour(Struct, kw_only=True):
         fell = usual and tokens < expected - LAG_TOKENS
         if self.behind:
             stays = fell and tokens <= self.behind + LAG_TOKENS
-            self.stays += stays
-            self.leaves += not stays
+            self.stayed_behind += stays
+            self.caught_up += not stays
         self.behind = tokens if fell else 0
 
     @property

@@ -161,6 +161,8 @@ class CacheForecaster:
         self._left: dict[str, CacheOutcome] = {}
         self._requests: dict[str, list[float]] = {}
         self._happenings_read = 0
+        self._threads_sent: dict[int, str] = {}
+        """The thread of the last call that sent a context, by its end."""
 
     def forecast(self, call: Call, input_forecast: Forecast) -> CacheForecast:
         """Forecast the read of `call` without its own report. `input_forecast` is the forecast of its input."""
@@ -190,9 +192,10 @@ class CacheForecaster:
         )
 
     def start_what_if(self, call: Call, total: int) -> tuple[Simulator, CachedPrompt, float]:
-        """Start of a what-if: the caches (not to be changed), `call` as a prompt of `total` tokens, and its time.
+        """Start of a what-if.
 
-        The time is the earliest possible start (Unix seconds; 0 if unknown).
+        The caches (not to be changed), `call` as a prompt of `total` tokens, and its time. The time is the earliest
+        possible start (Unix seconds; 0 if unknown).
         """
         return (
             self._simulator,
@@ -266,6 +269,10 @@ class CacheForecaster:
                 if self._prompts.has_recorded_markers(call):
                     self._left[call.id] = sent
         clock.tick(call)
+        if not call.keeps_warm:
+            self._threads_sent[call.sent_head] = call.thread
+        elif call.sent_head in self._threads_sent and usage is not None and usage.cache_read:
+            self._clocks[self._threads_sent[call.sent_head]].use(call)
 
     def _time_of(self, call: Call, person_wrote: bool) -> float:
         """Time of `call` for the cache (Unix seconds), corrected for unrecorded requests.
@@ -303,8 +310,8 @@ class CacheForecaster:
         if cause == RESUME or (
             not cause and forecast.call.epoch.start == EpochStart.RESUME and _is_new_epoch(forecast)
         ):
-            behaviour.lost += missed
-            behaviour.kept += not missed
+            behaviour.caches_lost += missed
+            behaviour.caches_kept += not missed
         if missed and cause in SHARED_PREFIX_CAUSES:
             behaviour.shared_prefix = read
         elif missed and read and cause:
@@ -375,10 +382,10 @@ class CacheForecaster:
             unseen = not self._prompts.has_recorded_markers(call) and not call.extra.get(UNATTENDED)
             aside = int(rules.asks_aside and unseen)
             behaviour = self._behaviours[key] = ClientBehaviour(
-                stays=int(rules.settles),
+                stayed_behind=int(rules.settles),
                 asides=aside,
                 turns=aside,
-                kept=int(rules.keeps_resumed),
+                caches_kept=int(rules.keeps_resumed),
             )
         return behaviour
 

@@ -134,9 +134,10 @@ def learnt_prompts(book: Book, rules: Callable[[Call], CacheRules]) -> CacheProm
 
 
 def comparable_calls(book: Book, rules: Callable[[Call], CacheRules], thread: str) -> list[Call]:
-    """Calls of a thread that other markers can be tried on; empty if their times are not in order.
+    """Calls of a thread that other markers can be tried on.
 
-    They have a report and a time of their own, and their provider caches at markers.
+    Empty if their times are not in order. They have a report and a time of their own, and their provider caches at
+    markers.
     """
     calls = [call for call in book.session.thread_calls(thread) if call.usage is not None and sent_at(call) is not None]
     calls = [call for call in calls if rules(call).mechanism.writes_at_markers]

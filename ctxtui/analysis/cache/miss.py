@@ -14,7 +14,10 @@ PARAMETER, BEHIND, EDITS = "parameter changed", "cache fell behind", "edits appl
 
 
 class DifferingBlock(Struct, frozen=True):
-    """One of the two blocks in which a call differs from the previous one; `words` are shortened."""
+    """One of the two blocks in which a call differs from the previous one.
+
+    `words` are shortened.
+    """
 
     category: str
     label: str

@@ -90,6 +90,9 @@ def infer_cause(
     base, rules = step.base, outcome.prompt.rules
     if base.model != call.model:
         return MissCause(MODEL, what=f"{base.model} → {call.model}")
+    if call.follows_idle_compaction:
+        # Made before the cache expired, so that nothing cached would be read whenever the user came back.
+        return MissCause(COMPACTION)
     late = next((reason.by for reason in outcome.reasons if reason.kind == reasons.EXPIRED), None)
     late = _seconds_expired(rules, outcome.at, clock, behaviour) if late is None else late
     if late is not None:
@@ -134,6 +137,8 @@ def _find_in_record(
 ) -> MissCause:
     if before.model != call.model:
         return MissCause(MODEL, what=f"{before.model} → {call.model}")
+    if call.follows_idle_compaction:
+        return MissCause(COMPACTION)
     if late is not None:
         return MissCause(EXPIRED, late)
     is_new_epoch = call.epoch.number != before.epoch.number

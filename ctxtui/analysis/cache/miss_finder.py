@@ -172,7 +172,7 @@ class MissFinder:
         if row is not None and not self._misses_alone:
             self.rows.append(row)
         tokens = cached.lost_tokens(cached.read_tokens(call.usage)) if call.usage is not None else 0
-        if not tokens or cached.before is None:
+        if not tokens or cached.before is None or call.keeps_warm:
             return None
         miss = self._make_miss(call, cached, row, tokens)
         self.misses.append(miss)
@@ -266,7 +266,10 @@ def session_misses(
 
 
 def collect_misses(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] | None = None) -> Misses:
-    """Collect the misses of a session after every call was added to `finder`; `costs` are prices by id."""
+    """Collect the misses of a session after every call was added to `finder`.
+
+    `costs` are prices by id.
+    """
     calls = list(book.session.calls.values())
     total = sum_rows(call_row(call, (costs or {}).get(call.id), "") for call in calls)
     return Misses(

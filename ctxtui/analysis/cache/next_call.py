@@ -141,7 +141,10 @@ def _input_prices(usage: Usage, charge: Charge, at: float) -> tuple[float | None
 def adjust_forecast(
     forecast: NextCallForecast, plain: Usage, usage: Usage, markers: int, charge: Charge
 ) -> NextCallForecast:
-    """Adjust a forecast for edits: simulated usage is `usage` instead of `plain`, with `markers` markers."""
+    """Adjust a forecast for edits.
+
+    Simulated usage is `usage` instead of `plain`, with `markers` markers.
+    """
     added_tokens, time = usage.input - plain.input, forecast.at
     total = max(0, forecast.input + added_tokens)
     read = min(total, max(0, forecast.read + usage.cache_read - plain.cache_read))

@@ -79,7 +79,8 @@ class Replay:
         # Search from the end, where it is in a growing session.
         index_of_last = next((index for index in range(len(calls) - 1, -1, -1) if calls[index].id == last.id), None)
         if index_of_last is not None:
-            del calls[index_of_last + inclusive :]
+            keeping = _keeping_warm(last, calls[index_of_last + 1 :]) if inclusive else []
+            calls = [*calls[: index_of_last + inclusive], *keeping]
         other_forecaster = self._other_forecasts()
         if self._borrowed is not None and self._borrowed is not other_forecaster:
             # The other reader no longer uses it.
@@ -117,10 +118,12 @@ class Replay:
     def request_after(self, call: Call, head: int, time: float | None = None) -> NextRequest:
         """Request that would follow `call` with the context `head`, sent `time` (Unix seconds).
 
-        None: when `call` ended, or else began.
+        None: when `call` ended, or else began. Requests that kept the cache of `call` warm came before it.
         """
         forecasts = self._advance_to(call, inclusive=True)
         started = time if time is not None else call.ended or call.started
+        if time is None and forecasts.calls and (kept := forecasts.calls[-1]).keeps_warm and started is not None:
+            started = max(started, kept.started or 0.0)
         next_call = replace(
             call,
             id=f"after {call.id} with {head}",
@@ -151,6 +154,11 @@ class Replay:
         return max(
             0, figures(self._book, call).context_tokens + self._count_context(next_call) - self._count_context(call)
         )
+
+
+def _keeping_warm(last: Call, later: Sequence[Call]) -> list[Call]:
+    """The requests among the `later` calls that kept the cached context of `last` warm."""
+    return [call for call in later if call.keeps_warm and call.sent_head == last.sent_head]
 
 
 def _has_no_effect(last: Call) -> bool:

@@ -35,7 +35,10 @@ class ToolCall(NamedTuple):
 
 
 class NextStep(NamedTuple):
-    """The step of an answer: the tools it calls (empty: it only writes text and stops), and its text."""
+    """The step of an answer.
+
+    The tools it calls (empty: it only writes text and stops), and its text.
+    """
 
     calls: tuple[ToolCall, ...] = ()
     text: str = ""
@@ -46,7 +49,10 @@ class NextStep(NamedTuple):
         return tuple(call.name for call in self.calls)
 
     def same_tools(self, step: NextStep) -> bool:
-        """Whether the same tools are called in the same order; two answers without calls are the same."""
+        """Whether the same tools are called in the same order.
+
+        Two answers without calls are the same.
+        """
         return self.tools == step.tools
 
     def same_calls(self, step: NextStep) -> bool:
@@ -205,7 +211,10 @@ def _share_or_one(share: Share) -> float:
 
 
 def spread_evenly(numbers: Sequence[int], limit: int) -> list[int]:
-    """Choose at most `limit` of `numbers`, evenly spread and including the last one; deterministic."""
+    """Choose at most `limit` of `numbers`, evenly spread and including the last one.
+
+    Deterministic.
+    """
     if len(numbers) <= limit:
         return list(numbers)
     return [numbers[(n + 1) * len(numbers) // limit - 1] for n in range(limit)]

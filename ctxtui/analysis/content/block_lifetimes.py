@@ -146,7 +146,10 @@ class BlockLifetimes:
         return number - 1 if number else None
 
     def _first_equal_node(self, node: int) -> int:
-        """The first node with the same prefix as `node`, ignoring headers; `node` itself if it is new."""
+        """The first node with the same prefix as `node`, ignoring headers.
+
+        `node` itself if it is new.
+        """
         tree, beginnings = self._tree, self._prefix
         path = []
         while node not in beginnings:
@@ -237,7 +240,10 @@ class BlockLifetimes:
         return [Lifetime(start, min(stop, end), there) for start, stop, there in lifetimes if start < end]
 
     def node_at_call(self, node: int, index: int) -> int | None:
-        """Node that held the block of `node` in the context of call `index`; None if it was not in it."""
+        """Node that held the block of `node` in the context of call `index`.
+
+        None if it was not in it.
+        """
         return next((there for start, stop, there in self.stretches(node, index + 1) if start <= index < stop), None)
 
     def all_nodes(self) -> list[int]:

@@ -1,4 +1,7 @@
-"""Weight of each block of a context: its tokens, and its carry since it was added (tokens x calls)."""
+"""Weight of each block of a context.
+
+Its tokens, and its carry since it was added (tokens x calls).
+"""
 
 from __future__ import annotations
 

@@ -72,7 +72,10 @@ def _content_nodes(tree: Tree, head: int, parent: int) -> list[int]:
 
 
 def _pair_blocks(tree: Tree, olds: Sequence[int], news: Sequence[int]) -> list[tuple[int, int, bool]]:
-    """Pair the blocks of two calls (old node, new node, whether unchanged): equal ones, and two versions of one."""
+    """Pair the blocks of two calls (old node, new node, whether unchanged).
+
+    Equal ones, and two versions of one.
+    """
     node_pairs = []
     for (start, end), (first, last), equal in matching_ranges(tree, tree, olds, news):
         if equal:

@@ -1,8 +1,9 @@
-"""Effects of compactions: facts that a summary kept or lost, and the cost of recovering them.
+"""Effects of compactions.
 
-*Facts* of the previous context are files that were read or changed, literals (paths, ids, numbers, error lines, as in
-`curation.price.dependence`) and decisions: instructions of a person, and sentences in which the model states a choice
-or a finding. A fact is *recovered* if it comes back in a later call.
+Facts that a summary kept or lost, and the cost of recovering them. *Facts* of the previous context are files that were
+read or changed, literals (paths, ids, numbers, error lines, as in `curation.price.dependence`) and decisions:
+instructions of a person, and sentences in which the model states a choice or a finding. A fact is *recovered* if it
+comes back in a later call.
 """
 
 from __future__ import annotations
@@ -81,16 +82,16 @@ class Recovery(Struct, frozen=True):
 class Fact(Struct, frozen=True, kw_only=True):
     """A fact in the context before a compaction.
 
-    It was in `times` blocks, last in that of `node`. `kept`: the summary, or a block that stayed, has it. `again` lists
-    its recoveries before the next compaction.
+    It was in `times` blocks, last in that of `node`. `is_kept`: the summary, or a block that stayed, has it.
+    `recoveries` lists its recoveries before the next compaction.
     """
 
     kind: str
     text: str
     node: int
     times: int
-    kept: bool
-    again: tuple[Recovery, ...] = ()
+    is_kept: bool
+    recoveries: tuple[Recovery, ...] = ()
 
 
 class Compaction(Struct, frozen=True, kw_only=True):
@@ -99,7 +100,7 @@ class Compaction(Struct, frozen=True, kw_only=True):
     - `kind`: from `EpochStart`; `trigger`: ``auto``, ``manual`` or ""; `at`: Unix seconds (None: not recorded).
     - `before`, `after`: the figures of the calls around it.
     - `summary`: nodes of the new blocks that replace the history, with `summary_tokens`.
-    - `kept`: nodes of blocks that stayed verbatim, with `kept_tokens`; `replaced`: number of removed blocks.
+    - `kept_nodes`: nodes of blocks that stayed verbatim, with `kept_tokens`; `replaced`: number of removed blocks.
     - `sealed`: the summary is encrypted, so that only the provider can read it.
     - `facts`: the facts; of lost literals only the first `MAX_LITERALS`.
     - `literals`: number of different literals, and of those kept.
@@ -115,7 +116,7 @@ class Compaction(Struct, frozen=True, kw_only=True):
     after: CallFigures
     summary: tuple[int, ...]
     summary_tokens: int
-    kept: tuple[int, ...]
+    kept_nodes: tuple[int, ...]
     kept_tokens: int
     replaced: int
     sealed: bool
@@ -131,7 +132,7 @@ class Compaction(Struct, frozen=True, kw_only=True):
         """Number of lost facts of a kind."""
         if kind == LITERAL:
             return self.literals[0] - self.literals[1]
-        return sum(not fact.kept for fact in self.facts_of(kind))
+        return sum(not fact.is_kept for fact in self.facts_of(kind))
 
     def count_facts(self, kind: str) -> int:
         """Number of facts of a kind."""
@@ -140,7 +141,7 @@ class Compaction(Struct, frozen=True, kw_only=True):
     @property
     def brought_back(self) -> list[Recovery]:
         """Recoveries with blocks that were read again, each block once."""
-        by_node = {again.node: again for fact in self.facts for again in fact.again if again.tokens}
+        by_node = {again.node: again for fact in self.facts for again in fact.recoveries if again.tokens}
         return sorted(by_node.values(), key=lambda again: (again.call, again.node))
 
     @property
@@ -173,10 +174,10 @@ def find_compactions(book: Book, thread: str, usd: Usd) -> list[Compaction]:
 
 
 def preview_compaction(book: Book, thread: str, summary: str, request: int | None = None) -> Compaction | None:
-    """Losses of the context at the end of `thread` if `summary` replaces its messages; None without a call.
+    """Losses of the context at the end of `thread` if `summary` replaces its messages.
 
-    `request` is the node at which the request for the summary ends, the instruction being its last block; None: the
-    client has not sent it yet. Everything in `book` must be counted.
+    None without a call. `request` is the node at which the request for the summary ends, the instruction being its last
+    block; None: the client has not sent it yet. Everything in `book` must be counted.
     """
     calls = book.session.thread_calls(thread)
     if not calls:
@@ -248,7 +249,7 @@ class _CompactionAnalysis:
             after=msgspec.structs.replace(after, categories={**front, "summary": tokens}),
             summary=(),
             summary_tokens=tokens,
-            kept=tuple(self._kept),
+            kept_nodes=tuple(self._kept),
             kept_tokens=sum(map(self._block_tokens, self._kept)),
             replaced=len(self._old) - len(self._kept),
             sealed=False,
@@ -258,7 +259,10 @@ class _CompactionAnalysis:
         )
 
     def _find_facts(self, text: str, kept_literals: frozenset[str]) -> tuple[tuple[Fact, ...], tuple[int, int]]:
-        """The facts of the context before, and the numbers of literals and of kept ones; `text` is what remains."""
+        """The facts of the context before, and the numbers of literals and of kept ones.
+
+        `text` is what remains.
+        """
         files, decisions = self._find_files(text), self._find_decisions(text)
         literals, counts = self._find_literals(kept_literals, text, {fact.text for fact in files})
         return (*files, *decisions, *literals), counts
@@ -282,7 +286,7 @@ class _CompactionAnalysis:
             after=figures(self._book, call),
             summary=tuple(summary),
             summary_tokens=sum(map(self._block_tokens, summary)),
-            kept=tuple(self._kept),
+            kept_nodes=tuple(self._kept),
             kept_tokens=sum(map(self._block_tokens, self._kept)),
             replaced=len(self._old) - len(self._kept),
             sealed=bool(summary) and not any(self._block_text(node).strip() for node in summary),
@@ -337,8 +341,8 @@ class _CompactionAnalysis:
                 text=path,
                 node=nodes[-1],
                 times=len(nodes),
-                kept=path in text or (names.count(path.rpartition("/")[2]) == 1 and _has_file_name(path, text)),
-                again=tuple(recoveries.get(path, ())),
+                is_kept=path in text or (names.count(path.rpartition("/")[2]) == 1 and _has_file_name(path, text)),
+                recoveries=tuple(recoveries.get(path, ())),
             )
             for path, nodes in nodes_by_path.items()
         ]
@@ -408,7 +412,7 @@ class _CompactionAnalysis:
             }
             again = tuple(repeated.values())
             decisions.append(
-                Fact(kind=DECISION, text=sentence, node=nodes[-1], times=len(nodes), kept=is_kept, again=again)
+                Fact(kind=DECISION, text=sentence, node=nodes[-1], times=len(nodes), is_kept=is_kept, recoveries=again)
             )
         return decisions
 
@@ -457,8 +461,8 @@ class _CompactionAnalysis:
                 text=literal,
                 node=lost[literal][-1],
                 times=len(lost[literal]),
-                kept=False,
-                again=(recoveries[literal],) if literal in recoveries else (),
+                is_kept=False,
+                recoveries=(recoveries[literal],) if literal in recoveries else (),
             )
             for literal in order[:MAX_LITERALS]
         ]
@@ -473,7 +477,10 @@ def _is_from_person(node: Node) -> bool:
 
 
 def _has_file_name(path: str, text: str) -> bool:
-    """Whether a text has a file's bare name as a separate word; False for names of up to three characters."""
+    """Whether a text has a file's bare name as a separate word.
+
+    False for names of up to three characters.
+    """
     name = path.rpartition("/")[2]
     return len(name) > 3 and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
 
@@ -506,9 +513,9 @@ _MAX_NAMED_LITERALS: Final = 40
 
 
 def name_facts(compaction: Compaction) -> str:
-    """Instructions for a summary to keep the facts that `compaction` loses; "" if there are none.
+    """Instructions for a summary to keep the facts that `compaction` loses.
 
-    Of literals, those that occur more than once, the most frequent first.
+    "" if there are none. Of literals, those that occur more than once, the most frequent first.
     """
     files = [fact.text for fact in _lost_facts(compaction, FILE)][-_MAX_FILES:]
     decisions = [fact.text for fact in _lost_facts(compaction, DECISION)][-_MAX_DECISIONS:]
@@ -548,7 +555,7 @@ def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
     if files:
         parts.append(f"- files: {'; '.join(fact.text for fact in files[:_MAX_FILES])}")
     parts += [f"- said: {fact.text}" for fact in decisions[:_MAX_DECISIONS]]
-    spelled = [fact.text for fact in literals if fact.again and fact.again[0].how in _SPELLED]
+    spelled = [fact.text for fact in literals if fact.recoveries and fact.recoveries[0].how in _SPELLED]
     if spelled:
         parts.append(f"- spelled out: {'; '.join(spelled[:_MAX_REPEATED])}")
     return "\n".join(parts)
@@ -556,8 +563,8 @@ def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
 
 def _lost_facts(compaction: Compaction, kind: str) -> list[Fact]:
     """Lost facts of a kind, those that came back first."""
-    return _recovered_first(fact for fact in compaction.facts_of(kind) if not fact.kept)
+    return _recovered_first(fact for fact in compaction.facts_of(kind) if not fact.is_kept)
 
 
 def _recovered_first(facts: Iterable[Fact]) -> list[Fact]:
-    return sorted(facts, key=lambda fact: not fact.again)
+    return sorted(facts, key=lambda fact: not fact.recoveries)

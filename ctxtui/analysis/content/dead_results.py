@@ -47,14 +47,14 @@ class DeadResult(NamedTuple):
 class DeadWeight(Struct, frozen=True):
     """Dead results of a thread, the largest carry first.
 
-    - `judged`: number of results that could have been quoted; `tokens`: their carry (tokens x calls).
+    - `judged`: number of results that could have been quoted; `judged_carry`: their carry (tokens x calls).
     - `unjudged`: results that have nothing quotable, or came too late to be quoted.
     """
 
     dead: tuple[DeadResult, ...] = ()
     judged: int = 0
     unjudged: int = 0
-    tokens: int = 0
+    judged_carry: int = 0
 
     @property
     def carry(self) -> int:
@@ -76,7 +76,7 @@ def find_dead_results(
         if tokens < MIN_TOKENS:
             continue
         entered, stayed = lifetimes.first_call(node) or 0, lifetimes.count_calls(node, len(calls))
-        if not quotes.holds.get(node) or len(calls) - entered < MIN_CALLS:
+        if not quotes.is_quotable.get(node) or len(calls) - entered < MIN_CALLS:
             unjudged += 1
             continue
         judged, carried = judged + 1, carried + tokens * stayed
@@ -88,16 +88,16 @@ def find_dead_results(
 class _Quotes:
     """Processes a thread's contexts and answers in order, and finds the results `quoted` later.
 
-    `holds` says for each result whether it has anything quotable.
+    `is_quotable` says for each result whether it has anything quotable.
     """
 
     def __init__(self, tree: Tree) -> None:
         self.quoted: set[int] = set()
-        self.holds: dict[int, bool] = {}
+        self.is_quotable: dict[int, bool] = {}
         self._tree = tree
         self._owners: dict[str, list[int]] = {}
-        self._model_text: set[str] = set()
-        self._known: dict[str, frozenset[str]] = {}
+        self._earlier_literals: set[str] = set()
+        self._literals: dict[str, frozenset[str]] = {}
 
     def add_blocks(self, nodes: Iterable[int]) -> None:
         """Process blocks."""
@@ -111,8 +111,8 @@ class _Quotes:
                 self._add_other(node_row.block, by_model=node_row.category in _BY_MODEL)
 
     def _add_result(self, node: int) -> None:
-        new_literals = self._literals_of(self._tree[node].block) - self._model_text
-        self.holds[node] = bool(new_literals)
+        new_literals = self._literals_of(self._tree[node].block) - self._earlier_literals
+        self.is_quotable[node] = bool(new_literals)
         for literal in new_literals:
             self._owners.setdefault(literal, []).append(node)
 
@@ -120,14 +120,14 @@ class _Quotes:
         for literal in self._literals_of(block):
             owners = self._owners.get(literal)
             if owners is None:
-                self._model_text.add(literal)
+                self._earlier_literals.add(literal)
             elif by_model:
                 self.quoted.update(owners)
 
     def _literals_of(self, block: Block) -> frozenset[str]:
-        literals = self._known.get(block.digest)
+        literals = self._literals.get(block.digest)
         if literals is None:
-            literals = self._known[block.digest] = literals_of(block)
+            literals = self._literals[block.digest] = literals_of(block)
         return literals
 
 

@@ -34,7 +34,10 @@ TAKEN_OUT: Final = "taken out by the provider"
 
 
 class DiffSide(Struct, frozen=True):
-    """One side: a call of the session that `book` counts; everything on its path must be counted."""
+    """One side: a call of the session that `book` counts.
+
+    Everything on its path must be counted.
+    """
 
     book: Book
     chosen: ChosenCall
@@ -253,7 +256,10 @@ def matching_ranges(
 
 
 def match_versions(a: Tree, b: Tree, old_rows: Sequence[int], new_rows: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield indices of blocks that are two versions of one: the same category, with similar words or the only ones."""
+    """Yield indices of blocks that are two versions of one.
+
+    The same category, with similar words or the only ones.
+    """
     is_single_pair, free = len(old_rows) == len(new_rows) == 1, 0
     for old_index, old in enumerate(old_rows):
         for new_index in range(free, min(len(new_rows), free + _MAX_DISTANCE)):

@@ -140,14 +140,14 @@ _CALL, _RESULT, _TOOLS = INDEX["tool_call"], INDEX["tool_result"], INDEX["tools"
 class Duplicate(Struct, frozen=True):
     """The block `node` could be removed, for the reason `kind`.
 
-    - `other`: the node whose block has its content, or changed its file; `ROOT`: a file has the content.
+    - `counterpart`: the node whose block has its content, or changed its file; `ROOT`: a file has the content.
     - `share`: the part of its lines found there.
     - `path`: the file, if one is concerned.
     """
 
     node: int
     kind: str
-    other: int
+    counterpart: int
     share: float = 1.0
     path: str = ""
 
@@ -178,9 +178,10 @@ class DuplicateFinder:
         self._calls: dict[str, tuple[Touch, ...]] = {}
 
     def search_path(self, head: int, limit: int | None = None) -> bool:
-        """Search the path to `head`, up to `limit` further blocks; returns whether all of it is done.
+        """Search the path to `head`, up to `limit` further blocks.
 
-        A path that does not continue the last one is searched from the start; earlier finds stay.
+        Returns whether all of it is done. A path that does not continue the last one is searched from the start;
+        earlier finds stay.
         """
         tree = self._tree
         if tree.common(self._head, head) != self._head:
@@ -241,7 +242,7 @@ class DuplicateFinder:
         for node in self._replaced_by.pop(repeat.node, ()):
             del self.duplicates[node]
         self.duplicates[repeat.node] = repeat
-        self._replaced_by.setdefault(repeat.other, []).append(repeat.node)
+        self._replaced_by.setdefault(repeat.counterpart, []).append(repeat.node)
 
     def _is_unmarked(self, node: int) -> bool:
         return node not in self.duplicates
@@ -313,7 +314,7 @@ def duplicates_in(duplicates: Mapping[int, Duplicate], tree: Tree, head: int) ->
         (
             duplicate
             for duplicate in list(duplicates.values())
-            if duplicate.node in path and (duplicate.other == ROOT or duplicate.other in path)
+            if duplicate.node in path and (duplicate.counterpart == ROOT or duplicate.counterpart in path)
         ),
         key=lambda duplicate: tree[duplicate.node].depth,
     )

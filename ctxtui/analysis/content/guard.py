@@ -1,6 +1,7 @@
-"""Finds risks in blocks: secrets, files with logins, dangerous commands, injected instructions.
+"""Finds risks in blocks.
 
-Findings list them, and chats ask before they send one. The rules are a table in ``data``.
+Secrets, files with logins, dangerous commands, injected instructions. Findings list them, and chats ask before they
+send one. The rules are a table in ``data``.
 """
 
 from __future__ import annotations

@@ -44,7 +44,10 @@ class PlacedNote(Struct, frozen=True):
 
 
 class SessionNotes(Struct, frozen=True):
-    """Notes of a session: in the order of the calls, by node (every one with the block), and by call id."""
+    """Notes of a session.
+
+    In the order of the calls, by node (every one with the block), and by call id.
+    """
 
     order: Sequence[PlacedNote] = ()
     nodes: dict[int, Note] = field(default_factory=dict)

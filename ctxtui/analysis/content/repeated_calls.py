@@ -5,6 +5,7 @@ A finding reports them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -19,24 +20,31 @@ MIN_REPEATS: Final = 3
 """Times in a row from which on the same calls with the same answers are a loop."""
 MAX_CYCLE: Final = 3
 """Calls of a cycle at most: A A A, A B A B, A B C A B C."""
-_IDS: Final = frozenset({"id", "tool_use_id", "tool_call_id", "call_id", "cache_control"})
-"""Members of blocks that may differ between equal exchanges."""
+_IDS: Final = frozenset(
+    {"id", "tool_use_id", "tool_call_id", "call_id", "cache_control", "internal_chat_message_metadata_passthrough"}
+)
+"""Members of blocks that may differ between equal exchanges; the last is Codex's, with turn and time."""
+_MEASURED: Final = re.compile(r"(?:Chunk ID: \w+|Wall time:? [\d.]+ s(?:econds)?\b)")
+"""What Codex and Kimi Code put before a command's output, and is another each time; searched in JSON."""
 
 
 class Exchange(NamedTuple):
     """A call and its answer.
 
-    `call` is the call's position, `answer` those of the answer. `said` is the content of both without ids, so that
+    `call` is the call's position, `answer` those of the answer. `content` is the content of both without ids, so that
     equal exchanges compare equal.
     """
 
     call: int
     answer: tuple[int, ...]
-    said: tuple[str, str, str]
+    content: tuple[str, str, str]
 
 
 class Loop(NamedTuple):
-    """A cycle of `period` calls that was repeated: its exchanges in order, the first cycle first."""
+    """A cycle of `period` calls that was repeated.
+
+    Its exchanges in order, the first cycle first.
+    """
 
     period: int
     exchanges: tuple[Exchange, ...]
@@ -86,7 +94,10 @@ def loops_by_call(session: Session, thread: str) -> dict[int, str]:
 
 
 def longest_loop(context: Context) -> int:
-    """Longest run of the same calls with the same answers; 0 without calls, 1 without repetitions."""
+    """Longest run of the same calls with the same answers.
+
+    0 without calls, 1 without repetitions.
+    """
     runs = list(_exchange_runs(context))
     return max((loop.repeats for run in runs for loop in _find_loops_in(run, 2)), default=1 if any(runs) else 0)
 
@@ -113,7 +124,7 @@ def _make_exchange(context: Context, call: int) -> Exchange:
         headed = context.items[partner].block.kind == HEADER and message is not None
         answer += range(message.start, message.stop) if headed and message is not None else (partner,)
     result_text = "\n".join(canonical.dump_text(_without_ids(context.items[p].block.value())) for p in answer)
-    return Exchange(call, tuple(answer), (content.name, content.arguments, result_text))
+    return Exchange(call, tuple(answer), (content.name, content.arguments, _MEASURED.sub("", result_text)))
 
 
 def _without_ids(value: Json) -> Json:
@@ -139,7 +150,7 @@ def _loop_at(run: Sequence[Exchange], start: int, period: int) -> Loop:
     An unanswered call repeats nothing.
     """
     end = start + period
-    while end < len(run) and run[end].answer and run[end].said == run[end - period].said:
+    while end < len(run) and run[end].answer and run[end].content == run[end - period].content:
         end += 1
     complete_count = (end - start) // period * period
     return Loop(period, tuple(run[start : start + complete_count]))

@@ -10,7 +10,7 @@ import json
 import re
 from typing import Final
 
-from ctxtui.analysis.content.tool_definitions import called_tool
+from ctxtui.analysis.content.tool_definitions import read_called_tool
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
@@ -56,7 +56,7 @@ def _find_typed_skill(block: Block) -> str:
 
 
 def _find_requested_skill(block: Block) -> str:
-    if called_tool(block) != ("", _TOOL):
+    if read_called_tool(block) != ("", _TOOL):
         return ""
     try:
         arguments = json.loads(read(block).arguments or "null")

@@ -62,9 +62,9 @@ def _walk_definitions(value: Json, server: str, deferred: bool) -> Iterator[tupl
     inner = inner if isinstance(inner, Mapping) else value
     kind = str(value.get("type", ""))
     if kind == "namespace":
-        server = server_name(str(value.get("name", "")))
+        server = strip_server_prefix(str(value.get("name", "")))
     else:
-        server = next((server_name(str(value[key])) for key in _SERVER if value.get(key)), server)
+        server = next((strip_server_prefix(str(value[key])) for key in _SERVER if value.get(key)), server)
     config = value.get("default_config")
     deferred = bool(
         value.get("defer_loading", config.get("defer_loading") if isinstance(config, Mapping) else deferred)
@@ -82,7 +82,7 @@ def _walk_definitions(value: Json, server: str, deferred: bool) -> Iterator[tupl
     yield server, name, deferred, len(canonical.dumps(value))
 
 
-def called_tool(block: Block) -> tuple[str, str]:
+def read_called_tool(block: Block) -> tuple[str, str]:
     """(server, name) of a tool call; the server is "" if the call does not name one."""
     # Decoding all calls of a long session for their names would take longer than a frame.
     quick = _NAME.match(block.body)
@@ -93,10 +93,10 @@ def called_tool(block: Block) -> tuple[str, str]:
     content = read_value(block.kind, value)
     server = next((str(value[key]) for key in _SERVER if value.get(key)), "") if isinstance(value, Mapping) else ""
     own_server, name = split_name(content.name)
-    return server_name(server) or own_server, name if own_server else content.name
+    return strip_server_prefix(server) or own_server, name if own_server else content.name
 
 
-def referenced_tools(block: Block) -> list[str]:
+def read_referenced_tools(block: Block) -> list[str]:
     """Tools named by a search's result: their definitions are read from then on."""
     if b"tool_reference" not in block.body:
         return []
@@ -120,6 +120,6 @@ def split_name(name: str) -> tuple[str, str]:
     return (parts[1], parts[2]) if name.startswith("mcp__") and len(parts) == 3 and parts[2] else ("", name)
 
 
-def server_name(name: str) -> str:
+def strip_server_prefix(name: str) -> str:
     """Name of a server without the clients' prefix: ``mcp__github`` is ``github``."""
     return name.removeprefix("mcp__").removesuffix("__")

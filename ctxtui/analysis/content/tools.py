@@ -13,7 +13,12 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
-from ctxtui.analysis.content.tool_definitions import ToolDefinition, called_tool, read_definitions, referenced_tools
+from ctxtui.analysis.content.tool_definitions import (
+    ToolDefinition,
+    read_called_tool,
+    read_definitions,
+    read_referenced_tools,
+)
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
@@ -97,12 +102,12 @@ class ToolUse:
         for node in tree.path(head, self._head):
             block, category = tree[node].block, tree[node].category
             if category == _CALL:
-                self._calls[called_tool(block)] += 1
+                self._calls[read_called_tool(block)] += 1
             elif category == _TOOLS:
                 for definition in read_definitions(block):
                     self._add_definition(node, definition)
             elif category == _RESULT:
-                self._referenced_names.update(referenced_tools(block))
+                self._referenced_names.update(read_referenced_tools(block))
         self._head = head
 
     def _add_definition(self, node: int, definition: ToolDefinition) -> None:
@@ -164,7 +169,7 @@ def count_tool_calls(tree: Tree, calls: Sequence[Call]) -> Counter[tuple[str, st
     """Count the calls of each tool, by (server, name), in `calls` including their answers."""
     lifetimes = BlockLifetimes(tree)
     lifetimes.advance(calls)
-    return Counter(called_tool(tree[node].block) for node, _ in tool_calls(lifetimes, tree))
+    return Counter(read_called_tool(tree[node].block) for node, _ in tool_calls(lifetimes, tree))
 
 
 def _make_server(name: str, tools: Iterable[ToolFigures]) -> ToolServer:

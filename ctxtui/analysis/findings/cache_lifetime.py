@@ -12,7 +12,7 @@ KIND = "cache lifetime"
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report that entries of an hour, or of five minutes, would have cost less than those requested."""
-    for cure, cache, says, setting in (
+    for saving, cache, problem, setting in (
         (
             hour_entries(inputs.costs, inputs.missed, inputs.rates),
             "1h",
@@ -28,6 +28,12 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             "ask for cache entries of 5 minutes",
         ),
     ):
-        if cure is not None and cure.saves > 0:
-            more = {"says": says, "cure": setting, "setting": setting, "tokens": cure.tokens, "count": cure.count}
+        if saving is not None and saving.saves > 0:
+            more = {
+                "problem": problem,
+                "fix": setting,
+                "setting": setting,
+                "tokens": saving.tokens,
+                "count": saving.count,
+            }
             yield from finding_from_markers(inputs, cache, kind=KIND, **more)

@@ -27,8 +27,8 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             inputs,
             DEFAULT_STRATEGY,
             kind=KIND,
-            says="no call requested caching: {count} calls could have read their prefix from the cache, {usd} less",
-            cure="set a cache marker on the last message of each call",
+            problem="no call requested caching: {count} calls could have read their prefix from the cache, {usd} less",
+            fix="set a cache marker on the last message of each call",
             count=caching.count,
             setting="ctxtui cache --markers shows where; b sets one",
         )
@@ -44,8 +44,8 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             inputs,
             spell_name(best.name),
             kind=KIND,
-            says="cache markers placed as {names} would have saved {usd} of input over {calls}",
-            cure=f"place cache markers: {best.description}",
+            problem="cache markers placed as {names} would have saved {usd} of input over {calls}",
+            fix=f"place cache markers: {best.description}",
             names=(best.name,),
             setting="ctxtui cache --markers shows what each strategy costs",
         )

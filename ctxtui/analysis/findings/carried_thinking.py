@@ -20,8 +20,8 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             edits,
             effect,
             kind=KIND,
-            says="thinking of earlier turns is read again: {tokens} in every call{so_far}",
-            cure="remove thinking of earlier turns",
+            problem="thinking of earlier turns is read again: {tokens} in every call{so_far}",
+            fix="remove thinking of earlier turns",
             policy="strip_thinking",
-            given=settings,
+            policy_settings=settings,
         )

@@ -18,7 +18,10 @@ _MAX_CHARACTERS: Final = 30
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
-    """Report system prompts, tools and memory that caused more than one miss: a date, a list, a status."""
+    """Report system prompts, tools and memory that caused more than one miss.
+
+    A date, a list, a status.
+    """
     groups: dict[tuple[str, int], list[CacheMiss]] = {}
     for miss in inputs.missed:
         if miss.thread == inputs.costs.thread and miss.number <= len(inputs.calls) and _is_at_front(miss):
@@ -32,15 +35,15 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         changed = _describe_change(max(misses, key=lambda miss: miss.number))
         yield Finding(
             kind=KIND,
-            says=f"{_FRONT[category]} changed {{count}} times in {{calls}}{' {names}' * bool(changed)}: "
+            problem=f"{_FRONT[category]} changed {{count}} times in {{calls}}{' {names}' * bool(changed)}: "
             "{tokens} written again{so_far}",
-            cure=f"move what changes in {_FRONT[category]} into the last message",
+            fix=f"move what changes in {_FRONT[category]} into the last message",
             tokens=sum(miss.tokens for miss in misses),
             so_far=usd,
             calls=len(inputs.calls),
             count=len(misses),
             names=(changed,) if changed else (),
-            ahead=usd / len(inputs.calls) if usd is not None else None,
+            usd_per_call=usd / len(inputs.calls) if usd is not None else None,
             setting="put dates, lists and status into the last message, not before the others",
             by_hand="the client rebuilds this text for each call: move it in the client's code",
         )

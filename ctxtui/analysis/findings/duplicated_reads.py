@@ -31,11 +31,11 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         edits,
         effect,
         kind=KIND,
-        says=f"{{count}} result{'' if is_single else 's'}{names_text} "
+        problem=f"{{count}} result{'' if is_single else 's'}{names_text} "
         f"{'occurs' if is_single else 'occur'} again or "
         f"{'is' if is_single else 'are'} outdated: {{tokens}} in every call{{so_far}}",
-        cure=f"replace {{count}} repeated or outdated result{'' if is_single else 's'} by a line",
+        fix=f"replace {{count}} repeated or outdated result{'' if is_single else 's'} by a line",
         names=tuple(paths),
         policy="dedupe_reads",
-        given=settings,
+        policy_settings=settings,
     )

@@ -44,14 +44,14 @@ class Place(NamedTuple):
 class Finding(Struct, frozen=True, kw_only=True, dict=True):
     """A problem found in a thread, and its fix.
 
-    - `says`, `cure`: the sentences about the problem and the fix. Placeholders: ``{tokens}``, ``{usd}``, ``{so_far}``
+    - `problem`, `fix`: the sentences about the problem and the fix. Placeholders: ``{tokens}``, ``{usd}``, ``{so_far}``
       (``, $1.20 so far``), ``{calls}``, ``{count}``, ``{names}``.
-    - `tokens`: the tokens in `says`: of every call now, or for misses those written again.
+    - `tokens`: the tokens in `problem`: of every call now, or for misses those written again.
     - `so_far`: USD paid for it in `calls` calls; None: unknown.
     - `count`: number of things, which `names` name.
     - `edits`: fix it from here on.
-    - `ahead`: without edits, USD that each later call saves once `setting` is followed; None: unknown.
-    - `policy`, `given`: a policy with settings that makes the same edits on the command line.
+    - `usd_per_call`: without edits, USD that each later call saves once `setting` is followed; None: unknown.
+    - `policy`, `policy_settings`: a policy with settings that makes the same edits on the command line.
     - `cache`: the strategy whose markers fix it, as named in the lab.
     - `by_hand`: why nothing can be staged, if there are neither edits nor a strategy.
     - `warning`: listed whatever the fix costs.
@@ -59,8 +59,8 @@ class Finding(Struct, frozen=True, kw_only=True, dict=True):
     """
 
     kind: str
-    says: str
-    cure: str
+    problem: str
+    fix: str
     tokens: int = 0
     so_far: float | None = None
     calls: int = 0
@@ -68,8 +68,8 @@ class Finding(Struct, frozen=True, kw_only=True, dict=True):
     names: tuple[str, ...] = ()
     edits: tuple[Edit, ...] = ()
     policy: str = ""
-    given: Mapping[str, Json] = field(default_factory=dict)
-    ahead: float | None = None
+    policy_settings: Mapping[str, Json] = field(default_factory=dict)
+    usd_per_call: float | None = None
     setting: str = ""
     cache: str = ""
     by_hand: str = ""
@@ -123,7 +123,10 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         return unquoted
 
     def saved_by_markers(self, cache: str) -> float | None:
-        """USD saved in the calls by the markers of `cache`, from the lab; None if unknown for any call."""
+        """USD saved in the calls by the markers of `cache`, from the lab.
+
+        None if unknown for any call.
+        """
         edited_calls = self.markers.edited_calls(cache, self.calls)
         return (
             -edited_calls.usd
@@ -139,7 +142,10 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         return usage.fresh * by.fresh + usage.cache_read * by.read + by.write_cost(usage)
 
     def first_call(self, position: int) -> int:
-        """Number (from 1) of the call that first sent the block at `position`: the next one if none did."""
+        """Number (from 1) of the call that first sent the block at `position`.
+
+        The next one if none did.
+        """
         first = self.costs.lifetimes.first_call(self.policy_context.context.nodes[position])
         return (len(self.calls) if first is None else first) + 1
 
@@ -209,7 +215,7 @@ def measure_edits(inputs: FindingInputs, edits: Sequence[Edit], min_tokens: int 
 
 
 def finding_from_markers(inputs: FindingInputs, cache: str, **members: Any) -> Iterator[Finding]:
-    """Yield the finding cured by the markers of `cache`, with their saving from the lab.
+    """Yield the finding fixed by the markers of `cache`, with their saving from the lab.
 
     Nothing if it is unknown. `members` are its other members. Raises `NothingToStage` if they save nothing.
     """
@@ -217,11 +223,15 @@ def finding_from_markers(inputs: FindingInputs, cache: str, **members: Any) -> I
     if edited_calls is not None and saved is not None:
         if saved <= 0:
             raise NothingToStage("it would cost more than it saves")
-        yield Finding(cache=cache, so_far=saved, calls=edited_calls.calls, ahead=saved / edited_calls.calls, **members)
+        yield Finding(
+            cache=cache, so_far=saved, calls=edited_calls.calls, usd_per_call=saved / edited_calls.calls, **members
+        )
 
 
 def finding_from_edits(
-    edits: Sequence[Edit], effect: EditEffect, *, kind: str, says: str, cure: str, policy: str = "", **members: Any
+    edits: Sequence[Edit], effect: EditEffect, *, kind: str, problem: str, fix: str, policy: str = "", **members: Any
 ) -> Finding:
-    """Finding that `edits` cure, with their `effect`; `members` are other members."""
-    return Finding(kind=kind, says=says, cure=cure, edits=tuple(edits), policy=policy, **{**asdict(effect), **members})
+    """Finding that `edits` fix, with their `effect`; `members` are other members."""
+    return Finding(
+        kind=kind, problem=problem, fix=fix, edits=tuple(edits), policy=policy, **{**asdict(effect), **members}
+    )

@@ -33,10 +33,10 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         edits,
         effect,
         kind=KIND,
-        says=f"{{count}} block{'' if is_single else 's'}{names_text} {'is' if is_single else 'are'} very large: "
+        problem=f"{{count}} block{'' if is_single else 's'}{names_text} {'is' if is_single else 'are'} very large: "
         "{tokens} in every call{so_far}",
-        cure=f"externalize {{count}} very large block{'' if is_single else 's'}",
+        fix=f"externalize {{count}} very large block{'' if is_single else 's'}",
         names=tuple(tools),
         policy="externalize_large",
-        given=settings,
+        policy_settings=settings,
     )

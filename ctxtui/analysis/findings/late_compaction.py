@@ -26,10 +26,10 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         edits,
         effect,
         kind=KIND,
-        says=f"{len(calls_above):,} call{'' if len(calls_above) == 1 else 's'} exceeded the usable window; "
+        problem=f"{len(calls_above):,} call{'' if len(calls_above) == 1 else 's'} exceeded the usable window; "
         "{tokens} can be removed{so_far}",
-        cure="shrink the context at the lowest risk until it fits",
+        fix="shrink the context at the lowest risk until it fits",
         calls=len(calls_above),
         policy=budget.NAME,
-        given=settings,
+        policy_settings=settings,
     )

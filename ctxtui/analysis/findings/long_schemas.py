@@ -20,7 +20,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             edits,
             effect,
             kind=KIND,
-            says="descriptions of {count} tools take {tokens} more than their first 100 characters{so_far}",
-            cure="shorten descriptions of {count} tools, remove those of properties",
+            problem="descriptions of {count} tools take {tokens} more than their first 100 characters{so_far}",
+            fix="shorten descriptions of {count} tools, remove those of properties",
             policy="minimise_schemas",
         )

@@ -21,9 +21,9 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             edits,
             effect,
             kind=KIND,
-            says=f"{{count}} results older than the newest {KEPT_RESULTS} are still sent: "
+            problem=f"{{count}} results older than the newest {KEPT_RESULTS} are still sent: "
             "{tokens} in every call{so_far}",
-            cure="clear {count} old tool results",
+            fix="clear {count} old tool results",
             policy="clear_tool_results",
-            given=settings,
+            policy_settings=settings,
         )

@@ -1,4 +1,4 @@
-"""Findings with risk and saving of their cure, in ranked order."""
+"""Findings with risk and saving of their fix, in ranked order."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def staged_edits(self) -> tuple[Edit, ...]:
-        """Edits that are staged to cure it."""
+        """Edits that are staged to fix it."""
         return self.finding.edits or self.marks
 
     @property
@@ -69,7 +69,7 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
         """USD saved in the next `horizon` calls (None: unknown)."""
         if self.tag is not None:
             return savings_over(self.tag, self.horizon)
-        return None if self.finding.ahead is None else self.finding.ahead * self.horizon
+        return None if self.finding.usd_per_call is None else self.finding.usd_per_call * self.horizon
 
     @property
     def freed(self) -> int:
@@ -78,7 +78,10 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class StagedBlocks(NamedTuple):
-    """Blocks changed by edits: their number, those that get no smaller (`longer`), and those removed `along`."""
+    """Blocks changed by edits.
+
+    Their number, those that get no smaller (`longer`), and those removed `along`.
+    """
 
     blocks: int
     longer: int
@@ -138,7 +141,9 @@ def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], 
 
 
 class Findings(Struct, frozen=True, kw_only=True):
-    """All findings in `thread` up to call `number` (of `calls`): warnings, then the least risky first.
+    """All findings in `thread` up to call `number` (of `calls`).
+
+    Warnings, then the least risky first.
 
     - `together`: the price of all their edits at once; None: there are none. Savings overlap, so that it is less than
       their sum.
@@ -150,7 +155,7 @@ class Findings(Struct, frozen=True, kw_only=True):
     number: int
     calls: int
     horizon: int
-    found: tuple[PricedFinding, ...] = ()
+    priced: tuple[PricedFinding, ...] = ()
     together: PriceTag | None = None
     lacks: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
@@ -164,7 +169,7 @@ class Findings(Struct, frozen=True, kw_only=True):
         """
         return tuple(
             {
-                edit.id: edit for priced in self.found if not priced.finding.warning for edit in priced.finding.edits
+                edit.id: edit for priced in self.priced if not priced.finding.warning for edit in priced.finding.edits
             }.values()
         )
 

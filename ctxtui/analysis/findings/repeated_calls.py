@@ -34,9 +34,9 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         edits,
         effect,
         kind=KIND,
-        says=f"{{names}}: the same calls with the same answers, from call {places[0].call:,} on: "
+        problem=f"{{names}}: the same calls with the same answers, from call {places[0].call:,} on: "
         "{tokens} in every call{so_far}",
-        cure="keep the first and the last, drop the others",
+        fix="keep the first and the last, drop the others",
         names=tuple(place.what for place in places),
         places=places,
     )

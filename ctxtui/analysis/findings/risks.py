@@ -1,6 +1,7 @@
-"""Findings about risks: secrets, files with logins, dangerous commands, injected instructions.
+"""Findings about risks.
 
-`content.guard` finds the risks; here they become findings with edits that remove them from what is sent.
+Secrets, files with logins, dangerous commands, injected instructions. `content.guard` finds the risks; here they become
+findings with edits that remove them from what is sent.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ _AUTHORS: Final = {"user": "your message", "assistant": "an answer", "system": "
 class RiskKind:
     """A kind of risk as a kind of finding.
 
-    `says` and `cure` are the finding's sentences; ``{things}`` in `says` becomes one or several of `things`. `by_hand`
-    says why no edit undoes it; "" if edits do.
+    `problem` and `fix` are the finding's sentences; ``{things}`` in `problem` becomes one or several of `things`.
+    `by_hand` says why no edit undoes it; "" if edits do.
     """
 
-    def __init__(self, kind: str, says: str, cure: str, by_hand: str = "", things: str = "block") -> None:
+    def __init__(self, kind: str, problem: str, fix: str, by_hand: str = "", things: str = "block") -> None:
         self.KIND = kind
-        self._says, self._cure, self._by_hand, self._things = says, cure, by_hand, things
+        self._problem, self._fix, self._by_hand, self._things = problem, fix, by_hand, things
 
     def find(self, inputs: FindingInputs) -> Iterator[Finding]:
         """Report the risks of this kind in the context, with the edits that take them out."""
@@ -47,8 +48,8 @@ class RiskKind:
         edits = () if self._by_hand else tuple(_make_redactions(policy_context, guard, self.KIND, positions))
         yield Finding(
             kind=self.KIND,
-            says=self._says.replace("{things}", self._things if len(positions) == 1 else f"{self._things}s"),
-            cure=self._cure,
+            problem=self._problem.replace("{things}", self._things if len(positions) == 1 else f"{self._things}s"),
+            fix=self._fix,
             tokens=sum(map(policy_context.size, positions)),
             calls=inputs.costs.lifetimes.count_calls_with_any(nodes, len(inputs.calls)),
             count=len(positions),

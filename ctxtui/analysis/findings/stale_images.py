@@ -19,8 +19,8 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             edits,
             effect,
             kind=KIND,
-            says=f"{{count}} image{'' if is_single else 's'} of earlier messages "
+            problem=f"{{count}} image{'' if is_single else 's'} of earlier messages "
             f"{'is' if is_single else 'are'} still sent: {{tokens}} in every call{{so_far}}",
-            cure=f"remove {{count}} image{'' if is_single else 's'} that the model has seen",
+            fix=f"remove {{count}} image{'' if is_single else 's'} that the model has seen",
             policy="strip_images",
         )

@@ -44,7 +44,7 @@ class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """Edits to stage; empty if the cure is outside the context."""
+        """Edits to stage; empty if the fix is outside the context."""
         return self.what.staged_edits if isinstance(self.what, PricedFinding) else self.what.edits
 
     @property
@@ -62,7 +62,7 @@ class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
         """The same for each later call."""
         if self.what.moment is not None:
             return self.what.moment.per_call
-        saving = self.what.finding.ahead if isinstance(self.what, PricedFinding) else None
+        saving = self.what.finding.usd_per_call if isinstance(self.what, PricedFinding) else None
         return -saving if saving is not None else None
 
     @property

@@ -30,12 +30,12 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         edits,
         effect,
         kind=KIND,
-        says=f"{{names}} {'were' if is_plural else 'was'} never called in {{calls}}: "
+        problem=f"{{names}} {'were' if is_plural else 'was'} never called in {{calls}}: "
         f"{{tokens}} in every call{{so_far}}",
-        cure=f"drop {{count}} unused tool{'s' if is_plural else ''}",
+        fix=f"drop {{count}} unused tool{'s' if is_plural else ''}",
         calls=len(inputs.calls),
         count=len(names),
         names=tuple(f"tool {name}" if not is_plural else name for name in names),
         policy="drop_unused_tools",
-        given=settings,
+        policy_settings=settings,
     )

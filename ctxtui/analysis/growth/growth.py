@@ -1,4 +1,7 @@
-"""Growth of a thread's context: sizes by call and category, its shape, carry, resent and dead tokens."""
+"""Growth of a thread's context.
+
+Sizes by call and category, its shape, carry, resent and dead tokens.
+"""
 
 from __future__ import annotations
 
@@ -103,12 +106,12 @@ def fit_shape(sizes: Sequence[int], first: int = 1) -> GrowthShape | None:
     if not bent:
         begins = ends = slope
 
-    def at(x: float) -> float:
+    def value_at(x: float) -> float:
         moved = x - middle
         return max(0.0, mean + slope * moved + (curve * (moved * moved - (n * n - 1) / 12) if bent else 0.0))
 
-    once = sum(map(at, range(n)))
-    doubled = (once + sum(map(at, range(n, 2 * n)))) / once if once else 2.0
+    once = sum(map(value_at, range(n)))
+    doubled = (once + sum(map(value_at, range(n, 2 * n)))) / once if once else 2.0
     return GrowthShape(
         kind=kind,
         calls=n,
@@ -155,7 +158,10 @@ class CallSize(Struct, frozen=True, kw_only=True):
 
 
 class GrownPart(NamedTuple):
-    """One part of the context: its tokens at the beginning and end of a stretch, and tokens x calls in it."""
+    """One part of the context.
+
+    Its tokens at the beginning and end of a stretch, and tokens x calls in it.
+    """
 
     name: str
     begins: int
@@ -242,7 +248,10 @@ def context_parts(call_figures: CallFigures) -> dict[str, int]:
 
 
 def call_sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
-    """Sizes of the contexts of a thread's `calls`; one that is not counted yet is all `RESIDUAL`."""
+    """Sizes of the contexts of a thread's `calls`.
+
+    One that is not counted yet is all `RESIDUAL`.
+    """
     turns = turns_of(book.session.tree, calls)
     rows: list[CallSize] = []
     for index, call in enumerate(calls):

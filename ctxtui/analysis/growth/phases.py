@@ -1,4 +1,7 @@
-"""Phases of a thread: stretches of calls named by a user or a rule, and the context's growth in each."""
+"""Phases of a thread.
+
+Stretches of calls named by a user or a rule, and the context's growth in each.
+"""
 
 from __future__ import annotations
 

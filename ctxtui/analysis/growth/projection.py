@@ -18,7 +18,7 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.context_window import COMPACTION, ContextWindow
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.growth.units_ahead import COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS, Range, Typical, units_ahead
-from ctxtui.analysis.window_signs import is_manual_compaction
+from ctxtui.analysis.window_signs import is_early_compaction
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.tree import Tree
 from ctxtui.core.turns import turns_of
@@ -42,11 +42,11 @@ _BREAKS: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION, EpochStart.
 
 
 class TurnGrowth(NamedTuple):
-    """One turn or round of a thread: its number, its number of calls, and the growth of the context in tokens.
+    """One turn or round of a thread.
 
-    `growth` is None for the first, and after a compaction, a restart or a return to an earlier point. `output` are the
-    tokens of all its answers, `size` the context at its end, `usd` the cost of its calls for input and for answers
-    (None: unknown).
+    Its number, its number of calls, and the growth of the context in tokens. `growth` is None for the first, and after
+    a compaction, a restart or a return to an earlier point. `output` are the tokens of all its answers, `size` the
+    context at its end, `usd` the cost of its calls for input and for answers (None: unknown).
     """
 
     number: int
@@ -180,9 +180,7 @@ def automatic_compaction(book: Book, thread: str, window: ContextWindow) -> tupl
     if window.origin == COMPACTION:
         return window.limit, "observed"
     folded = [(a, b) for a, b in pairwise(book.session.thread_calls(thread)) if was_shortened((a,), (b,))]
-    sizes = [
-        a.usage.input for a, b in folded if a.usage and b.epoch.start == _BREAKS[0] and not is_manual_compaction(b)
-    ]
+    sizes = [a.usage.input for a, b in folded if a.usage and b.epoch.start == _BREAKS[0] and not is_early_compaction(b)]
     if sizes:
         return max(sizes), "observed"
     match book.session.about.source:
@@ -273,7 +271,10 @@ def project_costs(
 
 
 class Instruction(Struct, frozen=True):
-    """A person's message that a compaction would rewrite: its turn, tokens, first words, and digest."""
+    """A person's message that a compaction would rewrite.
+
+    Its turn, tokens, first words, and digest.
+    """
 
     turn: int
     tokens: int
@@ -286,7 +287,7 @@ class Preflight(Struct, frozen=True, kw_only=True):
 
     - `usable`, `compaction`: the limits: the usable share of the window, and the client's own compaction (None:
       unknown).
-    - `eaten`: tokens by category that a compaction would replace; `asked`: the people's messages among them.
+    - `replaced`: tokens by category that a compaction would replace; `instructions`: the people's messages among them.
     - `partial`: number of calls whose answer is only partly reported; only the known part counts.
     """
 
@@ -294,6 +295,6 @@ class Preflight(Struct, frozen=True, kw_only=True):
     window: ContextWindow
     usable: Limit | None
     compaction: Limit | None
-    eaten: dict[str, int]
-    asked: tuple[Instruction, ...]
+    replaced: dict[str, int]
+    instructions: tuple[Instruction, ...]
     partial: int = 0

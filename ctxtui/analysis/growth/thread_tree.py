@@ -1,4 +1,7 @@
-"""Threads of a session as a tree: parents and children, each with its own context, peak and cost."""
+"""Threads of a session as a tree.
+
+Parents and children, each with its own context, peak and cost.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +52,10 @@ class ThreadNode(Struct, frozen=True, kw_only=True):
 
 
 def order_threads(session: Session) -> Iterator[tuple[Thread, int, bool]]:
-    """Yield the threads as a tree in order of appearance, the main one first: (thread, depth, is last child).
+    """Yield the threads as a tree in order of appearance, the main one first.
 
-    A thread with unknown parent belongs to the main one; threads whose parents form a ring have no root and come
-    last.
+    (thread, depth, is last child). A thread with unknown parent belongs to the main one; threads whose parents form a
+    ring have no root and come last.
     """
     threads = dict(session.threads)
     threads.setdefault(MAIN, Thread(MAIN))

@@ -37,9 +37,10 @@ class Range(NamedTuple):
 
 
 class Typical(NamedTuple):
-    """Statistics of other sessions: growth of one unit (0: not applicable), and `errors` of forecasts.
+    """Statistics of other sessions.
 
-    Errors are in units of the forecast's deviation, evenly spread quantiles.
+    Growth of one unit (0: not applicable), and `errors` of forecasts. Errors are in units of the forecast's deviation,
+    evenly spread quantiles.
     """
 
     unit: float
@@ -47,9 +48,9 @@ class Typical(NamedTuple):
 
 
 def units_ahead(values: Sequence[float], n: int, typical: Typical) -> Range:
-    """Forecast the sum of the next `n` units from the `values` so far (at least one): an 80 % range.
+    """Forecast the sum of the next `n` units from the `values` so far (at least one).
 
-    Its width is never zero.
+    An 80 % range. Its width is never zero.
     """
     expected, deviation = forecast_sum(values, n, typical.unit)
     weighed = [(error, TYPICAL_ERRORS / len(typical.errors)) for error in typical.errors]
@@ -76,7 +77,10 @@ def forecast_sum(values: Sequence[float], n: int, unit: float) -> tuple[float, f
 
 
 def own_errors(values: Sequence[float], n: int, unit: float) -> Iterator[tuple[float, float]]:
-    """Yield (error, weight) of the same forecast at earlier positions; over fewer units near the end."""
+    """Yield (error, weight) of the same forecast at earlier positions.
+
+    Over fewer units near the end.
+    """
     for cut in range(max(1, len(values) - _MAX_CUTS), len(values)):
         count = min(n, len(values) - cut)
         expected, deviation = forecast_sum(values[:cut], count, unit)

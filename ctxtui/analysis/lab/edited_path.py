@@ -126,7 +126,10 @@ class EditedPath:
         return replace(applied, length=len(context))
 
     def _awaited_targets(self, applied: Applied) -> AwaitedTargets:
-        """Targets of edits that are not in the context yet; of an edit of several blocks some may be."""
+        """Targets of edits that are not in the context yet.
+
+        Of an edit of several blocks some may be.
+        """
         targets = (target for edit in active_edits(self.log) for target in edit.targets)
         return AwaitedTargets([target for target in targets if not applied.context.has(target)])
 
@@ -259,7 +262,10 @@ def _last_removed(applied: Applied) -> int:
 
 
 class _ChangeSummary(NamedTuple):
-    """Summary of changes: the last removed position, whether a repair added text, whether tools are among them."""
+    """Summary of changes.
+
+    The last removed position, whether a repair added text, whether tools are among them.
+    """
 
     changes: Mapping[int, BlockChange]
     removed: int

@@ -56,9 +56,10 @@ class RecordedStep(Struct, frozen=True, kw_only=True):
 
 
 def simulated_calls(session: Session) -> list[Call]:
-    """Calls that a lab simulates: those with a report, or all if none has one, whose context is recorded.
+    """Calls that a lab simulates.
 
-    Requests that only count tokens are left out.
+    Those with a report, or all if none has one, whose context is recorded. Requests that only count tokens are left
+    out.
     """
     calls = [call for call in session.calls.values() if call.stop_reason != COUNTED]
     reported = [call for call in calls if call.usage is not None and call.usage.input]
@@ -147,7 +148,10 @@ class _EarlierReports:
         return read.gone if read is not None else NO_ABSENCES
 
     def sets_markers(self, call: Call) -> bool:
-        """Whether its client requests caching: it does not if nothing was written or read despite enough input."""
+        """Whether its client requests caching.
+
+        It does not if nothing was written or read despite enough input.
+        """
         return call.thread in self._cached or call.thread not in self._uncached
 
     def add(self, call: Call) -> None:

@@ -28,7 +28,7 @@ class LabRow(Struct, frozen=True, kw_only=True):
     """A session under one variant, in tokens; None if unknown.
 
     ``as_recorded`` has the reported and paid figures; the others add the simulated differences.
-    - `settings`: the policy's settings; `given`: those that were set, for a single policy.
+    - `settings`: the policy's settings; `given_settings`: those that were set, for a single policy.
     - `peak`, `final`, `total`: the largest context, the last one of the first thread, and all together; `reported`: the
       recorded sum of all.
     - `rewrites`: the misses of the recording, plus the requests of the variant that do not continue the previous one,
@@ -43,7 +43,7 @@ class LabRow(Struct, frozen=True, kw_only=True):
 
     policy: str
     settings: dict[str, Json]
-    given: dict[str, Json]
+    given_settings: dict[str, Json]
     cache: str
     model: str
     calls: int
@@ -123,7 +123,7 @@ def _make_row(inputs: LabInputs, own: VariantRun, run: VariantRun, reported: int
     return LabRow(
         policy=variant.policy,
         settings=variant.settings,
-        given=settings,
+        given_settings=settings,
         cache=variant.cache,
         model=variant.model or ", ".join(run.models),
         calls=len(run.calls),

@@ -314,7 +314,7 @@ class VariantPass:
                 literals=literals,
                 cold=step.cold,
                 hidden=hidden,
-                known=applied,
+                computed=applied,
                 raw=sizes.total,
                 earlier=earlier,
             )
@@ -514,7 +514,10 @@ def simulated_usd(inputs: LabInputs, call: Call, usage: Usage) -> float | None:
 
 
 def _is_same_result(first: Applied, second: Applied) -> bool:
-    """Whether both have the same result of edits, as the same objects; the context may have grown."""
+    """Whether both have the same result of edits, as the same objects.
+
+    The context may have grown.
+    """
     return first.context is second.context and first.changes is second.changes and first.inserts is second.inserts
 
 

@@ -1,4 +1,7 @@
-"""Exports a variant as a session: its contexts as they would have been sent, with simulated usage."""
+"""Exports a variant as a session.
+
+Its contexts as they would have been sent, with simulated usage.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Figures of labelled segments: a block's segments sum to the block, those of a category to the category."""
+"""Figures of labelled segments.
+
+A block's segments sum to the block, those of a category to the category.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Finds the matches of label rules in a text: between tags, by regular expression, by JSON pointer."""
+"""Finds the matches of label rules in a text.
+
+Between tags, by regular expression, by JSON pointer.
+"""
 
 from __future__ import annotations
 

@@ -43,11 +43,11 @@ class Segment(NamedTuple):
 
 
 class _Open(Struct):
-    """A match that has begun and not ended yet; `told`: its first piece was already made."""
+    """A match that has begun and not ended yet; `has_pieces`: its first piece was already made."""
 
     end: int
     rule: int
-    told: bool = False
+    has_pieces: bool = False
 
 
 class _Cutter(Struct):
@@ -65,10 +65,10 @@ class _Cutter(Struct):
         if end <= self.at:
             return
         inner = self.open[-1] if self.open else None
-        begins = int(inner is not None and not inner.told)
+        begins = int(inner is not None and not inner.has_pieces)
         self.pieces.append(LabelledSpan(self.at, end, inner.rule if inner else UNLABELLED, begins))
         if inner:
-            inner.told = True
+            inner.has_pieces = True
         self.at = end
 
     def close(self, before: int) -> None:
@@ -76,7 +76,7 @@ class _Cutter(Struct):
         while self.open and self.open[-1].end <= before:
             self.cut_to(self.open[-1].end)
             done = self.open.pop()
-            if not done.told:
+            if not done.has_pieces:
                 self.pieces.append(LabelledSpan(self.at, self.at, done.rule, 1))
 
 

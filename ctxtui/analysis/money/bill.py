@@ -39,20 +39,25 @@ def round_to_sum(amounts: Sequence[float], decimals: int = 2) -> list[float]:
 
 
 CARRY, REWRITES, FIRST, OUTPUT, OTHER, RECORDED = "carry", "rewrites", "first writes", "output", "other", "recorded"
-PARTS: Final = (CARRY, REWRITES, FIRST, OUTPUT, OTHER, RECORDED)
+WARM: Final = "keep warm"
+PARTS: Final = (CARRY, REWRITES, FIRST, OUTPUT, WARM, OTHER, RECORDED)
 """Parts of a bill, in order.
 
 - ``carry``: input that was sent before and is paid again as usual: read from the cache or, without one, at full price.
 - ``rewrites``: the extra cost over a read of input that the cache had held and that was not read from it.
 - ``first writes``: input sent for the first time.
 - ``output``: answers.
+- ``keep warm``: whole requests that ctxtui sent to keep a cached prefix from expiring.
 - ``other``: web searches and the provider's own passes.
 - ``recorded``: calls without a list price, by the cost in their record, which cannot be split.
 """
 
 
 class ResidualSum(NamedTuple):
-    """Residuals of one sign: their tokens (positive) over `calls` calls, and USD at each call's input cost."""
+    """Residuals of one sign.
+
+    Their tokens (positive) over `calls` calls, and USD at each call's input cost.
+    """
 
     usd: float = 0.0
     tokens: int = 0
@@ -102,8 +107,8 @@ class Bill(Struct, kw_only=True):
 
     @property
     def subagents(self) -> float:
-        """Share (0 to 1) of the cost of threads other than the main one."""
-        whole = sum(self.threads.values())
+        """Share (0 to 1) of the cost of threads other than the main one, without what kept caches warm."""
+        whole = sum(self.threads.values()) - self.parts[WARM].usd
         return 1 - self.threads.get(MAIN, 0.0) / whole if whole else 0.0
 
     def add(self, name: str, usd: float, tokens: int) -> None:
@@ -191,6 +196,9 @@ def _add_call(bill: Bill, call: Call, cost: Cost | None, resent: Resent, missed:
         return
     bill.priced += 1
     bill.threads[call.thread] = bill.threads.get(call.thread, 0.0) + usd
+    if call.keeps_warm:
+        bill.add(WARM, usd, usage.input + call.output)
+        return
     if cost is None:
         bill.add(RECORDED, usd, usage.input + call.output - lost_tokens)
         bill.add(REWRITES, 0.0, lost_tokens)

@@ -1,4 +1,7 @@
-"""Cost of single blocks over a session, from the ledgers of its threads; for a whole bill, not for a screen."""
+"""Cost of single blocks over a session, from the ledgers of its threads.
+
+For a whole bill, not for a screen.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,7 @@ class ThreadCosts:
         if self._resent is None:
             sending = ResentTracker(self._book, lambda _: self.running)
             self._resent = [sending.add_call(call) for call in self.calls]
-        return self._resent[index].kept
+        return self._resent[index].prefix_tokens
 
     def gone_since(self, node: int) -> int:
         """Call (from 1) from which on the block of `node` is absent, by the record or the reports.

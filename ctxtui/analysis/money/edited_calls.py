@@ -177,7 +177,10 @@ class EditedThread(NamedTuple):
         return charge_edited_calls(self.ledger, calls, nodes, self.charge, since=since, left=usage_left, scale=scale)
 
     def _freed_by_node(self, here: PolicyContext, freed: Mapping[int, int]) -> dict[int, int]:
-        """Convert `freed` to the nodes of the blocks in the calls: a context under edits has other nodes."""
+        """Convert `freed` to the nodes of the blocks in the calls.
+
+        A context under edits has other nodes.
+        """
         context, nodes = here.context, dict[int, int]()
         for position, tokens in freed.items():
             target = context.target(min(position, len(context) - 1))

@@ -1,4 +1,7 @@
-"""Splits the cost and tokens of one call's input: carried, lost from the cache, sent for the first time."""
+"""Splits the cost and tokens of one call's input.
+
+Carried, lost from the cache, sent for the first time.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ def split_input(usage: Usage, cost: Cost, resent: Resent, lost: int) -> InputSpl
     input's cost. Reads come first in the context, then writes, then fresh input.
     """
     read, written = usage.cache_read, usage.cache_write
-    cached = max(resent.kept, read)
+    cached = max(resent.prefix_tokens, read)
     resent_fresh = cached - read
     moved = min(resent.moved, usage.input - cached)
     cheap = min(resent_fresh, written)

@@ -77,24 +77,24 @@ class Limits(Struct, frozen=True, kw_only=True):
 class LimitVerdict(Struct, frozen=True):
     """One limit compared with its figure.
 
-    `limit` is its name, `allowed` its value, `found` the figure (None: unknown). `passed` is None if it cannot be
-    decided. `told` is the verdict as text.
+    `limit` is its name, `allowed` its value, `figure` the figure (None: unknown). `passed` is None if it cannot be
+    decided. `text` is the verdict as text.
     """
 
     limit: str
     allowed: float
-    found: float | None
+    figure: float | None
     passed: bool | None
-    told: str
+    text: str
 
     def as_fields(self) -> dict[str, Any]:
         """Fields of the verdict in JSON."""
         return {
             "name": self.limit,
             "limit": self.allowed,
-            "value": self.found,
+            "value": self.figure,
             "passed": self.passed,
-            "words": self.told,
+            "words": self.text,
         }
 
 
@@ -197,10 +197,10 @@ def check_limits(figures: Figures, limits: Limits) -> list[LimitVerdict]:
 
 
 def check_baseline(figures: Figures, baseline: Mapping[str, Any], tolerance: float = TOLERANCE) -> list[LimitVerdict]:
-    """Compare each figure with that of an earlier recording: worse by more than `tolerance` fails.
+    """Compare each figure with that of an earlier recording.
 
-    `baseline` holds figures by name, as from `figures_as_fields`; missing ones are not compared, nor are the duration
-    of calls and figures that were not computed because their limit is not set.
+    Worse by more than `tolerance` fails. `baseline` holds figures by name, as from `figures_as_fields`; missing ones
+    are not compared, nor are the duration of calls and figures that were not computed because their limit is not set.
     """
     verdicts = []
     for name, key in _FIGURE.items():

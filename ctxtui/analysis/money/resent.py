@@ -25,13 +25,13 @@ MIN_OVERLAP: Final = 0.5
 class Resent(Struct, frozen=True):
     """Input tokens of one call that were sent before, in the provider's count.
 
-    - `kept`: in its common prefix with an earlier call.
+    - `prefix_tokens`: in its common prefix with an earlier call.
     - `moved`: sent before, but after a change, or in a block that changed only in part.
     - `changed`: not all of the previous context is kept.
     - `stripped`: the provider removes thinking that the previous call still had.
     """
 
-    kept: int = 0
+    prefix_tokens: int = 0
     moved: int = 0
     changed: bool = False
     stripped: bool = False
@@ -39,7 +39,7 @@ class Resent(Struct, frozen=True):
     @property
     def tokens(self) -> int:
         """All resent tokens."""
-        return self.kept + self.moved
+        return self.prefix_tokens + self.moved
 
 
 class ResentTracker:

@@ -1,6 +1,6 @@
 """Savings: what one change would have saved, with the same calls otherwise.
 
-Statements and findings list them as *cures*. Every figure is computed from the recorded calls, pauses and rates, minus
+Statements and findings list them. Every figure is computed from the recorded calls, pauses and rates, minus
 the cost of the change itself. Whether the model would have needed the removed content is unknown. For old tool results
 the best moment and depth of clearing is searched call by call.
 """
@@ -29,30 +29,32 @@ FIVE_MINUTES: Final = 300.0
 ONE_HOUR: Final = 3600.0
 
 
-def find_cures(
+def find_savings(
     threads: Sequence[ThreadCosts],
     rewrites: Sequence[CacheMiss],
     rates: RatesOf,
     names: Names,
     minimum: Callable[[str], int],
     charge: CallCharge,
-) -> list[Cure]:
-    """Every cure that saves money, the largest saving first. `minimum` gives a model's shortest cacheable prefix."""
-    found_cures: list[Cure | None] = []
+) -> list[Saving]:
+    """Every saving that saves money, the largest saving first. `minimum` gives a model's shortest cacheable prefix."""
+    all_savings: list[Saving | None] = []
     for thread in threads:
-        found_cures += [
+        all_savings += [
             clear_results(thread, rates),
             hour_entries(thread, rewrites, rates),
             five_minute_entries(thread, rates),
         ]
-        found_cures += [unused_tools(thread, names, charge), enable_caching(thread, rates, minimum)]
-    return sorted((cure for cure in found_cures if cure is not None and cure.saves > 0), key=lambda cure: -cure.saves)
+        all_savings += [unused_tools(thread, names, charge), enable_caching(thread, rates, minimum)]
+    return sorted(
+        (saving for saving in all_savings if saving is not None and saving.saves > 0), key=lambda saving: -saving.saves
+    )
 
 
-def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) -> Cure | None:
-    """Entries that live an hour instead of five minutes: saves rewrites after pauses of up to an hour.
+def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) -> Saving | None:
+    """Entries that live an hour instead of five minutes.
 
-    Every other write costs more. None if it would save no rewrite.
+    Saves rewrites after pauses of up to an hour. Every other write costs more. None if it would save no rewrite.
     """
     avoided = {
         miss.number: miss
@@ -67,10 +69,10 @@ def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: Rate
         rewritten = min(avoided[number].tokens, usage.write_5m) if number in avoided else 0
         saves += rewritten * (by.write_5m - by.read) - (usage.write_5m - rewritten) * (by.write_1h - by.write_5m)
         count, tokens = count + bool(rewritten), tokens + rewritten
-    return Cure(kind=HOUR, saves=saves, thread=thread.thread, call=0, count=count, tokens=tokens) if count else None
+    return Saving(kind=HOUR, saves=saves, thread=thread.thread, call=0, count=count, tokens=tokens) if count else None
 
 
-def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
+def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
     """Entries that live five minutes instead of an hour: every write is cheaper.
 
     Reads after a pause of more than five minutes become writes. None if nothing was written for an hour.
@@ -88,13 +90,13 @@ def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
                 saves -= usage.cache_read * (by.write_5m - by.read)
                 lost += bool(usage.cache_read)
         before = call
-    return Cure(kind=MINUTES, saves=saves, thread=thread.thread, call=0, count=lost, tokens=wrote) if wrote else None
+    return Saving(kind=MINUTES, saves=saves, thread=thread.thread, call=0, count=lost, tokens=wrote) if wrote else None
 
 
-def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Cure | None:
-    """Leave out tool definitions that no call of the thread used, from the start: nothing is rewritten.
+def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Saving | None:
+    """Leave out tool definitions that no call of the thread used, from the start.
 
-    None if that saves nothing.
+    Nothing is rewritten. None if that saves nothing.
     """
     tree = thread.tree
     used = {
@@ -109,16 +111,16 @@ def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Cure 
 
 def from_the_start(
     kind: str, thread: ThreadCosts, freed: Mapping[int, int], charge: CallCharge, *, names: tuple[str, ...], count: int
-) -> Cure | None:
-    """Cure that makes the blocks of `freed` that much smaller from the start.
+) -> Saving | None:
+    """Saving that makes the blocks of `freed` that much smaller from the start.
 
-    None if it saves nothing. `names` and `count` are those of the `Cure`.
+    None if it saves nothing. `names` and `count` are those of the `Saving`.
     """
     usd = charge_edited_calls(thread.ledger, thread.calls, freed, charge).usd
     if not usd or usd > 0:
         return None
     tokens = sum(freed.values())
-    return Cure(kind=kind, saves=-usd, thread=thread.thread, call=0, count=count, tokens=tokens, names=names)
+    return Saving(kind=kind, saves=-usd, thread=thread.thread, call=0, count=count, tokens=tokens, names=names)
 
 
 def _seconds_between(before: Call | None, call: Call) -> float | None:
@@ -128,7 +130,7 @@ def _seconds_between(before: Call | None, call: Call) -> float | None:
     return call.started - before.started
 
 
-def enable_caching(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str], int]) -> Cure | None:
+def enable_caching(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str], int]) -> Saving | None:
     """Switch caching on where the provider caches only on request and none was made.
 
     Each call then reads the previous call's input, if that was at most five minutes earlier, and writes the rest. None
@@ -150,7 +152,7 @@ def enable_caching(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str],
         write = by.write_5m if usage.input >= minimum(call.model) else by.fresh
         saves += usage.input * by.fresh - read_tokens * by.read - unread * write
         count, before = count + bool(read_tokens), call
-    return Cure(kind=CACHE, saves=saves, thread=thread.thread, call=0, count=count) if count else None
+    return Saving(kind=CACHE, saves=saves, thread=thread.thread, call=0, count=count) if count else None
 
 
 _RESULT: Final = INDEX["tool_result"]
@@ -165,19 +167,19 @@ _MAX_CALLS: Final = 200
 """Numbers of heaviest results, and of evenly spread calls, in the search for the best clearing."""
 
 
-def clear_results(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
+def clear_results(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
     """Best moment and depth to clear old tool results once.
 
     Saves their carrying cost from then on, minus placeholders and the rewrite of the cached input after them. None if
     there is nothing to clear, or no price.
     """
-    best: Cure | None = None
+    best: Saving | None = None
     results = _clearable_results(thread)
     for index in _sample_calls(len(thread.calls), thread.ledger.done):
         by = rates(thread.calls[index])
-        for cure in _iter_clearings(thread, index, by, results) if by is not None else ():
-            if best is None or cure.saves > best.saves:
-                best = cure
+        for saving in _iter_clearings(thread, index, by, results) if by is not None else ():
+            if best is None or saving.saves > best.saves:
+                best = saving
     return best
 
 
@@ -194,7 +196,7 @@ def _sample_calls(calls: int, done: int) -> Iterable[int]:
     return range(1, min(calls, done), max(1, -(-calls // _MAX_CALLS)))
 
 
-def _iter_clearings(thread: ThreadCosts, index: int, rates: Rates, results: Sequence[int]) -> Iterator[Cure]:
+def _iter_clearings(thread: ThreadCosts, index: int, rates: Rates, results: Sequence[int]) -> Iterator[Saving]:
     """Yield the clearing at call `index` of all `results` from some depth on, for every depth, deepest first."""
     call, running, tree = thread.calls[index], thread.running, thread.tree
     head, charged = call.sent_head, thread.ledger.rates_of(index)
@@ -218,7 +220,7 @@ def _iter_clearings(thread: ThreadCosts, index: int, rates: Rates, results: Sequ
         cleared_tokens, count = cleared_tokens + block_tokens, count + 1
         cleared_read += block_tokens if tree[node_at_call].depth <= charged.read else 0
         rewritten_tokens = max(0.0, end - running.read_tokens(head, tree[node_at_call].parent) - cleared_read)
-        yield Cure(
+        yield Saving(
             kind=CLEAR,
             saves=saved - rewritten_tokens * dearer,
             thread=thread.thread,
@@ -232,14 +234,14 @@ def _deepest_first(thread: ThreadCosts, nodes: Iterable[int]) -> list[int]:
     return sorted(nodes, key=lambda node: -thread.tree[node].depth)
 
 
-def cleared_nodes(thread: ThreadCosts, cure: Cure) -> list[int]:
-    """Nodes of the results that `cure` clears, in the context of its call."""
-    index = cure.call - 1
+def cleared_nodes(thread: ThreadCosts, saving: Saving) -> list[int]:
+    """Nodes of the results that `saving` clears, in the context of its call."""
+    index = saving.call - 1
     before = [node for node in _clearable_results(thread) if (thread.lifetimes.first_call(node) or 0) < index]
     present = {
         node_at_call for node in before if (node_at_call := thread.lifetimes.node_at_call(node, index)) is not None
     }
-    return _deepest_first(thread, present - _newest_results(thread, thread.calls[index].sent_head))[: cure.count]
+    return _deepest_first(thread, present - _newest_results(thread, thread.calls[index].sent_head))[: saving.count]
 
 
 def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
@@ -264,12 +266,12 @@ def unread_rate(call: Call, by: Rates) -> float:
 
 
 CLEAR, HOUR, MINUTES, TOOLS, CACHE = "clear results", "1h entries", "5m entries", "unused tools", "cache"
-"""Kinds of cures."""
+"""Kinds of savings."""
 
 RatesOf = Callable[[Call], Rates | None]
 
 
-class Cure(Struct, frozen=True, kw_only=True):
+class Saving(Struct, frozen=True, kw_only=True):
     """A change that `saves` USD net.
 
     - `thread`, `call`: where it applies; `call` counts from 1, 0: throughout.
@@ -287,12 +289,12 @@ class Cure(Struct, frozen=True, kw_only=True):
 
 
 POLICY: Final = "policy"
-"""Kind of policies' cures; its `names` are the policy and its risk."""
+"""Kind of policies' savings; its `names` are the policy and its risk."""
 _AT_ENTRY: Final = frozenset({COMPACT_JSON, EXTERNALIZE, MINIMISE, TRUNCATE})
 """Kinds of edits that can be made when a block is added, so that they cause no rewrite."""
 
 
-def policy_cure(thread: ThreadCosts, context: Context, remedy: Remedy, charge: CallCharge) -> Cure | None:
+def price_policy(thread: ThreadCosts, context: Context, remedy: Remedy, charge: CallCharge) -> Saving | None:
     """Saving of a single policy on the blocks of `context`, if each had been edited when it was added.
 
     None for two policies, and for edits of blocks already present.

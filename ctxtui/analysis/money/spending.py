@@ -1,4 +1,7 @@
-"""Money by model, thread, day, project, category or tool: rows that add up to the cost of the calls."""
+"""Money by model, thread, day, project, category or tool.
+
+Rows that add up to the cost of the calls.
+"""
 
 from __future__ import annotations
 

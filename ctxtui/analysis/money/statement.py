@@ -1,4 +1,7 @@
-"""A statement: the bill of one or more sessions with explanations: most expensive blocks, cures, times."""
+"""A statement: the bill of one or more sessions with explanations.
+
+Most expensive blocks, savings, times.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from msgspec import Struct, field
 
 from ctxtui.analysis.latency import Latency, latencies
 from ctxtui.analysis.money.bill import Bill
-from ctxtui.analysis.money.savings import Cure
+from ctxtui.analysis.money.savings import Saving
 from ctxtui.analysis.money.spending import SpendingRow, merge_rows
 from ctxtui.core.call import Call
 from ctxtui.curation.price.advice import Advice
@@ -34,12 +37,12 @@ class Statement(Struct, kw_only=True):
     - `calls`: all their calls, each once.
     - `peak`: the largest input of a call; `window`: that model's context window (tokens; 0: unknown).
     - `subscription`: paid by a subscription; costs are then list prices that were not charged.
-    - `heaviest`: the most expensive blocks; `cures`: changes that would have saved money.
+    - `heaviest`: the most expensive blocks; `savings`: changes that would have saved money.
     """
 
     bill: Bill = field(default_factory=Bill)
     heaviest: list[StatementBlock] = field(default_factory=list)
-    cures: list[Cure] = field(default_factory=list)
+    savings: list[Saving] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     sessions: int = 0
     tools: list[SpendingRow] = field(default_factory=list)
@@ -54,14 +57,14 @@ class Statement(Struct, kw_only=True):
 
     @property
     def times(self) -> list[Latency]:
-        """Duration of calls, by size of context."""
-        return latencies(self.calls)
+        """Duration of calls, by size of context; without requests for an answer of a token that kept caches warm."""
+        return latencies([call for call in self.calls if not call.keeps_warm])
 
     def add_statement(self, statement: Statement, prefix: str = "") -> None:
         """Add another session's statement with other calls; its threads get `prefix`."""
         self.bill.add_bill(statement.bill, prefix)
         self.heaviest = sorted([*self.heaviest, *statement.heaviest], key=lambda block: -block.usd)
-        self.cures = sorted([*self.cures, *statement.cures], key=lambda cure: -cure.saves)
+        self.savings = sorted([*self.savings, *statement.savings], key=lambda saving: -saving.saves)
         self.ahead = [*self.ahead, *statement.ahead]
         self.subscription = statement.subscription and (self.subscription or not self.sessions)
         self.peak, self.window = max((self.peak, self.window), (statement.peak, statement.window))

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from ctxtui.analysis.content.tool_definitions import called_tool, is_mcp, read_definitions, referenced_tools, split_name
+from ctxtui.analysis.content.tool_definitions import (
+    is_mcp,
+    read_called_tool,
+    read_definitions,
+    read_referenced_tools,
+    split_name,
+)
 from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, ServerLookup, tool_calls, tool_spellings
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import Block
@@ -57,7 +63,7 @@ class _ToolState(Struct, kw_only=True):
     tokens: int | None = None
     last: int = -1
     loaded: bool = False
-    found: bool = False
+    is_found: bool = False
     carried: set[int] = field(default_factory=set)
     called: list[int] = field(default_factory=list)
     results: int = 0
@@ -66,7 +72,9 @@ class _ToolState(Struct, kw_only=True):
 
     @property
     def state(self) -> str:
-        return UNKNOWN if self.last < 0 else LOADED if self.loaded else FOUND if self.found or self.called else DEFERRED
+        return (
+            UNKNOWN if self.last < 0 else LOADED if self.loaded else FOUND if self.is_found or self.called else DEFERRED
+        )
 
 
 def tool_costs(session: Session, threads: Iterable[ThreadCosts], names: Names) -> list[ToolCosts]:
@@ -135,7 +143,7 @@ class _SessionReading:
         for node in thread.nodes():
             if self._tree[node].category == _RESULT:
                 first = thread.lifetimes.first_call(node) or 0
-                for name in referenced_tools(self._tree[node].block):
+                for name in read_referenced_tools(self._tree[node].block):
                     first_reads[name] = min(first, first_reads.get(name, first))
         return first_reads
 
@@ -156,7 +164,7 @@ class _SessionReading:
                 stood if not definition.deferred else [n for n in stood if first_call is not None and n >= first_call]
             )
             tool.loaded |= not definition.deferred
-            tool.found |= definition.deferred and bool(carried)
+            tool.is_found |= definition.deferred and bool(carried)
             tool.carried.update(self._session_number(thread, index) for index in carried)
             last = max((self._session_number(thread, index) for index in stood), default=-1)
             if last >= tool.last:
@@ -188,16 +196,19 @@ class _SessionReading:
         """The tool of a call or result."""
         node_row = self._tree[node]
         if node_row.category == _CALL:
-            return called_tool(node_row.block)
+            return read_called_tool(node_row.block)
         call_node = self._names.call_of_result(node_row)
         return (
-            called_tool(self._tree[call_node].block)
+            read_called_tool(self._tree[call_node].block)
             if call_node is not None
             else split_name(self._names.label(node_row))
         )
 
     def _is_new(self, thread: ThreadCosts, node: int) -> bool:
-        """Whether no other thread had the block, which is noted: some begin with a copy of another's history."""
+        """Whether no other thread had the block, which is noted.
+
+        Some begin with a copy of another's history.
+        """
         key = (self._tree[node].block.digest, thread.lifetimes.nth(node))
         if key in self._counted:
             return False
@@ -208,7 +219,7 @@ class _SessionReading:
         for node, index in tool_calls(thread.lifetimes, self._tree):
             if self._is_new(thread, node):
                 block = self._tree[node].block
-                server, name = called_tool(block)
+                server, name = read_called_tool(block)
                 self._learn_mcp(block, server)
                 self._state_of(server, name).called.append(self._session_number(thread, index))
 

@@ -162,9 +162,9 @@ class Metric(NamedTuple):
 
 
 class SeenChange(NamedTuple):
-    """A change found in the sessions: the `words` that select it, its `first` occurrence (Unix seconds).
+    """A change found in the sessions.
 
-    Also the sessions and calls before and after it.
+    The `words` that select it, its `first` occurrence (Unix seconds). Also the sessions and calls before and after it.
     """
 
     words: str

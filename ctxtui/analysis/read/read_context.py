@@ -90,10 +90,10 @@ def _find_cut_blocks(book: Book, call: Call, sums: tuple[int, ...], read: int, n
         return NO_ABSENCES
     tree = book.session.tree
 
-    def own(node: int) -> int:
+    def own_tokens(node: int) -> int:
         return 0 if tree[node].block.kind == HEADER else book.block_tokens(call.model, node)
 
-    nodes = unseen_nodes(tree, call.sent_head, own, sum(sums), read)
+    nodes = unseen_nodes(tree, call.sent_head, own_tokens, sum(sums), read)
     return NO_ABSENCES.with_blocks(AbsentBlocks(nodes, CUT), 0, number)
 
 
@@ -283,9 +283,10 @@ class ReadContexts:
     def _unrecorded_input(
         self, line: ReadLine, step: ReadStep, absences: Absences, same: bool
     ) -> tuple[int | None, int, int, ReadStep]:
-        """Unrecorded input of a context: system prompt and tools, re-attached input, and search results.
+        """Unrecorded input of a context.
 
-        Also the step with the level that its residual is compared with.
+        System prompt and tools, re-attached input, and search results. Also the step with the level that its residual
+        is compared with.
         """
         call, was = step.call, step.was
         if call.fidelity == Fidelity.WIRE:

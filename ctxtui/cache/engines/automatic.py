@@ -1,4 +1,7 @@
-"""Caches without markers: the longest recent prefix, in steps (OpenAI before 5.6, DeepSeek, vLLM)."""
+"""Caches without markers.
+
+The longest recent prefix, in steps (OpenAI before 5.6, DeepSeek, vLLM).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OpenAI's prompt cache from 5.6 on: entries at breakpoints, explicit or at message ends (facts §4)."""
+"""OpenAI's prompt cache from 5.6 on.
+
+Entries at breakpoints, explicit or at message ends (facts §4).
+"""
 
 from __future__ import annotations
 

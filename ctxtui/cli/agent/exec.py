@@ -19,6 +19,7 @@ from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import escape, note, write, write_json
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers, collect_answers, split_fork
+from ctxtui.services.attach.keep_warm import KeepWarm
 from ctxtui.services.attach.registry import program_of
 from ctxtui.services.attach.relayed_program import RelayedProgram
 from ctxtui.services.attach.tmux_pane import split
@@ -49,6 +50,14 @@ from ctxtui.services.config.policy_registry import build_steps
 @click.option(
     "--set", "policy_settings", metavar="K=V", multiple=True, help="A setting of the policy (JSON, or plain text)."
 )
+@click.option(
+    "--keep-warm",
+    "keep_warm_usd",
+    type=click.FloatRange(min=0),
+    metavar="USD",
+    default=0.0,
+    help="In pauses, keep the cache from expiring while that pays; spend at most USD in all.",
+)
 @otlp_options
 @click.option(
     "--print-env", is_flag=True, help="Run nothing: print the environment for programs, and serve until ctrl+c."
@@ -70,6 +79,7 @@ def exec_(
     thread: str,
     policies: tuple[str, ...],
     policy_settings: tuple[str, ...],
+    keep_warm_usd: float,
     otlp: str,
     otlp_content: bool,
     print_env: bool,
@@ -94,6 +104,8 @@ def exec_(
         raise WrongUse("no command is given", way_out="see `ctxtui exec --help`")
     if thread and not fork:
         raise WrongUse("--thread needs --fork: it names the thread of its call", place="--thread")
+    if keep_warm_usd and print_env:
+        raise WrongUse("--keep-warm needs a COMMAND: its end is the end of the refreshes", place="--keep-warm")
     # Report an invalid policy before the program runs.
     build_steps(policies, policy_settings)
     relayed = RelayedProgram(
@@ -110,6 +122,7 @@ def exec_(
         answers=_collect_answers(context, fork, thread) if fork else None,
         policies=policies,
         policy_settings=policy_settings,
+        keep_warm_usd=keep_warm_usd,
         settings=config_of(context).settings,
         say=note,
     )
@@ -142,10 +155,21 @@ def _report(relayed: RelayedProgram, quiet: bool) -> None:
         note(relayed.silence_advice)
     if relayed.fork is not None and (not quiet or relayed.fork.departure):
         note(relayed.fork.summary)
+    if relayed.keep_warm is not None and not quiet:
+        note(_describe_refreshes(relayed.keep_warm))
     if quiet or not sys.stderr.isatty():
         return
     for path in relayed.recorder.files:
         note(f"recorded: ctxtui open {shlex.quote(Path(path).stem)}")
+
+
+def _describe_refreshes(warm: KeepWarm) -> str:
+    """How often caches were refreshed, for how much, and why no longer."""
+    refreshes = f"{warm.count} refresh{'' if warm.count == 1 else 'es'}"
+    reasons = "; ".join(dict.fromkeys(filter(None, warm.reasons.values())))
+    text = f"the cache was kept warm by {refreshes}, ${warm.usd:.3f} of ${warm.cap_usd:g}"
+    text = text if warm.count else "no cache had to be kept warm"
+    return f"{text}; at the end not: {reasons}" if reasons else text
 
 
 async def _serve(relayed: RelayedProgram, as_json: bool) -> int:

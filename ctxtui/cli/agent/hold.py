@@ -83,12 +83,9 @@ def _list_held(context: click.Context, runs: list[tuple[str, dict[str, Any]]], a
         {**request, "edits": _count_edits(context, request)} for _, state in runs for request in state.get("held", [])
     ]
     if as_json:
-        write_json(
-            {
-                "held": held_requests,
-                "runs": {run: {name: state.get(name) for name in ("each", "rules")} for run, state in runs},
-            }
-        )
+        names = ("each", "rules", "keep_warm")
+        runs_json = {run: {name: state.get(name) for name in names} for run, state in runs}
+        write_json({"held": held_requests, "runs": runs_json})
         return
     for request in held_requests:
         time_left = f"{request['seconds_left']:.0f} s left"

@@ -135,13 +135,13 @@ def _add_context(app: MCPServer) -> None:
     @app.tool(annotations=reads, structured_output=False)
     async def pins(session: str = "last") -> str:
         """List the blocks that the user pinned: they must not be lost."""
-        return await _run_command("pins", "--", session)
+        return await _run_command("edits", "pins", "--", session)
 
     @app.tool(annotations=reads, structured_output=False)
     async def blocks(session: str = "last") -> str:
         """List the blocks of a context by name, heaviest first, with their tokens; then the edits that are staged or
         applied, and their effect."""
-        return await _run_command("stage", "--blocks", "--", session)
+        return await _run_command("edits", "stage", "--blocks", "--", session)
 
 
 def _add_library(app: MCPServer, settings: Settings) -> None:
@@ -181,12 +181,12 @@ def _add_staging(app: MCPServer) -> None:
         """
         kinds = {"drop": drop, "pin": pin, "truncate": truncate, "externalize": externalize}
         edit_options = [f"--{kind}={name}" for kind, names in kinds.items() for name in names or ()]
-        return await _run_command("stage", *edit_options, "--author", AUTHOR, "--", session, both=True)
+        return await _run_command("edits", "stage", *edit_options, "--author", AUTHOR, "--", session, both=True)
 
     @app.tool(structured_output=False)
     async def unstage(session: str = "last") -> str:
         """Withdraw everything that you proposed and the user has not applied yet."""
-        return await _run_command("stage", "--take-back", "--author", AUTHOR, "--", session, both=True)
+        return await _run_command("edits", "stage", "--take-back", "--author", AUTHOR, "--", session, both=True)
 
 
 def _add_run(app: MCPServer, allowed: Sequence[str]) -> None:

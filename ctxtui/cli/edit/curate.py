@@ -1,4 +1,7 @@
-"""`ctxtui curate`: a context under edits and policies with its price, as a request; as text or JSON."""
+"""`ctxtui curate`: a context under edits and policies with its price, as a request.
+
+As text or JSON.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +37,9 @@ from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import Curation, curate_context
-from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, WrittenContext, write_context
+from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, TRANSLATED, WrittenContext, write_context
 from ctxtui.services.editing.edited_request import applied_edits
-from ctxtui.services.editing.exporting import command_for, prepare_path, resume_info, session_path
+from ctxtui.services.editing.exporting import command_for, find_own_call, prepare_path, resume_info, session_path
 from ctxtui.services.editing.transplant import copy_named, split_call, transplant
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
@@ -133,7 +136,9 @@ def curate(
     if edits_file is not None and not edits_file.is_file():
         raise NotFound("no such file", place=str(edits_file))
     edits = loads(edits_file.read_bytes(), f"{edits_file}:") if edits_file is not None else []
-    loaded = open_recording(name, settings)
+    loaded, number = _open(
+        name, settings, form or "", thread or "", number or 0, bool(edits or source or flags["applied"])
+    )
     after = bool(after or flags["applied"] or form in RESUMED)
     applied = (
         applied_edits(loaded, settings, choose_call(loaded.session, thread, number or 0)) if flags["applied"] else ()
@@ -142,7 +147,7 @@ def curate(
         note("no edits are applied: press `a` in the inspector to apply staged ones")
     if source and blocks:
         target = choose_call(loaded.session, thread, number or 0)
-        copied = _copy_blocks(source, blocks, settings)
+        copied = copy_from(source, blocks, settings)
         edit, left_out = transplant(loaded.session, target, [*applied, *edits], copied, behind or "", after=after)
         for reason in left_out:
             note(f"left out: {reason}")
@@ -177,7 +182,19 @@ def curate(
         note(f"the request has {len(out.data):,} bytes: use -o FILE or a pipe to write it")
 
 
-def _copy_blocks(source: str, names: str, settings: Settings) -> CopiedBlocks:
+def _open(name: str, settings: Settings, form: str, thread: str, number: int, edited: bool) -> tuple[Loaded, int]:
+    """Open the recording, or its client's own transcript if that is resumed; and the call's number in it.
+
+    An `edited` one is translated if it can be: the edits name blocks of ctxtui's recording.
+    """
+    loaded = open_recording(name, settings)
+    own = None
+    if form in RESUMED and not (edited and form in TRANSLATED):
+        own = find_own_call(loaded, choose_call(loaded.session, thread, number), form)
+    return (own[0], own[1].number) if own is not None else (loaded, number)
+
+
+def copy_from(source: str, names: str, settings: Settings) -> CopiedBlocks:
     """Copy the blocks called `names` (with commas) of ``SESSION[@CALL]``. Raises `CtxtuiError`."""
     session_name, number = split_call(source)
     source_recording = open_recording(session_name, settings)

@@ -28,7 +28,7 @@ def edits(context: click.Context, name: str, as_json: bool) -> int:
     overlays = SessionEdits(loaded, settings)
     threads: list[dict[str, Any]] = []
     for thread in loaded.session.order or ["main"]:
-        in_force = overlays.of(thread).edits_in_force
+        in_force = overlays.of_thread(thread).edits_in_force
         calls = [
             {"call": number, "id": call.id, **call.extra[EDITS]}
             for number, call in enumerate(loaded.session.thread_calls(thread), 1)

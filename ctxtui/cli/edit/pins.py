@@ -46,7 +46,7 @@ def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool
     settings = config_of(context).settings
     loaded = open_recording(name, settings)
     overlays = SessionEdits(loaded, settings)
-    edits = [edit for thread in loaded.session.threads for edit in overlays.of(thread).in_force]
+    edits = [edit for thread in loaded.session.threads for edit in overlays.of_thread(thread).in_force]
     blocks = pinned_blocks(loaded.session, edits)
     if hook:
         install_hook(

@@ -93,7 +93,7 @@ def report(
 
 
 def _session_json(session: ReportedSession, name: str) -> dict[str, Any]:
-    findings = findings_json(session.found, name)
+    findings = findings_json(session.findings, name)
     # Edits contain texts of the session (paths, headings); `ctxtui findings` prints them.
     findings["findings"] = [
         {key: value for key, value in finding.items() if key != "edits"} for finding in findings["findings"]
@@ -160,6 +160,8 @@ def _print(sessions: list[ReportedSession], settings: Settings, names: list[str]
         painter.lines(rule(cells.fit(session.title, room - 24), usd))
         painter.line([Span(" " + " · ".join(session.facts), "dim")])
         painter.lines(growth_view.wrap(session.growth, room))
-        painter.line([Span(f" findings, {finding_view.note(session.found)}:" if session.found.found else "", "bold")])
-        painter.lines(finding_view.lines(session.found, name or session.title, room))
+        painter.line(
+            [Span(f" findings, {finding_view.note(session.findings)}:" if session.findings.priced else "", "bold")]
+        )
+        painter.lines(finding_view.lines(session.findings, name or session.title, room))
         painter.line([])

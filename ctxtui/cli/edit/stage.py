@@ -13,21 +13,26 @@ from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.short_names import Names
 from ctxtui.cli import exit_codes
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, open_recording
-from ctxtui.cli.edit.curate import curate_session, curation_json, price_lines
+from ctxtui.cli.edit.curate import copy_from, curate_session, curation_json, price_lines
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.edit import USER, Edit, make
 from ctxtui.core.edit_kinds import DROP, EXTERNALIZE, PIN, TRUNCATE, kind_of
 from ctxtui.curation.manual_edits import edits_for_key as proposed
+from ctxtui.curation.transplant import CopiedBlocks
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.curate import Curation
 from ctxtui.services.editing.named_blocks import NamedBlock, block_name, find_block, list_blocks
 from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
+from ctxtui.services.editing.transplant import transplant
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.text import numbers, safe_text
 
 MAX_PRINTED_BLOCKS: Final = 40
 """Maximum blocks printed; JSON has all."""
+
+
+STAGED_BEFORE: Final = "it is staged already, or was reverted by the user"
 
 
 @click.command(
@@ -37,6 +42,7 @@ MAX_PRINTED_BLOCKS: Final = 40
     f"NAME is {NAME_HELP}. BLOCK is the start of its digest as in --blocks and `show --json`, four letters or more; "
     "a trailing #1 means the second block with that digest.\n\n\b\n"
     "Example: ctxtui edits stage last --drop be5b073c2c --pin a26bbad392\n"
+    "Example: ctxtui edits stage last --from 7f3a@12 be5b073c2c..a26bbad392\n"
     "Example: ctxtui edits stage last --blocks",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
@@ -50,6 +56,15 @@ MAX_PRINTED_BLOCKS: Final = 40
     multiple=True,
     help="Store it outside the context, replaced by one line.",
 )
+@click.option(
+    "--from",
+    "source",
+    nargs=2,
+    metavar="SESSION[@CALL] BLOCKS",
+    help="Put in blocks of another session's call (default: its last), calls and results paired, with new ids: names "
+    "with commas; FIRST..LAST is a range.",
+)
+@click.option("--behind", metavar="BLOCK", help="With --from: the block to put them in after (default: the last).")
 @click.option("--take-back", is_flag=True, help="Revert the staged edits of --author.")
 @click.option("--author", metavar="NAME", default=USER, help="Author for the edit log (user).")
 @click.option("--blocks", is_flag=True, help="List the blocks by name, heaviest first.")
@@ -60,6 +75,8 @@ def stage(
     context: click.Context,
     /,
     name: str,
+    source: tuple[str, str] | None,
+    behind: str | None,
     take_back: bool,
     author: str,
     blocks: bool,
@@ -70,9 +87,15 @@ def stage(
     given_blocks = {kind: names for kind, names in by_kind.items() if names}
     if not author.strip() or len(author) > 60:
         raise WrongUse("the author's name must have 1 to 60 characters", place="--author")
+    if behind and source is None:
+        raise WrongUse("--behind needs --from: it says where its blocks go", place="--behind")
     settings = config_of(context).settings
     session_staging = _SessionStaging.open(open_recording(name, settings), thread, settings)
     unchanged, staged_count = session_staging.stage(given_blocks, author) if given_blocks else ([], 0)
+    if source is not None:
+        left_out, inserted_count = session_staging.put_in(copy_from(*source, settings), behind or "", author)
+        staged_count += inserted_count
+        unchanged += [(source[1], why) for why in left_out]
     reverted_count = session_staging.revert_staged(author) if take_back else 0
     if staged_count or reverted_count:
         session_staging.edits.save()
@@ -82,12 +105,13 @@ def stage(
         session_staging, curation, listed
     )
     for block, reason in unchanged:
-        note(f"{block} is not changed: {reason}")
+        is_copied = source is not None and block == source[1]
+        note(f"left out: {reason}" if is_copied else f"{block} is not changed: {reason}")
     if reverted_count:
         note(f"{numbers.many(reverted_count, 'edit')} reverted")
     if staged_count:
         note(f"{numbers.many(staged_count, 'edit')} staged: in the inspector, `a` applies and `E` lists them")
-    return exit_codes.FAILED.number if given_blocks and not staged_count else exit_codes.OK.number
+    return exit_codes.FAILED.number if (given_blocks or source) and not staged_count else exit_codes.OK.number
 
 
 class _SessionStaging(Struct, frozen=True):
@@ -100,7 +124,7 @@ class _SessionStaging(Struct, frozen=True):
     @classmethod
     def open(cls, loaded: Loaded, thread: str, settings: Settings) -> _SessionStaging:
         edits, chosen = SessionEdits(loaded, settings), choose_call(loaded.session, thread).thread
-        return cls(loaded, chosen, edits, edits.of(chosen), settings)
+        return cls(loaded, chosen, edits, edits.of_thread(chosen), settings)
 
     def curate(self) -> Curation:
         """The next request under all edits in force, with its price."""
@@ -129,7 +153,7 @@ class _SessionStaging(Struct, frozen=True):
         in_force = {(edit.kind, edit.targets) for edit in staged.values()}
         for name, edit in new_edits.items():
             if (edit.kind, edit.targets) not in in_force:
-                unchanged.append((name, "it is staged already, or was reverted by the user"))
+                unchanged.append((name, STAGED_BEFORE))
         failed = {held_edit.edit.id: held_edit.why for held_edit in self.curate().applied.held}
         stopped = [edit for edit in staged.values() if edit.id in failed]
         if stopped:
@@ -139,6 +163,17 @@ class _SessionStaging(Struct, frozen=True):
             names_by_target = {edit.targets: name for name, edit in new_edits.items()}
             unchanged += [(names_by_target[edit.targets], failed[edit.id]) for edit in stopped]
         return unchanged, len(staged) - len(stopped)
+
+    def put_in(self, copied: CopiedBlocks, behind: str, author: str) -> tuple[list[str], int]:
+        """Stage the edit that puts `copied` behind the block called `behind` ("": the last).
+
+        Return what could not be copied, with reasons, and the number of edits staged. Raises `NotFound`, `Several`, and
+        `CtxtuiError` if nothing could be copied.
+        """
+        session, in_force = self.loaded.session, self.overlay.in_force
+        edit, left_out = transplant(session, choose_call(session, self.thread), in_force, copied, behind, after=True)
+        staged_count = len(self.overlay.stage_all([self._with_author(edit, author)]))
+        return [*left_out, *([] if staged_count else [STAGED_BEFORE])], staged_count
 
     def revert_staged(self, author: str) -> int:
         """Revert the staged edits of `author`; return their number."""

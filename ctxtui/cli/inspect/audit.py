@@ -79,7 +79,7 @@ def audit_json(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, A
 
 def _call_to_json(name: str, row: AuditedCall) -> dict[str, Any]:
     fields = to_builtins(row)
-    del fields["asked"]
+    del fields["follows_user"]
     return {"file": name, **fields}
 
 
@@ -101,7 +101,10 @@ def _table_line(name: str, rows: list[AuditedCall]) -> str:
 
 
 def cache_json(rows: Rows) -> dict[str, Any]:
-    """The cache fields of ``audit --json``; all aggregates can be computed from ``cache_per_call``."""
+    """The cache fields of ``audit --json``.
+
+    All aggregates can be computed from ``cache_per_call``.
+    """
     all_rows = [row for audit in rows.values() for row in audit.reads]
     return {
         "cache_read": summarize_reads(all_rows),

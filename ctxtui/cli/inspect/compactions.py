@@ -138,7 +138,7 @@ def compaction_json(compaction: Compaction, tree: Tree) -> dict[str, Any]:
         "before": _figures(compaction.before),
         "after": _figures(compaction.after),
         **members(compaction, "summary_tokens summary_encrypted=sealed replaced_blocks=replaced"),
-        "kept_blocks": len(compaction.kept),
+        "kept_blocks": len(compaction.kept_nodes),
         "kept_tokens": compaction.kept_tokens,
         "facts": {
             f"{kind}s": {"total": compaction.count_facts(kind), "lost": compaction.count_lost(kind)} for kind in KINDS
@@ -165,9 +165,9 @@ def _figures(context_figures: CallFigures) -> dict[str, Any]:
 
 def _fact(fact: Fact, tree: Tree) -> dict[str, Any]:
     return {
-        **members(fact, "text kept times"),
+        **members(fact, "text kept=is_kept times"),
         "digest": tree[fact.node].block.digest,
-        "again": [_again(reading, tree) for reading in fact.again],
+        "again": [_again(reading, tree) for reading in fact.recoveries],
     }
 
 

@@ -85,7 +85,10 @@ def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> 
 
 
 def named_context(text: str) -> NamedContext:
-    """Parse ``PATH``, ``ID@12``, ``PATH#12``, ``PATH@THREAD:12``; an existing file with that name takes precedence."""
+    """Parse ``PATH``, ``ID@12``, ``PATH#12``, ``PATH@THREAD:12``.
+
+    An existing file with that name takes precedence.
+    """
     match = _CALL.fullmatch(text)
     if match is None or os.path.lexists(Path(text).expanduser()):
         return NamedContext(text)

@@ -179,7 +179,7 @@ def repeats(inputs: ListInputs) -> dict[str, Any]:
                 "tokens": inputs.tokens_of(duplicate.node),
                 "why": duplicate.kind,
                 "share": round(duplicate.share, 3),
-                "other": _block_to_json(inputs, duplicate.other) if duplicate.other != ROOT else None,
+                "other": _block_to_json(inputs, duplicate.counterpart) if duplicate.counterpart != ROOT else None,
                 "path": duplicate.path or None,
             }
             for duplicate in duplicates

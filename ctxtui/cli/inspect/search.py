@@ -132,7 +132,7 @@ def _resolve_sessions(name: str, config: Config) -> list[SessionSummary]:
 
 
 def _print(painter: Painter, hit: Hit, *, first: bool) -> None:
-    summary, block_hits = hit.summary, hit.found
+    summary, block_hits = hit.summary, hit.hits
     if first:
         age = f"  {ago}" if (ago := session_age(summary, time.time())) else ""
         title = safe_text.one_line(hit.session.about.title or summary.title)
@@ -154,7 +154,7 @@ def _print(painter: Painter, hit: Hit, *, first: bool) -> None:
 
 
 def _format_place(hit: Hit, room: int) -> Span:
-    place = hit.found.place
+    place = hit.hits.place
     where = f"call {place.call:,}" if place.call is not None else "not sent"
     return Span(where + (f" {safe_text.one_line(place.thread)}" if place.thread != MAIN else ""))
 
@@ -162,7 +162,7 @@ def _format_place(hit: Hit, room: int) -> Span:
 _HITS: Final[Table[Hit]] = Table(
     (
         Column("", 12, _format_place, "left"),
-        Column("", 1, lambda hit, _: CATEGORY[CATEGORIES.index(hit.found.place.category)].span, gap=1),
+        Column("", 1, lambda hit, _: CATEGORY[CATEGORIES.index(hit.hits.place.category)].span, gap=1),
         Column("", 16, lambda hit, _: Span(safe_text.one_line(hit.label), "dim"), "left", gap=1),
     ),
     mark=2,
@@ -197,7 +197,7 @@ def _search_json(query: str, regex: bool, hits: list[Hit], has_more: bool, searc
 
 
 def _hit_to_json(hit: Hit) -> dict[str, Any]:
-    summary, block_hits = hit.summary, hit.found
+    summary, block_hits = hit.summary, hit.hits
     place = block_hits.place
     return {
         "session": hit.session.about.id or summary.stored or summary.path,

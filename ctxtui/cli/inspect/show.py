@@ -160,7 +160,10 @@ def print_text(
 
 
 def _summarize(book: Book, chosen: ChosenCall, settings: Settings) -> str:
-    """Return the most important fact about the thread for its last call; for an earlier call its miss, or ""."""
+    """Return the most important fact about the thread for its last call.
+
+    For an earlier call its miss, or "".
+    """
     misses = priced_account(book.session, book, settings).misses()
     if chosen.number == len(book.session.thread_calls(chosen.thread)):
         return summarize_thread(book.session, chosen.thread, misses.misses)
@@ -361,7 +364,10 @@ NAME_CELLS = 24
 
 
 def label_counts(book: Book, model: str, blocks: Sequence[BlockFigure]) -> Iterator[list[Span]]:
-    """One line with the count of each label in the context, most frequent first; none without labels."""
+    """One line with the count of each label in the context, most frequent first.
+
+    None without labels.
+    """
     labels = sorted(label_figures(segments_of(book, model, blocks)), key=lambda label: -label.count)
     if labels:
         text = ", ".join(f"{numbers.exact(label.count)} × {safe_text.one_line(label.label)}" for label in labels)

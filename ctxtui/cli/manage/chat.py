@@ -73,7 +73,10 @@ def chat(
 
 
 def _print_choice(choice: ModelChoice, config: Config) -> None:
-    """Print the model that a chat would use; nothing is sent to a provider, only local ports are probed."""
+    """Print the model that a chat would use.
+
+    Nothing is sent to a provider, only local ports are probed.
+    """
     chosen_model = asyncio.run(choose_model(choice, config, os.environ))
     host = current_host(choice.name, config.settings, Path.cwd()) if choice.name and not choice.call else None
     endpoint = chosen_model.endpoint

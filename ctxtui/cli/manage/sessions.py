@@ -98,7 +98,10 @@ def _list_sessions(library: SessionLibrary, folder: str | None, archived: bool) 
 def _with_figures(
     library: SessionLibrary, listed: list[SessionSummary], seconds: float | None = None, *, files: bool = True
 ) -> list[SessionSummary]:
-    """Add Home's figures, within `seconds` (None: for all); without `files` only for sessions in the database."""
+    """Add Home's figures, within `seconds` (None: for all).
+
+    Without `files` only for sessions in the database.
+    """
     unread = [summary for summary in listed if not summary.known and (files or not summary.path)]
     if not unread:
         return listed
@@ -177,7 +180,10 @@ def _print(painter: Painter, summaries: list[SessionSummary], ids: dict[str, str
 
 
 def _table(ids: dict[str, str], now: float) -> Table[SessionSummary]:
-    """The columns before a session's title: id, age, client, and the printed ones of Home's columns."""
+    """The columns before a session's title.
+
+    Id, age, client, and the printed ones of Home's columns.
+    """
     longest = max((*map(cells.width, ids.values()), len("session")))
     printed = [_figure(column) for column in home_columns() if column.printed]
     return Table(

@@ -129,7 +129,7 @@ def subscription(context: click.Context, name: str, undo: bool, as_json: bool) -
 def delete(context: click.Context, name: str, yes: bool, as_json: bool) -> None:
     """Delete a stored session with its tags and edits. The imported recording itself is not deleted.
 
-    On a terminal it asks first; otherwise --yes is required.
+    On a terminal it asks first; with --json, or without a terminal, --yes is required.
 
     \b
     Example: ctxtui session delete 8f3c --yes

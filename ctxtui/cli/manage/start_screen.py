@@ -34,7 +34,10 @@ def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
 
 @contextmanager
 def setting_places(config: Config) -> Iterator[None]:
-    """Name file and line in a `BadConfig` that names a setting: the screen knows keys and themes, not their origin."""
+    """Name file and line in a `BadConfig` that names a setting.
+
+    The screen knows keys and themes, not their origin.
+    """
     try:
         yield
     except BadConfig as error:
@@ -45,7 +48,10 @@ def setting_places(config: Config) -> Iterator[None]:
 
 
 def need_terminal(name: str | None, settings: Settings) -> None:
-    """Raise `WrongUse` with an alternative if there is no terminal; a missing recording is reported first."""
+    """Raise `WrongUse` with an alternative if there is no terminal.
+
+    A missing recording is reported first.
+    """
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         if name is not None:
             resolve_name(name, settings, with_note=False)

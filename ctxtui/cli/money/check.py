@@ -152,7 +152,7 @@ def as_text(checked: list[CheckedRecording]) -> str:
     lines = []
     for recording in checked:
         lines.append(f"{RESULT_LABELS[recording.passed]}  {escape(recording.name)}")
-        lines += [f"  {RESULT_LABELS[v.passed]}  {v.told}" for v in recording.verdicts]
+        lines += [f"  {RESULT_LABELS[v.passed]}  {v.text}" for v in recording.verdicts]
         lines.append(f"          {_describe_cache_use(recording.figures)}")
         lines += [f"          {line}" for line in _window_lines(recording)]
     return "\n".join(lines)
@@ -187,7 +187,7 @@ def as_junit(checked: list[CheckedRecording]) -> bytes:
         for verdict in recording.verdicts:
             case = ElementTree.SubElement(suite, "testcase", classname=escape(recording.name), name=verdict.limit)
             if not verdict.passed:
-                ElementTree.SubElement(case, _JUNIT[verdict.passed], message=verdict.told).text = _describe_cache_use(
+                ElementTree.SubElement(case, _JUNIT[verdict.passed], message=verdict.text).text = _describe_cache_use(
                     recording.figures
                 )
     ElementTree.indent(root)

@@ -70,7 +70,7 @@ def findings_json(all_findings: Any, name: str) -> dict[str, Any]:
     together = all_findings.together
     return {
         **members(all_findings, "thread call=number calls horizon"),
-        "findings": [_finding_json(priced, all_findings, name) for priced in all_findings.found],
+        "findings": [_finding_json(priced, all_findings, name) for priced in all_findings.priced],
         "together": None
         if together is None
         else {"edits": len(all_findings.edits), "freed_tokens": together.freed, "saves_usd": all_findings.saves},

@@ -129,9 +129,9 @@ def _preflight_json(report: Any, session: str) -> dict[str, Any]:
         "cost_usd": range_json(ahead.usd),
         "partial_calls": report.partial,
         "eaten": {
-            "tokens": sum(report.eaten.values()),
-            "categories": report.eaten,
-            "asked": [members(a, "turn tokens words digest") for a in report.asked],
+            "tokens": sum(report.replaced.values()),
+            "categories": report.replaced,
+            "asked": [members(a, "turn tokens words digest") for a in report.instructions],
         },
     }
 

@@ -104,7 +104,7 @@ def stats(
 
     def compute() -> Stats:
         return make_stats(
-            sessions.known,
+            sessions.summaries,
             at,
             by=by or "",
             since=beginning,
@@ -121,7 +121,7 @@ def stats(
     else:
         _show_progressively(sessions, lambda so_far: _print(Painter(settings.glyphs), so_far, by or "", at), compute)
     result = compute()
-    failed = [summary for summary in sessions.known if summary.error and not is_empty(summary)]
+    failed = [summary for summary in sessions.summaries if summary.error and not is_empty(summary)]
     if as_json:
         errors = [{"file": summary.path, "error": summary.error} for summary in failed]
         write_json({"since_seconds": since, **stats_json(result, by or "", at), "failed": errors})
@@ -132,7 +132,10 @@ def stats(
 
 
 def _show_progressively(sessions: AllSessions, show: Callable[[Stats], None], compute: Callable[[], Stats]) -> None:
-    """Show the usage first, then figures that need counts while sessions are counted; nothing stays on the screen."""
+    """Show the usage first, then figures that need counts while sessions are counted.
+
+    Nothing stays on the screen.
+    """
     sessions.read_usage()
     with RedrawnOutput() as screen:
         screen.draw(lambda: show(compute()))
@@ -235,7 +238,10 @@ def _reported(window: ReportedWindow, at: float) -> dict[str, Any]:
 
 
 def _raw(text: str) -> Json:
-    """The client's own words on a quota: as JSON, else as text (a masked copy may hold no JSON any more)."""
+    """The client's own words on a quota.
+
+    As JSON, else as text (a masked copy may hold no JSON any more).
+    """
     try:
         return canonical.loads(text) if text else None
     except ValueError:

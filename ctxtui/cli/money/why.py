@@ -16,7 +16,7 @@ from msgspec import to_builtins
 from ctxtui.analysis.cache import miss as missed
 from ctxtui.analysis.cache.miss_finder import sort_dearest
 from ctxtui.analysis.money.bill import PARTS
-from ctxtui.analysis.money.savings import Cure
+from ctxtui.analysis.money.savings import Saving
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, note_ignored_edits
 from ctxtui.cli.money.preflight import HORIZON_HELP, advice_json
@@ -115,7 +115,10 @@ def _readable_results(results: list[SessionResult], *, quiet: bool) -> Iterator[
 
 
 def statement_json(statement: Statement, name: str) -> dict[str, Any]:
-    """The fields of ``why --json`` for the session `name`; the parts' USD add up to ``total_usd``."""
+    """The fields of ``why --json`` for the session `name`.
+
+    The parts' USD add up to ``total_usd``.
+    """
     the_bill = statement.bill
     return {
         "total_usd": the_bill.usd,
@@ -130,7 +133,7 @@ def statement_json(statement: Statement, name: str) -> dict[str, Any]:
         "tools": [{"name": row.name, "usd": row.usd} for row in statement.tools],
         "threads": dict(sorted(the_bill.threads.items(), key=lambda item: -item[1])),
         "subagents_share": the_bill.subagents,
-        "cures": [_cure_to_json(cure) for cure in bill.select_cures(statement)],
+        "cures": [_saving_to_json(saving) for saving in bill.select_savings(statement)],
         "ahead": advice_json(statement.ahead, name),
         "time": [row._asdict() for row in statement.times],
         "sessions": statement.sessions,
@@ -156,9 +159,9 @@ _CAUSES = {
 """Causes of rewrites that have another name here than in ``cache --json``."""
 
 
-def _cure_to_json(cure: Cure) -> dict[str, Any]:
-    members = {key: value for key, value in to_builtins(cure).items() if key != "edits"}
-    return {**members, "words": bill.describe_cure(cure)}
+def _saving_to_json(saving: Saving) -> dict[str, Any]:
+    members = {key: value for key, value in to_builtins(saving).items() if key != "edits"}
+    return {**members, "words": bill.describe_saving(saving)}
 
 
 def _rewrite_to_json(miss: missed.CacheMiss) -> dict[str, Any]:

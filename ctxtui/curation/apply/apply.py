@@ -51,7 +51,10 @@ def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = N
 
 
 def _add_requests(context: Context, requests: RequestedFates, edit: Edit, user_pins: Collection[int]) -> None:
-    """Add the changes that `edit` requests to `requests`; `user_pins` are the positions that the user pinned."""
+    """Add the changes that `edit` requests to `requests`.
+
+    `user_pins` are the positions that the user pinned.
+    """
     positions, spec = [context.find(target) for target in edit.targets], edit.spec
     positions_here = [position for position in positions if position is not None]
     if not positions_here or (spec.replaces_blocks and len(positions_here) < len(positions)):

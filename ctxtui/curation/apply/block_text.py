@@ -30,7 +30,10 @@ def clean(text: str) -> str:
 
 
 def is_changeable(block: Block) -> bool:
-    """Whether an edit may change the text of `block`; a block signed by its provider may only be left out."""
+    """Whether an edit may change the text of `block`.
+
+    A block signed by its provider may only be left out.
+    """
     return block.kind not in OPAQUE and block.kind not in (HEADER, "not_recorded", "unreadable")
 
 

@@ -38,10 +38,10 @@ class Gone(NamedTuple):
 
 
 class Closure:
-    """All removals in one context: the requested ones, and those that the provider's rules then require.
+    """All removals in one context.
 
-    `spoken` are the positions before which a new user message will be inserted: rules about the last user message must
-    count them.
+    The requested ones, and those that the provider's rules then require. `spoken` are the positions before which a new
+    user message will be inserted: rules about the last user message must count them.
     """
 
     def __init__(self, context: Context, rules: ProviderRules, spoken: Iterable[int] = ()) -> None:

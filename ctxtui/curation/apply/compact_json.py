@@ -1,6 +1,7 @@
-"""Shrinks JSON inside a text: members are dropped, renamed or flattened, as the user's rules say.
+"""Shrinks JSON inside a text.
 
-Used by edits of the kind ``compact_json``. Text around the JSON, and text that is no JSON, stays.
+Members are dropped, renamed or flattened, as the user's rules say. Used by edits of the kind ``compact_json``. Text
+around the JSON, and text that is no JSON, stays.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ def read_rules(params: Mapping[str, Json]) -> CompactionRules:
 
 
 def compact(text: str, params: Mapping[str, Json]) -> str:
-    """Compact the objects and lists in `text` under the payload's rules; never longer than before."""
+    """Compact the objects and lists in `text` under the payload's rules.
+
+    Never longer than before.
+    """
     rules = read_rules(params)
     pieces: list[str] = []
     offset = 0

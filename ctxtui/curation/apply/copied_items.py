@@ -1,4 +1,7 @@
-"""Payload of a transplant: blocks copied from another session, as the provider's JSON with their places."""
+"""Payload of a transplant.
+
+Blocks copied from another session, as the provider's JSON with their places.
+"""
 
 from __future__ import annotations
 

@@ -49,7 +49,10 @@ def safe_name(words: str) -> str:
 
 
 def outside_parts(text: str, params: Mapping[str, Json]) -> list[OutsidePart]:
-    """The stretches that a payload takes out of `text`, in order: its ``parts``, or the whole under ``name``."""
+    """The stretches that a payload takes out of `text`, in order.
+
+    Its ``parts``, or the whole under ``name``.
+    """
     listed = params.get("parts")
     if not isinstance(listed, list):
         listed = [params]

@@ -98,9 +98,9 @@ def find_joined_answers(context: Context, closure: Closure, inserts: Sequence[In
 
 
 def _last_run(context: Context, closure: Closure, inserts: Sequence[Insert]) -> Iterator[int]:
-    """The messages of the latest answers, with no user message between them; the last message first.
+    """The messages of the latest answers, with no user message between them.
 
-    Removed messages are included.
+    The last message first. Removed messages are included.
     """
     messages = context.messages
     index = len(messages) - 1

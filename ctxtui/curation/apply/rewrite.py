@@ -179,7 +179,10 @@ TOOL_REFERENCES: Final = "tool references"
 
 
 def rewrite(block: Block, edit: Edit) -> Block | None:
-    """Rewrite `block` as `edit` says; None if nothing of it is left, the same block if there is nothing to do."""
+    """Rewrite `block` as `edit` says.
+
+    None if nothing of it is left, the same block if there is nothing to do.
+    """
     return _rewrite(block, edit.kind, edit.payload)
 
 

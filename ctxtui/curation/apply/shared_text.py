@@ -20,7 +20,7 @@ MIN_HEAD_CHARS: Final = 200
 MIN_PART_CHARS: Final = 100
 """Minimum characters of a part that is worth moving."""
 MAX_COMPARED_MESSAGES: Final = 40
-"""Maximum number of messages that one is compared with, the latest ones."""
+"""Maximum number of messages, the latest ones, that a message is compared with."""
 MAX_COMPARED_CHARS: Final = 4_000_000
 """Maximum characters of these messages together."""
 _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
@@ -31,15 +31,15 @@ _FIELD: Final = (1 << 61) - 1
 """Modulus of the rolling hash: a Mersenne prime, so that equal hashes almost surely mean equal lines."""
 
 
-class Static(NamedTuple):
+class SharedPart(NamedTuple):
     """The shared part of a message, and the number of `others` that contain it."""
 
     text: str
     others: int
 
 
-def others_like(context: Context, position: int, heads: Iterable[int] = ()) -> list[str]:
-    """The texts of other messages of the same side as the one at `position`.
+def find_similar_texts(context: Context, position: int, heads: Iterable[int] = ()) -> list[str]:
+    """The texts of other messages with the same role as the one at `position`.
 
     They are the latest `MAX_COMPARED_MESSAGES` of this context and of those that end at `heads`. Messages that are
     merely sent again do not count.
@@ -76,7 +76,7 @@ def _is_like(item: Item, item_here: Item) -> bool:
     return same and kind != HEADER and not is_call(kind) and is_result(kind) == is_result(item_here.block.kind)
 
 
-def static_part(texts: Sequence[str], others: Sequence[str]) -> Static | None:
+def find_shared_part(texts: Sequence[str], others: Sequence[str]) -> SharedPart | None:
     """Find the best part that all `texts` have in common; None if there is none.
 
     A single text is compared with `others` instead. The common beginning in whole lines is preferred; if that is short,
@@ -91,11 +91,11 @@ def static_part(texts: Sequence[str], others: Sequence[str]) -> Static | None:
     )
 
 
-def _best_static(parts: Iterable[str], texts: Sequence[str], others: Sequence[str]) -> Static | None:
+def _best_static(parts: Iterable[str], texts: Sequence[str], others: Sequence[str]) -> SharedPart | None:
     fit = [
         part for part in parts if len(part) >= MIN_PART_CHARS and all(part in text and part != text for text in texts)
     ]
-    candidates = [Static(part, sum(part in other_text for other_text in others)) for part in fit]
+    candidates = [SharedPart(part, sum(part in other_text for other_text in others)) for part in fit]
     return max(
         candidates, key=lambda candidate: (len(candidate.text) * max(1, candidate.others), candidate.text), default=None
     )
@@ -142,7 +142,7 @@ def _windows(hashes: Sequence[int], size: int) -> Iterator[int]:
     return ((hashes[n + size] - hashes[n] * power) % _FIELD for n in range(len(hashes) - size))
 
 
-def with_line_ends(part: str, texts: Sequence[str]) -> str:
+def extend_to_line_ends(part: str, texts: Sequence[str]) -> str:
     """Extend `part` by the adjacent line ends if it is at the beginning or end of every text."""
     longer = part
     if all(text.startswith(part) for text in texts):

@@ -153,7 +153,7 @@ def tools(body: dict[str, Json]) -> Iterator[Violation]:
             name = definition.get("name") if isinstance(definition, dict) else None
             path = f"$.tools[{n}].{key}[{m}].name"
             if not isinstance(name, str) or not _NAME.match(name):
-                yield Violation(path, f"{name!r} is no name for a function", TOOL)
+                yield Violation(path, f"{name!r} is not a valid function name", TOOL)
             elif name in names:
                 yield Violation(path, f"two functions are named {name!r}", TOOL)
             else:

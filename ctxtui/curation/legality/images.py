@@ -1,4 +1,7 @@
-"""Checks images and PDFs: number, size, and whether the bytes match the media type (facts §1, §4)."""
+"""Checks images and PDFs.
+
+Number, size, and whether the bytes match the media type (facts §1, §4).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ MAX_BASE64_CHARACTERS: Final = 10 * 1024 * 1024
 PDF: Final = "application/pdf"
 PDF_HEAD: Final = b"%PDF-"
 """Occurs within the first 1,024 bytes of a PDF."""
-NO_BASE64: Final = "the document is no base64"
+NO_BASE64: Final = "the document is not base64"
 _TYPES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 
@@ -57,7 +60,7 @@ def _check_documents(documents: list[tuple[str, dict[str, Json]]], page_limit: i
         elif not data:
             yield Violation(path, "the document is empty", DOCUMENTS)
         elif pdf is None or PDF_HEAD not in pdf[:1024]:
-            yield Violation(path, "the document is no PDF" if pdf is not None else NO_BASE64, DOCUMENTS)
+            yield Violation(path, "the document is not a PDF" if pdf is not None else NO_BASE64, DOCUMENTS)
         else:
             # Only stated page counts: a guess must not refuse anything.
             pages += stated_pages(pdf)
@@ -90,7 +93,7 @@ def _image_fault(source: dict[str, Json], count: int) -> str:
     image = _decode_base64(data)
     size = image_size(image) if image is not None else None
     if image is None or size is None:
-        return "the image cannot be read" if image is not None else "the image is no base64"
+        return "the image cannot be read" if image is not None else "the image is not base64"
     if f"image/{size.format}" != kind:
         return f"the image is image/{size.format}, not {kind} as it says"
     longer, many = max(size.width, size.height), count > MANY_IMAGES

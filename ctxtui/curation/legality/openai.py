@@ -100,7 +100,7 @@ def _check_repeated_ids(items: Sequence[Json]) -> Iterator[Violation]:
         id_ = item.get("id") if isinstance(item, dict) else None
         if isinstance(id_, str):
             if id_ in ids:
-                yield Violation(f"$.input[{n}]", f"the item {id_!r} stands here already", TWICE)
+                yield Violation(f"$.input[{n}]", f"the item {id_!r} is in the request already", TWICE)
             ids.add(id_)
 
 

@@ -52,7 +52,10 @@ _ID: Final = re.compile(r"\b(?:srv)?(?:toolu|call|rs|fc|msg|item)_[A-Za-z0-9_-]+
 
 
 def from_error_text(context: Context, text: str) -> PlacedViolation | None:
-    """The violation that an error's `text` describes, with its rule and position in `context`; None if unknown."""
+    """The violation that an error's `text` describes, with its rule and position in `context`.
+
+    None if unknown.
+    """
     rule = violated_rule(text)
     if not rule:
         return None

@@ -192,7 +192,10 @@ def repair(
 
 
 def _without_conflicts(mends: Sequence[Edit]) -> Iterator[Edit]:
-    """Leave out changes of a block that another repair removes: the later edit would bring it back."""
+    """Leave out changes of a block that another repair removes.
+
+    The later edit would bring it back.
+    """
     removed_targets = {target for edit in mends if edit.kind == DROP for target in edit.targets}
     for edit in mends:
         if edit.kind not in (REPLACE, STRIP) or not removed_targets.intersection(edit.targets):
@@ -210,7 +213,10 @@ def _make_edit(context: Context, kind: str, positions: Sequence[int], **params: 
 
 
 def _repair_pairs(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
-    """Remove calls and answers without counterpart; move text between a call and its answer after the answer."""
+    """Remove calls and answers without counterpart.
+
+    Move text between a call and its answer after the answer.
+    """
     context, position = applied.context, violation.position
     lone = [p for p in range(len(context)) if _is_half(context, p) and p not in context.partners]
     lone = [p for p in lone if p not in applied.changes]
@@ -281,7 +287,7 @@ def _repair_result_order(applied: Applied, violation: PlacedViolation) -> Iterat
 def _repair_first_message(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     context = applied.context
     if context.messages:
-        words = "(The conversation goes on from here.)"
+        words = "(The conversation continues from here.)"
         yield _make_edit(context, NOTE, [context.messages[0].start], text=words, where="before")
 
 
@@ -300,7 +306,10 @@ def _strip_thinking_block(applied: Applied, violation: PlacedViolation) -> Itera
 
 
 def _repair_markers(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
-    """Remove the invalid breakpoint; of too many, those that are neither first nor among the last."""
+    """Remove the invalid breakpoint.
+
+    Of too many, those that are neither first nor among the last.
+    """
     context, position = applied.context, violation.position
     markers = [p for p in sorted(context.markers) if p not in applied.marks]
     wrong = [position] if position in context.markers else markers[1 : len(markers) - (MAX_MARKERS - 1)]

@@ -60,7 +60,7 @@ def _check_names(named: Sequence[_Named], pattern: re.Pattern[str]) -> Iterator[
     names: set[str] = set()
     for path, name in named:
         if not isinstance(name, str) or not pattern.match(name):
-            yield Violation(path, f"{name!r} is no name for a tool: letters, digits, _ and - only", TOOL)
+            yield Violation(path, f"{name!r} is not a valid tool name: letters, digits, _ and - only", TOOL)
         elif name in names:
             yield Violation(path, f"two tools are named {name!r}", TOOL)
         else:

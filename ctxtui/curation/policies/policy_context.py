@@ -39,7 +39,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
     - `literals`: finds later quotes of a text; None: unknown.
     - `cold`: nothing is cached any more, so that rewriting the prefix costs nothing extra.
     - `hidden`: tokens that were sent but not recorded as blocks.
-    - `known`, `raw`: the result of `log`, and the size without edits, if they are computed already.
+    - `computed`, `raw`: the result of `log`, and the size without edits, if they are computed already.
     - `earlier`: results for an earlier state of the same context, with the same `tokens`.
     - `parent`: this context without the last edits.
     """
@@ -53,7 +53,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
     literals: Literals | None = None
     cold: bool = False
     hidden: int = 0
-    known: Applied | None = None
+    computed: Applied | None = None
     raw: int | None = None
     earlier: Earlier | None = None
     parent: PolicyContext | None = None
@@ -66,7 +66,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         ids = tuple(edit.id for edit in more)
         derived = self._derived_contexts.get(ids)
         if derived is None:
-            derived = replace(self, log=(*self.log, *more), known=None, earlier=None, parent=self)
+            derived = replace(self, log=(*self.log, *more), computed=None, earlier=None, parent=self)
             self._derived_contexts[ids] = derived
         return derived
 
@@ -84,7 +84,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def applied(self) -> Applied:
         """The context with the edits applied."""
-        return self.known or apply(self.context, self.log, self.rules)
+        return self.computed or apply(self.context, self.log, self.rules)
 
     def computed_so_far(self) -> Earlier:
         """The values computed so far."""
@@ -129,7 +129,10 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def touched(self) -> Mapping[str, frozenset[int]]:
-        """By author, every position that an edit was ever about, reverted or not: a policy never repeats an edit."""
+        """By author, every position that an edit was ever about, reverted or not.
+
+        A policy never repeats an edit.
+        """
         positions_of: dict[str, frozenset[int]] = {}
         for (author, _), positions in self.edited.positions.items():
             positions_of[author] = positions_of.get(author, frozenset()) | positions
@@ -280,8 +283,10 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def newest_call(self) -> int:
-        """The index of the message with the newest call that has its result; the number of messages if there is
-        none."""
+        """The index of the message with the newest call that has its result.
+
+        The number of messages if there is none.
+        """
         call = self.outline("newest call", self._newest_call)
         return self.context.message_of[call] if call >= 0 else len(self.context.messages)
 
@@ -384,7 +389,10 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def lead_count(self) -> int:
-        """Number of messages before the conversation: a system prompt (OpenAI Chat), then memory of a host."""
+        """Number of messages before the conversation.
+
+        A system prompt (OpenAI Chat), then memory of a host.
+        """
         messages = self.context.messages
         return next((n for n, message in enumerate(messages) if not self._is_front(message)), len(messages))
 

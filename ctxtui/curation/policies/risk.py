@@ -28,7 +28,7 @@ from ctxtui.curation.context import Context
 
 
 class Risk(IntEnum):
-    """How much content is lost, from nothing to all; a greater value is a greater risk."""
+    """Share of the content that is lost, in steps from nothing to all."""
 
     NOTHING = 0
     OUTSIDE = 1

@@ -16,7 +16,10 @@ from ctxtui.curation.price.request_count import is_removed
 
 
 def without_quoted(policy_context: PolicyContext, edits: Sequence[Edit]) -> list[Edit]:
-    """Leave out edits that remove text which a later block quotes; keep all if the literals are unknown."""
+    """Leave out edits that remove text which a later block quotes.
+
+    Keep all if the literals are unknown.
+    """
     literals, remaining_edits = policy_context.literals, list(edits)
     if literals is None or not remaining_edits:
         return remaining_edits

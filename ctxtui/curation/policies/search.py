@@ -1,9 +1,9 @@
-"""Searches for edits that help a context: each policy at its defaults, and pairs of policies.
+"""Searches for edits that help a context.
 
-Advice and the policy ``budget`` call `search`. Each policy is run once. The effect of a pair is estimated from the
-single effects, block by block. Then the most promising pairs are run until the work limit is used up; on a context of a
-few hundred blocks that covers every pair that could be best. Work is counted in blocks, not in time, so that the same
-context always gives the same result.
+Each policy at its defaults, and pairs of policies. Advice and the policy ``budget`` call `search`. Each policy is run
+once. The effect of a pair is estimated from the single effects, block by block. Then the most promising pairs are run
+until the work limit is used up; on a context of a few hundred blocks that covers every pair that could be best. Work is
+counted in blocks, not in time, so that the same context always gives the same result.
 """
 
 from __future__ import annotations
@@ -96,7 +96,10 @@ def _search(cached_context: PolicyContext, policies: Iterable[Policy], work: int
 
 
 def complete(policy_context: PolicyContext, remedy: Remedy) -> Remedy:
-    """Extend `remedy` as the command line does: each policy is run until it adds nothing, then the next."""
+    """Extend `remedy` as the command line does.
+
+    Each policy is run until it adds nothing, then the next.
+    """
     is_single = len(remedy.steps) == 1
     begun = remedy.edits if is_single else ()
     more = run_all(remedy.steps, policy_context.under(begun))
@@ -136,7 +139,7 @@ def with_count_cache(policy_context: PolicyContext) -> PolicyContext:
     if isinstance(policy_context.count, CountCache):
         return policy_context
     count, applied, earlier = CountCache(policy_context.count), policy_context.applied, policy_context.computed_so_far()
-    return replace(policy_context, count=count, known=applied, earlier=earlier, parent=None)
+    return replace(policy_context, count=count, computed=applied, earlier=earlier, parent=None)
 
 
 class ProposedStep(NamedTuple):
@@ -163,7 +166,10 @@ class LazyProposal:
         self._failed = False
 
     def get(self, unfit: Callable[[Edit, Risk], bool] = lambda edit, risk: False) -> ProposedStep | None:
-        """The proposal of the policy at its defaults; None if it is empty, or an edit of it is `unfit`."""
+        """The proposal of the policy at its defaults.
+
+        None if it is empty, or an edit of it is `unfit`.
+        """
         if self._failed or any(unfit(*news) for news in self._heard):
             return None
         try:

@@ -159,8 +159,10 @@ def _worth_pricing(remedies: Iterable[Remedy]) -> Iterator[Remedy]:
 
 
 def rank(every: Iterable[Advice], limit: int = MAX_ADVICE) -> list[Advice]:
-    """Rank by risk, then by savings; leave out advice that saves little more than one with less risk or fewer
-    policies."""
+    """Rank by risk, then by savings.
+
+    Leave out advice that saves little more than one with less risk or fewer policies.
+    """
     pieces: list[Advice] = []
     for piece in sorted(every, key=lambda candidate: (candidate.risk, len(candidate.names), -candidate.worth)):
         if not any(_makes_redundant(kept_piece, piece) for kept_piece in pieces):

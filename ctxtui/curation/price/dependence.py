@@ -51,7 +51,10 @@ def _literal(word: str) -> str:
 
 
 def literals_of(block: Block, content_read: BlockContent | None = None) -> frozenset[str]:
-    """The literals in a block's text, thinking or tool input; `content_read` is its content, if it was read already."""
+    """The literals in a block's text, thinking or tool input.
+
+    `content_read` is its content, if it was read already.
+    """
     if block.kind == HEADER:
         return frozenset()
     content = content_read or read(block)
@@ -60,7 +63,10 @@ def literals_of(block: Block, content_read: BlockContent | None = None) -> froze
 
 
 def _iter_strings(value: Json) -> Iterator[str]:
-    """Every string in a call's input; names of members belong to the tool, not to the conversation."""
+    """Every string in a call's input.
+
+    Names of members belong to the tool, not to the conversation.
+    """
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
@@ -127,7 +133,7 @@ class Literals:
             block_literals = self._known[block.digest] = literals_of(block, content)
         return block_literals
 
-    def at(self, position: int) -> frozenset[str]:
+    def literals_at(self, position: int) -> frozenset[str]:
         """The literals of the block at `position`."""
         return self._of[position] if position < self._done else frozenset()
 
@@ -158,7 +164,7 @@ def find_quotes(literals_index: Literals, applied: Applied, limit: int = 200) ->
     removed_positions: dict[str, list[int]] = {}
     for position, change in sorted(applied.changes.items()):
         still = literals_index.of_block(change.after) if change.after is not None else _NONE
-        for literal in (literals_index.at(position) & literals_index.repeated) - still - new:
+        for literal in (literals_index.literals_at(position) & literals_index.repeated) - still - new:
             removed_positions.setdefault(literal, []).append(position)
     quotes = (
         quote
@@ -195,7 +201,7 @@ def find_lost(literals_index: Literals, covered: Iterable[int], summary: str, li
     covered_positions = set(covered)
     counts: dict[str, int] = {}
     for position in covered_positions:
-        for literal in literals_index.at(position):
+        for literal in literals_index.literals_at(position):
             counts[literal] = counts.get(literal, 0) + 1
     last = max(covered_positions, default=0)
     missing = (literal for literal in counts if literal not in summary)

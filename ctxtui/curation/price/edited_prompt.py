@@ -190,7 +190,10 @@ def _find_differently_read(side: Applied, spoke: int, speaks: int) -> Sequence[i
 
 
 def block_read_at(side: Applied, position: int, spoken: int) -> Block | None:
-    """The block that the provider reads at a raw position if the last user text is at `spoken`; None for none."""
+    """The block that the provider reads at a raw position if the last user text is at `spoken`.
+
+    None for none.
+    """
     if position >= len(side.context):
         return None
     block = side.context.items[position].block
@@ -220,7 +223,7 @@ def _iter_markers(
     """
     tree, edges = after.context.tree, after.positions
 
-    def at(edge: Position) -> PrefixEnd | None:
+    def end_at(edge: Position) -> PrefixEnd | None:
         """The prefix end at the block at `edge`; None if there is no block."""
         number = bisect_left(edges, edge)
         return ends[line[number].id] if number < len(edges) and edges[number] == edge else None
@@ -229,7 +232,7 @@ def _iter_markers(
         before.positions[tree[mark.position.node].depth - 1]: mark.life for mark in base.markers if not mark.ends
     }
     for edge, life in markers_under_edits(after, _move_markers(base, before, after, lifetimes)).items():
-        spot = at(edge)
+        spot = end_at(edge)
         assert spot is not None, "a marker is at a block that is removed"
         yield CacheMarker(spot, life)
     head = next((number for number in range(len(line) - 1, -1, -1) if line[number].block.kind == HEADER), 0)
@@ -244,7 +247,7 @@ def _iter_markers(
                 yield CacheMarker(spot, mark.life, mark.ends)
     for position, edit in after.marks.items():
         edge = position, RAW
-        spot = at(edge)
+        spot = end_at(edge)
         if spot is None or is_off(after, edge):
             continue
         if not (edge in lifetimes and before.marks.get(position) == edit):

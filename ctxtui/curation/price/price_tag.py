@@ -45,11 +45,11 @@ class PriceQuestion(Struct, frozen=True, dict=True):
     - `simulator`, `prompt`: the state of the caches, and the request as a cache sees it.
     - `charge`: the prices.
     - `now`: the time (Unix seconds); in a recording that of the shown call.
-    - `place`: gives the ends of such requests.
+    - `request_ends`: gives the ends of such requests.
     - `nodes`: its blocks if edits are applied already; empty: the raw ones.
-    - `sent`: number of raw blocks sent before; None: unknown.
+    - `sent_blocks`: number of raw blocks sent before; None: unknown.
     - `parts_at`: the raw position from which it differs from the last sent request; None: it continues that request.
-    - `kept`: tokens that a continuing request would read; None: as many as this one.
+    - `continued_read`: tokens that a continuing request would read; None: as many as this one.
 
     Derived values are cached: keep the object while these values are valid.
     """
@@ -58,11 +58,11 @@ class PriceQuestion(Struct, frozen=True, dict=True):
     prompt: CachedPrompt
     charge: Charge
     now: float
-    place: RequestEnds
+    request_ends: RequestEnds
     nodes: Sequence[int] = ()
-    sent: int | None = None
+    sent_blocks: int | None = None
     parts_at: int | None = None
-    kept: int | None = None
+    continued_read: int | None = None
     floors: tuple[int, int] = (0, 0)
     """Prefix tokens still readable after a miss: while the sent prefix is unexpired, and after it expired."""
 
@@ -228,7 +228,7 @@ def price_tag(
     - `counts`: the counts of both whole requests.
     - `literals`: those of the context; None: quotes are not computed.
     """
-    prompt, lengths = edited_prompt(question.prompt, question.place, before, after, count, question.nodes)
+    prompt, lengths = edited_prompt(question.prompt, question.request_ends, before, after, count, question.nodes)
     moments = tuple(_price_moments(question, prompt, lengths.shared))
     tag = PriceTag(
         without=counts[0],
@@ -261,9 +261,9 @@ def find_breakage(question: PriceQuestion, read: int, parts_at: int | None = Non
     first_difference = min(
         (position for position in (question.parts_at, parts_at) if position is not None), default=None
     )
-    if first_difference is None or (question.sent is not None and first_difference >= question.sent):
+    if first_difference is None or (question.sent_blocks is not None and first_difference >= question.sent_blocks):
         return None
-    readable = question.kept if question.kept is not None else question.read_now
+    readable = question.continued_read if question.continued_read is not None else question.read_now
     return Breakage(first_difference, max(0, readable - read), readable)
 
 

@@ -147,7 +147,10 @@ class _CategorySums:
 
 
 def _find_unwritten(applied: Applied, left_out: Sequence[int]) -> set[int]:
-    """The positions that are not written: those left out, and headers of messages without remaining parts."""
+    """The positions that are not written.
+
+    Those left out, and headers of messages without remaining parts.
+    """
     context, unwritten = applied.context, set(left_out)
     for position in left_out:
         message = context.message_at(position)

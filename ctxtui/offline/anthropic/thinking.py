@@ -100,7 +100,10 @@ def blocks(content: Json) -> list[Json]:
 
 
 def strip_non_content(value: Json) -> Json:
-    """A block without non-content: breakpoints, nulls, the query of an address, the spelling of a result."""
+    """A block without non-content.
+
+    Breakpoints, nulls, the query of an address, the spelling of a result.
+    """
     if not isinstance(value, dict):
         return value
     stripped = {key: item for key, item in value.items() if key != "cache_control" and item is not None}
@@ -198,8 +201,10 @@ def signature(body: Body, text: str, last_signature: str) -> str:
 
 
 def _signature_length(model: str, text: str) -> int:
-    """The length at which a signature has as many tokens as its thinking: returned without text, it still fills the
-    context."""
+    """The length at which a signature has as many tokens as its thinking.
+
+    Returned without text, it still fills the context.
+    """
     facts = card(model)
     if not facts.factors.hidden:
         return 0
@@ -208,7 +213,10 @@ def _signature_length(model: str, text: str) -> int:
 
 
 def sign_all(body: Body) -> dict[str, Json]:
-    """Sign every thinking block of `body` as if this provider had issued it; for tests with invented conversations."""
+    """Sign every thinking block of `body` as if this provider had issued it.
+
+    For tests with invented conversations.
+    """
     prefix, last_signature = Prefix(body), ""
     messages: list[Json] = []
     for message in rows(body.get("messages")):

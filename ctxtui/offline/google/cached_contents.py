@@ -1,7 +1,7 @@
-"""Google's explicit caching: contents that the provider keeps under a name until they expire.
+"""Google's explicit caching.
 
-The handlers of ``cachedContents`` are here; `generate_api` uses `named`, `conflicts` and `merged` for requests that
-name a cached content.
+Contents that the provider keeps under a name until they expire. The handlers of ``cachedContents`` are here;
+`generate_api` uses `named`, `conflicts` and `merged` for requests that name a cached content.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def conflicts(cached: CachedContent, body: Json, model: str) -> list[Refusal]:
     if {"systemInstruction", "tools", "toolConfig"} & members(body).keys():
         message = "CachedContent can not be used with GenerateContent request setting system_instruction, tools or "
         message += "tool_config.\n\nProposed fix: move those values to CachedContent from GenerateContent request."
-        return [wrong(message, "beside cached content")]
+        return [wrong(message, "next to cached content")]
     return []
 
 
@@ -63,8 +63,8 @@ def merged(body: Mapping[str, Json], cached: CachedContent | None) -> dict[str, 
     if cached is None:
         return dict(body)
     body_members.pop("cachedContent", None)
-    contents = [*as_rows(cached.held.get("contents")), *as_rows(body_members.get("contents"))]
-    return {**body_members, **cached.held, "contents": contents}
+    contents = [*as_rows(cached.contents.get("contents")), *as_rows(body_members.get("contents"))]
+    return {**body_members, **cached.contents, "contents": contents}
 
 
 def create_refused(provider: Provider, request: ApiRequest) -> list[Refusal]:

@@ -105,7 +105,10 @@ class LoggedExchange(Struct, kw_only=True):
         self.frames.append({"type": "receive" if sent else "send", "time": self.now(), "opcode": 1, "data": text})
 
     def ended(self, response: web.StreamResponse | web.HTTPException | None, error: str = "") -> None:
-        """Write the exchange, complete or broken off for the reason `error`; only the first call counts."""
+        """Write the exchange, complete or broken off for the reason `error`.
+
+        Only the first call counts.
+        """
         if self.written:
             return
         self.written = True

@@ -49,7 +49,10 @@ def was_changed(cipher: Json) -> bool:
 
 
 def is_acceptable(cipher: Json) -> bool:
-    """Whether `cipher` is acceptable: unchanged if ours, plausible (base64 of some length) if not."""
+    """Whether `cipher` is acceptable.
+
+    Unchanged if ours, plausible (base64 of some length) if not.
+    """
     raw = _decode_base64(cipher) if isinstance(cipher, str) else None
     if raw is None:
         return False

@@ -62,7 +62,10 @@ def tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
 
 
 def offered_tools(body: Mapping[str, Json], items: Sequence[Json]) -> list[Json]:
-    """All definitions of a request: its own, those of its ``additional_tools`` `items`, and those in namespaces."""
+    """All definitions of a request.
+
+    Its own, those of its ``additional_tools`` `items`, and those in namespaces.
+    """
     definitions = [*rows(body.get("tools"))]
     for item in items:
         if members(item).get("type") == "additional_tools":

@@ -78,7 +78,10 @@ class AgentCommands:
         return ToolResult(call.id, self._format_result(result, seconds), is_error=bool(result.code) or result.late)
 
     def _parse_call(self, call: ToolCall) -> tuple[dict[str, Any], list[str]] | ToolResult:
-        """Validate the input of `call` and split its command into arguments; an error result if invalid."""
+        """Validate the input of `call` and split its command into arguments.
+
+        An error result if invalid.
+        """
         try:
             input_ = check_input(RUN_COMMAND, call.input)
             return input_, split_command(input_["command"], shell=self._settings.command_shell)

@@ -106,7 +106,7 @@ class AgentTools(Struct, eq=False):
             return await self.own.run(self._expand(call))
         if self.servers.has_tool(call.name):
             # The server gets exactly the input that the user was shown.
-            input_ = planned.given if isinstance(planned, PlannedCall) else self._expand(call).input
+            input_ = planned.input if isinstance(planned, PlannedCall) else self._expand(call).input
             return await self.servers.run(replace(call, input=input_))
         if call.name == RUN_COMMAND.name:
             return await self.commands.run(call)
@@ -194,15 +194,15 @@ def tools_for(
     )
     commands = AgentCommands(cwd, settings, external.keep)
 
-    def known() -> dict[str, str]:
+    def all_contents() -> dict[str, str]:
         return {**external.contents(), **commands.outputs}
 
     return AgentTools(
-        ToolProcess(cwd, known, own=memory),
+        ToolProcess(cwd, all_contents, own=memory),
         commands,
         pool,
         base_definitions,
-        known,
+        all_contents,
         own=OwnTools(own),
         enabled=settings.tools,
         images=settings.mcp_images,

@@ -39,7 +39,10 @@ class OwnTools:
         return [tool.definition.definition() for tool in self.tools.values()]
 
     def plan(self, call: ToolCall) -> PlannedCall | ToolResult:
-        """Plan `call` for the user's permission; an error result for the model if the input is invalid."""
+        """Plan `call` for the user's permission.
+
+        An error result for the model if the input is invalid.
+        """
         try:
             input_ = _plain_numbers(check_input(self.tools[call.name].definition, call.input))
         except BadInput as error:
@@ -71,7 +74,10 @@ class OwnTools:
 
 
 def _plain_numbers(input_: Mapping[str, Json]) -> dict[str, Json]:
-    """Convert the input's numbers to plain Python numbers; `dump_text` writes `Number` literals back."""
+    """Convert the input's numbers to plain Python numbers.
+
+    `dump_text` writes `Number` literals back.
+    """
     plain: dict[str, Json] = json.loads(dump_text(dict(input_)))
     return plain
 

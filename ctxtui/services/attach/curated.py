@@ -103,11 +103,15 @@ def _refusal(edits: Sequence[Edit], why: str) -> Proof:
 
 
 class StoredEdits(NamedTuple):
-    """The `applied` edits of a thread, whether others wait for their time, and the digests of `pinned` blocks."""
+    """The `applied` edits of a thread, and the digests of `pinned` blocks.
+
+    `has_waiting`: staged edits wait for their time; `has_staged`: edits are staged, waiting ones included.
+    """
 
     applied: tuple[Edit, ...] = ()
     has_waiting: bool = False
     pinned: tuple[str, ...] = ()
+    has_staged: bool = False
 
 
 class _Snapshot(Struct, frozen=True):
@@ -188,7 +192,8 @@ class AppliedEdits(Struct):
                     in_force = edits_in_force(log)
                     pins = [edit for part in in_force for edit in part if edit.kind == PIN]
                     digests = dict.fromkeys(target.digest for edit in pins for target in edit.targets)
-                    edits = StoredEdits(in_force.applied, bool(waiting_until(log)), tuple(digests))
+                    is_waiting, is_staged = bool(waiting_until(log)), bool(in_force.staged)
+                    edits = StoredEdits(in_force.applied, is_waiting, tuple(digests), is_staged)
         except NotFound:
             return StoredEdits()
         snapshot.by_thread[session, thread] = edits

@@ -82,6 +82,10 @@ class EditsGate:
         """Whether edits of a thread wait for their time. Raises errors of reading them."""
         return (await self._read_edits(session, thread)).has_waiting
 
+    async def has_staged(self, session: str, thread: str) -> bool:
+        """Whether edits of a thread are staged, waiting ones included. Raises errors of reading them."""
+        return (await self._read_edits(session, thread)).has_staged
+
     async def pinned(self, session: str, thread: str) -> tuple[str, ...]:
         """Digests of the blocks that are pinned in a thread. Raises errors of reading them."""
         return (await self._read_edits(session, thread)).pinned

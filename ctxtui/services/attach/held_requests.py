@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from ctxtui.analysis.cache.keep_warm import KeepWarmStatus
 from ctxtui.attach.tape import file_name
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.attach.control import ask_all
@@ -48,6 +49,7 @@ class AttachedProgram(Struct, frozen=True, kw_only=True):
     - `rules`: descriptions of the rules for holding.
     - `held`: requests held now, the one that is released first at the beginning.
     - `troubles`: recording problems of its run.
+    - `keep_warm`: how its cache is kept warm; None: it is not.
     """
 
     runs: bool = False
@@ -56,6 +58,7 @@ class AttachedProgram(Struct, frozen=True, kw_only=True):
     rules: tuple[str, ...] = ()
     held: tuple[RemoteHeldRequest, ...] = ()
     troubles: tuple[str, ...] = ()
+    keep_warm: KeepWarmStatus | None = None
 
 
 def read_status(recording: Path, now: float | None = None) -> AttachedProgram:
@@ -68,6 +71,7 @@ def read_status(recording: Path, now: float | None = None) -> AttachedProgram:
     requests: list[RemoteHeldRequest] = []
     rules: list[str] = []
     troubles: list[str] = []
+    keep_warm: KeepWarmStatus | None = None
     for _, answer in ask_all(recording.parent, {"do": "list"}):
         own_requests = [
             item for item in answer.get("held", ()) if file_name(str(item.get("session"))) == recording.name
@@ -79,6 +83,7 @@ def read_status(recording: Path, now: float | None = None) -> AttachedProgram:
         troubles += [str(item) for item in answer.get("troubles", ())]
         next_ = next_ or any(file_name(str(item)) == recording.name for item in answer.get("next", ()))
         requests += [_remote_request(item, now) for item in own_requests]
+        keep_warm = keep_warm or _keep_warm_status(answer.get("keep_warm"), recording)
     return AttachedProgram(
         runs=runs,
         next=next_,
@@ -86,7 +91,17 @@ def read_status(recording: Path, now: float | None = None) -> AttachedProgram:
         rules=tuple(rules),
         held=tuple(sorted(requests, key=lambda request: request.until)),
         troubles=tuple(troubles),
+        keep_warm=keep_warm,
     )
+
+
+def _keep_warm_status(warm: Any, recording: Path) -> KeepWarmStatus | None:
+    """The status of a run that keeps the session of this recording warm; None: it does not."""
+    if not isinstance(warm, dict):
+        return None
+    reasons = warm.get("why") or {}
+    why = next((str(why) for session, why in reasons.items() if file_name(session) == recording.name), "")
+    return KeepWarmStatus(cap_usd=float(warm["cap_usd"]), usd=float(warm["usd"]), count=int(warm["count"]), why=why)
 
 
 def hold_reasons(folder: Path) -> dict[str, str]:

@@ -120,7 +120,7 @@ def parse_rules(text: str) -> dict[str, Any]:
         elif repeats := REPEATS_RULE.fullmatch(part):
             options["repeats"] = int(repeats[1])
         elif part != "off":
-            raise BadConfig(f"{part!r} is no rule", way_out=f"write {RULES_SPELLED}")
+            raise BadConfig(f"{part!r} is not a rule", way_out=f"write {RULES_SPELLED}")
     rules_from_options(options)
     return options
 

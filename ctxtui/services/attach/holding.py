@@ -22,6 +22,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.held_pins import add_pins, missing_pins, pinned_texts
 from ctxtui.services.attach.hold_rules import HoldRules, estimate_tokens, rules_from_options
+from ctxtui.services.attach.keep_warm import KeepWarm
 from ctxtui.services.attach.own_answer import ANSWERABLE_APIS, build_answer, build_refusal, error_event, ping_of
 from ctxtui.services.attach.preparation.preparer_client import ForecastSummary, PreparedRequest, PreparerClient
 from ctxtui.services.attach.request_risks import RequestRisks, RiskReason
@@ -141,6 +142,8 @@ class HoldGate:
     clock: Callable[[], float] = time.time
     troubles: Callable[[], Iterable[str]] = tuple
     """Returns the problems of recording so far."""
+    keep_warm: KeepWarm | None = None
+    """Keeps caches warm; None: no."""
     held: dict[str, HeldRequest] = field(default_factory=dict)
     next: set[str] = field(default_factory=set)
     _initial_rules: HoldRules = field(init=False)
@@ -402,6 +405,7 @@ class HoldGate:
             "next": sorted(self.next),
             "files": sorted(self.recorded_names()),
             "troubles": [*self.troubles()],
+            "keep_warm": self.keep_warm.json if self.keep_warm is not None else None,
         }
 
     def close(self) -> None:

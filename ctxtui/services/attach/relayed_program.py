@@ -10,14 +10,16 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path, PurePath
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
+from ctxtui.attach.exchange_events import ExchangeEvent
 from ctxtui.attach.gate import Gate
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import SWITCH_INTERVAL, Relay
@@ -30,6 +32,7 @@ from ctxtui.services.attach.forking.fork_gate import ForkGate
 from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
+from ctxtui.services.attach.keep_warm import KeepWarm
 from ctxtui.services.attach.preparation.preparer_client import PreparerClient
 from ctxtui.services.attach.program import Env, Program, Started
 from ctxtui.services.attach.registry import own_folder
@@ -87,15 +90,22 @@ class Routing(Protocol):
         pass
 
 
+class EventSink(NamedTuple):
+    """Takes the events of exchanges (`tell`), which `name` names; `clock` gives their times in Unix seconds."""
+
+    tell: Callable[[ExchangeEvent], None]
+    name: Callable[[], str]
+    clock: Callable[[], float]
+
+
 class BaseUrlRouting:
     """Routes by base URL: one relay for each provider."""
 
-    def __init__(
-        self, program: Program, env: Env, recorder: Recorder, gate: Gate, upstreams: Sequence[Upstream]
-    ) -> None:
+    def __init__(self, program: Program, env: Env, sink: EventSink, gate: Gate, upstreams: Sequence[Upstream]) -> None:
         self._program, self._env = program, env
         self._relays = {
-            upstream.name: Relay([upstream], recorder.put, recorder.next_name, gate=gate) for upstream in upstreams
+            upstream.name: Relay([upstream], sink.tell, sink.name, gate=gate, clock=sink.clock)
+            for upstream in upstreams
         }
         self.urls: Mapping[str, str] = {}
 
@@ -114,9 +124,7 @@ class BaseUrlRouting:
 class ProxyRouting:
     """Routes by a forward proxy for the providers' hosts, with certificates that only this program trusts."""
 
-    def __init__(
-        self, program: Program, env: Env, recorder: Recorder, gate: Gate, upstreams: Sequence[Upstream]
-    ) -> None:
+    def __init__(self, program: Program, env: Env, sink: EventSink, gate: Gate, upstreams: Sequence[Upstream]) -> None:
         # Imported here: only a run with a forward proxy pays for certificates.
         import_extra("forward")
         from ctxtui.attach.forward import ForwardProxy
@@ -125,7 +133,7 @@ class ProxyRouting:
         self._program, self._env = program, env
         self._authority = LocalAuthority()
         self._proxy = ForwardProxy(
-            upstreams, recorder.put, recorder.next_name, authority=self._authority, gate=gate, env=env
+            upstreams, sink.tell, sink.name, authority=self._authority, gate=gate, env=env, clock=sink.clock
         )
         self._bundle: Path | None = None
         self.urls: Mapping[str, str] = {}
@@ -161,6 +169,8 @@ class RelayedProgram:
     - `named_upstreams`: upstreams that the user named.
     - `folder`: receives the recordings; `database`: has the edits.
     - `hold`: decides which requests are held.
+    - `keep_warm_usd`: the limit for requests that keep caches warm; 0: none are sent.
+    - `clock`: gives Unix seconds.
     - `forward`: the program is routed by a proxy and certificates of this run instead of base URLs.
     - `say`: prints a message: the program could not be started.
 
@@ -186,11 +196,14 @@ class RelayedProgram:
     """Policies and profile files that act on every thread."""
     policy_settings: tuple[str, ...] = ()
     forward: bool = False
+    keep_warm_usd: float = 0.0
+    clock: Callable[[], float] = time.time
     answers: RecordedAnswers | None = None
     """Recorded answers, for a program that forks from a recorded session."""
     fork: ForkGate | None = None
     gate: HoldGate = field(init=False)
     control: Control = field(init=False)
+    keep_warm: KeepWarm | None = field(init=False, default=None)
     _routing: Routing = field(init=False)
     _started: Started = field(init=False)
     _has_run: bool = field(init=False, default=False)
@@ -251,27 +264,48 @@ class RelayedProgram:
         urls = {upstream.name: upstream.url for upstream in upstreams}
         session = "" if self.program.providers == () else f"run-{self.run}"
         self.recorder = Recorder(
-            RecordedRun(self.folder, self.run, session, program=name, cwd=self.cwd, tags=self.tags, upstreams=urls)
+            RecordedRun(
+                self.folder,
+                self.run,
+                session,
+                program=name,
+                cwd=self.cwd,
+                tags=self.tags,
+                upstreams=urls,
+                clock=self.clock,
+            )
         )
-        preparer = PreparerClient(self.folder, self.settings, self.recorder.flush, self.policies, self.policy_settings)
-        edits = EditsGate(self.database, session)
+        preparer = PreparerClient(
+            self.folder, self.settings, self.recorder.flush, self.policies, self.policy_settings, self.clock
+        )
+        edits = EditsGate(self.database, session, self.clock)
+        tell = self.recorder.put
+        if self.keep_warm_usd:
+            names, clock = self.recorder.next_name, self.clock
+            self.keep_warm = KeepWarm(self.keep_warm_usd, tell, names, edits, preparer, session, clock)
+            tell = self.keep_warm.put
         self.gate = HoldGate(
             edits,
             self.hold,
             self.recorder.put,
             self._recorded_names,
             preparer=preparer,
+            clock=self.clock,
             troubles=lambda: self.recorder.troubles,
+            keep_warm=self.keep_warm,
         )
         self.control = Control(self.folder, self.run, self.gate.handle)
         await self.control.start()
         self.fork = ForkGate(self.gate, self.answers) if self.answers is not None else None
         routing = ProxyRouting if self.forward else BaseUrlRouting
-        self._routing = routing(self.program, self.env, self.recorder, self.fork or self.gate, upstreams)
+        sink = EventSink(tell, self.recorder.next_name, self.clock)
+        self._routing = routing(self.program, self.env, sink, self.fork or self.gate, upstreams)
         self._started = await self._routing.begin(list(self.command[1:]), self.cwd)
         self.urls = dict(self._routing.urls)
         sys.setswitchinterval(SWITCH_INTERVAL)
         edits.load_ahead()
+        if self.keep_warm is not None:
+            self.keep_warm.start()
         return self._started
 
     def _recorded_names(self) -> list[str]:
@@ -279,6 +313,8 @@ class RelayedProgram:
 
     async def close(self) -> None:
         """End the relays and write the rest of the recording."""
+        if self.keep_warm is not None:
+            await self.keep_warm.close()
         await self._routing.close()
         self._started.end()
         await self.control.close()

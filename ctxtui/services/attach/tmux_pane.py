@@ -17,7 +17,7 @@ from ctxtui.services.attach.control import ask_all
 from ctxtui.services.recordings.open import load
 
 NEEDS_TMUX: Final = (
-    "--split opens the inspector beside the program inside tmux only: `ctxtui` in another terminal shows it"
+    "--split opens the inspector next to the program, inside tmux only: `ctxtui` in another terminal shows it"
 )
 POLL_SECONDS: Final = 0.2
 """Seconds between checks for a recording."""

@@ -163,7 +163,10 @@ class ContextFiles:
         return MessageContent(tuple(attached), memory, "; ".join(notes))
 
     def used_tokens(self, session: Session, head: int) -> int:
-        """Tokens in use at `head`: input and output of the last reported call on its path, and the blocks after it."""
+        """Tokens in use at `head`.
+
+        Input and output of the last reported call on its path, and the blocks after it.
+        """
         tree, reported_usage = session.tree, {}
         for call in session.calls.values():
             if call.usage is not None:

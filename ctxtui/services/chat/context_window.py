@@ -1,4 +1,7 @@
-"""The context window of a model: from the user, the running server, the model table, or a refusal."""
+"""The context window of a model.
+
+From the user, the running server, the model table, or a refusal.
+"""
 
 from __future__ import annotations
 

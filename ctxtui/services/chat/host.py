@@ -182,7 +182,10 @@ class Host:
         return chat_model
 
     async def _choose_model(self) -> ChatModel:
-        """Choose the model; a chat that continues keeps its own if it is available and no other is chosen."""
+        """Choose the model.
+
+        A chat that continues keeps its own if it is available and no other is chosen.
+        """
         choice, continuation = self.choice, self._continuation
         if (
             continuation is not None
@@ -321,9 +324,9 @@ class Host:
         return self.line.headroom if self.line is not None else ()
 
     def change_model(self, model: str) -> None:
-        """Continue with another model of the same provider from the next request on; does nothing during a turn.
+        """Continue with another model of the same provider from the next request on.
 
-        Raises `BadConfig` if a window in the settings does not fit it.
+        Does nothing during a turn. Raises `BadConfig` if a window in the settings does not fit it.
         """
         if self.chat_model is None or self.runner is None or self.runner.state.is_running:
             return
@@ -417,7 +420,10 @@ class Host:
         return make_reader(self.session, *parts, at=self.clock(), epoch=self._epoch)
 
     async def close(self) -> bool:
-        """End the turn (its partial answer is kept), the connection and the record; True if everything was recorded."""
+        """End the turn (its partial answer is kept), the connection and the record.
+
+        True if everything was recorded.
+        """
         if self.runner is not None:
             await self.runner.close()
         elif self.tools is not None:

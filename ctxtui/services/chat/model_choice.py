@@ -1,4 +1,7 @@
-"""Choose a chat's model from flags, settings, keys and running servers; list the models that it can change to."""
+"""Choose a chat's model from flags, settings, keys and running servers.
+
+List the models that it can change to.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +108,10 @@ def _with_address(chat_model: ChatModel, env: Mapping[str, str], *, key_over_htt
 
 
 def _with_headers(chat_model: ChatModel, env: Mapping[str, str], *, key_over_http: bool) -> ChatModel:
-    """Add the headers from the provider's own variable; like a key, they do not go over plain http."""
+    """Add the headers from the provider's own variable.
+
+    Like a key, they do not go over plain http.
+    """
     endpoint, variable = chat_model.endpoint, HEADERS.get(chat_model.endpoint.name, "")
     headers = headers_for(endpoint.name, env)
     if not headers:
@@ -313,7 +319,10 @@ def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
 
 
 def listed_rates(chat_model: ChatModel, table: PriceTable) -> tuple[float, float] | None:
-    """List prices of `chat_model` in USD per million tokens of input and output; None if unknown."""
+    """List prices of `chat_model` in USD per million tokens of input and output.
+
+    None if unknown.
+    """
     rates_ = (
         None if stays_on_machine(chat_model) else find_rates(chat_model.model, chat_model.endpoint.name, table=table)
     )

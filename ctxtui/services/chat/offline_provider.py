@@ -1,4 +1,7 @@
-"""The offline provider of a chat without a key: runs on loopback while the chat does; can play back a recording."""
+"""The offline provider of a chat without a key: runs on loopback while the chat does.
+
+Can play back a recording.
+"""
 
 from __future__ import annotations
 

@@ -48,7 +48,10 @@ class CustomParts(Struct):
         self.tools = own_tools(self.files, (*self.tools, *agents))
 
     def add_missing_tools(self, conversation: Conversation, every: AgentTools) -> Conversation:
-        """Offer `every` tool in an earlier conversation if it lacks one of the user's own; else leave it as it is."""
+        """Offer `every` tool in an earlier conversation if it lacks one of the user's own.
+
+        Else leave it as it is.
+        """
         own_names = {tool.name for tool in self.tools}
         offered_names = {
             read(item.block).name

@@ -45,7 +45,7 @@ def make_reader(
         started=at,
         epoch=epoch or Epoch(),
         attempt=attempt,
-        known=frozenset(session.calls),
+        known_ids=frozenset(session.calls),
     )
 
 
@@ -104,7 +104,10 @@ class ChatRecorder:
         return len(content) == 1 and not content[0].place.mark and read(content[0].block).text == text
 
     def _context_json(self, text: str, head: int, before: int) -> str:
-        """JSON of a context that changed with this text: the number of blocks kept, and those after them."""
+        """JSON of a context that changed with this text.
+
+        The number of blocks kept, and those after them.
+        """
         tree = self._session.tree
         same = tree.common(before, head)
         items = [[*item.place, item.block.kind, item.block.body.decode()] for item in tree.items(head, same)]

@@ -34,9 +34,10 @@ IMAGE_TOKENS: Final = 1_500
 
 
 class RequestEditor(Struct, eq=False):
-    """Builds the request body for a context of `tree` under the edits of `overlay`, read each time.
+    """Builds the request body for a context of `tree` under the edits that `overlay` returns.
 
-    The policies of `profile` run before that, with a target of `usable` tokens (0: unknown). `context` is the last one.
+    First the policies of `profile` run, with a target of `usable` tokens (0: unknown). `context` is that of the last
+    request.
     """
 
     tree: Tree
@@ -47,7 +48,10 @@ class RequestEditor(Struct, eq=False):
     context: Context | None = None
 
     def external_content(self) -> dict[str, str]:
-        """The content that the applied edits moved out of the conversation, by name; for a worker thread."""
+        """The content that the applied edits moved out of the conversation, by name.
+
+        For a worker thread.
+        """
         overlay, context = self.overlay(), self.context
         if overlay is None or context is None:
             return {}
@@ -119,7 +123,10 @@ def run_policies(profile: Profile, context: Context, overlay: ThreadEdits, card:
 
 
 def estimate_tokens(block: Block) -> int:
-    """Estimate the tokens of a block: one for every four bytes of its JSON, `IMAGE_TOKENS` for an image."""
+    """Estimate the tokens of a block.
+
+    One for every four bytes of its JSON, `IMAGE_TOKENS` for an image.
+    """
     if block.kind == HEADER:
         return 0
     return IMAGE_TOKENS if block.kind in IMAGES else 1 + len(block.body) // 4

@@ -120,7 +120,10 @@ def recorded_step(session: Session, call: Call) -> NextStep | None:
 
 
 def heaviest_blocks(account: Account, chosen: ChosenCall, count: int) -> list[HeavyBlock]:
-    """The `count` heaviest message blocks of a call: results, documents, texts; not the user's last text."""
+    """The `count` heaviest message blocks of a call: results, documents, texts.
+
+    Not the user's last text.
+    """
     book, tree = account.book, account.session.tree
     nodes = tree.path(chosen.call.sent_head)
     last = max((n for n, node in enumerate(nodes) if tree[node].category == INDEX["user"]), default=-1)

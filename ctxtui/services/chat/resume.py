@@ -214,7 +214,10 @@ _TURN_EVENTS: Final = frozenset({"said", "context", "sent", "heard", "results"})
 
 
 def is_unfinished(id_: str, settings: Settings) -> bool:
-    """Whether the stored chat `id_` ended during a turn and is not hosted now; for a worker thread."""
+    """Whether the stored chat `id_` ended during a turn and is not hosted now.
+
+    For a worker thread.
+    """
     try:
         return any(event.kind in _TURN_EVENTS for event in abandoned_events(database(settings.data_dir), id_))
     except CtxtuiError:
@@ -231,7 +234,10 @@ def host_place(id_: str, settings: Settings) -> str:
 
 
 def unfinished_here(cwd: Path, settings: Settings) -> str:
-    """The id of this folder's newest chat if it ended during a turn, else ""; for a worker thread."""
+    """The id of this folder's newest chat if it ended during a turn, else "".
+
+    For a worker thread.
+    """
     path = database(settings.data_dir)
     if not path.exists():
         return ""

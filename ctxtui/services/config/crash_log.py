@@ -1,19 +1,34 @@
 """Writes the log file of a crash: error, traceback, versions.
 
-It has no variables, so that nothing of a recording is in it except for quotes in the error's message.
+It has no variables, so that nothing of a recording is in it except for quotes in the error's message. One line of it,
+for `ctxtui report-bug`, has the places alone: no message, no path outside of the installed packages.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, Final
 
 from ctxtui import __version__
 from ctxtui.services.config.paths import log_dir
+
+PREFIX: Final = "crash-"
+_PLACES: Final = "places: "
+"""Begins the line with the places; it comes before all that could hold a line break."""
+_PACKAGES: Final = "site-packages"
+_MAX_FRAMES: Final = 60
+"""Frames of each error that are kept, the innermost ones."""
+_NAMED: Final = frozenset(
+    "aiohttp anthropic anyio click ctxtui genai_prices httpx mcp msgspec multidict openai platformdirs pydantic "
+    "pygments regex rich sqlite_utils textual tiktoken tree_sitter yaml yarl zstandard".split()
+)
+"""Packages that are named, besides the standard library: a package of the user's own could tell something."""
 
 
 def write_crash(error: BaseException, arguments: Sequence[str] = (), *, session: str = "") -> Path:
@@ -24,9 +39,10 @@ def write_crash(error: BaseException, arguments: Sequence[str] = (), *, session:
     folder = log_dir()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    path = folder / f"crash-{stamp}-{os.getpid()}.log"
+    path = folder / f"{PREFIX}{stamp}-{os.getpid()}.log"
     head = [
         f"ctxtui {__version__}, Python {sys.version.split()[0]}, {sys.platform}",
+        f"{_PLACES}{json.dumps(describe_places(error))}",
         f"arguments: {list(arguments)!r}",
         f"session: {session or 'none'}",
         "",
@@ -36,3 +52,57 @@ def write_crash(error: BaseException, arguments: Sequence[str] = (), *, session:
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)
     return path
+
+
+def describe_places(error: BaseException) -> list[dict[str, Any]]:
+    """The error and those that caused it, as types and places in installed code.
+
+    Messages, and the names of files and functions elsewhere, are left out.
+    """
+    chain: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and current not in chain:
+        chain.append(current)
+        current = current.__cause__ or current.__context__
+    return [{"type": _name_type(one), "frames": list(_describe_frames(one))[-_MAX_FRAMES:]} for one in chain]
+
+
+def _name_type(error: BaseException) -> str:
+    module, name = type(error).__module__, type(error).__qualname__
+    package = module.partition(".")[0]
+    return name if package in _NAMED or package in sys.stdlib_module_names else "other"
+
+
+def _describe_frames(error: BaseException) -> Iterator[dict[str, Any]]:
+    for frame in traceback.extract_tb(error.__traceback__):
+        file = _installed_name(Path(frame.filename))
+        yield {"file": file, "line": frame.lineno, "function": frame.name} if file else {"file": "elsewhere"}
+
+
+def _installed_name(path: Path) -> str:
+    """The file's name within ctxtui, another installed package or the standard library; "" for any other."""
+    for folder, prefix in ((Path(__file__).parents[2], "ctxtui"), (Path(os.__file__).parent, "python")):
+        if path.is_relative_to(folder) and _PACKAGES not in path.relative_to(folder).parts:
+            return f"{prefix}/{path.relative_to(folder).as_posix()}"
+    _, _, rest = path.as_posix().rpartition(f"/{_PACKAGES}/")
+    return rest if rest.partition("/")[0] in _NAMED else ""
+
+
+def last_crash() -> dict[str, Any] | None:
+    """The newest crash log without content: ``at`` (local time), ``version`` and ``errors``; None if there is none.
+
+    ``errors`` is None for a log of a version that kept no places.
+    """
+    logs = sorted(log_dir().glob(f"{PREFIX}*.log"), key=lambda path: path.name.removeprefix(PREFIX)[:15])
+    if not logs:
+        return None
+    try:
+        head, places, *_ = [*logs[-1].read_text(encoding="utf-8", errors="replace").split("\n", 2), "", ""]
+    except OSError:
+        return None
+    at = logs[-1].name.removeprefix(PREFIX)[:15]
+    try:
+        errors = json.loads(places.removeprefix(_PLACES)) if places.startswith(_PLACES) else None
+    except ValueError:  # cut: the disk was full
+        errors = None
+    return {"at": at, "version": head.partition(",")[0].removeprefix("ctxtui "), "errors": errors}

@@ -26,8 +26,9 @@ _NAMES: Final = frozenset(
 
 
 def passed_variables(env: Mapping[str, str], further: str = "") -> dict[str, str]:
-    """Select the variables of `env` for another program: those known to hold no secret, and the user's choice.
-    `further` has names or patterns separated by blanks.
+    """Select the variables of `env` for another program.
+
+    Those known to hold no secret, and the user's choice. `further` has names or patterns separated by blanks.
     """
     patterns = ("LC_*", *further.split())
     return {

@@ -42,10 +42,10 @@ def third_party() -> tuple[Format, ...]:
 
 
 def make_format(plugin: Plugin) -> Format | None:
-    """The format that a loaded reader describes; None with a reported trouble if something is missing.
+    """The format that a loaded reader describes.
 
-    A reader is a module or an object with ``sniff(head, name) -> float`` and ``reader(tree) -> Reader``, and optionally
-    ``NAME``, ``COMPANIONS`` and ``BARE`` (see `Format`).
+    None with a reported trouble if something is missing. A reader is a module or an object with ``sniff(head, name) ->
+    float`` and ``reader(tree) -> Reader``, and optionally ``NAME``, ``COMPANIONS`` and ``BARE`` (see `Format`).
     """
     value = plugin.value
     missing = [function for function in ("sniff", "reader") if not callable(getattr(value, function, None))]
@@ -99,7 +99,7 @@ class _GuardedReader:
         events = self._run(lambda: list(ask()))
         invalid = next((event for event in events if not isinstance(event, get_args(Event))), None)
         if invalid is not None:
-            raise self._make_failure(f"it gave a {type(invalid).__name__}, which is no event")
+            raise self._make_failure(f"it gave a {type(invalid).__name__}, which is not an event")
         return events
 
     def _run(self, ask: Callable[[], T]) -> T:

@@ -67,7 +67,10 @@ class McpServer(Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """Digest of the server's name, program or address and project; a permission is valid for this digest only."""
+        """Digest of the server's name, program or address and project.
+
+        A permission is valid for this digest only.
+        """
         parts = [self.name, self.command, self.args, dict(self.env), self.cwd, self.url, dict(self.headers)]
         parts += [_SSE] if self.sse else []
         return hashlib.sha256(json.dumps([*parts, self.project], sort_keys=True).encode()).hexdigest()

@@ -59,7 +59,7 @@ def _propose_guarded(plugin: Plugin, policy: Policy, policy_context: PolicyConte
     invalid = next((edit for edit in edits if not isinstance(edit, Edit)), None)
     if invalid is not None:
         raise CtxtuiError(
-            f"the policy {policy.name} gave a {type(invalid).__name__}, which is no edit", place=plugin.place
+            f"the policy {policy.name} gave a {type(invalid).__name__}, which is not an edit", place=plugin.place
         )
     return edits
 
@@ -83,7 +83,7 @@ def build_steps(policies: Sequence[str], settings_texts: Sequence[str] = ()) -> 
     for text in settings_texts:
         key, sign, value = text.partition("=")
         if not sign:
-            raise BadConfig(f"{text!r} is no setting", place="--set", way_out="write --set KEY=VALUE")
+            raise BadConfig(f"{text!r} is not a setting", place="--set", way_out="write --set KEY=VALUE")
         takers = [n for n, step in enumerate(steps) if key in step.policy.defaults]
         if not takers:
             raise BadConfig(f"no policy here has a setting {key!r}", place="--set")

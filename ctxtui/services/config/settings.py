@@ -70,7 +70,7 @@ def _between(low: float, high: float) -> Check:
     return Check(check, {"type": "number", "minimum": low, "maximum": high})
 
 
-def _whole(low: int, high: int) -> Check:
+def _integer(low: int, high: int) -> Check:
     def check(value: Any) -> int:
         number = _between(low, high).parse(value)
         if number != int(number):
@@ -216,9 +216,10 @@ _THEME: Final = {
 def _setting(
     default: Any, meaning: str, check: Check | None = None, *, user_only: bool = False, tighter: Tighter | None = None
 ) -> Any:
-    """Make a field of `Settings`; without a `check` it is a text or a bool; a `default` of `dict` makes it a table.
+    """Make a field of `Settings`; without a `check` it is a text or a bool.
 
-    `meaning` is its help text; `user_only` and `tighter` as described in `Settings`.
+    A `default` of `dict` makes it a table. `meaning` is its help text; `user_only` and `tighter` as described in
+    `Settings`.
     """
     check = check or (
         Check(_flag, {"type": "boolean"}) if isinstance(default, bool) else Check(_text, {"type": "string"})
@@ -259,7 +260,7 @@ class Settings:
         "auto", "signs of the screen; auto: ascii where the terminal is not UTF-8", _choice("auto", "unicode", "ascii")
     )
     usable_share: float = _setting(0.75, "share of a context window to fill", _between(0.05, 1.0))
-    horizon: int = _setting(20, "number of next calls over which advice is ranked by its savings", _whole(1, 10_000))
+    horizon: int = _setting(20, "number of next calls over which advice is ranked by its savings", _integer(1, 10_000))
     follow: bool = _setting(True, "whether a recording that grows is followed")
     tips: bool = _setting(True, "whether the first session opened shows six tips", user_only=True)
     live_seconds: float = _setting(120.0, "a file written within so many seconds is marked live", _between(1, 86400))
@@ -299,17 +300,17 @@ class Settings:
     summary_tokens: int = _setting(
         0,
         "tokens of a summary at most; 0: a fifth of what it replaces, 200 to 2,000 (a model: as it likes)",
-        _whole(0, 100_000),
+        _integer(0, 100_000),
     )
     small_project: int = _setting(
-        20_000, "a project of at most so many tokens is loaded whole, if it fits", _whole(0, 10_000_000)
+        20_000, "a project of at most so many tokens is loaded whole, if it fits", _integer(0, 10_000_000)
     )
     medium_project: int = _setting(
         50_000,
         "a project of at most so many tokens is loaded with its large files as signatures",
-        _whole(0, 10_000_000),
+        _integer(0, 10_000_000),
     )
-    whole_file: int = _setting(2_000, "tokens above which a file goes in as signatures", _whole(0, 10_000_000))
+    whole_file: int = _setting(2_000, "tokens above which a file goes in as signatures", _integer(0, 10_000_000))
     files: str = _setting(
         "named",
         "files attached to a chat's first message: named (@path), auto (the relevant ones)",
@@ -318,7 +319,9 @@ class Settings:
     )
     files_share: float = _setting(0.75, "share of the free usable window that files may take", _between(0.05, 1.0))
     memory: str = _setting("", "folder in which a chat's agent keeps memory; empty: no memory", user_only=True)
-    memory_tokens: int = _setting(32_000, "tokens that memory may take in all", _whole(100, 10_000_000), tighter=_lower)
+    memory_tokens: int = _setting(
+        32_000, "tokens that memory may take in all", _integer(100, 10_000_000), tighter=_lower
+    )
     memory_place: str = _setting("start", "position of memory in a chat's context", _choice("start", "end"))
     memory_files: str = _setting(
         "all", "memory that is included: all of it, or what fits the message", _choice("all", "relevant")
@@ -350,19 +353,19 @@ class Settings:
         False, "whether a key goes over plain http to a server that is not on this machine", user_only=True
     )
     model: str = _setting("", "model of a new chat; empty: the provider's usual one")
-    answer_tokens: int = _setting(8192, "tokens kept for an answer in a chat", _whole(1, 1_000_000))
+    answer_tokens: int = _setting(8192, "tokens kept for an answer in a chat", _integer(1, 1_000_000))
     warn_share: float = _setting(0.9, "share of the usable window from which a chat warns", _between(0.05, 1.0))
     critical_share: float = _setting(
         1.0, "share of the usable window from which a chat raises an alarm", _between(0.05, 1.5)
     )
     warn_tokens: int = _setting(
-        0, "tokens of context from which a chat warns; 0: only by the share", _whole(0, 100_000_000)
+        0, "tokens of context from which a chat warns; 0: only by the share", _integer(0, 100_000_000)
     )
     critical_tokens: int = _setting(
-        0, "tokens of context from which a chat raises an alarm; 0: only by the share", _whole(0, 100_000_000)
+        0, "tokens of context from which a chat raises an alarm; 0: only by the share", _integer(0, 100_000_000)
     )
     hold_over_tokens: int = _setting(
-        0, "a chat's request over so many tokens is held; 0: none", _whole(0, 100_000_000), tighter=_lower
+        0, "a chat's request over so many tokens is held; 0: none", _integer(0, 100_000_000), tighter=_lower
     )
     hold_over_usd: float = _setting(
         0.0, "a chat's request that may cost more USD than this is held; 0: none", _between(0, 1e6), tighter=_lower
@@ -373,7 +376,7 @@ class Settings:
     command_memory: int = _setting(
         0,
         "MB of address space that each of the agent's commands may have; 0: no limit",
-        _whole(0, 10_000_000),
+        _integer(0, 10_000_000),
         tighter=_lower,
     )
     command_unconfined: bool = _setting(
@@ -389,7 +392,7 @@ class Settings:
         dict, "MCP servers by name: command and args, or url (docs/mcp.md)", Check(_mcp, _table_of(_OBJECT))
     )
     max_rounds: int = _setting(
-        100, "requests of one turn after which a chat is held; 0: no limit", _whole(0, 100_000), tighter=_lower
+        100, "requests of one turn after which a chat is held; 0: no limit", _integer(0, 100_000), tighter=_lower
     )
     themes: dict[str, dict[str, Any]] = _setting(
         dict, "your own themes by name (docs/settings.md)", Check(_themes, _table_of(_THEME)), user_only=True

@@ -1,4 +1,7 @@
-"""Validate window settings against each other and the known models; rate the size of a context."""
+"""Validate window settings against each other and the known models.
+
+Rate the size of a context.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,10 @@ def check_usable(model: str, tokens: int, window: int, place: str) -> None:
 
 
 def find_size(model: str, sizes: Mapping[str, int]) -> tuple[str, int]:
-    """Find `model` in `sizes`, settings by model: its name there and the tokens; ("", 0) if it is not there."""
+    """Find `model` in `sizes`, settings by model: its name there and the tokens.
+
+    ("", 0) if it is not there.
+    """
     name = next((key for key in sizes if plain_id(key) == plain_id(model)), "")
     return name, sizes.get(name, 0)
 
@@ -88,7 +94,10 @@ REMEDY: Final = "drop, truncate or summarize something"
 
 
 class ContextLevel(Struct, frozen=True):
-    """A level: `number` is `FINE`, `WARNING` or `CRITICAL`; `description` tells size and limit ("": fine)."""
+    """A level: `number` is `FINE`, `WARNING` or `CRITICAL`.
+
+    `description` tells size and limit ("": fine).
+    """
 
     number: int
     description: str = ""

@@ -14,11 +14,11 @@ from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.bill import make_bill
 from ctxtui.analysis.money.block_costs import ExpensiveBlock, ThreadCosts, most_expensive_blocks, thread_costs
-from ctxtui.analysis.money.savings import find_cures
+from ctxtui.analysis.money.savings import find_savings
 from ctxtui.analysis.money.spending import SpendingRow, rows_by_category, rows_by_tool
 from ctxtui.analysis.money.statement import Statement, StatementBlock
 from ctxtui.analysis.read.searches import Searches, describe_additions
-from ctxtui.core.call import COPIED_BY, SUM, Call, Fidelity
+from ctxtui.core.call import COPIED_BY, KEEP_WARM, SUM, Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.core.tool_calls import main_argument
@@ -88,7 +88,7 @@ class Account(Struct, frozen=True):
                 _describe_block(session, readings, heavy)
                 for heavy in most_expensive_blocks(threads, MAX_DEAREST_BLOCKS)
             ],
-            cures=find_cures(threads, misses, self.rates, book.names, minimum, self.charge),
+            savings=find_savings(threads, misses, self.rates, book.names, minimum, self.charge),
             calls=calls,
             sessions=1,
             tools=tools,
@@ -171,7 +171,9 @@ def _reported_input(call: Call) -> int:
 
 def _drop_content(call: Call) -> Call:
     call_ = replace(keep_priced_fields(call), first_byte=call.first_byte)
-    return replace(call_, extra=call_.extra | {key: call.extra[key] for key in (COPIED_BY, SUM) if key in call.extra})
+    return replace(
+        call_, extra=call_.extra | {key: call.extra[key] for key in (COPIED_BY, KEEP_WARM, SUM) if key in call.extra}
+    )
 
 
 def _describe_block(session: Session, readings: Readings, heavy: ExpensiveBlock) -> StatementBlock:

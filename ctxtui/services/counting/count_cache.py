@@ -94,9 +94,10 @@ class CountCache:
 
 @contextmanager
 def cached_counter(settings: Settings, bench: Bench | None = None) -> Iterator[Counter]:
-    """A counter that uses the cache if the database exists; new counts are stored at the end of the block.
+    """A counter that uses the cache if the database exists.
 
-    `bench` counts (None: in this process). If the block raises, nothing is stored.
+    New counts are stored at the end of the block. `bench` counts (None: in this process). If the block raises, nothing
+    is stored.
     """
     cache = CountCache(database(settings.data_dir), create=False)
     local = LocalCounts()

@@ -1,4 +1,7 @@
-"""Count the features of blocks by digest; the tokenizer is loaded for the first block that is not cached."""
+"""Count the features of blocks by digest.
+
+The tokenizer is loaded for the first block that is not cached.
+"""
 
 from __future__ import annotations
 
@@ -171,9 +174,9 @@ def counting_key(card: ModelCard) -> str:
 
 
 def count_step(book: Book, counter: Counter, limit: int = STEP_NODES) -> tuple[int, int]:
-    """Count up to `limit` more nodes of `book`, new blocks in one batch; return (nodes counted, nodes in all).
+    """Count up to `limit` more nodes of `book`, new blocks in one batch.
 
-    For a worker: call it until both are equal.
+    Return (nodes counted, nodes in all). For a worker: call it until both are equal.
     """
     tree = book.session.tree
     for model in book.models:

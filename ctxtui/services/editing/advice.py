@@ -11,7 +11,7 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import CallCharge
-from ctxtui.analysis.money.savings import Cure, policy_cure
+from ctxtui.analysis.money.savings import Saving, price_policy
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT
@@ -33,15 +33,15 @@ class SearchResult(Struct, frozen=True, dict=True):
     """The result of a search for advice: a call's next context, and all remedies found for it."""
 
     base: Curation
-    found: tuple[Remedy, ...]
+    remedies: tuple[Remedy, ...]
 
     def ahead(self, horizon: int) -> list[Advice]:
         """Advice from here on, over `horizon` calls."""
-        return find_advice(self.base.policy_context, self.found, self.base.prices.tag, horizon)
+        return find_advice(self.base.policy_context, self.remedies, self.base.prices.tag, horizon)
 
-    def from_the_start(self, thread: ThreadCosts, charge: CallCharge) -> list[Cure]:
+    def from_the_start(self, thread: ThreadCosts, charge: CallCharge) -> list[Saving]:
         """Savings of single policies if they had been used from the thread's first call on."""
-        cures = (policy_cure(thread, self.base.context, remedy, charge) for remedy in self.found)
+        cures = (price_policy(thread, self.base.context, remedy, charge) for remedy in self.remedies)
         return [remedy for remedy in cures if remedy is not None]
 
 
@@ -73,8 +73,8 @@ def advise(
     statement.ahead = [_without_code(advice) for advice in search_result.ahead(settings.horizon)]
     thread = next((advice for advice in account.threads() if advice.thread == chosen.thread), None)
     if thread is not None:
-        statement.cures = sorted(
-            [*statement.cures, *search_result.from_the_start(thread, account.charge)], key=lambda cure: -cure.saves
+        statement.savings = sorted(
+            [*statement.savings, *search_result.from_the_start(thread, account.charge)], key=lambda cure: -cure.saves
         )
 
 

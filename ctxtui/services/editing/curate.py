@@ -34,7 +34,7 @@ from ctxtui.pricing.price import PriceTable, price
 from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.edited_context import EditedContext
-from ctxtui.services.editing.edited_request import UnderEdits
+from ctxtui.services.editing.edited_request import EditedRequest
 from ctxtui.services.editing.next_request import price_question_under
 from ctxtui.services.editing.session_end import session_end
 
@@ -100,7 +100,7 @@ def curate_context(
     literals = Literals(context)
     literals.advance()
     plain = apply(context, under, rules)
-    sent = UnderEdits.of(plain) if under else None
+    sent = EditedRequest.from_applied(plain) if under else None
     if sent is not None:
         count_all(book, counter)
     question, weigh = _make_question(book, chosen, head, prices, other_forecasts, sent)
@@ -171,7 +171,7 @@ def _make_question(
     head: int,
     prices: PriceTable,
     other_forecasts: OtherForecasts,
-    under: UnderEdits | None,
+    under: EditedRequest | None,
 ) -> tuple[PriceQuestion, Weigh]:
     call, replay = chosen.call, what_if.Replay(book, cache_rules_by_call(book), other_forecasts)
     charge = charge_of(call, prices)
@@ -180,5 +180,7 @@ def _make_question(
         return question, weigh
     # No call has sent any of it yet.
     request = replay.request_of(call)
-    question = PriceQuestion(request.simulator, request.prompt, charge, request.at, place=request.ends, sent=0)
+    question = PriceQuestion(
+        request.simulator, request.prompt, charge, request.at, request_ends=request.ends, sent_blocks=0
+    )
     return question, weigh_as_reported(book, call.model or book.session.model, head, request)

@@ -69,7 +69,10 @@ class EditedContext:
 
     @property
     def has_system_and_tools(self) -> bool:
-        """Whether system prompt or tools are recorded; in a recording of requests they always count as recorded."""
+        """Whether system prompt or tools are recorded.
+
+        In a recording of requests they always count as recorded.
+        """
         transcript = self.chosen.call.fidelity == Fidelity.TRANSCRIPT
         return not transcript or any(item.place.section in ("system", "tools") for item in self.context.items)
 
@@ -100,9 +103,10 @@ class WrittenContext:
 
 
 def write_context(edited: EditedContext, form: str, source: Path | None) -> WrittenContext:
-    """Write `edited` in `form` ("": the recorded body form); `source` is the recording's file (None: there is none).
+    """Write `edited` in `form` ("": the recorded body form).
 
-    Raises `Refused` if the edits cannot be applied, `CtxtuiError` if the recording is another tool's or no file.
+    `source` is the recording's file (None: there is none). Raises `Refused` if the edits cannot be applied,
+    `CtxtuiError` if the recording is another tool's or no file.
     """
     if is_translation(edited, form, source):
         return translate_context(edited, form)

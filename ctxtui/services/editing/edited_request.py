@@ -28,7 +28,7 @@ def applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tup
     If the call is not the last, they are those applied by the time of the next one. Empty without a database. Raises
     `CtxtuiError` if the database cannot be read.
     """
-    log = SessionEdits(loaded, settings).of(chosen.thread).log
+    log = SessionEdits(loaded, settings).of_thread(chosen.thread).log
     later = loaded.session.thread_calls(chosen.thread)[chosen.number :]
     if chosen.number and later and (next_start := later[0].started) is not None:
         log = [entry for entry in log if entry.at <= next_start]
@@ -50,7 +50,7 @@ def known_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> Known
         return KnownEdits((), str(error))
 
 
-class UnderEdits(Struct, frozen=True, dict=True):
+class EditedRequest(Struct, frozen=True, dict=True):
     """The request that a context makes under `applied` edits.
 
     Its blocks are the path to the node `head`.
@@ -60,7 +60,7 @@ class UnderEdits(Struct, frozen=True, dict=True):
     head: int
 
     @classmethod
-    def of(cls, applied: Applied) -> UnderEdits:
+    def from_applied(cls, applied: Applied) -> EditedRequest:
         """Make the nodes of the request as it would be sent.
 
         Blocks that were sent already keep their nodes.
@@ -71,7 +71,7 @@ class UnderEdits(Struct, frozen=True, dict=True):
     def nodes(self) -> list[int]:
         return self.applied.context.tree.path(self.head)
 
-    def asked(
+    def make_price_question(
         self, call: Call, raw: NextRequest, next_request: NextRequest, charge: Charge, count: Count
     ) -> PriceQuestion:
         """Make the price question for `next_request`, the request at `head` after `call`.
@@ -98,7 +98,7 @@ class UnderEdits(Struct, frozen=True, dict=True):
             marked,
             charge,
             next_request.at,
-            place=place,
+            request_ends=place,
             nodes=self.nodes,
             parts_at=parts,
             floors=next_request.floors,

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.core.call import Fidelity, provider_id
+from ctxtui.core.call import Fidelity
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_json import dumps
@@ -43,6 +43,7 @@ from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.tokens.models import RequestLimits
 from ctxtui.transcripts.formats.ctxtui import write
+from ctxtui.transcripts.joined import pair_calls
 from ctxtui.transcripts.targets import TARGETS
 from ctxtui.wire.translate.encode import export_request
 
@@ -230,7 +231,9 @@ def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]
 
 
 def default_path(edited: EditedContext, form: str, source: Path | None, env: Mapping[str, str] | None = None) -> str:
-    """A default path for the file: a name after the recording's, in the working directory, with two exceptions.
+    """A default path for the file.
+
+    A name after the recording's, in the working directory, with two exceptions.
 
     - If the tool resumes only files in the recording's folder: that folder.
     - For another tool: the folder that it searches, by the environment `env`; with "/" at the end, as it will be
@@ -308,7 +311,10 @@ def is_searched(form: str, source: Path | None, env: Mapping[str, str]) -> bool:
 
 
 def command_for(form: str, result: WrittenContext, path: Path) -> str:
-    """The command with which its tool resumes what was written at `path`; "" if it is no session."""
+    """The command with which its tool resumes what was written at `path`.
+
+    "" if it is no session.
+    """
     return TARGETS[form].command.format(id=result.id, file=shlex.quote(str(path))) if form in TARGETS else ""
 
 
@@ -325,14 +331,29 @@ def resume_info(form: str, result: WrittenContext, output: Path | None) -> dict[
 
 
 def copy_own_transcript(loaded: Loaded, chosen: ChosenCall, form: str) -> WrittenContext:
-    """Like `copy_session`; if the tool's own transcript is joined with ctxtui's recording and has the call, copy it."""
-    if loaded.transcript is not None:
-        transcript, thread = load(loaded.transcript, own=""), chosen.thread
-        numbered = enumerate(transcript.session.thread_calls(thread), 1)
-        same = next((ChosenCall(thread, n, call) for n, call in numbered if provider_id(call) == chosen.call.id), None)
-        if same is not None and TARGETS[form].source == transcript.source:
-            loaded, chosen = transcript, same
+    """Like `copy_session`.
+
+    If the tool's own transcript is joined with ctxtui's recording and has the call, copy it.
+    """
+    loaded, chosen = find_own_call(loaded, chosen, form) or (loaded, chosen)
     return copy_session(loaded.session, chosen, form, loaded.path)
+
+
+def find_own_call(loaded: Loaded, chosen: ChosenCall, form: str) -> tuple[Loaded, ChosenCall] | None:
+    """The transcript of the tool of `form` that is joined with ctxtui's recording, and the `chosen` call there.
+
+    None if there is no such transcript, or it does not have the call.
+    """
+    if loaded.transcript is None or loaded.path is None:
+        return None
+    transcript = load(loaded.transcript, own="")
+    if TARGETS[form].source != transcript.source:
+        return None
+    pairs = pair_calls(load(loaded.path, own="").session, transcript.session)
+    call = pairs.own.get(chosen.call.id) or transcript.session.calls.get(chosen.call.id)
+    numbered = enumerate(transcript.session.thread_calls(chosen.thread), 1)
+    number = next((n for n, candidate in numbered if candidate is call), 0)
+    return (transcript, ChosenCall(chosen.thread, number, call)) if call is not None and number else None
 
 
 def copy_session(session: Session, chosen: ChosenCall, form: str, source: Path | None) -> WrittenContext:

@@ -56,7 +56,7 @@ def policy_context_of(
         return count_own(context.items[position].block) if read else 0
 
     sizes = [tokens(position) for position in range(len(context))]
-    policy_context = PolicyContext(context=context, log=(), tokens=sizes.__getitem__, count=count_own, known=before)
+    policy_context = PolicyContext(context=context, log=(), tokens=sizes.__getitem__, count=count_own, computed=before)
     if next_request is None:
         return policy_context
     return replace(

@@ -58,7 +58,10 @@ def find_block(context: Context, name: str) -> int:
 
 
 def list_blocks(curation: Curation, labels: Iterable[str]) -> list[NamedBlock]:
-    """The blocks of a context under its edits, heaviest first; `labels` has one for each position."""
+    """The blocks of a context under its edits, heaviest first.
+
+    `labels` has one for each position.
+    """
     context, applied = curation.context, curation.applied
     return sorted(
         (

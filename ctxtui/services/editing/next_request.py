@@ -28,7 +28,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import Pricer, local_pricer, prices_for
-from ctxtui.services.editing.edited_request import UnderEdits
+from ctxtui.services.editing.edited_request import EditedRequest
 
 RATE_STEP_TOKENS = 1_000
 """Rates are looked up once per so many input tokens: long prompts have other rates, from round numbers on."""
@@ -132,7 +132,7 @@ def following_request(
     calls: Sequence[Call],
     pricer: Pricer,
     at: float | None = None,
-    under: UnderEdits | None = None,
+    under: EditedRequest | None = None,
 ) -> PricedRequest:
     """The request after `call` with the context `head`.
 
@@ -170,7 +170,7 @@ def price_question_under(
     head: int,
     terms: ChargeTerms,
     at: float | None = None,
-    under: UnderEdits | None = None,
+    under: EditedRequest | None = None,
 ) -> tuple[PriceQuestion, NextRequest, Weigh]:
     """The same request as in `following_request`, with the same `at` and `under`, in three forms.
 
@@ -192,10 +192,12 @@ def price_question_under(
         return round(weigh(measure(block)))
 
     charge = terms((request if call.is_edited else raw).prompt.total)
-    sent = make_price_question(replay, tree, call, head, raw, charge).sent
-    price_question = replace(under.asked(call, raw, request, charge, count), sent=sent)
+    sent = make_price_question(replay, tree, call, head, raw, charge).sent_blocks
+    price_question = replace(under.make_price_question(call, raw, request, charge, count), sent_blocks=sent)
     if price_question.parts_at is not None:
-        price_question = replace(price_question, kept=_tokens_read_on_resend(replay, call, price_question.now))
+        price_question = replace(
+            price_question, continued_read=_tokens_read_on_resend(replay, call, price_question.now)
+        )
     if not call.is_edited:
         # No edited call precedes this request, so its forecast is the count of its own blocks.
         request = request._replace(prompt=price_question.prompt, forecast=None)
@@ -212,10 +214,10 @@ def make_price_question(
         request.prompt,
         charge,
         request.at,
-        place=request.ends,
-        sent=max(tree[tree.common(head, end)].depth for end in (call.raw_head, call.sent_head)),
+        request_ends=request.ends,
+        sent_blocks=max(tree[tree.common(head, end)].depth for end in (call.raw_head, call.sent_head)),
         parts_at=parts,
-        kept=None if parts is None else _tokens_read_on_resend(replay, call, request.at),
+        continued_read=None if parts is None else _tokens_read_on_resend(replay, call, request.at),
         floors=request.floors,
     )
 
@@ -239,7 +241,10 @@ def _parting_position(tree: Tree, call: Call, head: int) -> int | None:
 def forecast_of(
     session: Session, counter: Counter, settings: Settings, thread: str = MAIN, edits: Sequence[Edit] = ()
 ) -> NextCallForecast | None:
-    """The forecast of a thread's next call under the applied `edits`; None if it has no call with a report."""
+    """The forecast of a thread's next call under the applied `edits`.
+
+    None if the thread has no calls, or its last one has no report.
+    """
     next_request = next_call_of(session, counter, settings, thread, edits)
     return next_request.forecast if next_request is not None else None
 
@@ -254,7 +259,8 @@ def next_call_of(
 ) -> PricedRequest | None:
     """The next request of a thread under the applied `edits`.
 
-    None if it has no call with a report. `at` is when it is sent (None: when the thread's last call ended).
+    None if the thread has no calls, or its last one has no report. `at` is when it is sent (None: when the thread's
+    last call ended).
     """
     book = book_for(session, counter, settings)
     return next_call_in(Replay(book, cache_rules_by_call(book)), book, counter, settings, thread, edits, at)
@@ -289,7 +295,9 @@ def next_call_in(
     edited_request = None
     if edits:
         context = Context.of_call(session.tree, last, head)
-        edited_request = UnderEdits.of(apply(context, edits, rules_for(context.dialect, book.card(last.model))))
+        edited_request = EditedRequest.from_applied(
+            apply(context, edits, rules_for(context.dialect, book.card(last.model)))
+        )
         count_for_model(book, counter, last.model)
     return following_request(replay, book, last, head, calls, local_pricer(prices_for(settings)), at, edited_request)
 

@@ -19,7 +19,7 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.services.counting.books import cache_rules_by_call
-from ctxtui.services.editing.edited_request import UnderEdits
+from ctxtui.services.editing.edited_request import EditedRequest
 from ctxtui.services.editing.next_request import PricedRequest, following_request
 from ctxtui.services.study.study import Study
 from ctxtui.views.model.scene import Scene
@@ -71,7 +71,7 @@ class NextRequestCache:
         """Whether a forecast is being computed."""
         return any(entry.result is None for entry in self._pending)
 
-    def of(
+    def request_after(
         self, scene: Scene, context: Context, applied: Applied | None, later: Later, *, live: bool = False
     ) -> PricedRequest | None:
         """The request that would follow the call shown with `context`; None while it is computed.
@@ -96,7 +96,7 @@ class NextRequestCache:
         return pending.result
 
     def earlier(self, scene: Scene, context: Context, applied: Applied, *, live: bool) -> PricedRequest | None:
-        """The request from before the context grew, without edits, to show until `of` has the new one.
+        """The request from before the context grew, without edits, to show until `request_after` has the new one.
 
         None if there is none.
         """
@@ -121,7 +121,7 @@ class NextRequestCache:
         if pending not in self._pending:
             # The context has grown since, so the result is no longer needed.
             return
-        under_edits = UnderEdits.of(under) if under is not None else None
+        under_edits = EditedRequest.from_applied(under) if under is not None else None
         study.count_all()
         forecaster = study.train_forecasts()
         if pending.last and study.session.order[calls[-1].thread][-1] != calls[-1].id:

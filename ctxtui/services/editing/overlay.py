@@ -1,7 +1,8 @@
-"""The edits of an open session, thread by thread: staged, applied, undone, stored in the database.
+"""The edits of an open session, thread by thread.
 
-Everything happens in memory at once; `save` writes what is new and may run in a worker thread. A session that was only
-opened is imported by the first save: reading writes nothing, the first staged edit does.
+Staged, applied, undone, stored in the database. Everything happens in memory at once; `save` writes what is new and may
+run in a worker thread. A session that was only opened is imported by the first save: reading writes nothing, the first
+staged edit does.
 """
 
 from __future__ import annotations
@@ -186,7 +187,10 @@ class ThreadEdits:
         return self._append_staged([edit for edit in entries if edit.id not in own_ids])
 
     def apply(self, only: Iterable[str] | None = None) -> list[Edit]:
-        """Apply the staged edits, also waiting ones (or those with the ids `only`); return the new entries."""
+        """Apply the staged edits, also waiting ones (or those with the ids `only`).
+
+        Return the new entries.
+        """
         return self._append(apply_staged(self._log, self._file_stamp(), only))
 
     def postpone(self, until: str, only: Iterable[str] | None = None) -> list[Edit]:
@@ -324,7 +328,7 @@ class SessionEdits:
         self._id = ""
         self._stamps: tuple[tuple[int, int], ...] = ()
 
-    def of(self, thread: str) -> ThreadEdits:
+    def of_thread(self, thread: str) -> ThreadEdits:
         """The edits of `thread`. Raises `CtxtuiError` if the database cannot be read."""
         with self._lock:
             thread_edits = self._known.get(thread)
@@ -358,7 +362,7 @@ class SessionEdits:
 
     def add_stored(self, stored: Mapping[str, Iterable[Edit]]) -> list[Edit]:
         """Add entries that `stored` returned; return the new ones."""
-        return [entry for thread, log in stored.items() for entry in self.of(thread).add_stored(log)]
+        return [entry for thread, log in stored.items() for entry in self.of_thread(thread).add_stored(log)]
 
     def _read_log(self, thread: str) -> list[Edit]:
         path = database(self._settings.data_dir)

@@ -1,7 +1,7 @@
-"""Pinned blocks that survive a client's compaction: their text, and the hook that returns them to the model.
+"""Pinned blocks that survive a client's compaction.
 
-Claude Code runs `SessionStart` hooks with the matcher ``compact`` after a compaction; the hook's output is added to the
-model's context.
+Their text, and the hook that returns them to the model. Claude Code runs `SessionStart` hooks with the matcher
+``compact`` after a compaction; the hook's output is added to the model's context.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ SETTINGS = Path(".claude") / "settings.local.json"
 
 
 class Hook(Struct, frozen=True):
-    """A hook of Claude Code: the event, its matcher ("": none), and a pattern of the commands that ctxtui wrote."""
+    """A hook of Claude Code.
+
+    The event, its matcher ("": none), and a pattern of the commands that ctxtui wrote.
+    """
 
     event: str
     matcher: str

@@ -186,7 +186,7 @@ class Proposals:
         policy_context = search.policy_context
         edits = run(Step(policy, dict(self._settings.get(policy.name, {}))), policy_context)
         own_ids = tuple(edit.id for edit in self._overlay.in_force if edit.author == policy.name)
-        row = replace(row, freed=0, stands=own_ids)
+        row = replace(row, freed=0, active_ids=own_ids)
         if not edits:
             return row
         context = policy_context.context

@@ -1,4 +1,7 @@
-"""Apply policies' edits if the price allows it; otherwise postpone them until the next cache miss."""
+"""Apply policies' edits if the price allows it.
+
+Otherwise postpone them until the next cache miss.
+"""
 
 from __future__ import annotations
 

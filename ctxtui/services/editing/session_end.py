@@ -1,6 +1,7 @@
-"""The end of a session for a tool to resume: after an answer and its results, never with the next prompt.
+"""The end of a session for a tool to resume.
 
-A tool asks for a prompt when it resumes, and would also send one that is already in the file.
+After an answer and its results, never with the next prompt. A tool asks for a prompt when it resumes, and would also
+send one that is already in the file.
 """
 
 from __future__ import annotations

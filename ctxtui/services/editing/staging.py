@@ -54,7 +54,7 @@ class RequestCounts:
         self._cached: list[tuple[Applied, object, RequestCount]] = []
         self._terms: tuple[object, CountingTerms | None] = (None, None)
 
-    def of(self, scene: Scene, applied: Applied) -> RequestCount | None:
+    def count(self, scene: Scene, applied: Applied) -> RequestCount | None:
         """Count the request under `applied`; None while part of it is being counted."""
         study, call = self._study, scene.call
         figures = scene.figures
@@ -85,7 +85,10 @@ class RequestCounts:
 
 
 def _is_same(a: Applied, b: Applied) -> bool:
-    """Whether two results are the same request: unedited results of a context are separate objects."""
+    """Whether two results are the same request.
+
+    Unedited results of a context are separate objects.
+    """
     both_unedited = not a.is_changed and not b.is_changed and a.context is b.context and a.length == b.length
     return a is b or (both_unedited and a.withheld == b.withheld)
 
@@ -149,15 +152,16 @@ class StagingArea:
         return self._next.earlier(scene, self.context(scene), self.applied(scene), live=live)
 
     def forecast(self, scene: Scene, later: Later, *, live: bool = False) -> NextCallForecast | None:
-        """Forecast of the next call; None where `next_call` is, if there is no earlier forecast to show meanwhile.
+        """Forecast of the next call.
 
-        It is under the staged edits too, unless all of them wait. The arguments are those of `next_call`.
+        None where `next_call` is, if there is no earlier forecast to show meanwhile. It is under the staged edits too,
+        unless all of them wait. The arguments are those of `next_call`.
         """
         next_request = self.next_call(scene, later, live=live)
         if next_request is None:
             earlier_request = self.earlier_call(scene, live=live) if self.is_ready(scene, later) else None
             return earlier_request.forecast if earlier_request is not None else None
-        if not self._overlays.of(scene.thread or "main").ready:
+        if not self._overlays.of_thread(scene.thread or "main").ready:
             return next_request.forecast
         staging = self.staging(scene)
         tag = self._price(staging, next_request, later) if staging.counted else None
@@ -172,11 +176,11 @@ class StagingArea:
         return usage is not None and usage.has_cache and done >= total and self.is_ready(scene, later)
 
     def _next_request(self, scene: Scene, applied: Applied, later: Later, *, live: bool) -> PricedRequest | None:
-        return self._next.of(scene, self.context(scene), applied, later, live=live)
+        return self._next.request_after(scene, self.context(scene), applied, later, live=live)
 
     def overlay(self, thread: str) -> ThreadEdits:
         """The edits of `thread`. Raises `CtxtuiError` if the database cannot be read."""
-        return self._overlays.of(thread)
+        return self._overlays.of_thread(thread)
 
     @property
     def session_edits(self) -> SessionEdits:
@@ -185,7 +189,7 @@ class StagingArea:
 
     def has_edits(self, thread: str) -> bool:
         """Whether `thread` has edits in force, staged or applied."""
-        return bool(self._overlays.of(thread).in_force)
+        return bool(self._overlays.of_thread(thread).in_force)
 
     def is_ready(self, scene: Scene, later: Later) -> bool:
         """Whether `context` is quick enough for a frame; if not, `later` reads it in a worker."""
@@ -222,7 +226,7 @@ class StagingArea:
 
     def staging(self, scene: Scene, marks: frozenset[int] = frozenset()) -> Staging:
         """The effect of the edits on the context."""
-        overlay = self._overlays.of(scene.thread or "main")
+        overlay = self._overlays.of_thread(scene.thread or "main")
         context, model = self.context(scene), scene.call.model
         key = (id(context), context.head, len(context), overlay, overlay.version, model)
         if self._applied is None or self._applied[0] != key:
@@ -250,13 +254,13 @@ class StagingArea:
     def staging_with(self, scene: Scene, edits: Sequence[Edit]) -> Staging:
         """The effect of `edits` in addition to those in force."""
         now = self.staging(scene)
-        in_force = self._overlays.of(scene.thread or "main").in_force
+        in_force = self._overlays.of_thread(scene.thread or "main").in_force
         return now.with_applied(self._apply(now.applied.context, (*in_force, *edits), scene.call.model))
 
     def objection(self, scene: Scene, edits: Sequence[Edit]) -> str:
-        """What the provider would refuse in the next request with `edits`, but not without them; "" if nothing.
+        """Describe why the provider would refuse the next request with `edits` but not without them.
 
-        Raises `CtxtuiError` if the recorded request is damaged.
+        "" if nothing. Raises `CtxtuiError` if the recorded request is damaged.
         """
         plain = self.to_edited_context(scene, staged=True)
         under = dataclasses.replace(plain, applied=self.staging_with(scene, edits).applied)
@@ -268,7 +272,7 @@ class StagingArea:
         """The blocks of `context` that the call shown has sent."""
         applied, heads = self.applied(scene), (scene.call.raw_head, scene.call.sent_head)
         if self._sent is None or self._sent[0] is not applied or self._sent[1] != heads:
-            log = self._overlays.of(scene.thread or "main").log
+            log = self._overlays.of_thread(scene.thread or "main").log
             self._sent = applied, heads, SentBlocks(scene.call, applied, log, self._earlier_states(applied, log, scene))
         return self._sent[2]
 
@@ -283,7 +287,7 @@ class StagingArea:
 
     def counted(self, scene: Scene, applied: Applied) -> RequestCount | None:
         """Count the request under `applied`; None while part of it is being counted."""
-        return self._counts.of(scene, applied)
+        return self._counts.count(scene, applied)
 
     def pane(self, staging: Staging, moment: int | None, later: Later, *, live: bool = False) -> StagedPane:
         """The content of the pane of staged edits.
@@ -296,7 +300,7 @@ class StagingArea:
         next_request = (
             self._next_request(staging.scene, self.before(staging.scene), later, live=live) if can_forecast else None
         )
-        overlay = self._overlays.of(staging.scene.thread or "main")
+        overlay = self._overlays.of_thread(staging.scene.thread or "main")
         staged = bool(staging.edits) or staging.unsent
         if not overlay.staged and (not applied.is_changed or (not staging.unsent and staging.as_sent)):
             count = len(overlay.in_force)
@@ -320,8 +324,8 @@ class StagingArea:
                 staging=staging,
                 usable=usable,
                 dialect=applied.context.dialect,
-                asleep=len(applied.asleep),
-                known=next_request is not None and not staged,
+                without_target=len(applied.asleep),
+                is_breakage_known=next_request is not None and not staged,
                 waits=waits,
                 rest=recorded,
             )
@@ -351,8 +355,8 @@ class StagingArea:
             rest=recorded,
             thinking_lost=tag.thinking_lost,
             warnings=tuple(_list_warnings(tag)),
-            asleep=len(applied.asleep),
-            known=True,
+            without_target=len(applied.asleep),
+            is_breakage_known=True,
         )
 
     def _recorded_savings(
@@ -371,7 +375,7 @@ class StagingArea:
         self, staging: Staging, next_request: PricedRequest | None, *, live: bool
     ) -> tuple[WaitingEdits, ...]:
         """The waiting edits, by what they wait for."""
-        waiting = self._overlays.of(staging.scene.thread or "main").waiting
+        waiting = self._overlays.of_thread(staging.scene.thread or "main").waiting
         expiry = None
         if next_request is not None and live:
             # If nothing would be read from the cache, it has already expired.
@@ -403,7 +407,7 @@ class StagingArea:
     def _price(self, staging: Staging, next_request: PricedRequest, later: Later) -> PriceTag | None:
         """The tag of the staged edits; None while a block is being counted or a worker prices them."""
         scene, after = staging.scene, staging.applied
-        key = (id(after), id(next_request), self._overlays.of(scene.thread or "main").version)
+        key = (id(after), id(next_request), self._overlays.of_thread(scene.thread or "main").version)
         if self._tag is None or self._tag[0] != key:
             before = self.before(scene)
             count_before, count_after = self.counted(scene, before), self.counted(scene, after)
@@ -459,7 +463,7 @@ class StagingArea:
 
         If nothing is staged and the applied edits are not sent yet, it is the one without edits.
         """
-        if self._overlays.of(scene.thread or "main").staged or not is_unsent(scene):
+        if self._overlays.of_thread(scene.thread or "main").staged or not is_unsent(scene):
             return self.applied(scene)
         context = self.context(scene)
         key = (id(context), context.head, len(context))
@@ -482,7 +486,7 @@ class StagingArea:
     def applied(self, scene: Scene) -> Applied:
         """The context under the applied edits."""
         context, model = self.context(scene), scene.call.model
-        applied = self._overlays.of(scene.thread or "main").applied
+        applied = self._overlays.of_thread(scene.thread or "main").applied
         key = (id(context), context.head, len(context), tuple(edit.id for edit in applied), model)
         if self._base is None or self._base[0] != key:
             self._base = key, self._apply(context, applied, model)
@@ -522,7 +526,7 @@ class StagingArea:
 
     def keep(self, thread: str) -> Callable[[str, bytes], None]:
         """A function that stores an artifact with the edits of `thread`."""
-        return self._overlays.of(thread).keep_artifact
+        return self._overlays.of_thread(thread).keep_artifact
 
     @property
     def unsaved(self) -> bool:

@@ -55,6 +55,6 @@ def transplant(
     insertion = put_in(apply(context, edits), position, copied, is_whole=is_whole)
     if insertion.edit is None:
         raise CtxtuiError(
-            insertion.why, place="--blocks", way_out="`ctxtui edits stage SESSION --blocks` names the others"
+            insertion.why, place="--from", way_out="`ctxtui edits stage SESSION --blocks` names the others"
         )
     return insertion.edit, (*copied.left_out, *insertion.lost)

@@ -1,6 +1,7 @@
 """Decides whether edits that wait for the cache's expiry or for a miss are applied now.
 
-A chat and the relay check before each request, with the same simulated cache as the price tag.
+A chat and the relay check before each request, with the same simulated cache as the price tag. Waiting ends when little
+cached input is left to lose.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from ctxtui.services.editing.overlay import ThreadEdits
 
 
 def conditions_met(
-    conditions: Collection[str], ask: Callable[[float | None], PricedRequest | None], at: float, is_other_model: bool
+    conditions: Collection[str],
+    price_request: Callable[[float | None], PricedRequest | None],
+    at: float,
+    is_other_model: bool,
 ) -> frozenset[str]:
     """The `conditions` that are met if the next request is sent `at` (Unix seconds).
 
     - `conditions`: `edit_log.EXPIRY`, `edit_log.MISS`.
-    - `ask`: returns that request under the applied edits, sent at a time (None: when the last call ended).
+    - `price_request`: prices that request under the applied edits, sent at a time (None: when the last call ended).
     - `is_other_model`: it goes to another model.
 
     For a worker thread.
@@ -26,17 +30,21 @@ def conditions_met(
     waits = frozenset(conditions)
     if not waits:
         return frozenset()
-    at_end = ask(None)
-    if at_end is None or not (at_end.question.kept or at_end.question.read_now):
+    at_end = price_request(None)
+    if at_end is None or not (at_end.question.continued_read or at_end.question.read_now):
         # Nothing is cached, so nothing can be lost.
         return waits
     met: set[str] = set()
+    # The cached prefix has expired if nothing was readable when the last call ended, or its expiry has passed.
     expiry = at_end.question.expiry
     if not at_end.question.read or (expiry is not None and at >= expiry):
         met |= {EXPIRY, MISS}
     if MISS in waits - met:
-        cached = at_end.question.kept if at_end.question.kept is not None else at_end.question.read_now
-        now = ask(at)
+        cached = (
+            at_end.question.continued_read if at_end.question.continued_read is not None else at_end.question.read_now
+        )
+        now = price_request(at)
+        # Half of the cached prefix or more is unreadable now: the provider evicted it, or something else changed.
         if now is None or 2 * now.question.read_now <= cached or is_other_model:
             met.add(MISS)
     return waits & met

@@ -1,8 +1,8 @@
-"""Write a run's folder (``--log-dir``): each round as text and JSON, and the whole session, which ctxtui can open.
+"""Write a run's folder (``--log-dir``).
 
-Files are numbered consecutively, as in Pedroceli's jobs: ``001-prompt.txt``, ``002-response.txt``,
-``003-tool-calls.json``, ``004-tool-results.json``, ``005-prompt.txt`` ... ``logs/turn_000001.json`` is a turn in the
-format of LLuMa's log.
+Each round as text and JSON, and the whole session, which ctxtui can open. Files are numbered consecutively, as in
+Pedroceli's jobs: ``001-prompt.txt``, ``002-response.txt``, ``003-tool-calls.json``, ``004-tool-results.json``,
+``005-prompt.txt`` ... ``logs/turn_000001.json`` is a turn in the format of LLuMa's log.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class JobLog:
 
     def __init__(self, folder: Path, book: Book, counter: Counter) -> None:
         if folder.exists() and (not folder.is_dir() or any(folder.glob("[0-9][0-9][0-9]*-*"))):
-            raise BadConfig("it holds another run, or is no folder", place=f"--log-dir {folder}")
+            raise BadConfig("it holds another run, or is not a folder", place=f"--log-dir {folder}")
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._book = book
@@ -121,7 +121,10 @@ class JobLog:
 
 
 class JobLogs:
-    """Writes the run of `book` into `folder`: the main thread, a folder for each sub-agent, finally the session."""
+    """Writes the run of `book` into `folder`.
+
+    The main thread, a folder for each sub-agent, finally the session.
+    """
 
     def __init__(self, folder: Path, book: Book, counter: Counter) -> None:
         self._folder = folder

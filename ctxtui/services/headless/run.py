@@ -105,9 +105,9 @@ class HeadlessRun:
         host = self._host
         session = await asyncio.to_thread(host.open)
         edits = self._edits = RunEdits(session, host.config.settings)
-        overlay = await asyncio.to_thread(edits.of, MAIN)
+        overlay = await asyncio.to_thread(edits.of_thread, MAIN)
         host.overlay = lambda: overlay
-        host.children.overlay_of = edits.of
+        host.children.overlay_of = edits.of_thread
         host.children.may_spend, host.children.may_retry = self._may_spend, self._spending.retry_refusal
         host.profile = self._options.profile
         host.files.counter = self._counter
@@ -157,7 +157,10 @@ class HeadlessRun:
         return self._make_result()
 
     def instruct(self, *parts: str) -> None:
-        """Change the agent's system prompt (one or several parts) from the next request on; while it rests."""
+        """Change the agent's system prompt (one or several parts) from the next request on.
+
+        While it rests.
+        """
         host = self._host
         assert host.runner is not None
         host.own.system = parts

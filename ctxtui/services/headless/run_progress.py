@@ -21,7 +21,10 @@ _PAST_TENSE: Final = {"drop": "dropped", "truncate": "cut", "summarize": "summar
 
 
 def round_line(number: int, max_rounds: int, messages: int, tokens: int | None) -> str:
-    """The line about the next request: round of `max_rounds` (0: no limit), messages, tokens (None: unknown)."""
+    """The line about the next request.
+
+    Round of `max_rounds` (0: no limit), messages, tokens (None: unknown).
+    """
     size = "tokens not counted" if tokens is None else f"~{tokens:,} tokens"
     message_count = "1 message" if messages == 1 else f"{messages:,} messages"
     return f"round {number}/{max_rounds or '∞'}: {message_count}, {size}"
@@ -37,7 +40,10 @@ def tokens_line(usage: Usage | None, window: int) -> str:
 
 
 def full_line(usage: Usage | None, window: int) -> str:
-    """The warning about a call that nearly filled its `window` (`WARNING_SHARE`); "" if it did not, or is unknown."""
+    """The warning about a call that nearly filled its `window` (`WARNING_SHARE`).
+
+    "" if it did not, or is unknown.
+    """
     total = usage.input + usage.output if usage is not None else 0
     if not window or total < WARNING_SHARE * window:
         return ""
@@ -75,16 +81,16 @@ class RunEdits:
         self._reported: Counter[str] = Counter()
         """Number of entries of each thread already reported."""
 
-    def of(self, thread: str) -> ThreadEdits:
+    def of_thread(self, thread: str) -> ThreadEdits:
         """The edits of `thread`. Raises `CtxtuiError` if the database cannot be read."""
         edits = self._threads.get(thread)
         if edits is None:
-            edits = self._threads[thread] = self._edits.of(thread)
+            edits = self._threads[thread] = self._edits.of_thread(thread)
         return edits
 
     def new_lines(self, thread: str) -> list[str]:
         """Lines about policies' edits in `thread` since the last call."""
-        log = self.of(thread).log
+        log = self.of_thread(thread).log
         new, self._reported[thread] = log[self._reported[thread] :], len(log)
         return trim_lines(new)
 

@@ -44,7 +44,10 @@ class SolvedSession(NamedTuple):
 
 
 class BestCandidates(NamedTuple):
-    """The best for all sessions: a `policy` with settings, and a `cache` strategy (None: unknown)."""
+    """The best for all sessions.
+
+    A `policy` with settings, and a `cache` strategy (None: unknown).
+    """
 
     sessions: tuple[SolvedSession, ...]
     policy: FittedVariant | None
@@ -102,7 +105,7 @@ def _relative_costs(lab: SessionLab, is_candidate: Callable[[LabRow], bool]) -> 
 
 
 def _variant_name(row: LabRow) -> str:
-    settings = " ".join(f"{key}={value}" for key, value in row.given.items())
+    settings = " ".join(f"{key}={value}" for key, value in row.given_settings.items())
     return row.cache if row.policy == "as_recorded" and row.cache != "recorded" else f"{row.policy} {settings}".strip()
 
 

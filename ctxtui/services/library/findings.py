@@ -1,4 +1,7 @@
-"""Findings of a session: problems in a thread, their fixes, and the savings by the price tag."""
+"""Findings of a session.
+
+Problems in a thread, their fixes, and the savings by the price tag.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,7 @@ def price_findings(
     priced = any(account.costs.get(call.id) is not None for call in costs.calls)
     inputs = FindingInputs(
         book=book,
-        policy_context=replace(base.policy_context, known=base.applied),
+        policy_context=replace(base.policy_context, computed=base.applied),
         calls=costs.calls,
         costs=costs,
         missed=account.misses(finder).misses,
@@ -93,7 +96,7 @@ def price_findings(
         number=chosen.number,
         calls=len(calls),
         horizon=horizon,
-        found=tuple(ranked_findings),
+        priced=tuple(ranked_findings),
         lacks=(*_missing_data(costs.calls, priced), *map(str, (*silent, *small))),
         absent=tuple(finding.kind for finding in results if isinstance(finding, NoFinding) and not finding.why),
     )
@@ -104,7 +107,10 @@ def price_findings(
 
 
 def _run_markers(account: Account, calls: Sequence[Call]) -> MarkerRuns:
-    """The recording under every marker strategy; empty if the provider of `calls` takes no markers."""
+    """The recording under every marker strategy.
+
+    Empty if the provider of `calls` takes no markers.
+    """
     rules = cache_rules_by_call(account.book)
     if not any(rules(call).mechanism.writes_at_markers for call in calls):
         return NO_MARKER_RUNS
@@ -161,7 +167,10 @@ def _price_finding(
 def _priced_warning(
     finding: Finding, here: PolicyContext, after: Applied, tag: PriceTag, horizon: int
 ) -> PricedFinding:
-    """A warning with the price of its redaction; unlike other findings it is shown even if that saves nothing."""
+    """A warning with the price of its redaction.
+
+    Unlike other findings it is shown even if that saves nothing.
+    """
     if tag.refused:
         why = f"the provider would refuse the redaction: {tag.refused}"
         return PricedFinding(finding=replace(finding, edits=(), by_hand=why), horizon=horizon)

@@ -38,7 +38,10 @@ if TYPE_CHECKING:
 def summary_from_file(
     recording: FoundRecording, now: float, live_seconds: float, owned: frozenset[str] = frozenset()
 ) -> SessionSummary:
-    """A session's summary from its file name and times; `owned` are the paths owned by running clients."""
+    """A session's summary from its file name and times.
+
+    `owned` are the paths owned by running clients.
+    """
     return SessionSummary(
         key=recording.file,
         title=recording.path.name if recording.group == SAMPLES else recording.title or recording.id,

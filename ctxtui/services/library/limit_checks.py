@@ -89,7 +89,10 @@ class MeasuredRecording(NamedTuple):
 
 
 def measure(session: Session, counter: Counter, settings: Settings, limits: Limits = NO_LIMITS) -> MeasuredRecording:
-    """Compute the figures of a whole session; repeats, secrets and lost facts only if `limits` has a limit for them."""
+    """Compute the figures of a whole session.
+
+    Repeats, secrets and lost facts only if `limits` has a limit for them.
+    """
     account = make_account(session, counter, settings)
     largest, size = _find_largest_context(account)
     figures_ = session_figures(
@@ -152,7 +155,10 @@ def check_file(
 
 
 def _find_largest_context(account: Account) -> tuple[Call, int]:
-    """The call with the largest context and its size, reported or else counted; includes one not sent yet."""
+    """The call with the largest context and its size, reported or else counted.
+
+    Includes one not sent yet.
+    """
     calls = [*single_context_calls(account.session), *unsent_calls(account.session)] or [
         choose_call(account.session).call
     ]

@@ -51,7 +51,10 @@ _KEPT_CATEGORIES = frozenset({"system", "tools", "not_recorded", "reattached"})
 
 
 def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, prices: PriceTable) -> Preflight:
-    """The outlook for the next `turns` turns of the thread of `chosen`; everything in `book` must be counted."""
+    """The outlook for the next `turns` turns of the thread of `chosen`.
+
+    Everything in `book` must be counted.
+    """
     call, thread = chosen.call, chosen.thread
     window = context_window(book, call, usable_share)
 
@@ -70,8 +73,8 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
         window=window,
         usable=reach_limit(window.usable, "setting", outlook_.context, outlook_.pace) if window.usable else None,
         compaction=reach_limit(*compaction_size, outlook_.context, outlook_.pace) if compaction_size else None,
-        eaten=removed,
-        asked=instructions,
+        replaced=removed,
+        instructions=instructions,
         partial=sum(call.is_partial for call in book.session.thread_calls(thread)),
     )
 

@@ -1,4 +1,7 @@
-"""Data of reports on sessions: growth, findings, bill and heaviest blocks, with secrets masked."""
+"""Data of reports on sessions.
+
+Growth, findings, bill and heaviest blocks, with secrets masked.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,7 @@ class ReportDraft(NamedTuple):
 
     session: ReportedSession
     growth: GrowthReport
-    found: Findings
+    findings: Findings
     blocks: Sequence[DearBlockDraft]
     pieces: Pieces
 
@@ -95,7 +98,7 @@ def draft_report(
         title=title,
         facts=tuple(fact for fact in _list_facts(session, chosen, loaded.source, number) if fact),
         growth=growth_,
-        found=findings_,
+        findings=findings_,
         calls=tuple(
             ReportedCall(
                 None if call.usage is None else (call.usage.cache_read, call.usage.cache_write, call.usage.fresh),
@@ -125,13 +128,15 @@ def mask_report(draft: ReportDraft, masker: Masker) -> ReportedSession:
     """Mask everything that `masker` finds in the draft."""
     report = draft.session
     masker.learn(draft.pieces)
-    findings_ = replace(draft.found, found=tuple(_mask_finding(finding, masker) for finding in draft.found.found))
+    findings_ = replace(
+        draft.findings, priced=tuple(_mask_finding(finding, masker) for finding in draft.findings.priced)
+    )
     return replace(
         report,
         title=cells.fit(masker.mask_line(report.title), MAX_TITLE_CHARS),
         facts=tuple(masker.mask_text(fact) for fact in report.facts),
         growth=_mask_growth(draft.growth, masker),
-        found=findings_,
+        findings=findings_,
         blocks=tuple(_mask_block(block, masker) for block in draft.blocks),
     )
 

@@ -1,4 +1,7 @@
-"""Make a masked copy of a session; blocks that change get new digests, all others are shared."""
+"""Make a masked copy of a session.
+
+Blocks that change get new digests, all others are shared.
+"""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class SessionActions:
     """The user's changes to the database, each on its own connection; for a worker thread.
 
-    All methods raise `CtxtuiError` and return a message for the user. A session that is not stored yet is imported
+    Actions raise `CtxtuiError` and return a message for the user. A session that is not stored yet is imported
     before its title, tags or state are changed.
     """
 
@@ -129,7 +129,7 @@ class SessionActions:
 
 
 _WELCOMED = "welcomed"
-"""Names of mark files."""
+"""Name of the empty file that records that the welcome was shown."""
 _TIPS_SHOWN = "tips-shown"
 
 
@@ -145,9 +145,10 @@ def mark_welcomed(settings: Settings) -> None:
 
 
 def mark_first_session(settings: Settings) -> bool:
-    """Mark that a session was opened on a screen; True if none was before, so that the tips are shown.
+    """Mark that a session was opened on a screen.
 
-    False if they are switched off, or the mark cannot be written: they would be shown every time.
+    True if none was before, so that the tips are shown. False if they are switched off, or the mark cannot be written:
+    they would be shown every time.
     """
     if not settings.tips or (data_dir(settings.data_dir) / _TIPS_SHOWN).exists():
         return False
@@ -166,7 +167,10 @@ def _create_mark(settings: Settings, name: str) -> bool:
 
 
 def is_subscription(named: Named, settings: Settings) -> bool:
-    """Whether the session named by `named` is marked as paid by a subscription; False without a readable database."""
+    """Whether the session named by `named` is marked as paid by a subscription.
+
+    False without a readable database.
+    """
     path = database(settings.data_dir)
     if not path.exists() or (named.path is None and not named.stored):
         return False

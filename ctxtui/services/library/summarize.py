@@ -92,7 +92,10 @@ def complete_summary(
 
 
 def complete_usage(summary: SessionSummary, loaded: Loaded, price: Price) -> SessionSummary:
-    """Complete `summary` with the usage of its calls; the recording may be read for that alone (`open.load_usage`)."""
+    """Complete `summary` with the usage of its calls.
+
+    The recording may be read for that alone (`open.load_usage`).
+    """
     basic, session = _with_recording_data(summary, loaded), loaded.session
     spent = _calls_spent(session, basic, {id_: price(call) for id_, call in session.calls.items()})
     return with_sums(replace(basic, title=session.about.title or summary.title, usage_only=True, spent=tuple(spent)))
@@ -161,7 +164,10 @@ def _with_texts_and_turns(summary: SessionSummary, session: Session, calls: list
 def _with_growth(
     summary: SessionSummary, book: Book, calls: list[Call], misses: Misses, usable_share: float
 ) -> SessionSummary:
-    """Complete `summary` with the thread's growth, events and peak; `misses` are the session's misses."""
+    """Complete `summary` with the thread's growth, events and peak.
+
+    `misses` are the session's misses.
+    """
     events_ = list_events(book.session, calls[0].thread, misses.misses)
     totals = [figures(book, call).context_tokens for call in calls]
     peak = max(range(len(calls)), key=lambda i: totals[i])
@@ -201,7 +207,7 @@ def _with_spending(
 ) -> SessionSummary:
     """Complete `summary` with the spending of all calls of all threads."""
     session = book.session
-    spent = tuple(map(happened.at, session.calls.values(), _calls_spent(session, summary, costs)))
+    spent = tuple(map(happened.add_events, session.calls.values(), _calls_spent(session, summary, costs)))
     own_calls = frozenset(call.id for call in session.calls.values() if not call.is_copy)
     costs = {id_: cost if id_ in own_calls else None for id_, cost in costs.items()}
     threads = thread_costs(book, costs)
@@ -271,7 +277,7 @@ class _EventsByCall:
                 if number > 1 and call.epoch.start == COMPACTION and call.epoch != calls[number - 2].epoch:
                     self._compacted.add(call.id)
 
-    def at(self, call: Call, spent: CallSpent) -> CallSpent:
+    def add_events(self, call: Call, spent: CallSpent) -> CallSpent:
         """Add the events at `call` to its `spent`."""
         missed = self._missed.get((call.thread, self._number.get(call.id, 0)))
         signs = ((MISSED, missed), (COMPACTED, call.id in self._compacted), (OVER, self._is_over(call)))

@@ -1,4 +1,7 @@
-"""Find text in a session that its files still hold; reads files inside the session's directory only."""
+"""Find text in a session that its files still hold.
+
+Reads files inside the session's directory only.
+"""
 
 from __future__ import annotations
 

@@ -155,7 +155,10 @@ class ServerConnection:
 
     @property
     def progress(self) -> str:
-        """The thing that a starting server is waited for, since when, and its last line of output; else ""."""
+        """The thing that a starting server is waited for, since when, and its last line of output.
+
+        Else "".
+        """
         if self.state != ServerState.STARTING:
             return ""
         return f"{self.awaited}, {time.monotonic() - self._started:.0f} s{self._last_log_line()}"

@@ -93,7 +93,7 @@ def _read_attachment(name: str, place: Path, meter: Meter, room: int) -> Attache
         if place.is_dir():
             return _attach_folder(name, place, meter)
         if not place.is_file():
-            raise NotAttached("is no regular file", place=name)
+            raise NotAttached("is not a regular file", place=name)
         if place.stat().st_size > _MAX_FILE_BYTES:
             raise NotAttached(f"{place.stat().st_size:,} bytes are too many", place=name)
         if in_use(place):

@@ -121,7 +121,10 @@ def _walk_files(folder: str, depth: int) -> Iterator[str]:
 
 
 def _recordings_at(path: Path) -> list[tuple[Path, Format | None]]:
-    """The recordings in `path` with their formats: itself, or the sessions of a database or folder of bodies (None)."""
+    """The recordings in `path` with their formats.
+
+    Itself, or the sessions of a database or folder of bodies (None).
+    """
     try:
         if is_database(path):
             return [(address_of(path, session.id), None) for session in list_roots(path)]

@@ -39,7 +39,10 @@ class FollowedNews(Struct, frozen=True):
 
 
 class _WatchedRecording(Struct):
-    """A followed recording: when its next check is due, and when it last grew (monotonic seconds)."""
+    """A followed recording.
+
+    When its next check is due, and when it last grew (monotonic seconds).
+    """
 
     loaded: Loaded
     due: float

@@ -31,14 +31,14 @@ _BY_PACKAGE: Final = [(package, client) for client in CLIENTS for package in cli
 class RunningClient(Struct, frozen=True):
     """A running client.
 
-    `cwd` is its directory, `since` its start in Unix seconds, `files` those it holds open, `known` its kind (None:
+    `cwd` is its directory, `since` its start in Unix seconds, `files` those it holds open, `client` its kind (None:
     any).
     """
 
     cwd: str
     since: float
     files: frozenset[str]
-    known: KnownClient | None = None
+    client: KnownClient | None = None
 
 
 def running_clients(proc: Path = PROC) -> tuple[RunningClient, ...]:
@@ -75,7 +75,10 @@ def _read_client(proc: Path, number: str, born: float) -> Iterator[RunningClient
 
 
 def _identify_client(words: Sequence[bytes]) -> KnownClient | None:
-    """The client whose program or package is named in the first words of a command line; None if none is."""
+    """The client whose program or package is named in the first words of a command line.
+
+    None if none is.
+    """
     spelled_words = [os.fsdecode(word) for word in words]
     matches = [_BY_COMMAND[name] for word in spelled_words if (name := word.rpartition("/")[2]) in _BY_COMMAND]
     matches += [client for package, client in _BY_PACKAGE if any(package in word for word in spelled_words)]
@@ -117,9 +120,9 @@ def find_owned(found_recordings: Iterable[FoundRecording], running: Sequence[Run
 
 def _runs_there(client: RunningClient, recording: FoundRecording) -> bool:
     """True if `recording` is a recording of this client's program in its directory."""
-    if client.known is not None and recording.source and client.known.source != recording.source:
+    if client.client is not None and recording.source and client.client.source != recording.source:
         return False
-    kinds = [client.known] if client.known is not None else CLIENTS
+    kinds = [client.client] if client.client is not None else CLIENTS
     cwd = Path(client.cwd)
     if recording.folder and any(each.named_for(recording.folder, cwd) for each in kinds):
         return True

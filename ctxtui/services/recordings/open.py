@@ -169,10 +169,10 @@ def holds_context(path: Path) -> bool:
 
 
 def find_newest(recordings: Iterable[FoundRecording], around: Iterable[Path]) -> FoundRecording | None:
-    """The newest recording that ran in a directory of `around` and holds a context; None if none ran there.
+    """The newest recording that ran in a directory of `around` and holds a context.
 
-    If none holds a context, it is the first that ran there: opening it reports what it is instead. Recordings come
-    newest first.
+    None if none ran there. If none holds a context, it is the first that ran there: opening it reports what it is
+    instead. Recordings come newest first.
     """
     without_context: FoundRecording | None = None
     for recording in read_directories(recordings, around):

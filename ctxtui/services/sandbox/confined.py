@@ -90,7 +90,7 @@ async def run_confined(
 def _make_view(guarded: GuardedFiles, network: bool, reads: Iterable[str]) -> View:
     repository = find_repository(guarded.root)
     further = [*reads, *(repository[1:] if repository else ())]
-    view = build_view(guarded.root, Path.home(), os.environ, network=network, further=further)
+    view = build_view(guarded.root, Path.home(), os.environ, network=network, extra_paths=further)
     return replace(view, fixed=tuple(guarded.parents), guarded=tuple(guarded.read_only))
 
 

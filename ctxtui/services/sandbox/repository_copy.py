@@ -280,7 +280,7 @@ def _open_regular(path: Path) -> int:
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
-        raise OSError(0, f"{path.name} is no file")
+        raise OSError(0, f"{path.name} is not a file")
     return file
 
 

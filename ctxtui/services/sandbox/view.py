@@ -1,6 +1,7 @@
 """The part of the machine that a confined program sees, as an allow list of paths.
 
-It becomes bubblewrap's options (which `inside` also understands) or a profile for sandbox-exec.
+It becomes bubblewrap's options, which the script `inside` also takes where bubblewrap is missing, or a profile for
+sandbox-exec.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class View(Struct, frozen=True, kw_only=True):
     - `fresh`: folders that are empty and temporary, and that it can write.
     - `hidden`: paths inside of `root` that are empty for it.
     - `fixed`: folders of `root` that it cannot rename.
-    - `mounts`: further ones: source, target, writable.
+    - `mounts`: bind mounts at other paths: source, target, writable.
     """
 
     root: Path
@@ -178,11 +179,11 @@ def _find_links(path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def build_view(
-    root: Path, home: Path, env: Mapping[str, str], *, network: bool = False, further: Iterable[str | Path] = ()
+    root: Path, home: Path, env: Mapping[str, str], *, network: bool = False, extra_paths: Iterable[str | Path] = ()
 ) -> View:
     """Build the view of a program in `root`, for a user with this `home` and environment.
 
-    `further` are additional readable paths. With `network`, download caches are left out and ``/etc/resolv.conf`` is
+    `extra_paths` are readable, too. With `network`, download caches are left out and ``/etc/resolv.conf`` is
     added.
     """
     macos = sys.platform == "darwin"
@@ -209,7 +210,7 @@ def build_view(
         for python in (config.parent / "bin").glob("python*"):
             if any((python.resolve().parent.parent / "lib").glob("python*")):
                 _add_program(places, python, home)
-    for place in further:
+    for place in extra_paths:
         places.add(Path(place).expanduser())
     if network:
         places.add(Path("/etc/resolv.conf"))

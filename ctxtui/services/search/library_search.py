@@ -53,7 +53,7 @@ class Hit(Struct, frozen=True):
 
     summary: SessionSummary
     session: Session
-    found: BlockHits
+    hits: BlockHits
     label: str
 
 

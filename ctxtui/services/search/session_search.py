@@ -106,7 +106,7 @@ class SessionSearcher:
         self._post(SessionHits(pattern, dict(hits.spans), True, hits.capped, hits.error))
 
     def _begin_search(self, pattern: Pattern, blocks: list[str]) -> tuple[list[str], SessionHits]:
-        """Those of `blocks` to search, and hits to start from. A longer pattern matches only in blocks of the shorter
+        """The `blocks` to search, and hits to start from. A longer pattern matches only in blocks of the shorter
         one.
         """
         before = self._last_hits
@@ -125,6 +125,9 @@ class SessionSearcher:
 
 
 def _is_narrower(before: Pattern, now: Pattern) -> bool:
-    """Whether every hit of `now` is within a hit of `before`: its text is longer and its case rule not looser."""
+    """Whether every hit of `now` is within a hit of `before`.
+
+    Its text is longer and its case rule not looser.
+    """
     plain = not (before.regex or now.regex)
     return plain and before.text in now.text and (before.exact <= now.exact)

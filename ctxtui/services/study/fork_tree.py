@@ -121,7 +121,12 @@ class _ForkTreeBuilder:
             span = f"{branch.first:,}" if branch.first == branch.last else f"{branch.first:,}–{branch.last:,}"
             rows.append(
                 ForkRow(
-                    depth=depth, last=last, words=branch.words or "a branch", after=after, calls=span, call=branch.first
+                    depth=depth,
+                    is_last=last,
+                    name=branch.words or "a branch",
+                    after=after,
+                    calls=span,
+                    call=branch.first,
                 )
             )
             rows += self._rows_of_branch(n, depth + 1, children)
@@ -132,17 +137,17 @@ class _ForkTreeBuilder:
 
     def _make_row(self, name: str, depth: int, last: bool, after: int) -> ForkRow:
         stored = self._known.rows.get(name)
-        row = ForkRow(depth=depth, last=last, words=name, after=after)
+        row = ForkRow(depth=depth, is_last=last, name=name, after=after)
         if stored is not None:
             ended = stored.ended
             age = None if ended is None else max(0.0, self._now - ended)
-            row = replace(row, words=stored.title or name, calls=f"{stored.calls:,}", age=age, target=name)
+            row = replace(row, name=stored.title or name, calls=f"{stored.calls:,}", age=age, target=name)
         else:
             opens = [origin.name for origin in self._known.origins.values() if origin.session == name and origin.name]
             row = replace(row, target=opens[0] if opens else "")
         if name == self._name:
-            title = self._session.about.title or row.words
+            title = self._session.about.title or row.name
             return replace(
-                row, words=title, calls=f"{count_calls(self._session.calls.values()):,}", here=True, target=""
+                row, name=title, calls=f"{count_calls(self._session.calls.values()):,}", is_open=True, target=""
             )
         return row

@@ -359,9 +359,9 @@ class Study:
         )
 
     def work_idle(self) -> bool:
-        """Do one slice of low-priority work (lifetimes, repeats, loops): a millisecond or two, loops up to 50.
+        """Do one slice of low-priority work (lifetimes, repeats, loops).
 
-        True if anything was done.
+        A millisecond or two, loops up to 50. True if anything was done.
         """
         threads = list(self._threads.values())
         return (

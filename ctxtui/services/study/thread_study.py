@@ -116,7 +116,10 @@ class ThreadStudy:
         return True
 
     def find_loops(self) -> bool:
-        """Find the loops of the current calls and add them to the events; True if there was anything to do."""
+        """Find the loops of the current calls and add them to the events.
+
+        True if there was anything to do.
+        """
         calls = self.calls
         if calls is self._searched_calls or not calls:
             return False

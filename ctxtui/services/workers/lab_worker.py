@@ -26,7 +26,10 @@ STEP_CALLS: Final = 8
 
 
 class LabProgress(NamedTuple):
-    """The number of calls done, of all calls, and of variants; `result` is the result at the end."""
+    """The number of calls done, of all calls, and of variants.
+
+    `result` is the result at the end.
+    """
 
     done: int
     total: int

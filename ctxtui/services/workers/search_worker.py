@@ -36,15 +36,15 @@ class SessionsSearch:
                     BlockHits(
                         target=summary.path or summary.stored,
                         title=hit.session.about.title or summary.title,
-                        thread=hit.found.place.thread,
-                        call=hit.found.place.call,
-                        digest=hit.found.block.digest,
-                        category=hit.found.place.category,
+                        thread=hit.hits.place.thread,
+                        call=hit.hits.place.call,
+                        digest=hit.hits.block.digest,
+                        category=hit.hits.place.category,
                         label=hit.label,
-                        hits=hit.found.hits,
-                        snippet=hit.found.snippet,
-                        at=hit.found.at,
-                        end=hit.found.end,
+                        hits=hit.hits.hits,
+                        snippet=hit.hits.snippet,
+                        at=hit.hits.at,
+                        end=hit.hits.end,
                     )
                     for hit in islice(hits, _MAX_SESSION_HITS)
                     for summary in (hit.summary,)

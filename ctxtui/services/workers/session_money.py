@@ -17,7 +17,7 @@ from ctxtui.analysis.findings.cache_markers import DEFAULT_STRATEGY
 from ctxtui.analysis.money import savings
 from ctxtui.analysis.money.block_costs import ThreadCosts, thread_costs
 from ctxtui.analysis.money.edited_calls import EditedCalls, EditedThread
-from ctxtui.analysis.money.savings import Cure, cleared_nodes
+from ctxtui.analysis.money.savings import Saving, cleared_nodes
 from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, rows_by_call, rows_by_category, rows_by_tool, sum_rows
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
@@ -162,7 +162,7 @@ def why(named: Named, request: StatementRequest, say: Say) -> SessionStatement:
         if alone and between is None:
             edits, trouble = known_edits(loaded, settings, choose_call(session))
             advise(statement, account, counter, settings, edits)
-        statement.cures = measure_savings(account, counter, statement.cures)
+        statement.savings = measure_savings(account, counter, statement.savings)
         statement.subscription = is_subscription(named, settings)
     return SessionStatement(_call_costs(session, ids, account.costs), statement, trouble)
 
@@ -190,7 +190,7 @@ _STRATEGY_OF_CURE = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: D
 """The cache strategy that the lab tries for each kind of cure."""
 
 
-def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -> list[Cure]:
+def measure_savings(account: Account, counter: Counter, cures: Sequence[Saving]) -> list[Saving]:
     """Measure the savings of `cures` and return those that save anything, the largest first.
 
     Other markers are tried in the lab. Cleared results are priced at their call and over the recorded calls after it.
@@ -212,8 +212,11 @@ def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -
     return sorted((cure for cure in proved if cure.saves > 0), key=lambda cure: -cure.saves)
 
 
-def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, cure: Cure) -> EditedCalls | None:
-    """The effect of clearing at the call of `cure` on it and on later calls; None as in `EditedThread.calls_under`."""
+def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, cure: Saving) -> EditedCalls | None:
+    """The effect of clearing at the call of `cure` on it and on later calls.
+
+    None as in `EditedThread.calls_under`.
+    """
     before = ChosenCall(cure.thread, cure.call - 1, thread.calls[cure.call - 2])
     base = curate_context(account.book, counter, before, after=True, prices=account.table)
     context = base.context

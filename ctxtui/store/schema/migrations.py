@@ -22,9 +22,9 @@ LADDER: Final = Migrations("ctxtui")
 
 
 def migrate(conn: sqlite3.Connection, path: Path, newest: int) -> Path | None:
-    """Bring the file up to `newest`, after a backup if it holds anything; returns the backup's path.
+    """Bring the file up to `newest`, after a backup if it holds anything.
 
-    Of two processes at once, the second waits and finds nothing left to do.
+    Returns the backup's path. Of two processes at once, the second waits and finds nothing left to do.
     """
     backup = None
     with writing(conn):

@@ -111,7 +111,10 @@ def unprunable_sessions(conn: sqlite3.Connection, before: float) -> list[InUse]:
 
 
 def prune(conn: sqlite3.Connection, before: float) -> list[str]:
-    """Delete the `older_sessions`, and counts and summaries cached before; returns the sessions' ids."""
+    """Delete the `older_sessions`, and counts and summaries cached before.
+
+    Returns the sessions' ids.
+    """
     with writing(conn):
         sessions = older_sessions(conn, before)
         _delete(conn, [key for key, _ in sessions])

@@ -1,6 +1,6 @@
 """A session's contexts as runs, the stored form of the tree.
 
-A run is a chain of blocks; a context is (run, at): everything before the run, then its first `at` blocks. A
+A run is a chain of blocks; a context is (run, at): everything before the run, then its first ``at`` blocks. A
 conversation that only grows is one run. A context that differs from an earlier one begins a run of its own with
 (parent, offset), however many blocks follow. So a client that rewrites early content costs one row per rewrite. Nodes
 on no call's path and before no thread's tip are not stored.
@@ -68,7 +68,7 @@ class RunLayout:
             fresh.reverse()
             self._continue_run(self._at[node], fresh)
 
-    def at(self, head: int) -> ContextAt:
+    def position_of(self, head: int) -> ContextAt:
         """The position of the context `head`. Raises `KeyError` if it is missing."""
         return self._at[head]
 

@@ -50,9 +50,9 @@ class StoredLocation(NamedTuple):
 def read_if_changed(
     path: Path, session_id: str, tree: Tree | None = None, last_state: State = ()
 ) -> StoredSnapshot | None:
-    """The session in the database `path`, its contexts in `tree`; None if it is still in the state `last_state`.
+    """The session in the database `path`, its contexts in `tree`.
 
-    Raises `CtxtuiError`.
+    None if it is still in the state `last_state`. Raises `CtxtuiError`.
     """
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
         key = find(conn, session_id)[0]
@@ -74,9 +74,9 @@ def stored_ids(path: Path, prefix: str) -> list[str]:
 
 
 def stored_locations(path: Path) -> list[StoredLocation]:
-    """Locations of the sessions in the database `path` that are not archived; newest activity first, then empty ones.
+    """Locations of the sessions in the database `path` that are not archived.
 
-    Raises `CtxtuiError`, also for a file of an older version.
+    Newest activity first, then empty ones. Raises `CtxtuiError`, also for a file of an older version.
     """
     query = (
         "SELECT id, source, cwd, coalesce(ended, imported),"

@@ -295,7 +295,7 @@ class Appender:
     # Contexts
 
     def _stored_position(self, head: int) -> tuple[int | None, int]:
-        at = self._layout.at(head)
+        at = self._layout.position_of(head)
         return None if at.run is None else self._runs[at.run], at.blocks
 
     def store_contexts(self, heads: Iterable[int]) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ctxtui.core.call import EDITS, Call
+from ctxtui.core.call import EDITS, KEEP_WARM, Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import COMPACTING, MAIN, AnswerGrew, Described, Event, Happened, Skipped, TipMoved
@@ -24,7 +24,7 @@ from ctxtui.transcripts.kit.http_exchange.compaction import may_compact, recogni
 from ctxtui.transcripts.kit.http_exchange.decode import detect_dialect
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION, BodiesByReference, decode_bytes
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, identify_sender, parse_body, read_betas
+from ctxtui.transcripts.kit.http_exchange.pair import KEPT_WARM, Exchange, identify_sender, parse_body, read_betas
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketExchanges, warm_up_id
 from ctxtui.transcripts.kit.quota import read_quota_headers
 from ctxtui.transcripts.kit.readers import lines_reader
@@ -198,14 +198,19 @@ class AttachedHandler:
             body = b""
             self._bodies.mark_lost(name)
         sender = identify_sender(headers)
+        keeps_warm = request.get("keep_warm") is True
         exchange = Exchange(
             body,
             url=as_str(request.get("url")),
             method=as_str(request.get("method")) or "POST",
             started=as_time(line.get("at")),
             line=number,
-            extra=read_betas(headers.items()),
-            sender=replace(sender, thread=as_str(request.get("thread")) or sender.thread),
+            extra={**read_betas(headers.items()), **({KEEP_WARM: True} if keeps_warm else {})},
+            sender=replace(
+                sender,
+                thread=as_str(request.get("thread")) or sender.thread,
+                aside=KEPT_WARM if keeps_warm else "",
+            ),
         )
         self._open[name] = _OpenExchange(exchange=exchange)
         yield from _tell_compaction(body, exchange, exchange.started)

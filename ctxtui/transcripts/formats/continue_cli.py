@@ -1,4 +1,7 @@
-"""Continue's sessions: one JSON with the messages, their tool results, and the usage of each answer."""
+"""Continue's sessions.
+
+One JSON with the messages, their tool results, and the usage of each answer.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Copilot CLI's event files: JSON lines of all events; usage by call in some versions, else as a sum."""
+"""Copilot CLI's event files: JSON lines of all events.
+
+Usage by call in some versions, else as a sum.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +143,10 @@ class _CopilotHandler:
             yield thread.dialogue.tip()
 
     def _find_thread(self, data: dict[str, Json]) -> tuple[_Thread, list[Event]]:
-        """Return the thread of a record; a subagent's is named by the id of the call that spawned it."""
+        """Return the thread of a record.
+
+        A subagent's is named by the id of the call that spawned it.
+        """
         name = as_str(data.get("parentToolCallId")) or MAIN
         if name in self._threads:
             return self._threads[name], []
@@ -182,7 +188,10 @@ class _CopilotHandler:
             self._about = replace(self._about, title=one_line(as_str(data.get("content"))))
 
     def _handle_request(self, data: dict[str, Json], when: float | None, source: RawRecord) -> Iterator[Event]:
-        """Handle a usage record: one request, whose answer follows if it is part of the conversation."""
+        """Handle a usage record.
+
+        One request, whose answer follows if it is part of the conversation.
+        """
         report = as_dict(data.get("usage"))
         id_ = as_str(report.get("apiCallId"))
         if usage(report) is None or id_ in self._calls:

@@ -1,4 +1,7 @@
-"""Gemini CLI's chats: one JSON with all messages; in newer versions JSON lines, a header and a line per message."""
+"""Gemini CLI's chats: one JSON with all messages.
+
+In newer versions JSON lines, a header and a line per message.
+"""
 
 from __future__ import annotations
 
@@ -189,9 +192,10 @@ def _tool_results(call: dict[str, Json]) -> list[Json]:
 
 
 def usage(report: Json) -> Usage | None:
-    """Convert the usage of one answer: the input includes cached tokens, the output excludes thoughts.
+    """Convert the usage of one answer.
 
-    None without an input figure, or if all figures are zero: no call has an empty input.
+    The input includes cached tokens, the output excludes thoughts. None without an input figure, or if all figures are
+    zero: no call has an empty input.
     """
     figures = as_dict(report)
     if "input" not in figures or not any(as_count(tokens) for tokens in figures.values()):

@@ -42,7 +42,7 @@ def read_session(recorded: Json, tree: Tree) -> Iterator[Event]:
     )
     for n, entry in enumerate(as_list(log.get("entries"))):
         if not isinstance(entry, dict):
-            yield Skipped(1, f"an entry that is no object @ $.log.entries[{n}]")
+            yield Skipped(1, f"an entry that is not an object @ $.log.entries[{n}]")
             continue
         main_exchange = _exchange(entry)
         for exchange in (main_exchange, *(replace(message, sender=main_exchange.sender) for message in _framed(entry))):

@@ -115,7 +115,10 @@ class _Agent:
         return self._tree.extend(ROOT, [*self._front, *(item for message in self._messages for item in message)])
 
     def _apply_compaction(self, value: dict[str, Json]) -> None:
-        """Add a summary after the user messages that the client kept; in older files, before the latest messages."""
+        """Add a summary after the user messages that the client kept.
+
+        In older files, before the latest messages.
+        """
         words = as_str(value.get("contextSummary")) or as_str(value.get("summary"))
         summary = make_message("user", messages.text(words), mark=_SUMMARY)
         if "keptUserMessageCount" in value:
@@ -300,9 +303,9 @@ _TIMED_TOOLS: Final = frozenset({"Agent", "AgentSwarm", "Bash", "FetchURL", "Glo
 
 
 def _convert_result(id_: Json, result: dict[str, Json], timed: Collection[str]) -> dict[str, Json]:
-    """A tool's result as the client sends it: with its words on status and time before it, its note after it.
+    """A tool's result as the client sends it.
 
-    `timed` are the calls whose time is sent.
+    With its words on status and time before it, its note after it. `timed` are the calls whose time is sent.
     """
     failed, note = result.get("isError") is True, as_str(result.get("note"))
     milliseconds = result.get("durationMs") if as_str(id_) in timed else None

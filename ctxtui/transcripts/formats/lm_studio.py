@@ -1,4 +1,7 @@
-"""LM Studio's server logs: text lines with JSON bodies of requests, answers or streamed packets."""
+"""LM Studio's server logs.
+
+Text lines with JSON bodies of requests, answers or streamed packets.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,7 @@ def _find_requests(text: str, skipped: list[Event]) -> list[_Pending]:
         time, line = parse_timestamp(stamp), text.count("\n", 0, match.start()) + 1
         body = _parse_object(text, match.end()) if received or answer else None
         if received and body is None and text[match.end() : match.end() + 1] == "{":
-            skipped.append(Skipped(line, "the body of this request is no whole JSON"))
+            skipped.append(Skipped(line, "the body of this request is not complete JSON"))
         if received and body is not None:
             body_bytes = canonical.dumps(body)
             waiting.append(

@@ -1,7 +1,8 @@
-"""LM Studio's server logs without request bodies: the number of messages and the tokens of each request.
+"""LM Studio's server logs without request bodies.
 
-Each request of a conversation has more messages than the one before; otherwise a new conversation starts. Answers of
-``/v1/responses`` are logged in full, and name the answer that they continue from, which decides first.
+The number of messages and the tokens of each request. Each request of a conversation has more messages than the one
+before; otherwise a new conversation starts. Answers of ``/v1/responses`` are logged in full, and name the answer that
+they continue from, which decides first.
 """
 
 from __future__ import annotations

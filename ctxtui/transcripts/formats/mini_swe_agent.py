@@ -1,4 +1,7 @@
-"""mini-SWE-agent's trajectories: one JSON with messages and the provider's answers in them, or a bare list."""
+"""mini-SWE-agent's trajectories.
+
+One JSON with messages and the provider's answers in them, or a bare list.
+"""
 
 from __future__ import annotations
 

@@ -63,7 +63,10 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
 
 
 def _sort_items(items: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    """Put items in chronological order: the API may list the newest first, so that a tool output precedes its call."""
+    """Put items in chronological order.
+
+    The API may list the newest first, so that a tool output precedes its call.
+    """
     call_ids: set[str] = set()
     for item in items:
         kind, id_ = as_str(item.get("type")), as_str(item.get("call_id"))

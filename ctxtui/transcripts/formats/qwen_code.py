@@ -26,7 +26,10 @@ _KEYS: Final = frozenset({"uuid", "parentUuid", "sessionId", "type"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a chat: Claude Code's records have the same members, but no parts."""
+    """Confidence that `head` begins a chat.
+
+    Claude Code's records have the same members, but no parts.
+    """
     records = [record for record in file_head.parse_records(head) if record.keys() >= _KEYS]
     return (
         0.98
@@ -106,7 +109,10 @@ def _make_call(value: dict[str, Json], source: RawRecord) -> Call:
 
 
 def usage(report: Json) -> Usage | None:
-    """Convert the usage of one answer, in Google's form; with other providers the candidates include the thoughts."""
+    """Convert the usage of one answer, in Google's form.
+
+    With other providers the candidates include the thoughts.
+    """
     reported, figures = google_usage(report), as_dict(report)
     if reported is None or not (reported.input or reported.output):
         return None

@@ -1,4 +1,7 @@
-"""The log of an evolutionary search's root model (pineapple, mango): its turns, and the trials in separate files."""
+"""The log of an evolutionary search's root model (pineapple, mango).
+
+Its turns, and the trials in separate files.
+"""
 
 from __future__ import annotations
 
@@ -211,7 +214,10 @@ def _parse_usage(cost: dict[str, Json]) -> Usage | None:
 
 
 class RootLogReader(LinesReader):
-    """Reads the log or a trial; `part` returns readers for trials and the experiment's other files."""
+    """Reads the log or a trial.
+
+    `part` returns readers for trials and the experiment's other files.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self._search = _SearchHandler(tree)

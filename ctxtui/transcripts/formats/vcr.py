@@ -176,7 +176,10 @@ def _make_loader() -> Any:
     import yaml
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        """YAML as used in cassettes: times stay text, binary of either language is bytes, unknown tags are ignored."""
+        """YAML as used in cassettes.
+
+        Times stay text, binary of either language is bytes, unknown tags are ignored.
+        """
 
     def binary(loader: Any, node: Any) -> bytes:
         try:

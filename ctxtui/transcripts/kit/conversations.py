@@ -42,10 +42,10 @@ _NOTHING: Final = ("", "", "")
 
 
 class ClientThread(Struct, frozen=True):
-    """The thread of a request as named by its recording: its id, label, and the id of the parent thread.
+    """The thread of a request as named by its recording.
 
-    `aside`: side requests, each of which begins a new context. `may_lead`: may become the main thread if it has
-    most calls and no `parent`.
+    Its id, label, and the id of the parent thread. `aside`: side requests, each of which begins a new context.
+    `may_lead`: may become the main thread if it has most calls and no `parent`.
     """
 
     name: str
@@ -196,7 +196,10 @@ class Conversations:
         return conversation
 
     def _update_leader(self, conversation: Conversation) -> None:
-        """Make a conversation the leader of its scope if it ranks highest: named so by the client, else most calls."""
+        """Make a conversation the leader of its scope if it ranks highest.
+
+        Named so by the client, else most calls.
+        """
         if conversation.may_lead and conversation.rank >= self._best.setdefault(conversation.scope, conversation).rank:
             self._best[conversation.scope] = conversation
 

@@ -20,9 +20,9 @@ from ctxtui.transcripts.kit.fields import complete_epoch, one_line
 
 
 class Ids:
-    """Unique ids for the calls of one session: the provider's own, else derived from the call's content.
+    """Unique ids for the calls of one session.
 
-    The same call in two files has the same id.
+    The provider's own, else derived from the call's content. The same call in two files has the same id.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,7 @@
-"""Read members of foreign JSON as a requested type, whatever the value is; also times and titles."""
+"""Read members of foreign JSON as a requested type, whatever the value is.
+
+Also times and titles.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,10 @@ MAX_TIMESTAMP: Final = 253_370_764_800.0
 
 
 def parse_timestamp(timestamp: str | float | None) -> float | None:
-    """Parse a record's timestamp to Unix seconds: ISO text, or a number of seconds or milliseconds.
+    """Parse a record's timestamp to Unix seconds.
 
-    None if it is neither, or before 1970 or after 9998, which no calendar here can show in every time zone.
+    ISO text, or a number of seconds or milliseconds. None if it is neither, or before 1970 or after 9998, which no
+    calendar here can show in every time zone.
     """
     if isinstance(timestamp, str):
         return _of_text(timestamp)
@@ -103,7 +107,10 @@ _MAX_USD: Final = 1e12
 
 
 def as_usd(value: Json) -> float | None:
-    """Return a figure in USD; None if it is not a number or implausibly large, so that sums stay finite."""
+    """Return a figure in USD.
+
+    None if it is not a number or implausibly large, so that sums stay finite.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return None
     amount = _float(value)
@@ -111,7 +118,10 @@ def as_usd(value: Json) -> float | None:
 
 
 def as_time(value: Json) -> float | None:
-    """Parse a time to Unix seconds from ISO text or a number of seconds or milliseconds; None for anything else."""
+    """Parse a time to Unix seconds from ISO text or a number of seconds or milliseconds.
+
+    None for anything else.
+    """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:

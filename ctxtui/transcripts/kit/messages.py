@@ -71,7 +71,10 @@ def make_parts(role: str, *parts: Json) -> list[Item]:
 def add_messages(
     dialogue: Dialogue, messages: Iterable[Json], find_call: CallLookup, path: str = "$.messages"
 ) -> Iterator[Event]:
-    """Add `messages` to `dialogue`; every assistant message for which `find_call` returns a call is one."""
+    """Add `messages` to `dialogue`.
+
+    Every assistant message for which `find_call` returns a call is one.
+    """
     for n, message in enumerate(messages):
         yield from add_message(dialogue, message, find_call, f"{path}[{n}]")
 

@@ -1,4 +1,7 @@
-"""Read quota reports from recordings: Codex's ``rate_limits``, and headers of a provider's answers (facts §13)."""
+"""Read quota reports from recordings.
+
+Codex's ``rate_limits``, and headers of a provider's answers (facts §13).
+"""
 
 from __future__ import annotations
 

@@ -28,8 +28,9 @@ def from_part(raw: bytes, kind: str, clean: bool, *, unmarked: bool = False) -> 
 
 
 def from_text(raw: bytes, clean: bool) -> Block:
-    """Build the text block of a JSON string's text `raw`, with its quotes; equal to
-    ``block.text(canonical.loads(raw))``.
+    """Build the text block of a JSON string's text `raw`, with its quotes.
+
+    Equal to ``block.text(canonical.loads(raw))``.
     """
     if not clean:
         return block.text(canonical.loads(raw))
@@ -38,7 +39,10 @@ def from_text(raw: bytes, clean: bool) -> Block:
 
 
 def from_value(value: Json) -> Block:
-    """Build the block of a decoded content part; a bare string is text, anything else keeps its JSON."""
+    """Build the block of a decoded content part.
+
+    A bare string is text, anything else keeps its JSON.
+    """
     if isinstance(value, str):
         return block.text(value)
     if isinstance(value, dict):

@@ -220,5 +220,8 @@ class _RowsHandler:
 
 
 def rows_reader(read_tables: Callable[[Tables, Tree], Iterator[Event]]) -> Callable[[Tree], LinesReader]:
-    """Make the `open` of a format of rows; `read_tables` returns its events and must be deterministic."""
+    """Make the `open` of a format of rows.
+
+    `read_tables` returns its events and must be deterministic.
+    """
     return lambda tree: LinesReader(_RowsHandler(tree, read_tables))

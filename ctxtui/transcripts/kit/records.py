@@ -116,9 +116,10 @@ Piece = RawRecord | BrokenRecord | Skipped
 
 
 def minify(raw: bytes) -> tuple[bytes, bool]:
-    """Minify JSON text; also returns whether the result is canonical, that is, has no needless escapes.
+    """Minify JSON text.
 
-    Raises `msgspec.DecodeError` if it is not JSON. A duplicate key passes; no client writes one.
+    Also returns whether the result is canonical, that is, has no needless escapes. Raises `msgspec.DecodeError` if it
+    is not JSON. A duplicate key passes; no client writes one.
     """
     small = msgspec.json.format(raw, indent=-1)
     return small, not has_needless_escapes(small)
@@ -231,7 +232,7 @@ def _read_slowly(number: int, start: int, text: str) -> Iterator[RawRecord | Bro
                 start += len(bad)
                 offset = torn
                 continue
-            text, offset, note = mended, 0, "an escape that is no JSON, read as plain text"
+            text, offset, note = mended, 0, "an escape that is not JSON, read as plain text"
             continue
         yield from _iter_value_records(number, start, text[offset:end], note)
         next_offset = skip(text, end)

@@ -21,9 +21,9 @@ from ctxtui.transcripts.kit.records import RawRecord, RecordStream
 from ctxtui.wire.codec import spans
 from ctxtui.wire.translate.turns import Losses
 
-UNHELD: Final = "a changed block stands in the file in another form: as recorded"
+UNHELD: Final = "a changed block is in the file in another form: left as recorded"
 UNANSWERED: Final = "what a person said after the last answer: the tool asks for the next prompt"
-MOVED: Final = "a text put into a message stands behind it"
+MOVED: Final = "a text inserted into a message is placed after it"
 OWN: Final = "system prompt and tools: the tool writes its own"
 ONLY_THERE: Final = ", which only the session that it comes from can send"
 """Messages for content that a file cannot carry."""
@@ -32,8 +32,9 @@ Body = dict[str, Any]
 
 
 class SentBlock(NamedTuple):
-    """A block of the context to resume with: the `item`, and its 0-based index `at` on the raw path (None: new by an
-    edit).
+    """A block of the context to resume with.
+
+    The `item`, and its 0-based index `at` on the raw path (None: new by an edit).
     """
 
     item: Item
@@ -96,9 +97,10 @@ class ResumeTarget(Struct, frozen=True):
 
 
 class TranslatedOrder(Struct, frozen=True, kw_only=True):
-    """Input for a new session: a request `body` in the tool's dialect, without parts that the tool cannot resume with.
+    """Input for a new session.
 
-    `ids` yields random UUIDs, `now` is in Unix seconds, `cwd` is the directory in which the session ran ("": unknown).
+    A request `body` in the tool's dialect, without parts that the tool cannot resume with. `ids` yields random UUIDs,
+    `now` is in Unix seconds, `cwd` is the directory in which the session ran ("": unknown).
     """
 
     body: Body
@@ -108,10 +110,10 @@ class TranslatedOrder(Struct, frozen=True, kw_only=True):
 
 
 class Translation(Struct, frozen=True):
-    """Conversion of a context to a session of a tool: its `dialect`, a filter for the request, and the writer.
+    """Conversion of a context to a session of a tool.
 
-    `reduce`, the filter, notes what it removes. A signature or an encrypted item is refused after another system prompt
-    (facts §1), so those are removed.
+    Its `dialect`, a filter for the request, and the writer. `reduce`, the filter, notes what it removes. A signature or
+    an encrypted item is refused after another system prompt (facts §1), so those are removed.
     """
 
     dialect: str
@@ -191,10 +193,10 @@ def apply_edits(
     *,
     cut: bool,
 ) -> ResumeEdits:
-    """Apply the requested context to `entries`; with `cut` the session ends after its last block.
+    """Apply the requested context to `entries`.
 
-    `positions` as returned by `find_blocks` (None: it is called). `beside` has, by a block's index on the path, further
-    entries that it was made of; they are removed if it changes.
+    With `cut` the session ends after its last block. `positions` as returned by `find_blocks` (None: it is called).
+    `beside` has, by a block's index on the path, further entries that it was made of; they are removed if it changes.
     """
     positions = find_blocks(order.path, entries) if positions is None else positions
     end = len(order.path) if order.end is None else order.end
@@ -286,7 +288,10 @@ def plan_changes(path: Sequence[Item], sent: Iterable[SentBlock]) -> ResumePlan:
 
 
 def recorded_items(items: Iterable[tuple[int, Item]]) -> list[tuple[int, Item]]:
-    """Filter the numbered items that a transcript holds: no headers, and no placeholders for unrecorded content."""
+    """Filter the numbered items that a transcript holds.
+
+    No headers, and no placeholders for unrecorded content.
+    """
     return [(n, item) for n, item in items if item.block.kind not in (HEADER, NOT_RECORDED)]
 
 

@@ -1,4 +1,7 @@
-"""Read results in recordings, and files of benchmarks: a list of tasks with the messages of each."""
+"""Read results in recordings, and files of benchmarks.
+
+A list of tasks with the messages of each.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,13 @@ def first_task(head: bytes) -> dict[str, Json]:
 def tasks_reader(source: str) -> ReadValue:
     """Make a function that reads a file of tasks, a thread each, for the format `source`."""
 
-    def take(value: Json, tree: Tree) -> Iterator[Event]:
+    def read_tasks(value: Json, tree: Tree) -> Iterator[Event]:
         yield Described(source=source)
         tasks = as_list(value) if isinstance(value, list) else [value]
         ids, title = Ids(), ""
         for n, task in enumerate(tasks):
             if not isinstance(task, dict):
-                yield Skipped(1, f"a task that is no object @ $[{n}]")
+                yield Skipped(1, f"a task that is not an object @ $[{n}]")
                 continue
             # Two runs of one task without a trial number are still two threads.
             dialogue = Dialogue(tree, MAIN if n == 0 else f"{task_label(task)} ({n + 1})", ids)
@@ -43,7 +46,7 @@ def tasks_reader(source: str) -> ReadValue:
         more = f" and {len(tasks) - 1:,} more tasks" if len(tasks) > 1 else ""
         yield Described(title=title + more if title else "")
 
-    return take
+    return read_tasks
 
 
 def _read_task(task: dict[str, Json], dialogue: Dialogue, path: str, several: bool) -> Iterator[Event]:

@@ -68,13 +68,13 @@ class Approvals:
 
         if isinstance(planned, PlannedCall):
             lines = live_text.render_file_change(
-                None, json.dumps(planned.given, ensure_ascii=False, indent=2).encode(), room
+                None, json.dumps(planned.input, ensure_ascii=False, indent=2).encode(), room
             )
             approval = Approval(
                 tool=call.name,
-                path=planned.what,
-                given_path=planned.what,
-                effect=planned.told,
+                path=planned.command,
+                given_path=planned.command,
+                effect=planned.description,
                 guard=planned.guard,
                 lines=lines,
                 is_call=True,

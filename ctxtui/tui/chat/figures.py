@@ -100,7 +100,7 @@ class FiguresController(ChatController):
             if level.number == CRITICAL:
                 self.state.tells.alarm.emit(f"{level.description}: {REMEDY} (`?` lists the keys)")
             else:
-                self.say(warned(level.description))
+                self.show_message(warned(level.description))
         self._level = level.number
 
     def _check_truncation(self) -> None:

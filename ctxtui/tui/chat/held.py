@@ -85,7 +85,7 @@ class HeldController(ChatController):
             # The prompt would take the editing keys.
             self.prompt.cancel()
         if not self.prompt.is_asking:
-            self.say([Span("‖ ", "warn"), Span(words, "dim")])
+            self.show_message([Span("‖ ", "warn"), Span(words, "dim")])
 
     def _answered(self, key: str) -> None:
         if key == "a":

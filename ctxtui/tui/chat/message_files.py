@@ -71,7 +71,10 @@ class MessageFiles:
         self._show(self._text, [Span(f"✗ {safe_text.one_line(str(error), 120)} ", "crit")])
 
     def paste_image(self, insert: Callable[[str], object], refuse: Callable[[str], object]) -> None:
-        """Save the image in the clipboard as a file and `insert` its mention; `refuse` gets the reason if not."""
+        """Save the image in the clipboard as a file and `insert` its mention.
+
+        `refuse` gets the reason if not.
+        """
 
         def job() -> None:
             try:

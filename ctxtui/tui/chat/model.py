@@ -83,7 +83,7 @@ class ModelController(ChatController):
         except CtxtuiError as error:
             self.prompt.refuse(safe_text.one_line(str(error), 300))
             return
-        self.say([Span("◊ ", "cat-document"), Span(f"from now on: {safe_text.one_line(name, 60)}", "dim")])
+        self.show_message([Span("◊ ", "cat-document"), Span(f"from now on: {safe_text.one_line(name, 60)}", "dim")])
         self.state.grow_soon()
 
     def show_request(self) -> None:

@@ -249,7 +249,7 @@ class TalkController(ChatController):
             self._files.send(words, self._send, self._open_prompt)
 
     def _send(self, words: str) -> None:
-        self.say(())
+        self.show_message(())
         if self._branch_node is not None:
             self.host.go_back_to(self._branch_node)
             self._branch_from(None)
@@ -290,7 +290,9 @@ class TalkController(ChatController):
         call = self.waiting_call
         if call is not None and not self.prompt.is_asking:
             message = f"{safe_text.one_line(call.name, 40)} needs your permission: "
-            self.say([Span("? ", "warn bold"), Span(message), Span("i", "accent bold"), Span(" answers", "dim")])
+            self.show_message(
+                [Span("? ", "warn bold"), Span(message), Span("i", "accent bold"), Span(" answers", "dim")]
+            )
 
     def send_early(self) -> None:
         """Send messages that were typed before the model was ready."""
@@ -339,13 +341,15 @@ class TalkController(ChatController):
         """Hold the next request, or release the held one."""
         runner = self.host.runner
         if runner is None:
-            self.say([Span("○ ", "dim"), Span("The model is not ready, so there is no request to hold.", "dim")])
+            self.show_message(
+                [Span("○ ", "dim"), Span("The model is not ready, so there is no request to hold.", "dim")]
+            )
             return
         self.host.feed(ev.Released() if self.state.status == "held" else ev.HoldNext())
         if self.state.status == "held" or not runner.state.hold:
-            self.say(())
+            self.show_message(())
         elif not self.is_talking:
-            self.say([Span("‖ ", "warn"), Span("The next request will be held before it is sent.", "dim")])
+            self.show_message([Span("‖ ", "warn"), Span("The next request will be held before it is sent.", "dim")])
         self.refresh_keys()
 
     def interrupt(self) -> None:

@@ -221,7 +221,7 @@ class ChatScreen(SessionScreen):
         """Start the model's host and the MCP servers, and say what is waited for. Return whether it began."""
         host = self.state.host
         if host.config.settings.mcp:
-            self.line.say(describe_starting_servers(host))
+            self.line.show_message(describe_starting_servers(host))
         awaiting = self.set_interval(1.0, self._say_starting_servers)
         try:
             await host.begin(self.turn.hear, self.state.source.price, lambda: self.access.deliver(self._record_changed))
@@ -235,7 +235,7 @@ class ChatScreen(SessionScreen):
     def _say_starting_servers(self) -> None:
         host = self.state.host
         if host.tools is not None and host.tools.servers.starting:
-            self.line.say(describe_starting_servers(host))
+            self.line.show_message(describe_starting_servers(host))
 
     async def _begin(self) -> None:
         host = self.state.host
@@ -273,7 +273,7 @@ class ChatScreen(SessionScreen):
         spans = [
             part for n, notice in enumerate(words) for part in (Span("; " if n else "● ", "dim" if n else "ok"), notice)
         ]
-        self.line.say([*spans, *describe_missing_servers(host)])
+        self.line.show_message([*spans, *describe_missing_servers(host)])
         if host.recovered.draft:
             self.talk.recover_draft(host.recovered.draft)
         self.talk.send_early()

@@ -64,7 +64,9 @@ class ServersController(ChatController):
 
         pool = self._pool
         if pool is None or not pool.connections:
-            self.say([Span("no MCP server is configured; add [mcp.NAME] to your configuration (docs/mcp.md)", "dim")])
+            self.show_message(
+                [Span("no MCP server is configured; add [mcp.NAME] to your configuration (docs/mcp.md)", "dim")]
+            )
             return
         works: dict[str, Work] = {}
         entries: list[type[Command]] = []
@@ -163,7 +165,7 @@ class ServersController(ChatController):
         pool, name = self._pool, server.server.name
         assert pool is not None
         if on:
-            self.say([Span(f"starting {safe_text.one_line(name, 40)}", "dim")])
+            self.show_message([Span(f"starting {safe_text.one_line(name, 40)}", "dim")])
             reporting = asyncio.create_task(pool.report_starting(self._say_dim))
             try:
                 await server.start()
@@ -180,11 +182,11 @@ class ServersController(ChatController):
         self._ask_yes_no(f"{what}{_describe_effect(forecasts[0], forecasts[1])}", lambda: self._set_offered(name, on))
 
     def _say_dim(self, text: str) -> None:
-        self.say([Span(safe_text.one_line(text, 400), "dim")])
+        self.show_message([Span(safe_text.one_line(text, 400), "dim")])
 
     async def _set_offered(self, name: str, on: bool) -> None:
         message = await self.host.offer_server(name, on)
-        self.say([Span("● ", "ok"), Span(safe_text.one_line(message, 200), "dim")])
+        self.show_message([Span("● ", "ok"), Span(safe_text.one_line(message, 200), "dim")])
         self.state.grow_soon()
 
     def _ask_yes_no(self, question: str, work: Work) -> None:
@@ -329,6 +331,6 @@ class ServerLogScreen(ListScreen[str, None]):
             with self.app.suspend():
                 show_in_pager(safe_text.lines(self._server.log_text()), self._pager)
         except CtxtuiError as error:
-            self.message_line.say([Span(safe_text.one_line(str(error), 200), "crit")])
+            self.message_line.show_message([Span(safe_text.one_line(str(error), 200), "crit")])
         finally:
             self.app.refresh()

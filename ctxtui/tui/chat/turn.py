@@ -246,7 +246,7 @@ class TurnController(ChatController):
         if moment.kind != "retry":  # `_on_retry_waits` shows these.
             is_error = moment.kind == "error"
             sign = [Span("✗ ", "crit")] if is_error else []
-            self.say([*sign, Span(safe_text.one_line(moment.text, 300), "crit" if is_error else "dim")])
+            self.show_message([*sign, Span(safe_text.one_line(moment.text, 300), "crit" if is_error else "dim")])
 
     def _on_rested(self, moment: mo.TurnEnded) -> None:
         self._end_answer()

@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class Act(Generic[T]):
-    """Call `run` with the screen's controller of type `of`, or with the screen itself.
+    """Call `run` with the screen's controller of type `owner`, or with the screen itself.
 
     ``lambda: SomeScreen`` names a class that is defined further down.
     """
@@ -46,7 +46,7 @@ class Act(Generic[T]):
         self.run = run
 
     @property
-    def of(self) -> type[T]:
+    def owner(self) -> type[T]:
         """The type that `run` takes."""
         return self._of if isinstance(self._of, type) else self._of()
 
@@ -114,7 +114,10 @@ class Command:
 
     @classmethod
     def key_line(cls) -> tuple[str, str, str, tuple[str, ...]]:
-        """Return its entry in the key line (`widgets.keyline.Key`): key, label, short label, click actions."""
+        """Return its entry in the key line (`widgets.keyline.Key`).
+
+        Key, label, short label, click actions.
+        """
         return cls.key_shown(), cls.label, cls.short_label, cls.actions()
 
     @classmethod
@@ -134,7 +137,10 @@ class Command:
 
 
 def command_id(command: type[Command]) -> str:
-    """Return the name by which ``[keys]`` names a command: its palette entry up to a colon, in lower case."""
+    """Return the name by which ``[keys]`` names a command.
+
+    Its palette entry up to a colon, in lower case.
+    """
     return command.name.partition(":")[0].lower()
 
 
@@ -206,7 +212,7 @@ class Commanded:
         """Return what the user's own commands run on; None if they do not run on this screen."""
         return None
 
-    def tell(self, words: Spans) -> None:
+    def show_message(self, words: Spans) -> None:
         """Show a message in the screen's own line."""
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
@@ -244,6 +250,6 @@ class Commanded:
         command = self.last_command = self.command(name)
         act = command.run if command is not None else None
         if isinstance(act, Act):
-            done = act.run(self.owner(act.of))
+            done = act.run(self.owner(act.owner))
             if isawaitable(done):
                 await done

@@ -1,4 +1,7 @@
-"""Search for a text in all sessions, in a separate process; hits are listed as they are found."""
+"""Search for a text in all sessions, in a separate process.
+
+Hits are listed as they are found.
+"""
 
 from __future__ import annotations
 
@@ -177,7 +180,7 @@ class FindScreen(Commanded, Dialog[None]):
             pane.progress = [Span(f"✗ {step.trouble}", "crit")]
             pane.refresh_rule()
             return
-        for hit in step.found if self._block_count < MAX_BLOCKS else ():
+        for hit in step.new_hits if self._block_count < MAX_BLOCKS else ():
             if not self._sessions or hit.target != self._sessions[-1].target:
                 self._sessions.append(FoundSession(hit.target, hit.title))
             self._sessions[-1].blocks.append(hit)
@@ -189,7 +192,7 @@ class FindScreen(Commanded, Dialog[None]):
             )
         ]
         pane.empty_text = search_hits.empty_text(self._query[0], step.done, step.total)
-        if step.found:
+        if step.new_hits:
             is_first = not pane.rows
             pane.rows = search_hits.rows(self._sessions)
             # Start on the first block instead of its session, so that Enter opens it.

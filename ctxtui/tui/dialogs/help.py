@@ -62,7 +62,10 @@ class Help(Struct, frozen=True):
 
 
 def rows(page: Help, words: str, room: int) -> list[Spans]:
-    """Return the page in `room` cells, filtered by all of `words`; without a filter, signs come first."""
+    """Return the page in `room` cells, filtered by all of `words`.
+
+    Without a filter, signs come first.
+    """
     terms = words.casefold().split()
     shared = {name for each in page.commands for name in each.help_partners}
     out: list[Spans] = []

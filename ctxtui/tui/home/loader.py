@@ -1,6 +1,7 @@
-"""Background loading for Home: threads list, watch and read sessions and post messages to the screen.
+"""Background loading for Home.
 
-Sessions in view are read first, in batches, so that no frame waits for them.
+Threads list, watch and read sessions and post messages to the screen. Sessions in view are read first, in batches, so
+that no frame waits for them.
 """
 
 from __future__ import annotations

@@ -193,7 +193,10 @@ class SessionList(Pane):
         return self.empty_text
 
     def show(self, entries: Sequence[Entry], *, to_top: bool = False) -> None:
-        """Show another list; the cursor stays on its session, or goes to the first one with `to_top`."""
+        """Show another list.
+
+        The cursor stays on its session, or goes to the first one with `to_top`.
+        """
         current, line = self.current, self.viewport.heights.line_of(self.cursor) - self.viewport.top
         self.entries = entries
         if to_top or current is None:

@@ -264,7 +264,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         session = self.browser.rows.current
         return Target({"CTXTUI_SESSION": session.path or session.stored} if session is not None else {})
 
-    def tell(self, words: Spans) -> None:
+    def show_message(self, words: Spans) -> None:
         """Show a notice until the next key."""
         self.changes.show_notice(words)
 

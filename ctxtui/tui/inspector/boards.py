@@ -24,6 +24,7 @@ from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.cache.keep_warm import KeepWarmStatus
     from ctxtui.analysis.cache.next_call import NextCallForecast
     from ctxtui.views.inspector import composition, growth_chart, next_call, this_call, toolset, why_so_big
     from ctxtui.views.inspector.why_so_big import WhySoBig
@@ -69,7 +70,10 @@ class HeaderLine(Still):
 
 
 class WhyLine(Board):
-    """The main reasons for the size of the context, in one line; Enter or a click goes to the blocks."""
+    """The main reasons for the size of the context, in one line.
+
+    Enter or a click goes to the blocks.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", "go there", show=False)]
     DEFAULT_CSS = "WhyLine { height: 1; }"
@@ -174,7 +178,10 @@ class ViewBoard(Board, Generic[T]):
 
 
 class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
-    """Composition of the context; a click on a category filters, Enter or a click opens the residual."""
+    """Composition of the context.
+
+    A click on a category filters, Enter or a click opens the residual.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_residual", "what the residual is", show=False)]
 
@@ -199,7 +206,7 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
 
     def action_open_residual(self) -> None:
         """Open or fold the residual."""
-        if self.what is not None and self.what.says:
+        if self.what is not None and self.what.residual_cause:
             self.opened = not self.opened
             self.redraw()
             self.post_message(self.Opened())
@@ -233,14 +240,25 @@ def staged_board() -> ViewBoard[staged_pane.StagedPane]:
     return ViewBoard("staged", "├", lambda *sizes: staged_pane.lines(*sizes), lambda *sizes: staged_pane.notes(*sizes))
 
 
-def next_board() -> ViewBoard[NextCallForecast]:
-    """Make the board of the next call: reads, writes, cost."""
-    return ViewBoard(
-        "next call",
-        "├",
-        lambda what, width, height: next_call.lines(what, time.time(), width, height),
-        lambda *sizes: next_call.notes(*sizes),
-    )
+class NextBoard(ViewBoard["NextCallForecast"]):
+    """Board of the next call: reads, writes, cost, and how its cache is kept warm."""
+
+    what: NextCallForecast | None
+
+    def __init__(self) -> None:
+        super().__init__(
+            "next call",
+            "├",
+            lambda what, width, height: next_call.lines(what, time.time(), width, height),
+            lambda what, width: next_call.notes(what, width, self._keep_warm),
+        )
+        self._keep_warm: KeepWarmStatus | None = None
+
+    def show_keep_warm(self, status: KeepWarmStatus | None) -> None:
+        """Show how the attached program's cache is kept warm; None: it is not."""
+        if status != self._keep_warm:
+            self._keep_warm = status
+            self.refresh_rule()
 
 
 def tools_board() -> ViewBoard[toolset.Toolset]:

@@ -121,14 +121,14 @@ class ContextEdits:
         new = staging_area.session_edits.add_stored(stored) if staging_area is self.staging_area else []
         if new:
             self.changed()
-            self.answers.say(edit_answers.external_change_answer(new, self.answers.blocks()))
+            self.answers.show_message(edit_answers.external_change_answer(new, self.answers.blocks()))
 
     def apply_when_ready(self, edits: Sequence[Edit]) -> None:
         """Apply these edits to the context once it is loaded, unless it has edits already."""
         self._pending_edits = edits
 
     def _warn(self, why: str) -> None:
-        self._access.deliver(lambda: self._prompt.say(warned(why)))
+        self._access.deliver(lambda: self._prompt.show_message(warned(why)))
 
     # What there is
 
@@ -167,14 +167,14 @@ class ContextEdits:
         """
         scene = self._state.panels.scene
         if self._load_error:
-            self._prompt.say(warned(self._load_error))
+            self._prompt.show_message(warned(self._load_error))
             return False
         if not self.is_editable() or scene is None:
             what = "this recording is" if self._state.glimpse is not None or scene is None else "earlier edits are"
-            self._prompt.say([Span(f"{what} still being read", "dim")])
+            self._prompt.show_message([Span(f"{what} still being read", "dim")])
             return False
         if counted and not scene.counted:
-            self._prompt.say([Span("The tokens of this context are still being counted.", "dim")])
+            self._prompt.show_message([Span("The tokens of this context are still being counted.", "dim")])
             return False
         heavy = self._state.panels.heaviest
         if heavy.has_focus and heavy.screen.is_current and heavy.node is not None:
@@ -208,7 +208,10 @@ class ContextEdits:
         return blocks if sent is None else [sent.shown(node) for node in blocks]
 
     def selected_positions(self, *, marked: bool = True) -> list[int]:
-        """Return the positions that a key acts on: marked blocks (if `marked`), else the one under the cursor."""
+        """Return the positions that a key acts on.
+
+        Marked blocks (if `marked`), else the one under the cursor.
+        """
         marks = self._state.marks if marked else ()
         positions = map(self.position, marks or (self._state.panels.transcript.node,))
         return sorted(at for at in positions if at is not None)
@@ -290,7 +293,7 @@ class ContextEdits:
         if pane is None or overlay is None or not overlay.staged:
             return
         if not pane.moments and self.staging_area is not None and self.staging_area.is_forecasting:
-            self._prompt.say([Span("The prices are still being computed.", "dim")])
+            self._prompt.show_message([Span("The prices are still being computed.", "dim")])
             return
         there = {NOW, *(moment.name for moment in pane.moments)}
         until = next(iter(overlay.waiting.values()), "")
@@ -304,9 +307,9 @@ class ContextEdits:
         waits = shown.waits if shown is not None else ()
         if waits:
             end = ": the first request after that will be sent with the edits"
-            self._prompt.say([Span(waits[0].words, "accent bold"), Span(end)])
+            self._prompt.show_message([Span(waits[0].words, "accent bold"), Span(end)])
         else:
-            self._prompt.say([Span("No edit waits; "), Span("a", "accent bold"), Span(" applies them now")])
+            self._prompt.show_message([Span("No edit waits; "), Span("a", "accent bold"), Span(" applies them now")])
 
     def tick(self) -> None:
         """Update countdowns of waiting edits, each second."""
@@ -357,7 +360,7 @@ class ContextEdits:
             accepted = [edit for edit in staged if edit.id not in {held_edit.edit.id for held_edit in refused}]
             if accepted:
                 return self.stage(accepted, left + len(refused), refused[0].why)
-            self.answers.say(edit_answers.refused_answer(refused[0].why, None, len(refused)))
+            self.answers.show_message(edit_answers.refused_answer(refused[0].why, None, len(refused)))
         else:
             self._state.mark(())
         self.changed()
@@ -373,7 +376,7 @@ class ContextEdits:
         before = self.current_sizes()
         overlay.revert(edit.id for edit in edits)
         self.changed()
-        self.answers.say(edit_answers.revert_answer(edits, self.answers.blocks(), self.freed_since(before)))
+        self.answers.show_message(edit_answers.revert_answer(edits, self.answers.blocks(), self.freed_since(before)))
 
     def current_sizes(self) -> SizesBefore:
         """Return the present size of the context."""

@@ -145,9 +145,9 @@ class Controller:
         self.access = access
         self.panels = state.panels
 
-    def say(self, words: Spans) -> None:
+    def show_message(self, words: Spans) -> None:
         """Show a message on the prompt line."""
-        self.prompt.say(words)
+        self.prompt.show_message(words)
 
     def facts(self) -> set[str]:
         """Return facts about this job for commands."""

@@ -1,4 +1,7 @@
-"""Messages of editing keys, shown once their figures are counted; edits without effect are withdrawn."""
+"""Messages of editing keys, shown once their figures are counted.
+
+Edits without effect are withdrawn.
+"""
 
 from __future__ import annotations
 
@@ -151,7 +154,7 @@ class EditAnswers:
         staging = self._state.panels.staging
         self._pending = describe if staging is None or not staging.counted else None
         words = describe(staging) if staging is not None else None
-        self.say(words or ())
+        self.show_message(words or ())
 
     def _catch_up(self) -> None:
         """Show a waiting message if its figures are counted now."""
@@ -160,13 +163,13 @@ class EditAnswers:
             self._pending = None
         elif staging is not None and staging.counted:
             self._pending = None
-            self.say(describe(staging) or ())
+            self.show_message(describe(staging) or ())
 
-    def say(self, words: Spans) -> None:
+    def show_message(self, words: Spans) -> None:
         """Show a message and remember it."""
         self._last_message = words
-        self._prompt.say(words)
+        self._prompt.show_message(words)
 
     def say_quietly(self, words: str) -> None:
         """Show why a key does nothing here."""
-        self._prompt.say([Span(words, "dim")])
+        self._prompt.show_message([Span(words, "dim")])

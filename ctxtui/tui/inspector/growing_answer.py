@@ -1,4 +1,7 @@
-"""An answer being received at the end of the transcript; each frame paints only new lines, usually one."""
+"""An answer being received at the end of the transcript.
+
+Each frame paints only new lines, usually one.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ from ctxtui.views.transcript.live_rows import LiveRows
 
 
 class GrowingAnswer:
-    """Paints an answer in `pane`, whose rows are `LiveRows`; the caller reports growth by `grew`."""
+    """Paints an answer in `pane`, whose rows are `LiveRows`.
+
+    The caller reports growth by `grew`.
+    """
 
     def __init__(self, pane: Transcript) -> None:
         self._pane = pane

@@ -1,6 +1,7 @@
-"""Held requests of an attached program: shown as the next call, with a countdown and a question.
+"""Held requests of an attached program.
 
-The run of `ctxtui exec` that holds them is queried over loopback.
+Shown as the next call, with a countdown and a question. The run of `ctxtui exec` that holds them is queried over
+loopback.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.cache.keep_warm import KeepWarmStatus
     from ctxtui.services.attach import held_requests
     from ctxtui.services.attach.held_requests import RemoteHeldRequest
     from ctxtui.tui.lists.held_compaction import SummaryChange
@@ -68,6 +70,8 @@ class HeldRequestsController(Controller):
         self._is_querying = False
         self._shown_reasons: set[str] = set()
         """Reasons for incomplete recording that were shown already."""
+        self._cold_reason = ""
+        """Why the cache is not kept warm, as said last."""
         self._summaries: dict[str, str] = {}
         """Held summaries as the user changed them, by the id of their request."""
         self._told_compactions: set[Happened] = set()
@@ -109,6 +113,7 @@ class HeldRequestsController(Controller):
         else:
             self._on_held(first)
         self._show_recording_errors(program.troubles)
+        self._show_keep_warm(program.keep_warm)
         self._tell_compaction()
         if self.facts() != before:
             self.state.on.fitted.emit()
@@ -119,7 +124,16 @@ class HeldRequestsController(Controller):
         fresh = {why: trouble for why, trouble in fresh.items() if why not in self._shown_reasons}
         if fresh and not self.prompt.is_asking:
             self._shown_reasons |= fresh.keys()
-            self.say([MARK["error"].span, Span(f" not everything is recorded: {', '.join(fresh)}", "crit")])
+            self.show_message([MARK["error"].span, Span(f" not everything is recorded: {', '.join(fresh)}", "crit")])
+
+    def _show_keep_warm(self, status: KeepWarmStatus | None) -> None:
+        """Show how the cache is kept warm, and say once why it no longer is."""
+        self.panels.next.show_keep_warm(status)
+        why = status.why if status is not None else ""
+        if why != self._cold_reason and not self.prompt.is_asking:
+            self._cold_reason = why
+            if why:
+                self.show_message([Span("○ ", "warn"), Span(f"the cache is not kept warm: {why}", "dim")])
 
     def _tell_compaction(self) -> None:
         """Say once that the program compacts its history, while the request passes."""
@@ -129,7 +143,7 @@ class HeldRequestsController(Controller):
             is_new = event.kind == COMPACTING and event not in self._told_compactions
             if is_new and event.at is not None and time.time() - event.at < _RECENT_S and not self.prompt.is_asking:
                 self._told_compactions.add(event)
-                self.say([MARK["compaction"].span, Span(f" {event.text} now")])
+                self.show_message([MARK["compaction"].span, Span(f" {event.text} now")])
 
     @property
     def _first(self) -> RemoteHeldRequest | None:
@@ -198,7 +212,7 @@ class HeldRequestsController(Controller):
             self._ask(request)
             return
         if not self._is_attached or path is None or study is None:
-            self.say(NOT_ATTACHED)
+            self.show_message(NOT_ATTACHED)
             return
         self._holds_next = not self._holds_next
         self.access.work(
@@ -209,7 +223,7 @@ class HeldRequestsController(Controller):
             if self._holds_next
             else "The next request will be sent without holding."
         )
-        self.say([Span("‖ " if self._holds_next else "● ", "warn" if self._holds_next else "ok"), Span(words)])
+        self.show_message([Span("‖ " if self._holds_next else "● ", "warn" if self._holds_next else "ok"), Span(words)])
 
     def _staged_count(self) -> int:
         overlay = self._edits.overlay
@@ -254,7 +268,7 @@ class HeldRequestsController(Controller):
     def _explain(self) -> None:
         if self._held and not self.prompt.is_asking:
             is_summary = self._held[0].summary is not None
-            self.say(held_lines.COMPACTION_LATER if is_summary else held_lines.LATER)
+            self.show_message(held_lines.COMPACTION_LATER if is_summary else held_lines.LATER)
 
     def _answered(self, id_: str, key: str) -> None:
         if key == "w":
@@ -304,7 +318,7 @@ class HeldRequestsController(Controller):
                 # The call before the compaction still has the lost block.
                 self.state.to_call(change.shown.compaction.thread, change.shown.compaction.number - 1)
                 self.state.to_block(change.shown.node)
-                self.say(held_lines.COMPACTION_LATER)
+                self.show_message(held_lines.COMPACTION_LATER)
             elif self._held and self._held[0].id == request.id:
                 self._ask(self._held[0])
 
@@ -342,7 +356,7 @@ class HeldRequestsController(Controller):
             except CtxtuiError as error:
                 self.access.deliver(partial(self.prompt.refuse, str(error)))
                 return
-            self.access.deliver(partial(self.say, held_lines.OUTCOMES["more"]))
+            self.access.deliver(partial(self.show_message, held_lines.OUTCOMES["more"]))
 
         self._asked_id = ""
         self.access.work(do, "held requests")
@@ -351,7 +365,9 @@ class HeldRequestsController(Controller):
         if text.strip():
             self._decide(id_, "answer", text)
         else:
-            self.say([Span("An empty answer was not sent; the request is still held. ", "dim"), *held_lines.DECIDES])
+            self.show_message(
+                [Span("An empty answer was not sent; the request is still held. ", "dim"), *held_lines.DECIDES]
+            )
 
     def _decide(self, id_: str, how: str, text: str = "") -> None:
         """Send the decision `how` to the run, in a thread; apply and refuse save the edits first."""
@@ -367,7 +383,7 @@ class HeldRequestsController(Controller):
             except CtxtuiError as error:
                 self.access.deliver(partial(self.prompt.refuse, str(error)))
                 return
-            self.access.deliver(partial(self.say, outcomes[how]))
+            self.access.deliver(partial(self.show_message, outcomes[how]))
 
         is_summary = any(request.id == id_ and request.summary is not None for request in self._held)
         outcomes = held_lines.COMPACTION_OUTCOMES if is_summary else held_lines.OUTCOMES

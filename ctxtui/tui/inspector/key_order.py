@@ -1,4 +1,7 @@
-"""Order of keys in the key line: navigation, or editing while blocks are marked or edits staged."""
+"""Order of keys in the key line.
+
+Navigation, or editing while blocks are marked or edits staged.
+"""
 
 from __future__ import annotations
 

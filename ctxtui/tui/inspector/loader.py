@@ -1,4 +1,7 @@
-"""Background work of the inspector: threads open, count and follow a session and post messages."""
+"""Background work of the inspector.
+
+Threads open, count and follow a session and post messages.
+"""
 
 from __future__ import annotations
 

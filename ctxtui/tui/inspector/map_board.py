@@ -74,10 +74,10 @@ class MapBoard(Board, can_focus=True):
     def set_cursor(self, token: float | None) -> None:
         """Move the cursor to another token; only the scale is repainted, if it changed."""
         map_ = self._map
-        if map_ is None or map_.here == token:
+        if map_ is None or map_.cursor_at == token:
             return
-        self._map = replace(map_, here=token)
-        before, now = (scale.line(self.raster_width, map_.extent, at) for at in (map_.here, token))
+        self._map = replace(map_, cursor_at=token)
+        before, now = (scale.line(self.raster_width, map_.extent, at) for at in (map_.cursor_at, token))
         y = self.raster_rows + 1
         if not self.shows_scale or before == now or self._lines is None or y >= len(self._lines):
             return
@@ -101,7 +101,10 @@ class MapBoard(Board, can_focus=True):
         )
 
     def notes(self) -> Spans:
-        """Return the end of the prefix or the limit of the drawing; on a wide screen, also the scale."""
+        """Return the end of the prefix or the limit of the drawing.
+
+        On a wide screen, also the scale.
+        """
         if self._map is None:
             return ()
         if self._map.break_at is not None:
@@ -114,7 +117,7 @@ class MapBoard(Board, can_focus=True):
         if self._map is None:
             return
         step = self._map.extent / (self.raster_width * self.raster_rows * 2)
-        at = self._map.here or 0.0
+        at = self._map.cursor_at or 0.0
         self.post_message(self.Pointed(max(0.0, at + (columns * self.raster_rows * 2 + rows) * step)))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:

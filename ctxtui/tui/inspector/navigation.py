@@ -86,7 +86,7 @@ class NavigationController(Controller, ListHost):
         """Show a message if the call did not change from `before`."""
         if self.state.study is not None and self.state.index == before:
             which = "last" if side > 0 else "first"
-            self.say([Span(f"This is the {which} of {self.state.count:,} calls.", "dim")])
+            self.show_message([Span(f"This is the {which} of {self.state.count:,} calls.", "dim")])
 
     def seek(self, kind: str, step: int) -> None:
         """Go to the next or previous event of a kind."""
@@ -96,11 +96,11 @@ class NavigationController(Controller, ListHost):
         event = prompt_commands.next_event(state.study.thread(state.thread).events, state.index + 1, kind, step)
         if event is None:
             word = "further" if step > 0 else "earlier"
-            self.say([Span(f"no {word} {kind} in {state.count:,} calls", "dim")])
+            self.show_message([Span(f"no {word} {kind} in {state.count:,} calls", "dim")])
             return
         state.go(event.number - 1)
         event_text = event.text if event.kind == "turn" else f"{event.kind}: {event.text}" if event.text else event.kind
-        self.say([Span(f"call {event.number:,}, {event_text}")])
+        self.show_message([Span(f"call {event.number:,}, {event_text}")])
         if event.kind == "turn":
             self._to_turn()
 
@@ -116,7 +116,7 @@ class NavigationController(Controller, ListHost):
             return
         ids = [row.id for row in threads.thread_rows(self.state.study.session)]
         if len(ids) < 2:
-            self.say([Span("This session has only one thread; it started no agents.", "dim")])
+            self.show_message([Span("This session has only one thread; it started no agents.", "dim")])
             return
         at = ids.index(self.state.thread) if self.state.thread in ids else 0
         self.state.to_thread(ids[(at + step) % len(ids)])
@@ -128,7 +128,7 @@ class NavigationController(Controller, ListHost):
         message = (
             "following: the view moves to new blocks" if is_following else "paused: the view stays when new blocks come"
         )
-        self.say([Span(message, "dim")])
+        self.show_message([Span(message, "dim")])
         if is_following:
             self.state.go(self.state.count - 1, to_end=True)
         self.state.show()
@@ -152,7 +152,7 @@ class NavigationController(Controller, ListHost):
         words = [sign.span, Span(f" {sign.name}: {_FILTER_TEXTS[state]}")]
         back = [Span("   _", "accent bold"), Span(" shows all", "dim")] if self.state.shown != ALL_LINES else []
         call = [Span("   g", "accent bold"), Span(" goes to a call by its number", "dim")]
-        self.say([*words, *back, *call])
+        self.show_message([*words, *back, *call])
 
     def show_all(self) -> None:
         """Remove all filters."""

@@ -18,11 +18,11 @@ from ctxtui.tui.inspector.boards import (
     ContextBoard,
     Edge,
     HeaderLine,
+    NextBoard,
     TooSmallLine,
     WhyLine,
     call_board,
     growth_board,
-    next_board,
     staged_board,
     tools_board,
 )
@@ -101,7 +101,7 @@ class Panels:
         self.context = ContextBoard()
         self.map = MapBoard()
         self.call = call_board()
-        self.next = next_board()
+        self.next = NextBoard()
         self.staged = staged_board()
         self.heaviest = HeaviestPane()
         self.threads = ThreadsPane()

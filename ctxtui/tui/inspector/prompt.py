@@ -41,7 +41,7 @@ class SessionPrompt(PromptLine):
         """Ask for a line that starts as `text`, or for one of `keys`; `then` gets the answer."""
         self.ask(Question(lead, then, text=text, keys=keys, esc=esc))
 
-    def say(self, words: Spans) -> None:
+    def show_message(self, words: Spans) -> None:
         """Show a message, or the hint for "()"; it stays until the next one."""
         self.edit.hint = words or self._idle_hint
         self.edit.refresh()
@@ -56,12 +56,12 @@ class SessionPrompt(PromptLine):
 
     def refuse(self, why: str) -> None:
         """Show why nothing was done."""
-        self.say(failed(why))
+        self.show_message(failed(why))
 
     def leave(self) -> None:
         """Focus the pane and clear the message."""
         self._pane.focus()
-        self.say(())
+        self.show_message(())
 
     def _open(self) -> None:
         self.edit.can_focus = True
@@ -74,5 +74,5 @@ class SessionPrompt(PromptLine):
         self.edit.show([Span(" › ", "accent")])
         self.edit.screen.set_focus(self._pane)
         self.edit.can_focus = False
-        self.say(())
+        self.show_message(())
         self._replan()

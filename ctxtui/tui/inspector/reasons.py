@@ -56,7 +56,9 @@ class Reasons:
         anew = here and self.subject != self.shown
         cut = self.cut if here and not anew else None
         groups = self.grouped(scene, path)
-        return why_so_big.WhySoBig(composition=composition, groups=groups, cut=cut, key=KEY, staged=staged, anew=anew)
+        return why_so_big.WhySoBig(
+            composition=composition, groups=groups, cut=cut, key=KEY, staged=staged, is_searching=anew
+        )
 
     def grouped(self, scene: Scene, path: Sequence[int]) -> Sequence[HeavyGroup] | None:
         """Return the groups of the context shown; None while unknown."""

@@ -78,7 +78,10 @@ _OVERLAY_IDS = frozenset({"textual-tooltip"})
 
 
 class Stage(Layout):
-    """Layout that puts each child into its box of `boxes`, by id; a child without a box is hidden."""
+    """Layout that puts each child into its box of `boxes`, by id.
+
+    A child without a box is hidden.
+    """
 
     name = "stage"
 
@@ -156,11 +159,11 @@ class SessionScreen(StillScreen, Commanded):
     def on_mount(self) -> None:
         """Show the empty screen as the first frame; a worker reads meanwhile."""
         self.prompt.can_focus, self.prompt.lead = False, [Span(" › ", "accent")]
-        self.line.say(())
+        self.line.show_message(())
         self.offer_keys()
         self.state.on.shown.subscribe(self.offer_keys)
         self.state.on.fitted.subscribe(self.offer_keys)
-        self.state.on.told.subscribe(self.line.say)
+        self.state.on.told.subscribe(self.line.show_message)
         self.state.on.complete.subscribe(self._all_read)
         self.line.message_shown.subscribe(self.state.on.said.emit)
         self.set_interval(1.0, self._tick)
@@ -260,7 +263,7 @@ class SessionScreen(StillScreen, Commanded):
 
     def action_moved(self, key: str) -> None:
         """Show the replacement of a key from before 1.0."""
-        self.line.say([Span(key, "accent bold"), Span(f" has moved: {moved.describe_moved_key(key)}")])
+        self.line.show_message([Span(key, "accent bold"), Span(f" has moved: {moved.describe_moved_key(key)}")])
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Update the key line for another pane."""
@@ -310,9 +313,9 @@ class SessionScreen(StillScreen, Commanded):
         """Return the session, the call and the block under the cursor, for the user's own commands."""
         return self.owner(BlocksController).target()
 
-    def tell(self, words: Spans) -> None:
+    def show_message(self, words: Spans) -> None:
         """Show a message on the prompt line."""
-        self.line.say(words)
+        self.line.show_message(words)
 
     def owners(self) -> Iterable[object]:
         """Return the controllers."""
@@ -340,7 +343,7 @@ class SessionScreen(StillScreen, Commanded):
     def _all_read(self) -> None:
         """Clear the message that a key needs the whole session."""
         if self.line.has_message and any(span.text in (NOT_LOADED, _NOTHING_LOADED) for span in self.prompt.hint):
-            self.line.say(())
+            self.line.show_message(())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Whether a key runs this command now."""
@@ -432,7 +435,7 @@ class InspectorScreen(SessionScreen):
     def _complete(self) -> None:
         self.post_message(Opened(self))
         if self.note:
-            self.line.say([Span("▲ ", "warn"), Span(safe_text.one_line(self.note))])
+            self.line.show_message([Span("▲ ", "warn"), Span(safe_text.one_line(self.note))])
             self.note = ""
 
     @property

@@ -76,7 +76,7 @@ class Sides:
         key = (*of, running, running.version, rows.charge, pixels)
         if self._map_cache is None or self._map_cache[0] != key:
             self._map_cache = key, context_map.context_map(scene, rows.path, rows.charge, pixels)
-        return replace(self._map_cache[1], here=context_map.cursor_token(scene, node))
+        return replace(self._map_cache[1], cursor_at=context_map.cursor_token(scene, node))
 
     def columns(self, thread_study: ThreadStudy, scene: Scene) -> Columns:
         """Return the strip's columns of a thread."""

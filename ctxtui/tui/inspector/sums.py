@@ -15,7 +15,10 @@ _LINE = 1_000
 
 
 def sums(panels: Panels, pane: str, line: int, count: int) -> Mapping[str, str]:
-    """Return the arithmetic of the figures in line `line` of a pane; `count` is the thread's number of calls."""
+    """Return the arithmetic of the figures in line `line` of a pane.
+
+    `count` is the thread's number of calls.
+    """
     scene = panels.scene
     sentences = dict(arithmetic.explain_call_numbers(scene.number, count)) if scene is not None else {}
     if panels.context.what is not None:

@@ -102,7 +102,10 @@ class Transcript(Pane):
         self.refresh()
 
     def opened_rows(self) -> frozenset[int]:
-        """Return the open rows: those opened singly, those near the cursor in full categories, incoming ones."""
+        """Return the open rows.
+
+        Those opened singly, those near the cursor in full categories, incoming ones.
+        """
         data = self.data
         if data is None or data.scene is None:
             return frozenset(data.streaming_rows if data is not None else ())
@@ -131,7 +134,7 @@ class Transcript(Pane):
         return True
 
     def move_to(self, index: int) -> None:
-        """As for any pane, after measuring rows near the destination."""
+        """The same as for any pane, after measuring rows near the destination."""
         self._measure_near(min(max(0, index), max(0, self.row_count - 1)))
         super().move_to(index)
         self._note_rule()
@@ -145,7 +148,7 @@ class Transcript(Pane):
         self._on_rule = data.rule_at(self.cursor) if data is not None and self.cursor < data.count else None
 
     def scroll_to_line(self, top: int) -> bool:
-        """As for any pane, after measuring rows that come into view."""
+        """The same as for any pane, after measuring rows that come into view."""
         moved = super().scroll_to_line(top)
         if moved and self._measure_near(self.viewport.first_row):
             self.refresh()
@@ -196,7 +199,7 @@ class Transcript(Pane):
         return self.data.line(index, line, self.grid, mark)
 
     def strip_of(self, spans: Spans, look: Look, ground: str = "") -> Strip:
-        """As for any board, but cached by the identity of the line."""
+        """The same as for any board, but cached by the identity of the line."""
         how = look, ground, self.body_width
         return self._painted_lines.get_or_paint(spans, how, partial(super().strip_of, spans, look, ground))
 

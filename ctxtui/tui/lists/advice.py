@@ -65,7 +65,7 @@ class ShowChanges(Command):
 
     name, keys, group = "what would go", ("enter",), "advice"
     label, short_label = "what would go, then stage", "see, stage"
-    run = Act(lambda: AdviceScreen, lambda screen: screen.take())
+    run = Act(lambda: AdviceScreen, lambda screen: screen.accept())
 
 
 class StageSafe(Command):
@@ -154,7 +154,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         elif message.result is not None:
             self.findings = message.result
         elif message.error is not None:
-            self.message_line.say(warned(message.error))
+            self.message_line.show_message(warned(message.error))
         # A cursor that was not moved yet stays at the top.
         previous = self.pane.row if self.pane.cursor else None
         self.rows = self.load()
@@ -225,18 +225,18 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         command = self._command(self.pane.row)
         if command:
             self.app.copy_to_clipboard(command)
-            self.message_line.say([Span("✓ ", "ok"), Span("command line copied", "dim")])
+            self.message_line.show_message([Span("✓ ", "ok"), Span("command line copied", "dim")])
         elif self.pane.row is not None:
-            self.message_line.say([Span("No command line makes these edits; ⏎ stages them.", "dim")])
+            self.message_line.show_message([Span("No command line makes these edits; ⏎ stages them.", "dim")])
 
-    def take(self) -> None:
+    def accept(self) -> None:
         """Show the blocks that the row would change; Enter there stages it."""
         row = self.pane.row
         if row is None:
             return
         if not row.edits:
             why = row.finding.why_not if row.finding is not None else ""
-            self.message_line.say([Span("Nothing to stage: ", "warn"), Span(safe_text.one_line(why))])
+            self.message_line.show_message([Span("Nothing to stage: ", "warn"), Span(safe_text.one_line(why))])
             return
 
         if not self.source.changed(row.edits):
@@ -256,7 +256,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         if edits:
             self.dismiss(edits)
         else:
-            self.message_line.say([Span("No safe advice frees tokens here.", "dim")])
+            self.message_line.show_message([Span("No safe advice frees tokens here.", "dim")])
 
     def show_policies(self) -> None:
         """Show all policies; stage the chosen one."""
@@ -272,7 +272,7 @@ class StageChanges(Command):
     """Stage these edits as one action."""
 
     name, keys, label, group = "stage", ("enter",), "stage", "advice"
-    run = Act(lambda: ChangesScreen, lambda screen: screen.take())
+    run = Act(lambda: ChangesScreen, lambda screen: screen.accept())
 
 
 class ChangesScreen(ListScreen[ChangedBlock, bool]):
@@ -314,6 +314,6 @@ class ChangesScreen(ListScreen[ChangedBlock, bool]):
         """Return the arithmetic of the tokens freed."""
         return {ROW: views.explain(self.what)}
 
-    def take(self) -> None:
+    def accept(self) -> None:
         """Stage the edits, whatever row the cursor is on."""
         self.dismiss(True)

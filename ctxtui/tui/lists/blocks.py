@@ -79,7 +79,7 @@ class BlockList(HostedList[Row, int], Generic[Row]):
 
     def _show_message(self, words: Spans) -> None:
         if words:
-            self.message_line.say(words)
+            self.message_line.show_message(words)
         self._redraw()
 
     def _redraw(self) -> None:
@@ -136,7 +136,7 @@ class BlockList(HostedList[Row, int], Generic[Row]):
         row, marks = self.pane.row, self.host.marks
         if marks and not any(self.node(each) in marks for each in self.rows):
             message = f"{len(marks):,} marked block{' is' if len(marks) == 1 else 's are'} not in this list. "
-            self.message_line.say(
+            self.message_line.show_message(
                 [Span(message, "warn"), Span("esc esc", "accent bold"), Span(" clears the marks", "dim")]
             )
         elif row is not None:
@@ -155,7 +155,7 @@ class GoToBlock(_BlockListCommand):
     """Close the list and go to this block in the transcript."""
 
     name, keys, label, short_label = "go to the block", ("enter",), "go to it", "go to it"
-    run = Act(lambda: BlockList, lambda screen: screen.take())
+    run = Act(lambda: BlockList, lambda screen: screen.accept())
 
 
 class MarkRow(_BlockListCommand):
@@ -340,10 +340,10 @@ class RepeatsScreen(BlockList[Repeated]):
     def show_other(self) -> None:
         """Close with the node of the other block."""
         row = self.pane.row
-        if row is not None and row.repeat.other != ROOT:
-            self.dismiss(row.repeat.other)
+        if row is not None and row.repeat.counterpart != ROOT:
+            self.dismiss(row.repeat.counterpart)
         elif row is not None:
-            self.message_line.say(
+            self.message_line.show_message(
                 [Span("The same content is in the file, not in this context; there is no other block.", "dim")]
             )
 

@@ -16,7 +16,7 @@ class Keep(Command):
     """Put this literal into the summary, word for word."""
 
     name, keys, label, group = "keep literal in the summary", ("enter",), "keep", "what it breaks"
-    run = Act(lambda: BreaksScreen, lambda screen: screen.take())
+    run = Act(lambda: BreaksScreen, lambda screen: screen.accept())
 
 
 class BreaksScreen(ListScreen[Quote | Lost, str]):

@@ -1,4 +1,7 @@
-"""The compactions of a thread: the context before and after, and facts that were lost or came back."""
+"""The compactions of a thread.
+
+The context before and after, and facts that were lost or came back.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ class ShowFact(Command):
     """Show where this was last in the context before the compaction."""
 
     name, keys, label, short_label, group = "show where it was", ("enter",), "show", "show", "compactions"
-    run = Act(lambda: CompactionsScreen, lambda screen: screen.take())
+    run = Act(lambda: CompactionsScreen, lambda screen: screen.accept())
 
 
 class NextCompaction(Command):

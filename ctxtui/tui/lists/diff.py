@@ -135,7 +135,7 @@ class ShowInTranscript(_OnDiff):
     """Close the diff and go to the block in the context that contains it."""
 
     name, keys, label, short_label = "show in transcript", ("o",), "show in transcript", "show"
-    run = Act(lambda: DiffScreen, lambda screen: screen.take())
+    run = Act(lambda: DiffScreen, lambda screen: screen.accept())
 
 
 class DiffScreen(PageScreen[DiffList, Change]):
@@ -163,7 +163,10 @@ class DiffScreen(PageScreen[DiffList, Change]):
         self.pane.move_to(next((row for row in range(len(diff.rows)) if self._depth(diff, row) >= self._block), 0))
 
     def _depth(self, diff: DiffList, row: int) -> int:
-        """Return the position of a row's block in its context, from 1 with the headers; 0 for no block."""
+        """Return the position of a row's block in its context, from 1 with the headers.
+
+        0 for no block.
+        """
         change, tree = diff.change(row), diff.diff.b.book.session.tree
         node = (change.after or change.before) if change is not None else None
         return tree[node].depth if node else 0
@@ -184,7 +187,7 @@ class DiffScreen(PageScreen[DiffList, Change]):
         change = data.change(row) if row is not None else None
         return {ROW: explain_change(data.diff, change) if change is not None else explain_summary(data.diff)}
 
-    def take(self) -> None:
+    def accept(self) -> None:
         """Close and show the block under the cursor in its context."""
         if self.pane.data is not None and (change := self.pane.data.change(self.pane.cursor)) is not None:
             self.dismiss(change)

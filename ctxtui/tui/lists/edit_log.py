@@ -23,7 +23,7 @@ class TakeBack(Command):
     """Take this one edit back; on an entry that took an edit back: restore that edit."""
 
     name, keys, label, group = "take edit back", ("enter", "u"), "take back", "edit log"
-    run = Act(lambda: EditLogScreen, lambda screen: screen.take())
+    run = Act(lambda: EditLogScreen, lambda screen: screen.accept())
 
 
 class EntryBoard(Board):

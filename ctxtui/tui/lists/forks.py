@@ -26,7 +26,7 @@ class ForksScreen(ListScreen[ForkRow, ForkRow]):
 
     def first_cursor(self, rows: Sequence[ForkRow]) -> int:
         """Return the row of the open session."""
-        return next((n for n, row in enumerate(rows) if row.here), 0)
+        return next((n for n, row in enumerate(rows) if row.is_open), 0)
 
     def table(self, rows: Sequence[ForkRow]) -> Table[ForkRow]:
         """Return the table of the tree."""

@@ -1,4 +1,7 @@
-"""The held summary of a client's compaction: its text, and the facts that it loses, to be kept one by one."""
+"""The held summary of a client's compaction.
+
+Its text, and the facts that it loses, to be kept one by one.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ class ShowHeldFact(Command):
     """Show where this was last in the history; the summary stays held."""
 
     name, keys, label, short_label, group = "show where it was", ("enter",), "show", "show", "held compaction"
-    run = Act(lambda: HeldCompactionScreen, lambda screen: screen.take())
+    run = Act(lambda: HeldCompactionScreen, lambda screen: screen.accept())
 
 
 class KeepFact(Command):
@@ -106,7 +109,7 @@ class SummaryBoard(Board):
 
 
 class HeldCompactionScreen(HostedList[Fact, SummaryChange]):
-    """What a held `summary` loses of the history; the result has it as the user changed it.
+    """Show the losses of a held `summary`; the result has the summary as the user changed it.
 
     `thread` is the thread whose history it summarizes.
     """
@@ -178,7 +181,7 @@ class HeldCompactionScreen(HostedList[Fact, SummaryChange]):
     def keep(self) -> None:
         """Add the fact under the cursor to the summary."""
         row = self.pane.row
-        if row is not None and not row.kept:
+        if row is not None and not row.is_kept:
             self._change(keep_fact(self.summary, row))
 
     def keep_all(self) -> None:

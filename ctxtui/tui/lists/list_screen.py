@@ -87,7 +87,7 @@ class MessageLine(Still):
         self.message: Spans = ()
         """The message."""
 
-    def say(self, words: Spans) -> None:
+    def show_message(self, words: Spans) -> None:
         """Show a message; the row stays until the screen closes or an empty message hides it."""
         self.message, self.display = words, bool(words)
         self.refresh()
@@ -202,9 +202,9 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
         """Yield widgets between the page and the key line."""
         return ()
 
-    def tell(self, words: Spans) -> None:
+    def show_message(self, words: Spans) -> None:
         """Show a message below the page."""
-        self.message_line.say(words)
+        self.message_line.show_message(words)
 
     def commands_now(self) -> list[type[Command]]:
         """Return the commands for the palette."""
@@ -226,7 +226,7 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
                 Span(f" {commands[0].name}: not in this list. "),
             ]
             # A command on a block can be used at that block in the transcript.
-            self.message_line.say([*message, Span(self.edit_hint if commands[0].panes else _ESC, "dim")])
+            self.message_line.show_message([*message, Span(self.edit_hint if commands[0].panes else _ESC, "dim")])
 
     def on_mount(self) -> None:
         """Start loading."""
@@ -518,9 +518,9 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
         """Choose a row by Enter or a double click."""
-        self.take()
+        self.accept()
 
-    def take(self) -> None:
+    def accept(self) -> None:
         """Choose the row under the cursor."""
         row = self.pane.row
         result = self.choose(row) if row is not None else None

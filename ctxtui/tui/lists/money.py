@@ -36,7 +36,7 @@ class OpenCall(Command):
     """Show the call of this miss in the transcript."""
 
     name, keys, label, group = "open call", ("enter",), "open call", "misses"
-    run = Act(lambda: MissesScreen, lambda screen: screen.take())
+    run = Act(lambda: MissesScreen, lambda screen: screen.accept())
 
 
 class NextMiss(Command):
@@ -169,7 +169,7 @@ class MissesScreen(HostedList[CacheMiss, CallAt]):
         if row is not None:
             self.host.compare(row.thread, (row.base, row.number), row.block, self.dismiss)
         elif self.pane.rows is None:
-            self.message_line.say([Span("The misses are still being computed.", "dim")])
+            self.message_line.show_message([Span("The misses are still being computed.", "dim")])
 
     def step(self, step: int) -> None:
         """Go to the next miss, or back."""

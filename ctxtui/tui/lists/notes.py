@@ -16,11 +16,14 @@ class GoToNote(Command):
     """Go to the block or call of the note."""
 
     name, keys, label, group = "go to it", ("enter",), "go to it", "notes and bookmarks"
-    run = Act(lambda: NotesScreen, lambda screen: screen.take())
+    run = Act(lambda: NotesScreen, lambda screen: screen.accept())
 
 
 class NotesScreen(ListScreen[PlacedNote, PlacedNote]):
-    """The notes `rows` in the order of calls, with blocks by `category`; closes with the chosen note."""
+    """The notes `rows` in the order of calls, with blocks by `category`.
+
+    Closes with the chosen note.
+    """
 
     commands: ClassVar[tuple[type[Command], ...]] = (GoToNote,)
     heading, loads_at_once, inset = "notes and bookmarks", True, 0

@@ -31,7 +31,7 @@ class StagePolicy(Command):
     """
 
     name, keys, label, group = "stage policy", ("enter",), "stage or take back", "policies"
-    run = Act(lambda: PoliciesScreen, lambda screen: screen.take())
+    run = Act(lambda: PoliciesScreen, lambda screen: screen.accept())
 
 
 class SetPolicy(Command):
@@ -151,7 +151,7 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
         try:
             self._proposals.set(index, text)
         except BadConfig as error:
-            self.message_line.say(failed(error))
+            self.message_line.show_message(failed(error))
             return
         self._rows[index] = self._proposals.empty[index]
         self.show(self.load())
@@ -159,4 +159,4 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
 
     def choose(self, row: Proposed) -> Proposed | None:
         """Return a row that has something to stage or to take back."""
-        return row if not row.why and (row.has_gain or row.stands) else None
+        return row if not row.why and (row.has_gain or row.active_ids) else None

@@ -28,7 +28,10 @@ class ListHost:
 
 
 class ListCommand(Command):
-    """Base of commands that open a list: `opens` is its class, in this package if it has one dot only."""
+    """Base of commands that open a list.
+
+    `opens` is the list's class: ``module.Class`` of this package, or a full dotted path.
+    """
 
     group = "lists"
     opens: ClassVar[str] = ""
@@ -124,7 +127,10 @@ def list_class(opens: str) -> Any:
 
 
 def open_list(push: Push, host: InspectorState, opens: str) -> None:
-    """Open the list class `opens` over `host` if there is anything to list; `push` shows the screen."""
+    """Open the list class `opens` over `host` if there is anything to list.
+
+    `push` shows the screen.
+    """
     screen = list_class(opens)
     if screen.ready(host):
         push(screen(host))

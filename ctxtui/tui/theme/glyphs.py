@@ -70,11 +70,10 @@ _KEEPING, _STRICT = _Letters(keep_wide=True), _Letters(keep_wide=False)
 
 
 def translate(text: str, words: str = "", *, keep_wide: bool = False) -> str:
-    """Return `text` in ASCII, of the same width; `words` is its style, which decides between a call and an arrow
-    (``→``).
+    """Return `text` in ASCII, of the same width.
 
-    `keep_wide` keeps letters of other scripts that are drawn alike everywhere: for a terminal that takes UTF-8 but
-    draws ambiguous glyphs two cells wide.
+    `words` is its style, which decides between a call and an arrow (``→``). `keep_wide` keeps letters of other scripts
+    that are drawn alike everywhere: for a terminal that takes UTF-8 but draws ambiguous glyphs two cells wide.
     """
     if text.isascii():
         return text

@@ -199,7 +199,10 @@ _LOOKS: dict[tuple[str, bool, bool], Look] = {}
 
 
 def look_of(app: App[Any]) -> Look:
-    """Return how `app` paints now; a foreign theme paints with its own variables where it has ours."""
+    """Return how `app` paints now.
+
+    A foreign theme paints with its own variables where it has ours.
+    """
     key = (app.theme, *_ASCII.get(app, (False, True)))
     if key not in _LOOKS:
         theme = app.current_theme

@@ -46,7 +46,7 @@ _NAMES = {"⏎": "ret", "↑": "up", "↓": "down", "←": "left", "→": "right
 """Names of keys where only ASCII may be written."""
 
 
-class _Placed(NamedTuple):
+class _PlacedKey(NamedTuple):
     """A key and its first cell."""
 
     x: int
@@ -73,13 +73,18 @@ def _spans(key: Key, room: int, ascii: bool) -> list[Span]:
     return [Span(name, "accent bold"), Span(f" {label}", "dim")]
 
 
-def _placed(room: int, keys: Sequence[Key], right: Sequence[Key], ascii: bool, out: Key | None = None) -> list[_Placed]:
-    """Place `keys` from the left until one does not fit, then `out`, which is always placed; `right` at the end."""
+def _place_keys(
+    room: int, keys: Sequence[Key], right: Sequence[Key], ascii: bool, out: Key | None = None
+) -> list[_PlacedKey]:
+    """Place `keys` from the left until one does not fit, then `out`.
+
+    Place `right` at the right end. `out` and `right` are always placed.
+    """
     right = (EXPLAIN, *right) if room >= ROOMY and right == ALWAYS else right
     right_keys = {key.key for key in right}
     always = [_spans(key, room, ascii) for key in right]
     x = room - sum(width(spans) for spans in always) - 2 * max(0, len(always) - 1) - 1
-    placed: list[_Placed] = []
+    placed: list[_PlacedKey] = []
     # Keep a wider gap if there is space.
     free, column = x - (2 if room >= ROOMY else 1), 1
     free -= width(_spans(out, room, ascii)) + 2 if out is not None else 0
@@ -89,12 +94,12 @@ def _placed(room: int, keys: Sequence[Key], right: Sequence[Key], ascii: bool, o
         spans = _spans(key, room, ascii)
         if column + width(spans) > free:
             break
-        placed.append(_Placed(column, key, spans))
+        placed.append(_PlacedKey(column, key, spans))
         column += width(spans) + 2
     if out is not None:
-        placed.append(_Placed(column, out, _spans(out, room, ascii)))
+        placed.append(_PlacedKey(column, out, _spans(out, room, ascii)))
     for key, spans in zip(right, always, strict=True):
-        placed.append(_Placed(max(x, 1), key, spans))
+        placed.append(_PlacedKey(max(x, 1), key, spans))
         x = max(x, 1) + width(spans) + 2
     return placed
 
@@ -112,7 +117,7 @@ def keyline(
     With `ascii`, keys are named in words. `out` (the key that leaves, if any) and `right` are never dropped.
     """
     line: list[Span] = []
-    for placed in _placed(room, keys, right, ascii, out):
+    for placed in _place_keys(room, keys, right, ascii, out):
         line += [Span(" " * (placed.x - width(line))), *placed.spans]
     return merged([*line, Span(" " * max(1, room - width(line)))])
 
@@ -169,6 +174,6 @@ class KeyLine(Still):
     def on_click(self, event: events.Click) -> None:
         """Run the action of the clicked key."""
         event.stop()
-        for placed in _placed(self.size.width, self._keys, self._right, look_of(self.app).ascii, self._out):
+        for placed in _place_keys(self.size.width, self._keys, self._right, look_of(self.app).ascii, self._out):
             if placed.x <= event.x < placed.end and (action := placed.action(event.x)):
                 self.post_message(self.Pressed(action))

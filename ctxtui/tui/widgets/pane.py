@@ -13,10 +13,11 @@ from ctxtui.tui.widgets.rows import ScrolledRows
 
 
 class Pane(ScrolledRows, can_focus=True):
-    """A list with a cursor; posts `Moved` when the cursor changes row and `Chosen` when a row is opened.
+    """A list with a cursor.
 
-    A row draws the cursor mark itself (`index == self.cursor`); its ground shows only while the pane has the focus.
-    A cursor move within the view repaints two rows.
+    Posts `Moved` when the cursor changes row and `Chosen` when a row is opened. A row draws the cursor mark itself
+    (`index == self.cursor`); its ground shows only while the pane has the focus. A cursor move within the view repaints
+    two rows.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -59,7 +60,7 @@ class Pane(ScrolledRows, can_focus=True):
         return "on-cur" if self.has_focus else "here"
 
     def reload(self, start: int = 0, *, cursor: int | None = None) -> None:
-        """As `ScrolledRows.reload`; the cursor goes to row `cursor`, or stays as near as it can."""
+        """The same as `ScrolledRows.reload`; the cursor goes to row `cursor`, or stays as near as it can."""
         super().reload(start)
         self.cursor = self._nearest_row(self.cursor if cursor is None else cursor)
         if cursor is not None:

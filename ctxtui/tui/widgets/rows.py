@@ -218,7 +218,10 @@ class ScrolledRows(Board):
     # The data changed
 
     def reload(self, start: int = 0) -> None:
-        """Reload rows from `start` on, whose number may have changed; the view keeps its rows if possible."""
+        """Reload rows from `start` on, whose number may have changed.
+
+        The view keeps its rows if possible.
+        """
         if start <= 0:
             self._strips.clear()
         else:

@@ -28,7 +28,7 @@ class Still(Widget):
     virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """As Textual's, but does nothing for a widget without a size.
+        """The same as Textual's, but does nothing for a widget without a size.
 
         Textual would lay out the whole screen for it; the widget is painted when it gets a size.
         """
@@ -68,7 +68,7 @@ class StillScreen(Screen[None]):
             self.call_later(self.begin)
 
     def arrange(self, size: Size, _optimal: bool = False) -> DockArrangeResult:
-        """As Textual's, without its cache by size: here the layout depends on more."""
+        """The same as Textual's, without its cache by size: here the layout depends on more."""
         self._clear_arrangement_cache()
         return super().arrange(size, _optimal)
 

@@ -1,4 +1,7 @@
-"""Lazy wrapping of an opened block: lines are wrapped only when they are drawn, so a 10 MB block opens at once."""
+"""Lazy wrapping of an opened block.
+
+Lines are wrapped only when they are drawn, so a 10 MB block opens at once.
+"""
 
 from __future__ import annotations
 

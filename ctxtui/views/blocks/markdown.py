@@ -31,9 +31,9 @@ _STYLE: Final = {"code": "cat-call", "bold": "ink bold", "italic": "ink italic",
 
 
 def lines(texts: Iterable[str], voice: str = "ink", highlight: Highlight | None = None) -> Iterator[list[Span]]:
-    """Style the safe lines `texts` (see `safe_text.lines`) one by one; `voice` is the style of plain words.
+    """Style the safe lines `texts` (see `safe_text.lines`) one by one.
 
-    Fenced code is passed to `highlight` with the fence's language, on demand.
+    `voice` is the style of plain words. Fenced code is passed to `highlight` with the fence's language, on demand.
     """
     remaining = iter(texts)
     for text in remaining:

@@ -9,7 +9,7 @@ from ctxtui.views.text.span import Span
 
 def block_name(preview: Preview, room: int) -> str:
     """The block's label and its call's arguments, or its text, in at most `room` cells."""
-    text = f"{preview.label} {preview.asked or preview.text}".strip()
+    text = f"{preview.label} {preview.detail or preview.text}".strip()
     return cells.fit(safe_text.one_line(text, 2 * room), room)
 
 
@@ -20,6 +20,6 @@ def preview_spans(preview: Preview, label: str, voice: str = "") -> list[Span]:
     lead = [Span(preview.label + " ", label)] if preview.label else []
     if preview.failed:
         lead.append(Span("✗ ", "faint" if quiet else "crit"))
-    if preview.asked:
-        lead += [Span(preview.asked, "faint" if quiet else "ink"), Span(" · ", "faint")]
+    if preview.detail:
+        lead += [Span(preview.detail, "faint" if quiet else "ink"), Span(" · ", "faint")]
     return [*lead, *safe_text.spans(preview.text, voice, "faint" if quiet else "warn")]

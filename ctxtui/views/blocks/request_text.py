@@ -49,7 +49,10 @@ def wrap(line: Spans, room: int) -> Iterator[Spans]:
 
 
 def diff_lines(before: Sequence[Spans], after: Sequence[Spans]) -> list[Spans]:
-    """Removed (``-``) and added (``+``) lines, each with its context; empty if the bodies are equal."""
+    """Removed (``-``) and added (``+``) lines, each with its context.
+
+    Empty if the bodies are equal.
+    """
     old, new = [plain(line) for line in before], [plain(line) for line in after]
     # Requests of a session share a prefix and, but for an edit, a suffix: only the middle is compared.
     least = min(len(old), len(new))
@@ -69,9 +72,9 @@ def diff_lines(before: Sequence[Spans], after: Sequence[Spans]) -> list[Spans]:
 
 
 def _unchanged_lines(lines: Sequence[Spans], start: int, end: int, *, ends: bool = False) -> list[Spans]:
-    """The unchanged lines `start` to `end`: those next to a difference, and a count of the others.
+    """The unchanged lines `start` to `end`.
 
-    `ends`: no difference follows.
+    Those next to a difference, and a count of the others. `ends`: no difference follows.
     """
     first = min(end, start + (CONTEXT_LINES if start else 0))
     last = end if ends else max(first, end - CONTEXT_LINES)

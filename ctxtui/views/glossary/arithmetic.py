@@ -1,4 +1,7 @@
-"""Arithmetic behind the inspector's figures: one sentence for each word, from the models that the panes draw."""
+"""Arithmetic behind the inspector's figures.
+
+One sentence for each word, from the models that the panes draw.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def explain_context(composition: Composition) -> dict[str, str]:
     whole = f"{composition.total:,} {'reported' if composition.reported else 'counted'} = {' + '.join(terms)}"
     if composition.residual:
         whole += f" {'+' if composition.residual > 0 else '−'} {abs(composition.residual):,} residual"
-    sentence = f"{whole}: {composition.says}" if composition.says else f"{whole}."
+    sentence = f"{whole}: {composition.residual_cause}" if composition.residual_cause else f"{whole}."
     explanations = dict.fromkeys(
         ("residual", "reported", "tokens", "block", "±", "not recorded", "re-attached"), sentence
     )
@@ -146,7 +149,7 @@ def explain_staged(pane: StagedPane) -> dict[str, str]:
         beyond = f" {'+' if request.beyond >= 0 else '−'} {abs(request.beyond):,} residual" if request.beyond else ""
         parts = f"{request.whole:,} = {request.body:,} of blocks + {request.client:,} added by the client{beyond}"
         explanations["frees"] = f"The next call has {parts}{share}."
-    if pane.known:
+    if pane.is_breakage_known:
         explanations["breaks"] = f"{pane.broken:,} cached tokens become unreadable if this is applied now."
     if pane.moments:
         chosen = pane.moments[min(pane.chosen, len(pane.moments) - 1)]

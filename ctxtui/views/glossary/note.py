@@ -57,7 +57,10 @@ def _border(left: str, spans: Spans, right: str, inside: int) -> list[Span]:
 
 
 def position_note(about: Region, size: tuple[int, int], screen: tuple[int, int]) -> tuple[int, int]:
-    """Position of a note of `size` (cells, lines) that does not cover `about`: below it, above it, else at its side."""
+    """Position of a note of `size` (cells, lines) that does not cover `about`.
+
+    Below it, above it, else at its side.
+    """
     wide, high = size
     x = max(0, min(about.x, screen[0] - wide))
     if about.y + about.height + high <= screen[1]:

@@ -186,7 +186,10 @@ def _is_head(text: str, pattern: re.Pattern[str]) -> bool:
 def _find_figures(
     text: str, pane: str, line: int, labels: Sequence[_Match], heads: Sequence[_Match], glossary: Glossary
 ) -> Iterator[_Match]:
-    """Yield the figures of a line, each with the entry it counts: label before it, head above it, or pane default."""
+    """Yield the figures of a line, each with the entry it counts.
+
+    Label before it, head above it, or pane default.
+    """
     title_end = TITLE_END.search(text) if pane == "header" else None
     content = pane in CONTENT_PANES and (line > 0 or pane == HOME_LIST_PANE)
     first = len(text) - _FIGURE_CELLS if content else title_end.start() if title_end is not None else 0

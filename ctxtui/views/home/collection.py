@@ -78,7 +78,10 @@ class Collection(Struct):
             self.sessions[summary.key] = self._merge(replace(summary, known=False))
 
     def add_figures(self, summary: SessionSummary, at: float = 0.0) -> None:
-        """Store the figures of one session, computed at `at` (seconds of any clock); ignore a removed session."""
+        """Store the figures of one session, computed at `at` (seconds of any clock).
+
+        Ignore a removed session.
+        """
         now = self.sessions.get(summary.key)
         if now is None:
             return

@@ -42,7 +42,10 @@ DATE_DIGITS: Final = 8
 
 
 class HomeRow(NamedTuple):
-    """A session drawn at `now` (Unix seconds), with or without the `cursor`; `home` is the folder written as ``~``."""
+    """A session drawn at `now` (Unix seconds), with or without the `cursor`.
+
+    `home` is the folder written as ``~``.
+    """
 
     summary: SessionSummary
     now: float = 0.0
@@ -96,12 +99,18 @@ def _format_remaining(seconds: float) -> str:
 
 
 def session_age(summary: SessionSummary, now: float) -> str:
-    """Age of a session's last record; "" for a sample, whose age is only that of the installation."""
+    """Age of a session's last record.
+
+    "" for a sample, whose age is only that of the installation.
+    """
     return "" if summary.group == SAMPLES else format_age(now - summary.mtime)
 
 
 def age_sort_key(summary: SessionSummary) -> float:
-    """Sort key for age: running sessions count as now, so that they do not swap places; samples keep their order."""
+    """Sort key for age: running sessions count as now, so that they do not swap places.
+
+    Samples keep their order.
+    """
     return math.inf if summary.runs else 0.0 if summary.group == SAMPLES else summary.mtime
 
 
@@ -123,7 +132,10 @@ def short_model(model: str) -> str:
 
 
 def read_share(part: float | None) -> Span:
-    """The share read from the cache: green above 90 %, amber under 80 %, ``–`` if not applicable."""
+    """The share read from the cache.
+
+    Green above 90 %, amber under 80 %, ``–`` if not applicable.
+    """
     if part is None:
         return Span(numbers.NOT_APPLICABLE, "dim")
     shown = round(part, 2)
@@ -397,7 +409,10 @@ def sum_at(summary: SessionSummary, width: int, x: int) -> str:
 
 
 def row(summary: SessionSummary, width: int, now: float, *, cursor: bool = False, home: str = "") -> list[Span]:
-    """One session in `width` cells; `now` in Unix seconds, `home` is the folder written as ``~``."""
+    """One session in `width` cells.
+
+    `now` in Unix seconds, `home` is the folder written as ``~``.
+    """
     if summary.known and summary.error:
         return merged([Span("▸ " if cursor else "  ", "accent"), *_unreadable(summary, width, now)])
     return merged(TABLE.draw(HomeRow(summary, now, cursor, home), width, here=cursor))

@@ -1,4 +1,7 @@
-"""Home's preview of one session: composition of its largest context, growth, first and last texts."""
+"""Home's preview of one session.
+
+Composition of its largest context, growth, first and last texts.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,10 @@ def composition_notes(s: SessionSummary) -> list[Span]:
 
 
 def composition(s: SessionSummary, room: int, height: int) -> list[Spans]:
-    """Categories at the peak in prompt order, with bars; the smallest share one row if `height` is too small."""
+    """Categories at the peak in prompt order, with bars.
+
+    The smallest share one row if `height` is too small.
+    """
     if not s.known:
         return [[Span(f" {numbers.NONE} ", "faint")]]
     parts = [part for part in s.composition_at_peak if part[1]]
@@ -343,7 +349,10 @@ WELCOME_HEIGHT: Final = 1 + len(WELCOME_LINES) + 1
 
 
 def welcome(room: int, *, has_sessions: bool = True) -> list[Spans]:
-    """The body of the welcome pane; `has_sessions` is whether there are sessions other than the samples."""
+    """The body of the welcome pane.
+
+    `has_sessions` is whether there are sessions other than the samples.
+    """
     long, short = (WELCOME_LINES, WELCOME_SHORT) if has_sessions else (NO_SESSIONS_LINES, NO_SESSIONS_SHORT)
     words = long if room >= cells.width(long[0]) + 4 else short
     lines: list[Spans] = [[Span(f"  {line}")] for line in words]

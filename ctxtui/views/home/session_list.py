@@ -71,10 +71,11 @@ def arrange(
     name: str,
     sought: Iterable[SessionsSought] = (),
 ) -> tuple[Entry, ...]:
-    """The list as displayed: sessions of this directory under `name`, those of other directories, then the samples.
+    """The list as displayed.
 
-    Empty groups are left out. If there are only samples and no filter words, the places `sought` follow them.
-    Unreadable and unread sessions come last if the sort key needs figures.
+    Sessions of this directory under `name`, those of other directories, then the samples. Empty groups are left out. If
+    there are only samples and no filter words, the places `sought` follow them. Unreadable and unread sessions come
+    last if the sort key needs figures.
     """
     words = order.words.casefold().split()
     matching = [s for s in summaries if not words or matches(s, words)]

@@ -18,7 +18,10 @@ CONTROL_CHARS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\u
 
 
 def safe(text: str) -> str:
-    """Escape `text` for HTML; direction controls are shown as code points, other controls and surrogates as ``·``."""
+    """Escape `text` for HTML.
+
+    Direction controls are shown as code points, other controls and surrogates as ``·``.
+    """
     visible = DIRECTION_CONTROLS.sub(lambda m: f"⟨U+{ord(m[0]):04X}⟩", text)
     return escape(CONTROL_CHARS.sub("·", visible))
 

@@ -143,7 +143,7 @@ class Composition(Struct, frozen=True, kw_only=True):
     - `total`: tokens; `reported`: by the provider, not counted.
     - `half_width`: half of the 90 % interval of our figures, as a share.
     - `parts`: the categories; empty while tokens are being counted.
-    - `residual`: the reported total minus our figures; `says`: its likely cause and first call ("": unknown).
+    - `residual`: the reported total minus our figures; `residual_cause`: its likely cause and first call ("": unknown).
     - `after`: the total under staged edits, None if nothing is staged.
     """
 
@@ -152,14 +152,15 @@ class Composition(Struct, frozen=True, kw_only=True):
     half_width: float
     parts: tuple[CategoryPart, ...]
     residual: int = 0
-    says: str = ""
+    residual_cause: str = ""
     after: int | None = None
 
 
 def with_staged_edits(composition: Composition, changes: Mapping[int, int], without: int, after: int) -> Composition:
     """Apply token `changes` by category index to `composition`.
 
-    The total is `without` the edits, and `after` them. The residual stays, since it cannot be assigned to blocks.
+    `without` is the total without the edits, `after` the total under them. The residual stays, since it cannot be
+    assigned to blocks.
     """
     if not composition.parts:
         return composition
@@ -220,14 +221,14 @@ def composition(
         half_width=weights.half_width,
         parts=tuple(parts),
         residual=current.residual,
-        says=unexplained.describe(scene.number) if unexplained is not None else "",
+        residual_cause=unexplained.describe(scene.number) if unexplained is not None else "",
     )
 
 
 def notes(composition: Composition, room: int) -> list[Span]:
     """Text for the rule: exact total and its origin, with the interval if the total was not reported.
 
-    Under staged edits the totals before and after them; in a wide pane also the residual.
+    Under staged edits it is the totals before and after them. Without, a wide pane adds the residual.
     """
     exact = numbers.exact(composition.total)
     if not composition.parts:
@@ -254,7 +255,7 @@ def notes(composition: Composition, room: int) -> list[Span]:
 
 def residual_lines(composition: Composition, room: int) -> list[Spans]:
     """The opened residual: first call, likely cause and, if there is room, an explanation."""
-    texts = safe_text.wrap(composition.says, max(16, room - 4))
+    texts = safe_text.wrap(composition.residual_cause, max(16, room - 4))
     return [[Span(f"   {line}", "dim")] for line in (texts if room >= BAR_FROM else texts[:NARROW_RESIDUAL_LINES])]
 
 
@@ -307,7 +308,10 @@ def unfolded_height(composition: Composition, room: int, *, opened: bool = False
 def part_at(
     composition: Composition, room: int, height: int, line: int, *, opened: bool = False
 ) -> CategoryPart | None:
-    """The category in body line `line`, for a click; None for other lines, also for that of several small ones."""
+    """The category in body line `line`, for a click.
+
+    None for other lines, also for that of several small ones.
+    """
     own_rows, small = fold(
         composition.parts, height - (room >= HEADS_FROM) - _residual_height(composition, room, opened)
     )

@@ -104,7 +104,10 @@ def _tokens_so_far(scene: Scene) -> int:
 
 
 def draw_header(content: Header, room: int) -> list[Span]:
-    """The header in exactly `room` cells: the figures at the right are complete, the title gets the rest."""
+    """The header in exactly `room` cells.
+
+    The figures at the right are complete, the title gets the rest.
+    """
     badge = [Span(" ctxtui ", "accent-ink on-accent bold")] if room >= 100 else []
     name = f"{content.thread} ‹ {content.title}" if content.thread else content.title
     state, fidelity = _state(content, room)

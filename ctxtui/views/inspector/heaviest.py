@@ -65,7 +65,10 @@ class HeaviestRow(Struct, frozen=True):
 
 
 def table(most: int, *, money: bool) -> Table[HeaviestRow]:
-    """The pane's table; `most` is the size of the heaviest block in tokens, `money` whether prices are known."""
+    """The pane's table.
+
+    `most` is the size of the heaviest block in tokens, `money` whether prices are known.
+    """
 
     def words(row: HeaviestRow, room: int) -> list[Span]:
         sign = CATEGORY[row.category]

@@ -1,7 +1,11 @@
-"""The pane of the next call: tokens to be read, written and sent fresh, their cost, and the cache lifetime."""
+"""The pane of the next call.
+
+Tokens to be read, written and sent fresh, their cost, and the cache lifetime.
+"""
 
 from __future__ import annotations
 
+from ctxtui.analysis.cache.keep_warm import KeepWarmStatus
 from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.views.text import bars, cells, narrow, numbers
 from ctxtui.views.text.signs import GUTTER, MARK
@@ -11,14 +15,32 @@ FULL_HEIGHT: int = 7
 """Lines of the complete pane."""
 EXPIRY_WARNING_SECONDS: float = 60.0
 """Seconds below which the remaining lifetime is amber."""
+KEEP_WARM_MARGIN: int = 16
+"""Cells of the rule that the pane's name and the line need."""
 _TOKENS_END = 17
 """Cells of a line up to the end of its tokens."""
 
 
-def notes(forecast: NextCallForecast, room: int) -> list[Span]:
-    """Text for the rule: that this is a forecast, possibly outdated, and whether the cache markers are inferred."""
+def keep_warm_text(status: KeepWarmStatus, room: int) -> Spans:
+    """What keeping the cache warm has cost so far, and of what; amber if it is not kept warm now."""
+    usd = numbers.money(status.usd)
+    forms = (
+        f"kept warm {status.count}×, {usd} of ${status.cap_usd:g}",
+        f"warm {status.count}× {usd} of ${status.cap_usd:g}",
+        f"warm {status.count}× {usd}",
+    )
+    return (Span(narrow.first_that_fits(forms, room), "warn" if status.why else "dim"),)
+
+
+def notes(forecast: NextCallForecast, room: int, keep_warm: KeepWarmStatus | None = None) -> Spans:
+    """Text for the rule: that this is an outdated forecast, else how the cache is kept warm.
+
+    Else that it is a forecast, and whether the cache markers are inferred.
+    """
     if forecast.outdated:
         return [Span("forecast a moment ago", "dim")]
+    if keep_warm is not None:
+        return keep_warm_text(keep_warm, room - KEEP_WARM_MARGIN)
     return [Span("forecast, markers inferred" if forecast.inferred and room >= 40 else "forecast", "dim")]
 
 

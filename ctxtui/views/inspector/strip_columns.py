@@ -1,4 +1,7 @@
-"""The strip of calls: one column per call, with read, write and fresh stacked in eighths of a cell."""
+"""The strip of calls.
+
+One column per call, with read, write and fresh stacked in eighths of a cell.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,10 @@ class StripColumn(Struct, frozen=True):
 
 
 class Window(NamedTuple):
-    """Calls shown in a strip: indices `first` to `last` (0-based, inclusive), each `per` cells wide."""
+    """Calls shown in a strip.
+
+    Indices `first` to `last` (0-based, inclusive), each `per` cells wide.
+    """
 
     first: int
     last: int
@@ -85,7 +91,10 @@ def window(count: int, cursor: int, room: int) -> Window:
 
 
 def bucket_columns(columns: Sequence[StripColumn], room: int) -> list[StripColumn]:
-    """All calls in at most `room` columns, for overviews: the dearest call of each bucket, with the marks of all."""
+    """All calls in at most `room` columns, for overviews.
+
+    The dearest call of each bucket, with the marks of all.
+    """
     count = len(columns)
     if count <= room or room <= 0:
         return list(columns)
@@ -123,7 +132,10 @@ def _levels(column: StripColumn, height: int, top: float, *, ghosts: bool) -> li
 
 
 def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
-    """One cell of a column, `row` from the bottom: at most two parts; the smallest others are merged."""
+    """One cell of a column, `row` from the bottom: at most two parts.
+
+    The smallest others are merged.
+    """
     if not levels or levels[-1][0] <= 8 * row:
         return Span(" ")
     if levels[0][0] >= 8 * row + 8:
@@ -146,7 +158,10 @@ def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
 
 
 def _plain_cell(levels: list[tuple[int, str]], row: int) -> Span:
-    """Like `stacked_cell`, for terminals without colour: the style of the largest part, at the height of all parts."""
+    """Like `stacked_cell`, for terminals without colour.
+
+    The style of the largest part, at the height of all parts.
+    """
     bottom, top = 8 * row, min(levels[-1][0], 8 * row + 8)
     if top <= bottom:
         return Span(" ")
@@ -181,9 +196,10 @@ def _cells(column: StripColumn, height: int, top: float, colour: bool) -> tuple[
 
 
 def marks(columns: Sequence[StripColumn], here: int | None = None, *, per: int = 1) -> list[Span]:
-    """The line under the strip: each call's first mark, and ``▲`` under call `here` (index in `columns`).
+    """The line under the strip.
 
-    With two cells per call a compaction shows the next mark too; else it gets the colour of `here`.
+    Each call's first mark, and ``▲`` under call `here` (index in `columns`). With two cells per call a compaction shows
+    the next mark too; else it gets the colour of `here`.
     """
     spans = []
     for number, column in enumerate(columns):
@@ -200,10 +216,10 @@ def marks(columns: Sequence[StripColumn], here: int | None = None, *, per: int =
 def project(
     used: int, room: int, height: int, top: float, usable: float, growth: float, last: float
 ) -> list[list[Span]]:
-    """The area to the right of `used` columns, one list per line: the usable limit ``┄``, the projection ``·``.
+    """The area to the right of `used` columns, one list per line.
 
-    `growth` is in tokens per column, `last` is the last call's tokens; drawn in strips of 6 lines and more. Each list
-    fills `room` - `used` cells.
+    The usable limit ``┄``, the projection ``·``. `growth` is in tokens per column, `last` is the last call's tokens;
+    drawn in strips of 6 lines and more. Each list fills `room` - `used` cells.
     """
     free = max(0, room - used)
     grid = [[Span(" ")] * free for _ in range(height)]

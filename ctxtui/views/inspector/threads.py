@@ -41,7 +41,10 @@ class ThreadRow(Struct, frozen=True, kw_only=True):
 
 
 class _Sum(Struct):
-    """Sums over the first `read` calls of a thread: the largest `reported` size, and calls without a report."""
+    """Sums over the first `read` calls of a thread.
+
+    The largest `reported` size, and calls without a report.
+    """
 
     read: int = 0
     reported: int | None = None

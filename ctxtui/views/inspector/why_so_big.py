@@ -1,4 +1,7 @@
-"""One line that says why the context is so big: its largest parts, their contents, and the best safe cut."""
+"""One line that says why the context is so big.
+
+Its largest parts, their contents, and the best safe cut.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ PART_NAMES: Final = {
     "summary": "summary",
 }
 _RESIDUAL: Final = -1
-"""Stands for the residual among category indices."""
+"""Index of the residual among category indices."""
 MIN_PART_SHARE: Final = 0.03
 """Share of the context from which a part is named."""
 MIN_GROUP_SHARE: Final = 0.12
@@ -55,7 +58,7 @@ class WhySoBig(Struct, frozen=True, kw_only=True):
     key: str = ""
     staged: int = 0
     """Tokens already freed by staged edits, which the cut's figure includes."""
-    anew: bool = False
+    is_searching: bool = False
     """Whether edits changed after the cut was found, and a new search is running."""
 
     @property
@@ -142,7 +145,7 @@ def _format_group(group: HeavyGroup) -> str:
 
 
 def _cut(facts: WhySoBig, *, full: bool) -> list[Span]:
-    if facts.anew:
+    if facts.is_searching:
         return [Span(" · ", "faint"), Span(facts.key, "accent bold"), Span(" searching", "dim")]
     if facts.cut is None or not facts.frees:
         return []

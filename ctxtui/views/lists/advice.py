@@ -68,7 +68,10 @@ def _sum_of_saved(piece: Advice) -> str:
 
 
 def explain(piece: Advice, staged: int = 0) -> str:
-    """Explain the figures of a piece of advice; `staged` is the number of tokens that staged edits free already."""
+    """Explain the figures of a piece of advice.
+
+    `staged` is the number of tokens that staged edits free already.
+    """
     return f"{_sum_of_freed(piece, staged)} {_sum_of_saved(piece)}".strip()
 
 

@@ -121,8 +121,9 @@ def _bar_width(room: int) -> int:
 def sentences(compaction: Compaction) -> Iterator[Spans]:
     """Sentences about the summary, the facts it names, and files that were read again."""
     kept_text = (
-        f"; {numbers.many(len(compaction.kept), 'block')}, {numbers.tokens(compaction.kept_tokens)}, kept unchanged"
-        if compaction.kept
+        f"; {numbers.many(len(compaction.kept_nodes), 'block')}, {numbers.tokens(compaction.kept_tokens)}, "
+        "kept unchanged"
+        if compaction.kept_nodes
         else ""
     )
     verb = "will replace" if compaction.is_held else "replaced"
@@ -147,7 +148,7 @@ def sentences(compaction: Compaction) -> Iterator[Spans]:
     if not back:
         yield [Span(" · ", "dim"), Span("no file that the agent knew was read again", "dim")]
         return
-    files = sum(any(again.tokens for again in fact.again) for fact in compaction.facts_of(FILE))
+    files = sum(any(again.tokens for again in fact.recoveries) for fact in compaction.facts_of(FILE))
     usd = compaction.again_usd
     paid = f", {numbers.money(usd)} since" if usd is not None else ""
     yield [
@@ -167,14 +168,14 @@ def facts(compaction: Compaction, shown: str = LOST) -> list[Fact]:
         fact
         for fact in compaction.facts
         # A file that the summary names but that was read again counts as lost.
-        if shown == ALL or fact.kept == (shown == KEPT) or (shown == LOST and _tokens_again(fact.again))
+        if shown == ALL or fact.is_kept == (shown == KEPT) or (shown == LOST and _tokens_again(fact.recoveries))
     ]
     return sorted(
         selected,
         key=lambda fact: (
             fact.kind == LITERAL,
-            not fact.again,
-            -sum(again.tokens for again in fact.again),
+            not fact.recoveries,
+            -sum(again.tokens for again in fact.recoveries),
             order[fact.kind],
             -fact.times,
         ),
@@ -182,18 +183,18 @@ def facts(compaction: Compaction, shown: str = LOST) -> list[Fact]:
 
 
 def _words(fact: Fact, room: int) -> list[Span]:
-    state = Span("✓ ", "ok") if fact.kept else Span("✗ ", "crit")
+    state = Span("✓ ", "ok") if fact.is_kept else Span("✗ ", "crit")
     text = safe_text.one_line(fact.text, 400)
     if fact.kind == FILE and cells.width(text) > room - 4:
         text = "…" + cells.tail(text, max(1, room - 5))
-    return [state, _SIGN[fact.kind], Span(" "), Span(text, "ink" if not fact.kept else "dim")]
+    return [state, _SIGN[fact.kind], Span(" "), Span(text, "ink" if not fact.is_kept else "dim")]
 
 
 def _back(fact: Fact, room: int) -> list[Span]:
-    if not fact.again:
+    if not fact.recoveries:
         return [Span(numbers.NONE, "faint")]
-    first = fact.again[0]
-    more = f" +{len(fact.again) - 1}" if len(fact.again) > 1 else ""
+    first = fact.recoveries[0]
+    more = f" +{len(fact.recoveries) - 1}" if len(fact.recoveries) > 1 else ""
     return [Span(first.how, "warn" if first.tokens else "ink"), Span(f" at {first.call:,}{more}", "dim")]
 
 
@@ -202,23 +203,26 @@ def _tokens_again(again: Sequence[Recovery]) -> int:
 
 
 def _cost(fact: Fact, room: int) -> Span:
-    prices = [reading.usd for reading in fact.again if reading.usd is not None and reading.tokens]
+    prices = [reading.usd for reading in fact.recoveries if reading.usd is not None and reading.tokens]
     return Span(numbers.money(sum(prices)) if prices else numbers.NONE, "ink" if prices else "faint")
 
 
 def _tokens(fact: Fact, room: int) -> Span:
-    tokens = _tokens_again(fact.again)
+    tokens = _tokens_again(fact.recoveries)
     return Span(numbers.tokens(tokens) if tokens else numbers.NONE, "ink" if tokens else "faint")
 
 
 def _sum_of_tokens(fact: Fact) -> str:
     return sums.addition(
-        _tokens_again(fact.again), "tokens", [reading.tokens for reading in fact.again if reading.tokens], "times"
+        _tokens_again(fact.recoveries),
+        "tokens",
+        [reading.tokens for reading in fact.recoveries if reading.tokens],
+        "times",
     )
 
 
 def _sum_of_cost(fact: Fact) -> str:
-    prices = [reading.usd for reading in fact.again if reading.usd is not None and reading.tokens]
+    prices = [reading.usd for reading in fact.recoveries if reading.usd is not None and reading.tokens]
     return sums.money_addition(sum(prices), prices, "times") if prices else ""
 
 
@@ -234,7 +238,7 @@ def explain_bars(compaction: Compaction) -> dict[str, str]:
     whole, left = compaction.before.context_tokens, compaction.after.context_tokens
     change = sums.difference(left, whole, whole - left, ("after", "before", "less" if whole >= left else "more"))
     explanations |= dict.fromkeys(("tokens", "compaction", "call"), change)
-    back = [again.tokens for fact in compaction.facts for again in fact.again if again.tokens]
+    back = [again.tokens for fact in compaction.facts for again in fact.recoveries if again.tokens]
     if back and sum(back) == compaction.again_tokens:
         explanations["read again"] = sums.addition(compaction.again_tokens, "read again", back, "times")
     return explanations

@@ -39,8 +39,11 @@ class Repeated(Struct, frozen=True):
 
 
 def duplicate_row(tree: Tree, turns: Turns, repeat: Duplicate, tokens: int, category: int) -> Repeated:
-    """The row of a duplicate in `tree` with `tokens`, shown in `category`; `turns` are those of its thread."""
-    return Repeated(repeat, tokens, category, turns.number_of(repeat.other), tree[repeat.other].depth)
+    """The row of a duplicate in `tree` with `tokens`, shown in `category`.
+
+    `turns` are those of its thread.
+    """
+    return Repeated(repeat, tokens, category, turns.number_of(repeat.counterpart), tree[repeat.counterpart].depth)
 
 
 def total(rows: Sequence[Repeated]) -> list[Span]:
@@ -61,7 +64,7 @@ def sort_by_size(rows: Sequence[Repeated]) -> list[Repeated]:
 
 def other_location(row: Repeated) -> str:
     """Location of the other copy: ``turn 4, block 112``, or the file."""
-    if row.repeat.other == ROOT:
+    if row.repeat.counterpart == ROOT:
         return safe_text.one_line(row.repeat.path, 200)
     return f"turn {row.other_turn}, block {row.other_place}" if row.other_turn else f"block {row.other_place}"
 

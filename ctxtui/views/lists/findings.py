@@ -27,7 +27,7 @@ MAX_NAMES: Final = 3
 
 def sentence(finding: Finding) -> str:
     """The problem with its figures: ``tools a, b were never called: 4.1k tokens in every call, $0.83 so far``."""
-    text = _fill(finding, finding.says)
+    text = _fill(finding, finding.problem)
     return text[:1].upper() + text[1:]
 
 
@@ -38,7 +38,7 @@ def short(finding: Finding) -> str:
 
 def fix(finding: Finding) -> str:
     """The fix: ``drop 12 unused tools``."""
-    return _fill(finding, finding.cure)
+    return _fill(finding, finding.fix)
 
 
 def _fill(finding: Finding, text: str) -> str:
@@ -83,7 +83,7 @@ def explain(priced: PricedFinding) -> str:
     """Explain the figures of a finding."""
     about, moment = priced.finding, priced.moment
     if moment is None or moment.once is None or moment.per_call is None:
-        each = f", {numbers.money(about.ahead)} for each call ahead" if about.ahead is not None else ""
+        each = f", {numbers.money(about.usd_per_call)} for each call ahead" if about.usd_per_call is not None else ""
         return f"{about.tokens:,} tokens in {about.calls:,} calls so far{each}."
     once, later = numbers.signed_money(moment.once), numbers.signed_money(moment.per_call)
     price = f"{once} with the next call, then {later} for each of {priced.horizon - 1:,} more"
@@ -92,7 +92,7 @@ def explain(priced: PricedFinding) -> str:
 
 def note(findings: Findings | None) -> str:
     """The horizon of the savings, and their total."""
-    if findings is None or not findings.found:
+    if findings is None or not findings.priced:
         return ""
     whole = f"; all edits together {numbers.money(findings.saves)}" if findings.saves is not None else ""
     return f"saved over the next {findings.horizon:,} calls{whole}"
@@ -108,7 +108,7 @@ def command(priced: PricedFinding, name: str, findings: Findings) -> str:
     if not priced.finding.policy:
         return ""
     place = place_options(findings.number, findings.calls, findings.thread)
-    words = (f"{key}={_format_value(value)}" for key, value in priced.finding.given.items())
+    words = (f"{key}={_format_value(value)}" for key, value in priced.finding.policy_settings.items())
     options = "".join(f" --set {shlex.quote(word)}" for word in words)
     return f"ctxtui curate {shlex.quote(name)}{place} --after --policy {priced.finding.policy}{options} --keep-quoted"
 
@@ -125,7 +125,7 @@ def detail(priced: PricedFinding, findings: Findings, name: str, room: int) -> l
             for n, text in enumerate(safe_text.wrap(fix(priced.finding), text_room - 6))]  # fmt: skip
     out += [part for line in places(priced.finding) for part in wrap([Span(f" {line}", "dim")], room, 3)]
     rest = [*price_lines(priced, findings)]
-    if priced.finding.setting and priced.finding.setting != priced.finding.cure:
+    if priced.finding.setting and priced.finding.setting != priced.finding.fix:
         rest.append([Span(f" {priced.finding.setting}", "dim")])
     out += [part for line in rest for part in wrap(line, room, 1)]
     command_line = command(priced, name, findings)
@@ -194,10 +194,13 @@ def _describe_proof(result: EditedCalls) -> str:
 
 
 def lines(findings: Findings, name: str, room: int) -> Iterator[Spans]:
-    """All findings as text in their order: warnings, then lowest risk first; and checks without a finding."""
-    if not findings.found:
+    """All findings as text in their order.
+
+    Warnings, then lowest risk first; and checks without a finding.
+    """
+    if not findings.priced:
         yield [Span(f" {none_found(findings)}", "dim")]
-    for priced in findings.found:
+    for priced in findings.priced:
         lead = [Span(f" {format_savings(priced):>9}  ", "ok bold")]
         for n, text in enumerate(safe_text.wrap(sentence(priced.finding), max(20, room - 13))):
             yield [*(lead if n == 0 else [Span(" " * 12)]), Span(text)]

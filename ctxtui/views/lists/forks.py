@@ -15,30 +15,30 @@ from ctxtui.views.text.table import Column, Table
 class ForkRow(Struct, frozen=True, kw_only=True):
     """A session, or a branch of the thread shown, in the tree of forks.
 
-    - `depth`: levels below the root; `last`: it is the last among its siblings.
-    - `words`: name it.
-    - `after`: the call it continues from (from 1; 0: none). `calls`: which calls or how many.
+    - `depth`: levels below the root; `is_last`: no sibling follows it.
+    - `name`: title of the session, or first words of the branch.
+    - `after`: the call it continues from (from 1; 0: none). `calls`: its calls as text (``3–9``), or their number.
     - `age`: seconds (None: unknown).
-    - `here`: it is the open session.
+    - `is_open`: it is the open session.
     - `target`, `call`: Enter opens the target (a path or a stored id), or goes to the call (from 1; 0: none).
     """
 
     depth: int
-    last: bool
-    words: str
+    is_last: bool
+    name: str
     after: int = 0
     calls: str = ""
     age: float | None = None
-    here: bool = False
+    is_open: bool = False
     target: str = ""
     call: int = 0
 
 
 def _name(row: ForkRow, room: int) -> list[Span]:
-    branch = "  " * max(0, row.depth - 1) + ("└ " if row.last else "├ ") if row.depth else ""
-    mark = Span("● ", "ok") if row.here else Span("○ " if row.target else "⑂ ", "dim")
-    style = "ink bold" if row.here else "ink" if row.target or row.call else "dim"
-    return [Span(branch, "faint"), mark, Span(safe_text.one_line(row.words, 400) or numbers.NONE, style)]
+    branch = "  " * max(0, row.depth - 1) + ("└ " if row.is_last else "├ ") if row.depth else ""
+    mark = Span("● ", "ok") if row.is_open else Span("○ " if row.target else "⑂ ", "dim")
+    style = "ink bold" if row.is_open else "ink" if row.target or row.call else "dim"
+    return [Span(branch, "faint"), mark, Span(safe_text.one_line(row.name, 400) or numbers.NONE, style)]
 
 
 def _from(row: ForkRow, room: int) -> Span:
@@ -48,7 +48,7 @@ def _from(row: ForkRow, room: int) -> Span:
 TABLE: Final[Table[ForkRow]] = Table(
     (
         Column("session or branch", 0, _name, "left", least=6),
-        Column("goes on from", 15, _from),
+        Column("continues from", 15, _from),
         Column("calls", 13, lambda row, _: Span(row.calls, "dim")),
         Column("age", 6, lambda row, _: Span("" if row.age is None else numbers.ago(row.age), "faint")),
     ),

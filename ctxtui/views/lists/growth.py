@@ -1,4 +1,7 @@
-"""Growth in sentences: shape and evidence, what grew, carried and unquoted tokens, and the outlook."""
+"""Growth in sentences.
+
+Shape and evidence, what grew, carried and unquoted tokens, and the outlook.
+"""
 
 from __future__ import annotations
 

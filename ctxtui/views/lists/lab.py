@@ -41,9 +41,10 @@ class LabLine(NamedTuple):
 
 
 def lab_lines(lab: SessionLab, hidden: Sequence[int] = ()) -> list[LabLine]:
-    """The variants, cheapest first; those without a price by the tokens they send, after all priced ones.
+    """The variants, cheapest first.
 
-    The recorded one and the first `MAX_CURVES` - 1 others get a curve, except those with an index in `hidden`.
+    Those without a price by the tokens they send, after all priced ones. The recorded one and the first `MAX_CURVES` -
+    1 others get a curve, except those with an index in `hidden`.
     """
     if not lab.rows:
         return []
@@ -91,7 +92,7 @@ def _letter(row: LabRow, used_letters: set[str]) -> str:
 def describe_settings(row: LabRow) -> str:
     """Settings other than the policy's defaults, in short: ``80.0k``, ``n=12``."""
     settings = []
-    for key, value in row.given.items():
+    for key, value in row.given_settings.items():
         if isinstance(value, int) and not isinstance(value, bool) and value >= 1_000:
             settings.append(numbers.tokens(value) if key in TOKEN_SETTINGS else f"{key}={numbers.tokens(value)}")
         else:
@@ -284,7 +285,10 @@ def _body(
 def _letter_at(
     mask: braille.Mask, before: Sequence[braille.Mask], wide: int, number: int, used_cells: set[tuple[int, int]]
 ) -> tuple[int, int] | None:
-    """Position of a letter on its curve, at a cell that no curve in front covers; later curves further right."""
+    """Position of a letter on its curve, at a cell that no curve in front covers.
+
+    Later curves further right.
+    """
     preferred_column = (number * 2 + 5) * wide // 16 % max(1, wide)
     for column in sorted(range(wide), key=lambda x: abs(x - preferred_column)):
         for y, row in enumerate(mask):

@@ -273,7 +273,10 @@ def _entry_before(miss: CacheMiss) -> str:
 
 
 def _has_diverged(miss: CacheMiss) -> bool:
-    """Whether the contexts themselves differ; otherwise the cache entry was gone or out of reach."""
+    """Whether the contexts themselves differ.
+
+    Otherwise the cache entry was gone or out of reach.
+    """
     return miss.cause in (CONTENT, SYSTEM, TOOLS, COMPACTION, STRIPPED, EDITS)
 
 

@@ -21,7 +21,10 @@ MIN_TYPICAL_PHASES: Final = 3
 
 
 def table(rows: Sequence[Phase], number: int) -> Table[Phase]:
-    """The table of `rows`; the phase of call `number` (from 1), shown by the screen below, is marked."""
+    """The table of `rows`.
+
+    The phase of call `number` (from 1), shown by the screen below, is marked.
+    """
     most = max((row.growth for row in rows), default=0)
 
     def name(row: Phase, room: int) -> list[Span]:

@@ -33,7 +33,7 @@ class Proposed(Struct, frozen=True, dict=True):
     - `edits`: new ones; `freed`: their tokens (None: not computed yet).
     - `share`: the share of the usable window afterwards (None: unknown).
     - `once`, `per_call`: extra USD at the cheapest `moment` (None: unknown); `pays_back`: in calls.
-    - `stands`: ids of its active edits.
+    - `active_ids`: ids of its active edits.
     - `why`: why it cannot be computed, or would be refused.
     - `risk`: the risk of its edits.
     """
@@ -48,7 +48,7 @@ class Proposed(Struct, frozen=True, dict=True):
     once: float | None = None
     per_call: float | None = None
     pays_back: int | None = None
-    stands: tuple[str, ...] = field(default=())
+    active_ids: tuple[str, ...] = field(default=())
     why: str = ""
     risk: Risk = Risk.NOTHING
 
@@ -70,7 +70,7 @@ def sort_policies(rows: Sequence[Proposed]) -> list[Proposed]:
     """
     if not all(row.is_computed for row in rows):
         return list(rows)
-    return sorted(rows, key=lambda row: (bool(row.why), not row.has_gain, not row.stands, -(row.freed or 0)))
+    return sorted(rows, key=lambda row: (bool(row.why), not row.has_gain, not row.active_ids, -(row.freed or 0)))
 
 
 def format_settings(row: Proposed) -> str:
@@ -79,7 +79,7 @@ def format_settings(row: Proposed) -> str:
 
 
 def _name(row: Proposed, room: int) -> Span:
-    is_idle = row.freed is None or row.why or not (row.has_gain or row.stands)
+    is_idle = row.freed is None or row.why or not (row.has_gain or row.active_ids)
     return Span(cells.fit(safe_text.one_line(row.name, 60), room - 1), "dim" if is_idle else "ink bold")
 
 
@@ -91,8 +91,8 @@ def _placeholder(row: Proposed) -> Spans:
         return [Span(f"  {numbers.NONE}", "faint")]
     if row.has_gain:
         return ()
-    if row.stands:
-        count = len(row.stands)
+    if row.active_ids:
+        count = len(row.active_ids)
         return [Span(f"  {count:,} active edit{'' if count == 1 else 's'}", "ok")]
     return [Span("  its edits would free nothing here" if row.edits else "  nothing to do here", "faint")]
 

@@ -1,4 +1,7 @@
-"""The preflight report: growth, limits, cost, and the blocks that a compaction would replace."""
+"""The preflight report.
+
+Growth, limits, cost, and the blocks that a compaction would replace.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ def lines(report: Preflight) -> Iterator[list[Span]]:
         yield _row("growth", numbers.NOT_YET, f"not known yet: too few {outlook.unit}s")
     else:
         missed = f"; {outlook.rewrites:.1f} cache misses a {outlook.unit}" if outlook.rewrites else ""
-        words = f"tokens{_range_text(outlook.growth)}{_calls(outlook)}{missed}"
+        words = f"tokens{_range_text(outlook.growth)}{_describe_calls(outlook)}{missed}"
         yield _row(f"a {outlook.unit}", numbers.signed(outlook.growth.mid), words)
     if report.usable:
         yield _row("usable", numbers.tokens(report.usable.tokens), describe_limit(report.usable, outlook))
@@ -37,11 +40,11 @@ def lines(report: Preflight) -> Iterator[list[Span]]:
             numbers.tokens(report.compaction.tokens),
             f"{describe_limit(report.compaction, outlook)} ({how})",
         )
-    yield _row(count_units(outlook.unit, outlook.ahead), *_money(outlook))
+    yield _row(count_units(outlook.unit, outlook.ahead), *_describe_cost(outlook))
     if report.partial:
         yield _row("", "", f"at least: {report.partial:,} answers are only partly reported, the known part is counted")
     if outlook.after is not None:
-        yield _row("context", numbers.tokens(outlook.after.mid), _after(outlook.after, report.window.limit))
+        yield _row("context", numbers.tokens(outlook.after.mid), _describe_growth(outlook.after, report.window.limit))
     yield from _replaced_lines(report)
 
 
@@ -58,7 +61,7 @@ def _range_text(value: Range) -> str:
     return f" ({numbers.signed(value.low)} to {numbers.signed(value.high)})"
 
 
-def _calls(outlook: Outlook) -> str:
+def _describe_calls(outlook: Outlook) -> str:
     if outlook.calls is None:
         return ""
     low, mid, high = (max(1, round(n)) for n in outlook.calls)
@@ -67,7 +70,7 @@ def _calls(outlook: Outlook) -> str:
 
 
 def describe_limit(limit: Limit, outlook: Outlook, unit: str = "") -> str:
-    """In how many of `unit` ("": that of `outlook`) a limit is reached."""
+    """Describe when a limit is reached, counted in `unit` ("": that of `outlook`)."""
     unit = unit or outlook.unit
     soon, mid, late = limit.turns
     if soon == 0:
@@ -79,7 +82,7 @@ def describe_limit(limit: Limit, outlook: Outlook, unit: str = "") -> str:
     return f"in {count_units(unit, mid)}{spread}"
 
 
-def _money(outlook: Outlook) -> tuple[str, str]:
+def _describe_cost(outlook: Outlook) -> tuple[str, str]:
     if outlook.growth is None:
         return numbers.NOT_YET, f"not known yet: too few {outlook.unit}s"
     if outlook.usd is None:
@@ -88,28 +91,28 @@ def _money(outlook: Outlook) -> tuple[str, str]:
     return numbers.money(outlook.usd.mid), f"{low} to {high} in four of five cases, list price"
 
 
-def _after(after: Range, window: int) -> str:
+def _describe_growth(after: Range, window: int) -> str:
     text = f"{numbers.tokens(after.low)} to {numbers.tokens(after.high)} then, without a compaction"
     return f"{text}: more than the limit" if window and after.mid > window else text
 
 
 def _replaced_lines(report: Preflight) -> Iterator[list[Span]]:
-    total = sum(report.eaten.values())
+    total = sum(report.replaced.values())
     if not total:
         return
     yield []
     yield [Span(f"A compaction now would replace {numbers.tokens(total)} tokens with a summary:", "bold")]
-    for name, tokens in report.eaten.items():
+    for name, tokens in report.replaced.items():
         sign = signs.category(name)
         row = [Span(f"  {sign.glyph} ", sign.style), Span(cells.left(sign.name, 12), sign.style)]
         yield [*row, Span(cells.right(numbers.tokens(tokens), 8))]
-    if report.asked:
-        yield [Span(f"Your messages in it ({len(report.asked)}):", "bold")]
-    for message in report.asked[:MAX_MESSAGES]:
+    if report.instructions:
+        yield [Span(f"Your messages in it ({len(report.instructions)}):", "bold")]
+    for message in report.instructions[:MAX_MESSAGES]:
         words = cells.fit(safe_text.one_line(message.words), 64)
         yield [Span(cells.right(str(message.turn), 5) + "  ", "faint"), Span(words)]
-    if len(report.asked) > MAX_MESSAGES:
-        yield [Span(f"       and {len(report.asked) - MAX_MESSAGES} more", "dim")]
+    if len(report.instructions) > MAX_MESSAGES:
+        yield [Span(f"       and {len(report.instructions) - MAX_MESSAGES} more", "dim")]
 
 
 def fix_lines(smallest: Smallest | None, name: str) -> Iterator[list[Span]]:

@@ -1,4 +1,7 @@
-"""A run's context budget and its project files as lines: parts with shares, kinds of files, selection, warnings."""
+"""A run's context budget and its project files as lines.
+
+Parts with shares, kinds of files, selection, warnings.
+"""
 
 from __future__ import annotations
 

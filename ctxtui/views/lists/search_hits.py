@@ -40,19 +40,22 @@ class BlockHits(Struct, frozen=True, kw_only=True):
 class SearchProgress(Struct, frozen=True):
     """Progress after one session.
 
-    `done` of `total` sessions are searched, `direct` of them by reading, as they are not in the index. `found` are the
-    new blocks. `trouble`: the error that ended the search, "" for none.
+    `done` of `total` sessions are searched, `direct` of them by reading, as they are not in the index. `new_hits` are
+    the new blocks. `trouble`: the error that ended the search, "" for none.
     """
 
     done: int
     total: int
     direct: int
-    found: tuple[BlockHits, ...] = ()
+    new_hits: tuple[BlockHits, ...] = ()
     trouble: str = ""
 
 
 class FoundSession(Struct):
-    """A session with hits: its blocks, of which the first `MAX_FOLDED_BLOCKS` are listed until it is `opened`."""
+    """A session with hits.
+
+    Its blocks, of which the first `MAX_FOLDED_BLOCKS` are listed until it is `opened`.
+    """
 
     target: str
     title: str

@@ -93,7 +93,10 @@ def _recorded_breakpoints(scene: Scene, path: Sequence[int]) -> list[int]:
 
 
 class ChargeCache:
-    """Caches the charge of the call shown until one of its inputs changes; later calls are not inputs."""
+    """Caches the charge of the call shown until one of its inputs changes.
+
+    Later calls are not inputs.
+    """
 
     def __init__(self) -> None:
         self._cached: tuple[object, Charge | None] = None, None

@@ -54,7 +54,10 @@ _MOCHA: Final = rf"^\s*({_N} (?:passing(?: \([\d.]+\w+\))?|pending|failing))\s*$
 
 
 def describe_test_run(text: str) -> str:
-    """The outcome of a test run in one line (``12 passing (18s) · 1 failing``); "" if `text` is no test output."""
+    """The outcome of a test run in one line (``12 passing (18s) · 1 failing``).
+
+    "" if `text` is no test output.
+    """
     tail = text[-SEARCHED_TAIL_CHARS:]
     if "\x1b[" in tail:
         tail = _SGR.sub("", tail)
@@ -93,7 +96,7 @@ FILE_WRAPPER: Final = r'\A<(?:file|folder|memory|instructions) path="([^"\n]+)"(
 class Preview(NamedTuple):
     """A block in one line, safe to draw.
 
-    `voice` is the style of `text`; a `loud` label is bold; `failed` is whether a tool reported an error; `asked` are
+    `voice` is the style of `text`; a `loud` label is bold; `failed` is whether a tool reported an error; `detail` are
     the arguments of a result's call, or the form of a project's file that is not whole.
     """
 
@@ -102,7 +105,7 @@ class Preview(NamedTuple):
     voice: str = "ink"
     loud: bool = False
     failed: bool = False
-    asked: str = ""
+    detail: str = ""
 
 
 def short_tool(name: str) -> str:
@@ -113,7 +116,10 @@ def short_tool(name: str) -> str:
 def preview(
     kind: str, category: int, value: Json, got: BlockContent, call: BlockContent | None = None, cwd: str = ""
 ) -> Preview:
-    """The preview of a block of `kind` (JSON `value`, content `got`); `call` is the call that a result answers."""
+    """The preview of a block of `kind` (JSON `value`, content `got`).
+
+    `call` is the call that a result answers.
+    """
     name = CATEGORIES[category]
     if kind == UNREADABLE:
         return Preview("", _line("unreadable record, " + got.text), "warn")
@@ -125,7 +131,7 @@ def preview(
         result_text, failed = _result(got)
         tool = (call.name if call else "") or got.name
         return Preview(
-            tool_label(tool), result_text, "dim", failed=failed, asked=_shorten_arguments(call, cwd) if call else ""
+            tool_label(tool), result_text, "dim", failed=failed, detail=_shorten_arguments(call, cwd) if call else ""
         )
     if name == "tools":
         about = _tool_description(value)
@@ -138,7 +144,7 @@ def preview(
     file = re.match(FILE_WRAPPER, got.text) if name in ("memory", "document") else None
     if file is not None:
         result_text = got.text[file.end() :].rpartition("\n</")[0] or got.text[file.end() :]
-        return Preview(_line(file[1]), _line(result_text), "dim", True, asked=file[2] or "")
+        return Preview(_line(file[1]), _line(result_text), "dim", True, detail=file[2] or "")
     return Preview("", _line(got.text) or _withheld(got), voice)
 
 
@@ -148,7 +154,10 @@ def tool_label(name: str) -> str:
 
 
 def _shorten_arguments(call: BlockContent, cwd: str) -> str:
-    """A call's arguments, shortened to leave room for the result: the end of a path, else the beginning."""
+    """A call's arguments, shortened to leave room for the result.
+
+    The end of a path, else the beginning.
+    """
     words = _line(main_argument(call, cwd))
     if len(words) <= MAX_ARGUMENT_CHARS:
         return words

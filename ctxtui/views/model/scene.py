@@ -119,7 +119,10 @@ class Scene(Struct, frozen=True):
 
 
 def calls_of(session: Session, thread: str) -> list[Call]:
-    """The calls of a thread; a thread without calls gets one made of its recorded blocks, so that it can be shown."""
+    """The calls of a thread.
+
+    A thread without calls gets one made of its recorded blocks, so that it can be shown.
+    """
     calls = session.thread_calls(thread)
     if calls:
         return calls
@@ -165,7 +168,10 @@ def scene_at(
 
 
 def shown_category(scene: Scene | None, tree: Tree, node: int) -> int:
-    """The category index in which a node's block is shown; the node's own until there is a `scene`."""
+    """The category index in which a node's block is shown.
+
+    The node's own until there is a `scene`.
+    """
     return scene.running.category(node) if scene is not None else tree[node].category
 
 

@@ -219,5 +219,8 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
 
     @property
     def runs(self) -> bool:
-        """Whether its program runs, judging by its file; a file just written by ctxtui does not count."""
+        """Whether its program runs, judging by its file.
+
+        A file just written by ctxtui does not count.
+        """
         return self.live and not self.is_made

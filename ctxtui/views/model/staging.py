@@ -175,7 +175,10 @@ class Staging:
 
     @cached_property
     def unsent_inserts(self) -> tuple[InsertedBlock, ...]:
-        """Inserted blocks that the context shown does not contain yet; it may have been sent under edits."""
+        """Inserted blocks that the context shown does not contain yet.
+
+        It may have been sent under edits.
+        """
         if self.unsent:
             return self.inserted
         tree = self.scene.session.tree

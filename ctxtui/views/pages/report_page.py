@@ -57,14 +57,14 @@ class ReportedBlock(Struct, frozen=True):
 class ReportedSession(Struct, frozen=True, kw_only=True):
     """One session of the document.
 
-    `facts` are short texts; `growth`, `found` and `calls` are those of its main thread; `parts` is the bill as (name,
-    USD, tokens), `usd` its sum (None: no price is known). `number` is the call that it is about (0: all).
+    `facts` are short texts. `growth`, `findings` and `calls` describe its main thread; `parts` is the bill as
+    (name, USD, tokens), `usd` its sum (None: no price is known). `number` is the call that it is about (0: all).
     """
 
     title: str
     facts: tuple[str, ...]
     growth: GrowthReport
-    found: Findings
+    findings: Findings
     calls: tuple[ReportedCall, ...]
     parts: tuple[tuple[str, float, int], ...]
     blocks: tuple[ReportedBlock, ...]
@@ -89,7 +89,7 @@ class ReportedSession(Struct, frozen=True, kw_only=True):
 class ReportPage(Struct, frozen=True, kw_only=True):
     """The document.
 
-    - `sessions`: in order; the last `rest` of them are table rows only.
+    - `sessions`: in order; `rest` is the number of sessions at the end that are only rows of the overview.
     - `level`: the masking level; `masked`: one line for each kind of masked text.
     - `failed`: unreadable files, each with the reason.
     """
@@ -141,7 +141,7 @@ def _overview(report: ReportPage) -> Iterator[str]:
     for number, session in enumerate(report.sessions, 1):
         sizes = [call.tokens for call in session.growth.growth.calls]
         name = safe(session.title)
-        best = session.found.found[0] if session.found.found else None
+        best = session.findings.priced[0] if session.findings.priced else None
         rows.append(
             (
                 f'<a href="#s{number}">{name}</a>' if number <= full_count else name,
@@ -242,13 +242,13 @@ def _this_call(session: ReportedSession) -> Iterator[str]:
 
 
 def _findings(session: ReportedSession) -> Iterator[str]:
-    findings = session.found
+    findings = session.findings
     yield f"<h2>Findings <small>{safe(finding_view.note(findings))}</small></h2>"
-    if not findings.found:
+    if not findings.priced:
         yield f'<p class="dim">{safe(finding_view.none_found(findings))}</p>'
     else:
         rows = []
-        for finding in findings.found:
+        for finding in findings.priced:
             price = "<br>".join(safe(plain(line).strip()) for line in finding_view.price_lines(finding, findings))
             about = (
                 f"<b>{safe(finding_view.sentence(finding.finding))}</b><br>{safe(finding_view.fix(finding.finding))}"

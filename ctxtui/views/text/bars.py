@@ -23,9 +23,10 @@ def _cells(value: float, scale: float, room: int) -> float:
 
 
 def line(value: float, scale: float, room: int, tiny: str = "·") -> str:
-    """Draw `value` of `scale` as a line of at most `room` cells: ``━━╸``; less than half a cell is `tiny`.
+    """Draw `value` of `scale` as a line of at most `room` cells: ``━━╸``.
 
-    Lists of figures use the dot; the transcript passes "" for `tiny`. The text is not padded.
+    Less than half a cell is `tiny`. Lists of figures use the dot; the transcript passes "" for `tiny`. The text is not
+    padded.
     """
     filled = _cells(value, scale, room)
     if filled <= 0 or room <= 0:

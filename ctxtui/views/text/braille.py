@@ -25,9 +25,10 @@ def curve(
     x_range: tuple[float, float],
     y_range: tuple[float, float],
 ) -> Mask:
-    """The dots of a line through `points` (ascending x) in `width` x `height` cells; outside values are clamped.
+    """The dots of a line through `points` (ascending x) in `width` x `height` cells.
 
-    `y_range` runs from the lowest line to the topmost. Consecutive dots are joined by a line.
+    Outside values are clamped. `y_range` runs from the lowest line to the topmost. Consecutive dots are joined by a
+    line.
     """
     mask = [[0] * width for _ in range(height)]
     if width <= 0 or height <= 0:

@@ -82,7 +82,10 @@ def width(text: str) -> int:
 
 
 def reach(text: str, start: int, room: int) -> int:
-    """Index of the first character from `start` on that does not fit in `room` cells; len(text) if all fit."""
+    """Index of the first character from `start` on that does not fit in `room` cells.
+
+    Len(text) if all fit.
+    """
     if room <= 0:
         return start
     if text[start : start + room].isascii():
@@ -95,7 +98,10 @@ def reach(text: str, start: int, room: int) -> int:
 
 
 def cut(text: str, room: int) -> str:
-    """The first `room` cells of `text`; if a wide character is cut in half, a space fills the half cell."""
+    """The first `room` cells of `text`.
+
+    If a wide character is cut in half, a space fills the half cell.
+    """
     end = reach(text, 0, room)
     if end == len(text):
         return text
@@ -130,7 +136,10 @@ def fit(text: str, room: int) -> str:
 
 
 def ends(text: str, room: int) -> str:
-    """`text` if it fits in `room` cells, else with its middle cut out; most of the end is kept, for paths."""
+    """`text` if it fits in `room` cells, else with its middle cut out.
+
+    Most of the end is kept, for paths.
+    """
     if width(text) <= room:
         return text
     last = tail(text, (room - 1) * 2 // 3)

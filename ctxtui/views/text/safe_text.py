@@ -1,7 +1,8 @@
-"""Makes untrusted text safe to draw: it cannot move the cursor, change direction, hide, or exceed its cells.
+"""Makes untrusted text safe to draw.
 
-Escapes and direction marks are shown (``␛``, ``⟨U+202E⟩``), other control characters are ``·``; characters that only
-modify their neighbour (U+FE0F, U+200D) are dropped, because terminals disagree about their width.
+It cannot move the cursor, change direction, hide, or exceed its cells. Escapes and direction marks are shown (``␛``,
+``⟨U+202E⟩``), other control characters are ``·``; characters that only modify their neighbour (U+FE0F, U+200D) are
+dropped, because terminals disagree about their width.
 """
 
 from __future__ import annotations
@@ -80,9 +81,9 @@ def _with_base(text: str) -> str:
 
 
 def one_line(text: str, limit: int = 1024) -> str:
-    """The beginning of `text` as one line, with runs of whitespace as one space; reads at most `limit` characters.
+    """The beginning of `text` as one line, with runs of whitespace as one space.
 
-    Use `cells.fit` to cut it to a width; `limit` must be well above that width.
+    Reads at most `limit` characters. Use `cells.fit` to cut it to a width; `limit` must be well above that width.
     """
     first_ink = _INK.search(text, 0, MAX_SKIPPED_BLANKS)
     if not first_ink:
@@ -92,12 +93,18 @@ def one_line(text: str, limit: int = 1024) -> str:
 
 
 def plain(text: str) -> str:
-    """A whole text for a terminal or a model: tabs and line breaks stay, other unsafe characters are replaced."""
+    """A whole text for a terminal or a model.
+
+    Tabs and line breaks stay, other unsafe characters are replaced.
+    """
     return _safe(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def line(text: str) -> str:
-    """One line of a text: tabs expanded to stops of four, a final return dropped, a newline in it shown as ``·``."""
+    """One line of a text.
+
+    Tabs expanded to stops of four, a final return dropped, a newline in it shown as ``·``.
+    """
     text = _safe(text.removesuffix("\r"))
     if "\r" in text or "\n" in text:
         text = text.replace("\r", "·").replace("\n", "·")

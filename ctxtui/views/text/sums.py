@@ -1,4 +1,7 @@
-"""Explanations of figures as checkable arithmetic sentences: shares, differences, products, rates."""
+"""Explanations of figures as checkable arithmetic sentences.
+
+Shares, differences, products, rates.
+"""
 
 from __future__ import annotations
 

@@ -94,7 +94,10 @@ class Table(Struct, Generic[Row], frozen=True):
         return any(column.name for column in self.columns)
 
     def heads(self, room: int, order: str = "") -> list[Span]:
-        """The line of heads; a right-aligned head longer than its column extends into the blanks before it."""
+        """The line of heads.
+
+        A right-aligned head longer than its column extends into the blanks before it.
+        """
         line = [Span(" " * self.mark, self.style)]
         for column, wide in self.visible_columns(room):
             here = bool(order) and column.name == order

@@ -1,4 +1,7 @@
-"""Details of an open block: calls it stayed in, carried tokens, cacheability, duplicates, and cost."""
+"""Details of an open block.
+
+Calls it stayed in, carried tokens, cacheability, duplicates, and cost.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,9 @@ def details(
             f"{describe_stability(weights)}"
         )
     if repeat is not None:
-        texts.append(f"{REPEAT[repeat.kind].glyph} {describe_duplicate(repeat, scene.turns.number_of(repeat.other))}")
+        texts.append(
+            f"{REPEAT[repeat.kind].glyph} {describe_duplicate(repeat, scene.turns.number_of(repeat.counterpart))}"
+        )
     return [[Span(line, "faint")] for text in texts for line in safe_text.wrap(text, max(16, room))]
 
 
@@ -59,7 +64,10 @@ def describe_stability(weight: BlockWeight) -> str:
 
 
 def describe_duplicate(repeat: Duplicate, turn: int) -> str:
-    """A duplicate in a sentence, for the details of an open block; `turn` is that of the other block (0: none)."""
+    """A duplicate in a sentence, for the details of an open block.
+
+    `turn` is that of the other block (0: none).
+    """
     # Late import: nothing is open on the first screen.
     from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE
 
@@ -76,10 +84,10 @@ def describe_duplicate(repeat: Duplicate, turn: int) -> str:
 
 def if_on_path(tree: Tree, path: Sequence[int], repeat: Duplicate | None) -> Duplicate | None:
     """`repeat` if its other block is on the context's `path` (nodes in prompt order), else None."""
-    if repeat is None or repeat.other == ROOT:
+    if repeat is None or repeat.counterpart == ROOT:
         return repeat
-    depth = tree[repeat.other].depth
-    return repeat if depth <= len(path) and path[depth - 1] == repeat.other else None
+    depth = tree[repeat.counterpart].depth
+    return repeat if depth <= len(path) and path[depth - 1] == repeat.counterpart else None
 
 
 _THINKING = INDEX["thinking"]
@@ -87,7 +95,10 @@ _RESULT = INDEX["tool_result"]
 
 
 def cost_in_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
-    """Cost of `node`'s block in the call shown, in USD; None while unknown, or if no call has read it yet."""
+    """Cost of `node`'s block in the call shown, in USD.
+
+    None while unknown, or if no call has read it yet.
+    """
     tree = scene.session.tree
     if ledger.done <= scene.index or not scene.running.is_counted(node) or not tree.holds(scene.head, node):
         return None

@@ -43,7 +43,10 @@ MAX_CACHED: Final = 2000
 
 
 class RowCache:
-    """Creates block rows, reusing a row while its inputs are equal; scene inputs are compared once for all rows."""
+    """Creates block rows, reusing a row while its inputs are equal.
+
+    Scene inputs are compared once for all rows.
+    """
 
     def __init__(self) -> None:
         self._inputs: object = None
@@ -125,7 +128,7 @@ class Tails:
         self._since = ROOT, ROOT, ROOT
         """An answer, the last unsent node after it, and the first one."""
 
-    def of(self, scene: Scene) -> tuple[int, list[tuple[RuleRow, int]]]:
+    def find(self, scene: Scene) -> tuple[int, list[tuple[RuleRow, int]]]:
         """The context of the first rows, and the tails after it: for each a rule and its last node."""
         tree, call, tip = self._tree, scene.call, scene.tip
         answer = call.response_head or scene.head
@@ -222,7 +225,7 @@ class ContextRows:
         self.charge = self._charges.get(scene, self._trail.show(scene.head))
         self._made.show(scene, self.charge)
         self._rows.show(
-            *self._tails.of(scene),
+            *self._tails.find(scene),
             boundaries=boundaries.at,
             hidden=frozenset(category for category, how in enumerate(shown) if how == HIDDEN),
             elsewhere=scene.running.moved_categories,
@@ -321,7 +324,10 @@ class ContextRows:
         return self._staged.insert_before(at) if self._staged is not None else None
 
     def holds(self, node: int) -> bool:
-        """Whether `node` is shown: in the context (its unrecorded part is the root), its answer, or unsent blocks."""
+        """Whether `node` is shown.
+
+        In the context (its unrecorded part is the root), its answer, or unsent blocks.
+        """
         scene, at = self.scene, self.readings.tree[node].depth - 1
         if scene is None or self._rows is None:
             return False
@@ -455,7 +461,10 @@ class ContextRows:
         return self.bodies.body(self.scene, self.ledger, self.entry(index), open_block, room)
 
     def _uses_reading_layout(self, index: int) -> bool:
-        """Whether row `index` is drawn in the reading layout: untouched by edits, and not opened as JSON."""
+        """Whether row `index` is drawn in the reading layout.
+
+        Untouched by edits, and not opened as JSON.
+        """
         if self.reading is None:
             return False
         entry = self.entry(index)

@@ -85,7 +85,10 @@ class Bodies:
     def _content(
         self, scene: Scene, ledger: CostLedger | None, entry: int, open_block: OpenBlock, room: int
     ) -> Content:
-        """The lines of an entry: unrecorded content, raw JSON, an excerpt of the text, or the whole block."""
+        """The lines of an entry.
+
+        Unrecorded content, raw JSON, an excerpt of the text, or the whole block.
+        """
         # Late import: nothing is open on the first screen.
         from ctxtui.analysis.figures import missing_block
         from ctxtui.analysis.labels.labelling import searched_text
@@ -125,9 +128,10 @@ def body_line(
     money: str = "",
     details: Sequence[Spans] = (),
 ) -> Spans:
-    """Line `line` (from 1) under an opened block's row: its body after ``│``, its `details`, then the closing line.
+    """Line `line` (from 1) under an opened block's row.
 
-    `here` is the current search hit, `money` the block's cost.
+    Its body after ``│``, its `details`, then the closing line. `here` is the current search hit, `money` the block's
+    cost.
     """
     gutter = gutter if gutter.text in "┃╏┊" else Span(" ")
     shown = body.height(open_block.lines)

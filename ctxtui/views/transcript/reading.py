@@ -241,7 +241,7 @@ class Reading:
         if is_file_change:
             words.append(Span(_line_counts(self._content(entry)), "dim"))
         if answer is not None:
-            result_preview = readings.preview(answer)._replace(label="", asked="")
+            result_preview = readings.preview(answer)._replace(label="", detail="")
             if not is_file_change or result_preview.failed:
                 result_spans = [Span("  ← ", "cat-result"), *one_line.preview_spans(result_preview, "dim", "dim")]
                 # Reserve room for the result after a long command.
@@ -313,7 +313,10 @@ def _arguments(call: BlockContent) -> Json:
 
 
 def _replacements(arguments: Json) -> Iterator[tuple[str, str]]:
-    """Yield (before, after) of every replacement by a call; a file that is written as a whole has an empty "before"."""
+    """Yield (before, after) of every replacement by a call.
+
+    A file that is written as a whole has an empty "before".
+    """
     if not isinstance(arguments, Mapping):
         return
     inner = arguments.get("edits")

@@ -115,7 +115,10 @@ class RowIndex:
 
     @property
     def context_blocks(self) -> int:
-        """Number of rows of the context that are blocks: no rules, no unrecorded content, no tails after it."""
+        """Number of rows of the context that are blocks.
+
+        No rules, no unrecorded content, no tails after it.
+        """
         return self._shared - self._shared_rules - self._missing
 
     def rule(self, entry: int) -> RuleRow:
@@ -133,11 +136,12 @@ class RowIndex:
         missing: bool = False,
         partial: bool = False,
     ) -> None:
-        """Show the context `head`, then each tail: a rule, and the blocks from the previous end up to a further node.
+        """Show the context `head`, then each tail.
 
-        `boundaries` are rules by the node they precede; `hidden` are category indices to leave out (`elsewhere` maps
-        nodes to another category in which they are shown); `missing` adds the row of unrecorded content. If the context
-        is the end of a longer one (`partial`), encrypted reasoning gets no row: that is further up.
+        A rule, and the blocks from the previous end up to a further node. `boundaries` are rules by the node they
+        precede; `hidden` are category indices to leave out (`elsewhere` maps nodes to another category in which they
+        are shown); `missing` adds the row of unrecorded content. If the context is the end of a longer one (`partial`),
+        encrypted reasoning gets no row: that is further up.
         """
         categories, rules_by_node, tails = elsewhere or {}, boundaries or {}, list(tails)
         filters = (hidden, len(categories) if hidden else 0)
@@ -251,7 +255,10 @@ class RowIndex:
         return any(depth >= tree[rule.before].depth and tree.holds(end, node) for rule, end in self._tails)
 
     def depth(self, node: int) -> int:
-        """Depth of `node`; nodes in the tails of a context with inserts are counted as if they continued it."""
+        """Depth of `node`.
+
+        Nodes in the tails of a context with inserts are counted as if they continued it.
+        """
         depth = self._tree[node].depth
         return depth + self._added if self._added and self.is_in_tail(node) else depth
 

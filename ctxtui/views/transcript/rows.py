@@ -79,8 +79,8 @@ def block_row(
     glyph = MARK["warning"].span if node.block.kind == UNREADABLE else sign.span if read else _faint(sign)
     counted = scene.running.is_counted(node.id) and node.block.kind not in (HEADER, UNREADABLE)
     tokens = scene.running.block_tokens(node.id) if counted else 0
-    if preview.asked and _follows_its_call(tree, node):
-        preview = preview._replace(asked="")
+    if preview.detail and _follows_its_call(tree, node):
+        preview = preview._replace(detail="")
     return TranscriptRow(
         gutter=_gutter(charge, node, sent and read),
         turn=str(scene.turns.number_of(node.id)) if node.opens_turn and not scene.partial else "",
@@ -189,7 +189,10 @@ def _tokens(own: int, *, counted: bool, read: bool) -> Span:
 
 
 def draw(row: TranscriptRow, grid: Grid, cursor: str = " ") -> list[Span]:
-    """Draw a row on its grid; `cursor` is the mark in the second column (``▸``, or ``↑`` for the turn on top)."""
+    """Draw a row on its grid.
+
+    `cursor` is the mark in the second column (``▸``, or ``↑`` for the turn on top).
+    """
     gap, has_long_number = BLANK_SPAN, len(row.turn) > 2
     line = [
         row.gutter,

@@ -68,10 +68,10 @@ class StagedPane(Struct, frozen=True, kw_only=True):
 
     - `usable`: the usable window in tokens (0: unknown).
     - `moments`: the prices; `chosen`: one of them; `cheapest`: the one with the lowest one-time cost.
-    - `waits`: the waiting edits; `asleep`: edits without a target in this context.
+    - `waits`: the waiting edits; `without_target`: edits without a target in this context.
     - `dialect`: the provider dialect checked; `warnings`: (text, subject).
     - `thinking_lost`: tokens of thinking that the provider drops because of the edits.
-    - `known`: the cache breakage is known.
+    - `is_breakage_known`: the cache breakage is known.
     - `active`: the number of edits that the call shown was sent with, if no others are in question. The pane is then
       one line plus the relay's report.
     """
@@ -85,8 +85,8 @@ class StagedPane(Struct, frozen=True, kw_only=True):
     waits: tuple[WaitingEdits, ...] = ()
     thinking_lost: int = 0
     warnings: tuple[tuple[str, str], ...] = ()
-    asleep: int = 0
-    known: bool = False
+    without_target: int = 0
+    is_breakage_known: bool = False
     active: int = 0
     rest: EditedCalls | None = None
     """Savings of the edits over the rest of the recording; None if nothing followed, or unknown."""
@@ -103,7 +103,10 @@ def count_edits(count: int) -> str:
 
 
 def notes(pane: StagedPane, room: int) -> list[Span]:
-    """Text for the rule: number of edits, and the keys that end staging; for active edits the key that lists them."""
+    """Text for the rule: number of edits, and the keys that end staging.
+
+    For active edits the key that lists them.
+    """
     if pane.active:
         return [Span(f"{count_edits(pane.active)} active · ", "dim"), Span("l", "accent bold")]
     count = len(pane.staging.edits)
@@ -140,7 +143,7 @@ def lines(pane: StagedPane, room: int, height: int) -> list[Spans]:
 def needed_height(pane: StagedPane, room: int) -> int:
     """Number of lines of the body; some are reserved while prices are being computed."""
     now, usage = len(lines(pane, room, RESERVED_LINES * 4)), pane.staging.scene.call.usage
-    is_pending = not pane.known and not pane.active and usage is not None and usage.has_cache
+    is_pending = not pane.is_breakage_known and not pane.active and usage is not None and usage.has_cache
     return max(RESERVED_LINES, now) if is_pending and pane.staging.applied.is_changed else now
 
 
@@ -161,7 +164,7 @@ def _sums(pane: StagedPane, room: int) -> Iterator[Spans]:
             ],
             room,
         )
-    if pane.known and (breakage is None or not breakage.tokens):
+    if pane.is_breakage_known and (breakage is None or not breakage.tokens):
         nothing = " " if staging.freed else " frees nothing, "
         yield [Span(f"{nothing}breaks nothing of the prefix" if is_wide else f"{nothing}breaks nothing", "dim")]
     elif breakage is not None and breakage.tokens:
@@ -285,9 +288,11 @@ def _breaks(pane: StagedPane, room: int) -> Iterator[Spans]:
         short_text = text.removesuffix(":") if text.endswith(":") else f"{text} it"
         brief = [*lead, Span(f"{short_text} ", "dim"), Span("(", "dim"), Span("l", "accent bold"), Span(")", "dim")]
         yield _fit(full_line if width(full_line) < room else brief, room)
-    if pane.asleep:
+    if pane.without_target:
         why = "not in this context" if is_wide else "target gone"
-        yield _fit([Span(" "), Span("z", "faint"), Span(f" {count_edits(pane.asleep)} asleep: {why}", "dim")], room)
+        yield _fit(
+            [Span(" "), Span("z", "faint"), Span(f" {count_edits(pane.without_target)} asleep: {why}", "dim")], room
+        )
 
 
 def _accepted(ok: Span, api: str, repairs: int, room: int) -> Spans:

@@ -1,4 +1,7 @@
-"""Rows of a context under edits: all rows with inserts, or only those that edits touch, with the others folded."""
+"""Rows of a context under edits.
+
+All rows with inserts, or only those that edits touch, with the others folded.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +36,11 @@ AFTER_ALL_BLOCKS: Final = 1 << 40
 
 
 class StagedRows:
-    """The entries of the context of `staging`: those of `rows`, negative numbers for inserts and for the prefix end.
+    """The entries of the context of `staging`.
 
-    With `only` the entries are those that are changed, pinned, have a breakpoint, or are nodes in `only`, and their
-    neighbours; each run of others is one rule. With None all rows are shown.
+    Those of `rows`, negative numbers for inserts and for the prefix end. With `only` the entries are those that are
+    changed, pinned, have a breakpoint, or are nodes in `only`, and their neighbours; each run of others is one rule.
+    With None all rows are shown.
     """
 
     def __init__(self, staging: Staging, rows: RowIndex, only: frozenset[int] | None) -> None:
@@ -220,7 +224,10 @@ def draw(
 
 
 def gutter_of(gutter: Span, fate: Fate | None, *, broken: bool) -> Span:
-    """The gutter of a block under edits: none if removed, written if after the end of the cached prefix."""
+    """The gutter of a block under edits.
+
+    None if removed, written if after the end of the cached prefix.
+    """
     if fate is not None and fate.out:
         return Span(" ")
     return GUTTER["write"].span if broken and gutter.text.strip() else gutter

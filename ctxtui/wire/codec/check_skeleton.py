@@ -1,4 +1,7 @@
-"""Validate skeletons from recordings before building from them: a recording may be damaged or malicious."""
+"""Validate skeletons from recordings before building from them.
+
+A recording may be damaged or malicious.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Spelling of one element of a request: in the body's style, in another style, or piece by piece.
+"""Spelling of one element of a request.
 
-An element is an entry of a section: a message, a tool, a text of the system prompt. One that the body's style
-reproduces needs no record, if its blocks' kinds tell its size. Any other has an *oddity*, a JSON object with
+In the body's style, in another style, or piece by piece. An element is an entry of a section: a message, a tool, a text
+of the system prompt. One that the body's style reproduces needs no record, if its blocks' kinds tell its size. Any
+other has an *oddity*, a JSON object with
 
 - ``size``: the number of its blocks,
 - ``style``: the number of the style that reproduces it,
@@ -86,7 +87,10 @@ def _split_pieces(section: Section, parts: Sequence[WirePart], raw: str, styles:
 
 
 def _find_positions(raw: str, positions: Sequence[Position]) -> dict[Position, tuple[int, int]]:
-    """Map each position to its character range in `raw`; the last of duplicate keys counts, as in the decoded value."""
+    """Map each position to its character range in `raw`.
+
+    The last of duplicate keys counts, as in the decoded value.
+    """
     ranges: dict[Position, tuple[int, int]] = {(): (0, len(raw))}
     if raw[:1] == "{" and any(positions):
         entered_keys = frozenset(str(position[0]) for position in positions if len(position) == 2)

@@ -1,4 +1,7 @@
-"""The frame of a body: its members verbatim and in order, with slots for the context sections."""
+"""The frame of a body.
+
+Its members verbatim and in order, with slots for the context sections.
+"""
 
 from __future__ import annotations
 
@@ -106,9 +109,9 @@ def _parse_entry(before: Json, key: Json, colon: Json, raw: Json) -> MemberText:
 
 
 def walk(text: str, sections: frozenset[str]) -> tuple[list[Member], int]:
-    """Split the body `text` into members, entering the lists under `sections`; also returns where its object starts.
+    """Split the body `text` into members, entering the lists under `sections`.
 
-    Raises `Malformed` if the text is not one JSON object.
+    Also returns where its object starts. Raises `Malformed` if the text is not one JSON object.
     """
     start = skip(text, 1 if text[:1] == BOM else 0)
     if text[start : start + 1] != "{":

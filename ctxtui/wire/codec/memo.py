@@ -1,4 +1,7 @@
-"""Cache of decoded elements: agents resend their history, so only new elements need decoding."""
+"""Cache of decoded elements.
+
+Agents resend their history, so only new elements need decoding.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ Enough for interleaved conversations.
 
 
 class Element(Struct):
-    """One element of a section: its text in the body, its parts, and a style known to reproduce it."""
+    """One element of a section.
+
+    Its text in the body, its parts, and a style known to reproduce it.
+    """
 
     raw: str
     parts: list[WirePart]

@@ -1,4 +1,7 @@
-"""Adapt a skeleton to edited blocks: unedited elements keep their spelling, cache breakpoints and position."""
+"""Adapt a skeleton to edited blocks.
+
+Unedited elements keep their spelling, cache breakpoints and position.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Walk JSON text and report the character range of each value; values themselves are parsed at C speed."""
+"""Walk JSON text and report the character range of each value.
+
+Values themselves are parsed at C speed.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,10 @@ class Value(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A member of an object: its key, and the character ranges of the key (with quotes) and of the value.
+    """A member of an object.
 
-    If the walker entered the value (a list), `items` are its elements and `value` is None.
+    Its key, and the character ranges of the key (with quotes) and of the value. If the walker entered the value (a
+    list), `items` are its elements and `value` is None.
     """
 
     key: str

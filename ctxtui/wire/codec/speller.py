@@ -33,7 +33,10 @@ class Speller:
     def body(
         self, items: Sequence[Item], marker_indexes: Collection[int] = (), marker: Mapping[str, Json] | None = None
     ) -> bytes:
-        """Encode the body of `items`; the items at `marker_indexes` also get the members of `marker`."""
+        """Encode the body of `items`.
+
+        The items at `marker_indexes` also get the members of `marker`.
+        """
         marked_ids = {id(items[place]) for place in marker_indexes} if marker else set()
         texts = []
         for entry in self._frame.entries:

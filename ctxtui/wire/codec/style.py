@@ -54,7 +54,10 @@ class Style(Struct, frozen=True, kw_only=True):
         return self._apply_swaps(text)
 
     def gap(self, depth: int) -> str:
-        """Return the line break and indent before an item, `depth` steps in; "" in styles without indent."""
+        """Return the line break and indent before an item, `depth` steps in.
+
+        "" in styles without indent.
+        """
         return self.newline + self.indent * depth if self.indent else ""
 
     def _apply_swaps(self, text: str) -> str:

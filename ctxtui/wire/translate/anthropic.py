@@ -125,7 +125,10 @@ def _write_blocks(part: TurnPart, role: str, same: bool, losses: Losses) -> Iter
 
 
 def is_signed(value: Json) -> bool:
-    """Whether thinking carries what its provider requires back: a signature, or the ciphertext itself."""
+    """Whether thinking carries what its provider requires back.
+
+    A signature, or the ciphertext itself.
+    """
     return isinstance(value, dict) and bool(value.get("signature") or value.get("data"))
 
 
@@ -135,7 +138,7 @@ def _write_call(part: TurnPart, same: bool, losses: Losses) -> Json:
     arguments = arguments_value(part.reading)
     if not isinstance(arguments, dict):
         if arguments not in ("", None):
-            losses.note('call inputs that are no JSON object: wrapped as {"input": ...}')
+            losses.note('call inputs that are not a JSON object: wrapped as {"input": ...}')
         arguments = {"input": arguments} if arguments not in ("", None) else {}
     name = _INVALID_ID_CHARS.sub("_", part.reading.name)[:128] or "tool"
     return {"type": "tool_use", "id": _INVALID_ID_CHARS.sub("_", part.id), "name": name, "input": arguments}

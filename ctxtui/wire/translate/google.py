@@ -94,7 +94,7 @@ def _write_call(part: TurnPart, losses: Losses) -> Json:
     arguments = arguments_value(part.reading)
     if not isinstance(arguments, dict):
         if arguments not in ("", None):
-            losses.note('call inputs that are no JSON object: wrapped as {"input": ...}')
+            losses.note('call inputs that are not a JSON object: wrapped as {"input": ...}')
         arguments = {"input": arguments} if arguments not in ("", None) else {}
     return {"functionCall": {"id": part.id, "name": part.reading.name or "tool", "args": arguments}}
 

@@ -101,7 +101,7 @@ def _write_pictures(part: TurnPart, losses: Losses) -> list[str]:
 def _write_call(part: TurnPart, losses: Losses) -> Json:
     arguments = arguments_value(part.reading)
     if not isinstance(arguments, dict):
-        losses.note("free text as a tool's input (it stands under `input`)")
+        losses.note("free text as a tool's input (moved to the member `input`)")
         arguments = {"input": part.reading.arguments} if part.reading.arguments else {}
     return {"id": part.id, "function": {"name": part.reading.name, "arguments": arguments}}
 

@@ -118,7 +118,10 @@ def _write_call(part: TurnPart, same: bool) -> Json:
 
 
 def _write_result(part: TurnPart, losses: Losses) -> Json:
-    """Write a tool message, verbatim if it was one; Chat accepts no pictures and no error flag in it."""
+    """Write a tool message, verbatim if it was one.
+
+    Chat accepts no pictures and no error flag in it.
+    """
     if part.kind == "tool message":
         blocks: list[Block] = part.value
         content = _write_content([to_part(block) for block in blocks], TOOL, True, losses) or ""

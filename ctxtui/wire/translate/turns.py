@@ -158,7 +158,10 @@ def _is_ollama_only(block: Block) -> bool:
 
 
 def _is_google(block: Block) -> bool:
-    """Whether only Google writes a block so: a header that names parts, a call or a medium without a type."""
+    """Whether only Google writes a block so.
+
+    A header that names parts, a call or a medium without a type.
+    """
     if block.kind == HEADER:
         return b'"parts":' in block.body
     if block.kind in ("function_call", "function_response", "image", "document"):
@@ -264,7 +267,7 @@ def readable_text(part: TurnPart, losses: Losses) -> str:
     if part.kind not in _READABLE or not part.reading.text:
         return ""
     if part.reading.media or part.reading.hidden:
-        losses.note(f"what is no text in {part.kind}")
+        losses.note(f"parts other than text in {part.kind}")
     return part.reading.text
 
 

@@ -157,7 +157,7 @@ def test_a_tool_of_the_provider_does_not_shorten_the_clients_lifetime() -> None:
     [
         (ASIDE, "a recap while its user was away"),
         ("interrupt", "Request interrupted by user"),
-        ("unanswered", "no answer to a request is on record"),
+        ("unanswered", "a request has no recorded answer"),
     ],
 )
 def test_a_request_that_is_no_call_of_the_record_keeps_the_cache_warm(kind: str, text: str) -> None:

@@ -56,25 +56,25 @@ def found(session: Session) -> list[Compaction]:
 
 def test_files_decisions_and_literals_that_were_lost_and_how_they_came_back() -> None:
     [one] = found(forgetful())
-    assert (one.number, one.kind, one.replaced, one.kept, one.sealed) == (3, "compaction", 8, (), False)
+    assert (one.number, one.kind, one.replaced, one.kept_nodes, one.sealed) == (3, "compaction", 8, (), False)
     files = {fact.text: fact for fact in one.facts_of(FILE)}
-    assert {path: fact.kept for path, fact in files.items()} == {
+    assert {path: fact.is_kept for path, fact in files.items()} == {
         "src/lost.py": False,
         "src/kept.py": True,
         "src/gone.py": False,
     }
-    [again] = files["src/lost.py"].again
+    [again] = files["src/lost.py"].recoveries
     assert (again.how, again.call) == (READ_AGAIN, 3) and again.tokens > 100
-    assert not files["src/gone.py"].again, "the agent had written it since"
+    assert not files["src/gone.py"].recoveries, "the agent had written it since"
     assert one.brought_back == [again] and one.again_tokens == again.tokens
     assert one.again_usd is not None and abs(one.again_usd - again.tokens / 1e6) < 1e-9
 
     decisions = {fact.text: fact for fact in one.facts_of(DECISION)}
-    assert decisions["The tests must run under pytest with two workers."].kept
+    assert decisions["The tests must run under pytest with two workers."].is_kept
     wish = decisions["Never touch the generated migrations folder please."]
-    assert not wish.kept and [(back.how, back.call, back.tokens) for back in wish.again] == [(SAID_AGAIN, 6, 0)]
+    assert not wish.is_kept and [(back.how, back.call, back.tokens) for back in wish.recoveries] == [(SAID_AGAIN, 6, 0)]
     chosen = decisions["We are going with sqlite instead of the plain files for the index."]
-    assert not chosen.kept and not chosen.again
+    assert not chosen.is_kept and not chosen.recoveries
 
     assert one.count_facts(LITERAL) == one.literals[0] and not any(fact.text in files for fact in one.facts_of(LITERAL))
 
@@ -86,7 +86,7 @@ def test_a_literal_comes_back_in_a_result_or_is_spelled_out() -> None:
     story.user("We talked.", "summary").user("I said build-4711-x").call(use("a", "Bash", command="env"))
     story.results(("a", "T=token-99-abcd")).call("ok").tip()
     [one] = found(story.session)
-    back = {fact.text: fact.again[0].how for fact in one.facts_of(LITERAL)}
+    back = {fact.text: fact.recoveries[0].how for fact in one.facts_of(LITERAL)}
     assert back == {"build-4711-x": SAID_AGAIN, "token-99-abcd": CAME_AGAIN} and one.literals == (2, 0)
     told = improve_summary(story.session.tree, one, "otherwise")
     assert told.startswith("We talked.") and "spelled out: build-4711-x" in told and "token-99" not in told
@@ -101,7 +101,7 @@ def test_what_stayed_word_for_word_counts_as_kept_and_an_encrypted_summary_is_to
     story.add(*story.session.tree.items(keep)).call("on").tip()
     [one] = found(story.session)
     assert (
-        len(one.kept) == 2
+        len(one.kept_nodes) == 2
         and one.count_lost(DECISION) == one.count_lost(LITERAL) == 0
         and one.count_facts(LITERAL) == 1
     )
@@ -135,7 +135,9 @@ def test_the_view_fits_every_width_and_says_the_figures_of_the_analysis() -> Non
     told = "\n".join(plain(line) for line in views.sentences(one))
     assert "names 1 of 3 files" in told and "1 file read again" in told
     assert views.facts(one)[0].text == "src/lost.py"
-    assert all(not fact.kept for fact in views.facts(one)) and all(fact.kept for fact in views.facts(one, views.KEPT))
+    assert all(not fact.is_kept for fact in views.facts(one)) and all(
+        fact.is_kept for fact in views.facts(one, views.KEPT)
+    )
     assert len(views.facts(one, views.ALL)) == len(one.facts)
 
 
@@ -145,8 +147,8 @@ def test_a_held_summary_loses_what_it_will_lose() -> None:
         recorded, (one,) = found(forgetful(summary)), found(forgetful(summary))
         held = preview_compaction(book_of(forgetful("")), MAIN, summary)
         assert held is not None and held.is_held and recorded
-        assert [(fact.kind, fact.text, fact.kept, fact.times) for fact in held.facts if fact.kind != LITERAL] == [
-            (fact.kind, fact.text, fact.kept, fact.times) for fact in one.facts if fact.kind != LITERAL
+        assert [(fact.kind, fact.text, fact.is_kept, fact.times) for fact in held.facts if fact.kind != LITERAL] == [
+            (fact.kind, fact.text, fact.is_kept, fact.times) for fact in one.facts if fact.kind != LITERAL
         ]
         lost = [{fact.text for fact in each.facts_of(LITERAL)} for each in (held, one)]
         assert lost[0] == lost[1] and held.literals == one.literals

@@ -53,7 +53,7 @@ class Work:
         whole = DuplicateFinder(tree, Names(tree), "/w")
         whole.search_path(self.story.session.thread_calls()[-1].sent_head)
         assert whole.duplicates == repeats.duplicates
-        return {one.node: (one.kind, one.other) for one in repeats.duplicates.values()}
+        return {one.node: (one.kind, one.counterpart) for one in repeats.duplicates.values()}
 
 
 def test_a_file_that_is_read_again_makes_the_first_reading_superfluous() -> None:

@@ -71,6 +71,32 @@ def test_loops(story: str, loops: list[tuple[int, int]], dialect: str) -> None:
         assert longest_loop(here) >= loop.repeats
 
 
+HEADS = [
+    "Chunk ID: {0}fa2c1\nWall time: 0.0{0}12 seconds\nProcess exited with code 0\nOutput:\nok",
+    "Wall time: 0.0{0}7 seconds\n334",
+    "Script completed\nWall time 0.{0} seconds\nOutput:\nok",
+]
+
+
+@pytest.mark.parametrize("head", HEADS, ids=["codex", "kimi", "codex-exec"])
+def test_what_a_client_measures_anew_does_not_end_a_loop(head: str) -> None:
+    tree = Tree()
+
+    def looped(*heads: str) -> list[tuple[int, int]]:
+        items: list[Item] = []
+        for n, text in enumerate(heads):
+            call, output = _call(n, "exec", text, "responses")
+            passed = {"turn_id": f"t{n}", "create_time": 1796013283.5 + n}
+            value = {**output.block.value(), "internal_chat_message_metadata_passthrough": passed}
+            items += [call, Item(blocks.make(output.block.kind, value), output.place)]
+        found = find_loops(Context(tree, tree.extend(ROOT, items), "responses"))
+        return [(loop.period, loop.repeats) for loop in found]
+
+    same = [head.format(n) for n in range(3)]
+    assert looped(*same) == [(1, 3)]
+    assert looped(*same[:2], f"{same[2]} and more") == []
+
+
 def test_an_unanswered_call_repeats_nothing_and_no_call_is_no_loop() -> None:
     assert longest_loop(context("")) == 0 and longest_loop(context("AB")) == 1
     tree = Tree()
@@ -81,7 +107,7 @@ def test_an_unanswered_call_repeats_nothing_and_no_call_is_no_loop() -> None:
 @given(st.text("AB1.", max_size=14))
 def test_a_loop_repeats_what_it_says(story: str) -> None:
     for loop in find_loops(context(story), 2):
-        said = [exchange.said for exchange in loop.exchanges]
+        said = [exchange.content for exchange in loop.exchanges]
         assert len(said) == loop.period * loop.repeats and said == said[: loop.period] * loop.repeats
 
 

@@ -70,11 +70,11 @@ def test_what_is_not_known_cannot_be_told_and_a_single_call_has_nothing_to_hit()
         ("max_rewrites", True),
         ("max_cost", None),
     ]
-    assert "unknown" in found[0].told and "unknown" in found[4].told
+    assert "unknown" in found[0].text and "unknown" in found[4].text
     partly = replace(unknown, cost_usd_at_least=8.03, cost_usd_at_most=9.5)
     told = {allowed: check_limits(partly, Limits(max_cost=allowed))[0] for allowed in (1.0, 8.03, 9.49, 9.5)}
     assert [one.passed for one in told.values()] == [False, None, None, True]
-    assert "≥ 8.0300 and ≤ 9.5000" in told[1.0].told and "cannot be checked" in told[9.49].told
+    assert "≥ 8.0300 and ≤ 9.5000" in told[1.0].text and "cannot be checked" in told[9.49].text
     assert check_limits(replace(partly, cost_usd_at_most=None), Limits(max_cost=100))[0].passed is None
     assert check_limits(Figures(calls=1), Limits(min_cache_read=0.5))[0].passed
 

@@ -18,7 +18,7 @@ from ctxtui.analysis.money.savings import (
     PLACEHOLDER_TOKENS,
     clear_results,
     enable_caching,
-    find_cures,
+    find_savings,
     five_minute_entries,
     hour_entries,
     unused_tools,
@@ -101,15 +101,15 @@ def test_switching_the_cache_on_saves_what_a_replay_with_it_saves(made: list[int
 
 def test_a_long_run_names_its_cheapest_cure_and_never_one_that_costs() -> None:
     session, costs, _calls = session_of([9000] * 30, [SHORT] * 30, "5m")
-    found = find_cures([costs], missed(session), rates_for_call, counted(session).names, lambda m: 1024, charge)
+    found = find_savings([costs], missed(session), rates_for_call, counted(session).names, lambda m: 1024, charge)
     assert found[0].kind == CLEAR and found[0].call > 1 and found[0].tokens > 9000 and found[0].saves > 0.5
     session, costs, _ = session_of([300] * 6, [MIDDLE] * 6, "5m")
-    found = find_cures([costs], missed(session), rates_for_call, counted(session).names, lambda m: 1024, charge)
+    found = find_savings([costs], missed(session), rates_for_call, counted(session).names, lambda m: 1024, charge)
     assert found[0].kind == HOUR and found[0].count == 6
     session, costs, _ = session_of([300] * 6, [SHORT] * 6, "1h")
-    assert find_cures([costs], [], rates_for_call, counted(session).names, lambda m: 1024, charge)[0].kind == MINUTES
+    assert find_savings([costs], [], rates_for_call, counted(session).names, lambda m: 1024, charge)[0].kind == MINUTES
     session, costs, _ = session_of([300] * 6, [SHORT] * 6, None)
-    assert find_cures([costs], [], rates_for_call, counted(session).names, lambda m: 1024, charge)[0].kind == CACHE
+    assert find_savings([costs], [], rates_for_call, counted(session).names, lambda m: 1024, charge)[0].kind == CACHE
 
 
 def test_tools_that_were_never_called_save_what_carrying_them_cost() -> None:

@@ -124,6 +124,11 @@ def test_what_leads_other_programs_is_printed_and_served(home: Path, provider: R
     assert len(load(path).session.calls) == 1
 
 
+def test_keeping_warm_needs_a_program_that_ends(ctxtui: Run) -> None:
+    ran = ctxtui("exec", "--keep-warm", "1", "--print-env")
+    assert ran.code == 125 and "--keep-warm needs a COMMAND" in ran.err
+
+
 def test_a_held_request_waits_for_a_word_from_another_terminal(
     home: Path, provider: RunningProvider, ctxtui: Run
 ) -> None:

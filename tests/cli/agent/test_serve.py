@@ -85,6 +85,7 @@ async def test_an_agent_proposes_edits_where_the_user_lets_it(home: Path, monkey
         assert "no block '--json'" in answer and edits() == [], "a name is never an option"
         answer = await told(client, STAGE, session="chat-1", drop=[name])
         assert "by agent" in answer and "frees" not in answer and "1 edit staged: in the inspector" in answer
+        assert "former name" not in answer
         assert [(edit.kind, edit.author) for edit in edits()] == [("drop", "agent")]
         assert "1 edit reverted" in await told(client, "unstage", session="chat-1") and edits() == []
 

@@ -102,7 +102,7 @@ def test_other_forms(ctxtui: Run, request_file: Path, tmp_path: Path) -> None:
         (["--policy", "budgit"], 5, "no policy 'budgit'; did you mean budget?"),
         (["--policy", "budget", "--set", "x=1"], 2, "no policy here has a setting 'x' @ --set"),
         (["--policy", "budget", "--set", "target=much"], 2, "budget: target must be int, not 'much' @ --set"),
-        (["--policy", "budget", "--set", "target"], 2, "'target' is no setting"),
+        (["--policy", "budget", "--set", "target"], 2, "'target' is not a setting"),
         (["--set", "target=1"], 2, "--set is for a policy"),
         (["--policy", "gone.toml"], 5, "no such profile @ gone.toml"),
         (["--edits", "gone.json"], 5, "no such file @ gone.json"),

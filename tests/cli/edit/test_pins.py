@@ -41,7 +41,7 @@ def pin(recording: Path) -> None:
     overlays = SessionEdits(loaded, settings)
     context = Context(loaded.session.tree, loaded.session.threads["main"].tip)
     at = next(n for n, item in enumerate(context.items) if b"ledger" in item.block.body and item.block.kind == "text")
-    overlay = overlays.of("main")
+    overlay = overlays.of_thread("main")
     overlay.stage_all([make(PIN, [context.target(at)])])
     overlays.save()
 

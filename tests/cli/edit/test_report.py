@@ -239,14 +239,14 @@ def test_in_a_narrow_window_names_of_sessions_stay_readable(ctxtui: Run, tmp_pat
 def test_all_that_a_report_names_is_masked(level: Level) -> None:
     """Models, threads, phases and their rule, what findings name."""
     draft = draft_report(Loaded(every_category(), "x"), Counter(), Settings())
-    growth, findings = draft.growth.growth, draft.found.found
+    growth, findings = draft.growth.growth, draft.findings.priced
     assert growth.phases and findings
     growth = replace(growth, thread=KEY, rule=KEY, phases=tuple(replace(one, name=KEY) for one in growth.phases))
     found = tuple(replace(one, finding=replace(one.finding, names=(KEY,))) for one in findings)
     draft = draft._replace(
         session=replace(draft.session, title=KEY, facts=(KEY,)),
         growth=replace(draft.growth, growth=growth),
-        found=replace(draft.found, found=found),
+        findings=replace(draft.findings, priced=found),
     )
     made = mask_report(draft, Masker(mask_rules(), level))
-    assert KEY not in repr([made.title, made.facts, made.growth, [one.finding.names for one in made.found.found]])
+    assert KEY not in repr([made.title, made.facts, made.growth, [one.finding.names for one in made.findings.priced]])

@@ -38,13 +38,13 @@ def overlay(recording: Path) -> SessionEdits:
 def test_a_drop_waits_with_its_price_and_who_asked_for_it(ctxtui: Run, recording: Path) -> None:
     blocks = names(ctxtui, recording)
     result = blocks["tool_result Read"]
-    assert overlay(recording).of("main").log == (), "looking stages nothing"
+    assert overlay(recording).of_thread("main").log == (), "looking stages nothing"
     ran = ctxtui("edits", "stage", recording, "--drop", result, "--author", "agent", "--json")
     assert ran.code == 0 and ran.json["left"] == [] and "1 edit staged: in the inspector" in ran.err
     (edit,) = ran.json["edits"]
     assert (edit["kind"], edit["state"], edit["author"], edit["blocks"]) == ("drop", "staged", "agent", [result])
     assert ran.json["tokens"]["freed"] > 500 and ran.json["moments"][0]["per_call_usd"] < 0
-    standing = overlay(recording).of("main")
+    standing = overlay(recording).of_thread("main")
     assert [one.author for one in standing.staged] == ["agent"] and not standing.applied
     assert f"staged   drop         {result}  by agent" in ctxtui("edits", "stage", recording).out
 
@@ -56,7 +56,7 @@ def test_what_cannot_be_staged_says_why(ctxtui: Run, recording: Path) -> None:
     ran = ctxtui("edits", "stage", recording, "--drop", result, "--truncate", asked, "--author", "agent")
     assert ran.code == 8 and f"{result} is not changed: pinned" in ran.err
     assert f"{asked} is not changed: already short" in ran.err
-    assert [(one.kind, one.author) for one in overlay(recording).of("main").staged] == [("pin", "user")]
+    assert [(one.kind, one.author) for one in overlay(recording).of_thread("main").staged] == [("pin", "user")]
     assert ctxtui("edits", "stage", recording, "--drop", "ffffffff").code == 5
     assert ctxtui("edits", "stage", recording, "--drop", "f").code == 5
     assert ctxtui("edits", "stage", recording, "--drop", f"{result}#4").code == 5
@@ -70,7 +70,7 @@ def test_what_the_user_took_back_stays_so_and_what_its_author_took_back_does_not
     assert ctxtui("edits", "stage", recording, "--take-back", "--author", "agent").err.count("taken back") == 0
     assert ctxtui(*drop).code == 0 and ctxtui(*drop).code == 8, "once is enough"
     edits = overlay(recording)
-    edits.of("main").discard()
+    edits.of_thread("main").discard()
     edits.save()
     ran = ctxtui(*drop)
-    assert ran.code == 8 and "reverted by the user" in ran.err and not overlay(recording).of("main").in_force
+    assert ran.code == 8 and "reverted by the user" in ran.err and not overlay(recording).of_thread("main").in_force

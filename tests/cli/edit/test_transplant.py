@@ -84,3 +84,24 @@ def test_what_cannot_be_put_in_says_why(ctxtui: Run, home: Path, tmp_path: Path)
     assert ctxtui("curate", target, "--from", f"{source}@9", "--blocks", "ffffffff").code == 5
     assert ctxtui("curate", target, "--from", source).code == 2
     assert ctxtui("curate", target, "--behind", "ffffffff").code == 2
+
+
+def test_blocks_of_another_session_are_staged_behind_one(ctxtui: Run, home: Path, tmp_path: Path) -> None:
+    source, target = recording(tmp_path / "source.json", "rivers"), recording(tmp_path / "target.json", "mountains")
+    result, question = name_of(ctxtui, source, "tool_result"), name_of(ctxtui, target, "user")
+    staged = "edits", "stage", target, "--from", f"{source}@1", result, "--behind", question, "--author", "agent"
+    ran = ctxtui(*staged, "--json")
+    (edit,) = ran.json["edits"]
+    assert (ran.code, edit["kind"], edit["state"], edit["author"]) == (0, "transplant", "staged", "agent")
+    assert edit["blocks"] == [question] and ran.json["left"] == [] and ran.json["tokens"]["freed"] < 0
+    # Again: the same blocks once more, under other ids.
+    assert len(ctxtui(*staged, "--json").json["edits"]) == 2
+    assert ctxtui("edits", "stage", target, "--take-back", "--author", "agent", "--json").json["edits"] == []
+
+
+def test_what_cannot_be_staged_from_another_session_says_why(ctxtui: Run, home: Path, tmp_path: Path) -> None:
+    source, target = recording(tmp_path / "source.json", "rivers"), recording(tmp_path / "target.json", "mountains")
+    ran = ctxtui("edits", "stage", target, "--from", source, name_of(ctxtui, source, "thinking"))
+    assert ran.code == 7 and "nothing of it can be copied into another session; thinking" in ran.err
+    assert ctxtui("edits", "stage", target, "--from", source, "ffffffff").code == 5
+    assert ctxtui("edits", "stage", target, "--behind", "ffffffff").code == 2

@@ -17,7 +17,7 @@ from tests.cli.conftest import Run
 from tests.corpus import every_recording
 from tests.services.lookalike import claude_code
 
-PARTS = ["carry", "rewrites", "first writes", "output", "other", "recorded"]
+PARTS = ["carry", "rewrites", "first writes", "output", "keep warm", "other", "recorded"]
 
 
 @pytest.fixture

@@ -157,7 +157,7 @@ class Scene:
 
     def asked(self, now: float | None = None) -> PriceQuestion:
         at = self.now if now is None else now
-        return PriceQuestion(self.simulator, self.base, charge_of(self.model), at, place=self.place)
+        return PriceQuestion(self.simulator, self.base, charge_of(self.model), at, request_ends=self.place)
 
 
 def outcome(simulator: Simulator, one: CachedPrompt, at: float) -> tuple[Any, ...]:

@@ -40,7 +40,7 @@ def one_by_one(known: Literals, applied: Applied, most: int) -> list[tuple[str, 
     found = list[tuple[str, int, tuple[int, ...]]]()
     for position, change in applied.changes.items():
         still = known.of_block(change.after) if change.after is not None else frozenset[str]()
-        for literal in (known.at(position) & known.repeated) - still - said:
+        for literal in (known.literals_at(position) & known.repeated) - still - said:
             stays = [p for p in known.positions(literal) if not _went(known, applied, p, literal)]
             first = all(_went(known, applied, p, literal) for p in known.positions(literal) if p < position)
             if stays and first:

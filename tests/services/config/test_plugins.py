@@ -118,7 +118,7 @@ def test_a_sniff_that_fails_fits_nothing(put: Put) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("boom", "line 22: KeyError: 'boom'"), ("odd", "it gave a str, which is no event")]
+    ("text", "why"), [("boom", "line 22: KeyError: 'boom'"), ("odd", "it gave a str, which is not an event")]
 )
 def test_a_reader_that_fails_is_an_unreadable_file(put: Put, tmp_path: Path, text: str, why: str) -> None:
     place = put(READERS, "diary.py", READER)

@@ -109,5 +109,5 @@ def test_literals_that_grew_with_the_context_are_those_read_at_once() -> None:
     assert grown is not None and grown.is_complete and grown.count == fresh.count
     assert grown.repeated == fresh.repeated
     for position in range(fresh.count):
-        assert grown.at(position) == fresh.at(position)
-        assert all(grown.positions(one) == fresh.positions(one) for one in fresh.at(position))
+        assert grown.literals_at(position) == fresh.literals_at(position)
+        assert all(grown.positions(one) == fresh.positions(one) for one in fresh.literals_at(position))

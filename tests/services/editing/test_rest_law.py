@@ -30,7 +30,7 @@ from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
-from ctxtui.services.editing.edited_request import UnderEdits
+from ctxtui.services.editing.edited_request import EditedRequest
 from ctxtui.services.editing.later_calls import policy_context_of
 from ctxtui.services.recordings.open import load
 from ctxtui.tokens.features import Features
@@ -68,7 +68,7 @@ def sent_again(table: Table, book: Book, counter: Counter) -> list[SentAgain]:
         context = Context.of_call(tree, call, call.raw_head)
         card = book.card(call.model)
         applied = apply(context, table.overlay.in_force, rules_for(context.dialect, card))
-        under = UnderEdits.of(applied)
+        under = EditedRequest.from_applied(applied)
         # What repair takes of answers that came later would not have been answered like that under the edits; of
         # thinking it depends on the turn whether it is read.
         behind = any(at >= length or one.before.kind == "thinking" for at, one in applied.changes.items())
@@ -80,7 +80,7 @@ def sent_again(table: Table, book: Book, counter: Counter) -> list[SentAgain]:
         def count(block: Block, weigh: Weigh = weigh, measure: Measure = measure) -> int:
             return round(weigh(measure(block)))
 
-        prompt = under.asked(before, raw, other, lambda usage, at: 0.0, count).prompt
+        prompt = under.make_price_question(before, raw, other, lambda usage, at: 0.0, count).prompt
         usages = [one.send(asked, at).to_usage() for one, asked in ((plain, raw.prompt), (edited, prompt))]
         less = book.sums(call.model, call.raw_head), book.sums(call.model, under.head)
         # One that read what was there before the edits reads nothing of the kind under them: the tag cannot know.

@@ -57,7 +57,7 @@ class Table:
         self.call = 1 << 30
         self.overlays = InMemory()
         self.desk = StagingArea(self.study, self.overlays)
-        self.overlay = self.overlays.of(MAIN)
+        self.overlay = self.overlays.of_thread(MAIN)
         self.work()
 
     def work(self) -> None:
@@ -303,9 +303,9 @@ def test_the_pane_keeps_its_columns_apart_its_last_cell_free_and_its_sentences_w
             ("16 later blocks quote", "entire.io/cli/strategy +14"),
             ("3 literals lost in Σ:", "src/shop/cart.py"),
         ),
-        asleep=2,
+        without_target=2,
     )
-    kept = replace(pane, staging=dataclasses.replace(pane.staging, breakage=None), known=True)
+    kept = replace(pane, staging=dataclasses.replace(pane.staging, breakage=None), is_breakage_known=True)
     assert any(plain(line).startswith(" breaks nothing") for line in lines(kept, room, 40))
     assert not any("…" in plain(line) for line in lines(kept, room, 40))
     shown = [plain(line) for line in lines(pane, room, 40)]
@@ -325,7 +325,7 @@ def test_a_database_that_is_only_just_being_made_has_no_edits(tmp_path: Path) ->
     settings = Settings(data_dir=str(tmp_path))
     database(settings.data_dir).touch()
     session = every_category()
-    assert SessionEdits(Loaded(session, "a session"), settings).of("main").log == ()
+    assert SessionEdits(Loaded(session, "a session"), settings).of_thread("main").log == ()
 
 
 def test_the_request_without_edits_is_counted_once_for_all_keys(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,13 +355,15 @@ def test_a_long_context_is_priced_in_a_worker_and_to_the_same(monkeypatch: pytes
         return table.desk.pane(table.desk.staging(table.scene), None, queue.append)
 
     table.stage(DROP, table.results()[4])
-    assert not shown().known and not shown().known, "the key is answered, the price is not there"
+    assert not shown().is_breakage_known and not shown().is_breakage_known, (
+        "the key is answered, the price is not there"
+    )
     table.stage(DROP, table.results()[6])
-    assert not shown().known
+    assert not shown().is_breakage_known
     assert len(queue) == 2, "each state of the edits is asked for once"
     for work in queue:
         work()
-    assert shown().known and len(queue) == 2, "the first of them was not worked out any more"
+    assert shown().is_breakage_known and len(queue) == 2, "the first of them was not worked out any more"
     priced = costs(shown())
     table.overlay.undo()
     table.overlay.undo()

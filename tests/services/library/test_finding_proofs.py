@@ -101,7 +101,7 @@ def followed(account: Account, told: Findings) -> list[tuple[PricedFinding, Proo
     """The findings that an edit cures, with what the lab finds of them in the calls that followed."""
     calls = account.session.thread_calls(told.thread)
     later = calls[told.number :]
-    found = [one for one in told.found if one.finding.edits] if later else []
+    found = [one for one in told.priced if one.finding.edits] if later else []
     bench, numbers = bench_of_account(account), {call.id: n for n, call in enumerate(calls, 1)}
     runs = run_variants(bench, [Variant(), *(staged(later, one.finding.edits) for one in found)])
     own, *others = (apply_to_record(bench, runs[0], one) for one in runs)
@@ -291,7 +291,7 @@ def test_a_promise_that_is_wrong_would_be_noticed(monkeypatch: pytest.MonkeyPatc
 
 def test_what_it_cost_so_far_is_what_all_calls_have_less() -> None:
     told, _, _ = found(planted())
-    tried = [one for one in told.found if one.finding.edits and one.proved is not None]
+    tried = [one for one in told.priced if one.finding.edits and one.proved is not None]
     assert tried
     for one in tried:
         assert one.proved is not None and one.proved.usd is not None
@@ -307,7 +307,7 @@ def test_a_first_call_without_a_report_does_not_mix_up_what_was_tried() -> None:
     session.apply(CallSeen(replace(first, usage=None)))
     last = len(session.thread_calls())
     told, made = promised(session, last // 2)
-    tried = [one for one in told.found if one.finding.edits and one.proved is not None]
+    tried = [one for one in told.priced if one.finding.edits and one.proved is not None]
     assert tried
     for one in tried:
         assert one.proved is not None and one.proved.usd is not None
@@ -323,7 +323,7 @@ def test_what_a_setting_saves_is_what_the_lab_finds() -> None:
     """A client that asks for no caching: breakpoints cure it, and what they save is the lab's figure."""
     session = grown(long_run(6, turns=4), "anthropic", Random(6), wire=False)
     told, _, _ = found(session)
-    one = next(one for one in told.found if one.finding.kind == "cache markers")
+    one = next(one for one in told.priced if one.finding.kind == "cache markers")
     assert one.proved is not None
     assert one.finding.so_far == pytest.approx(-(one.proved.usd or 0.0))
     assert one.saves == pytest.approx(-(one.proved.usd or 0.0) / one.proved.calls * told.horizon)
@@ -336,7 +336,7 @@ def test_what_a_setting_saves_is_what_the_lab_finds() -> None:
 def test_what_the_lab_says_fits_eighty_columns() -> None:
     session = grown(long_run(6, turns=4), "anthropic", Random(6), wire=False)
     told, _, _ = found(session, len(session.thread_calls()) // 2)
-    rows = ["".join(span.text for span in line) for one in told.found for line in price_lines(one, told)]
+    rows = ["".join(span.text for span in line) for one in told.priced for line in price_lines(one, told)]
     assert any("staged as" in row for row in rows) and any("call 1 on" in row for row in rows)
     assert max(map(cells.width, rows)) <= 79
 
@@ -346,23 +346,23 @@ def test_every_word_of_a_finding_is_in_its_lines_and_none_is_cut(room: int) -> N
     session = grown(long_run(6, turns=4), "anthropic", Random(6), wire=False)
     told, _, _ = found(session, len(session.thread_calls()) // 2)
     words = "the client rebuilds this text, put dates and lists into the last message " * 2
-    finding = replace(told.found[0].finding, setting=words, by_hand=words, edits=())
-    one = replace(told.found[0], finding=finding, marks=())
+    finding = replace(told.priced[0].finding, setting=words, by_hand=words, edits=())
+    one = replace(told.priced[0], finding=finding, marks=())
     rows = ["".join(span.text for span in line) for line in detail(one, told, "a.jsonl", room)]
     assert max(map(cells.width, rows)) <= room
     assert " ".join(" ".join(rows).split()).count(words.strip()) == 2
-    listed = ["".join(span.text for span in line) for line in lines(replace(told, found=[one]), "a.jsonl", room)]
+    listed = ["".join(span.text for span in line) for line in lines(replace(told, priced=[one]), "a.jsonl", room)]
     assert max(cells.width(row) for row in listed if "ctxtui curate" not in row) <= room
 
 
 def test_what_cannot_be_staged_says_why() -> None:
-    about = replace(next(iter(found(planted())[0].found)).finding, edits=(), by_hand="it is set in the program")
+    about = replace(next(iter(found(planted())[0].priced)).finding, edits=(), by_hand="it is set in the program")
     assert PricedFinding(finding=about, horizon=20).why_not == "it is set in the program"
 
 
 def test_blocks_that_get_no_shorter_and_fewer_tokens_that_cost_more_are_said_plainly() -> None:
     told, _, _ = found(planted())
-    first = next(one for one in told.found if one.tag is not None)
+    first = next(one for one in told.priced if one.tag is not None)
     dear = EditedCalls(4, (1_000, 1_000), (0.2, 0.3))
     rows = _told(replace(first, blocks=52, longer=12, along=0, proved=dear), told)
     assert "staged: 52 blocks; 12 of them would not get shorter" in rows

@@ -52,7 +52,7 @@ def unlike_promise(session: Session, number: int) -> list[tuple[str, int, int, i
     one."""
     told, made, counter = found(session, number)
     calls, off, tree = session.thread_calls(told.thread), [], session.tree
-    priced = [one for one in told.found if one.rest is not None]
+    priced = [one for one in told.priced if one.rest is not None]
     for at, call in enumerate(calls[number:], number + 1):
         context = Context.of_call(tree, call, call.raw_head)
         card = made.book.card(call.model)
@@ -95,7 +95,7 @@ def planted(rounds: int = 12, pause: float = 10.0) -> Session:
 def test_what_was_planted_is_found_and_told_in_true_sentences() -> None:
     session = planted()
     told, _, _ = found(session)
-    kinds = {one.finding.kind: one for one in told.found}
+    kinds = {one.finding.kind: one for one in told.priced}
     assert {"unused tools", "duplicated reads", "dead results"} <= kinds.keys()
     idle = kinds["unused tools"].finding
     assert idle.count == 4 and set(idle.names) == {f"idle_{n}" for n in range(4)}
@@ -104,8 +104,8 @@ def test_what_was_planted_is_found_and_told_in_true_sentences() -> None:
     words = sentence(idle)
     assert words.startswith("Idle_") or "idle_0" in words
     assert f"never called in {calls} calls" in words and "tokens in every call" in words and "so far" in words
-    saves = [one.saves for one in told.found if one.saves is not None]
-    order = [(one.risk or 0, -(one.saves or 0)) for one in told.found]
+    saves = [one.saves for one in told.priced if one.saves is not None]
+    order = [(one.risk or 0, -(one.saves or 0)) for one in told.priced]
     assert order == sorted(order) and min(saves) > 0
     assert told.saves is not None and told.saves < sum(saves), "savings overlap"
 
@@ -119,15 +119,15 @@ def test_a_tool_that_was_called_once_is_not_among_them() -> None:
         story.call(use(f"t{n}", "Read", file_path="x")).results((f"t{n}", "short"))
     story.call("done")
     told, _, _ = found(story.session)
-    idle = next(one.finding for one in told.found if one.finding.kind == "unused tools")
+    idle = next(one.finding for one in told.priced if one.finding.kind == "unused tools")
     assert idle.names == ("tool Idle",) and "Tool Idle was never called" in sentence(idle)
 
 
 def test_the_price_is_that_of_the_tag_over_the_horizon() -> None:
     near, _, _ = found(planted(), horizon=5)
     far, _, _ = found(planted(), horizon=50)
-    for one in near.found:
-        other = next(each for each in far.found if each.finding.kind == one.finding.kind)
+    for one in near.priced:
+        other = next(each for each in far.priced if each.finding.kind == one.finding.kind)
         if one.moment is not None and one.moment.once is not None and one.moment.per_call is not None:
             assert one.saves == pytest.approx(-(one.moment.once + 4 * one.moment.per_call))
             assert other.saves == pytest.approx(-(one.moment.once + 49 * one.moment.per_call))
@@ -137,7 +137,7 @@ def test_the_price_is_that_of_the_tag_over_the_horizon() -> None:
 def test_staged_edits_carry_what_was_promised_over_every_later_call(number: int) -> None:
     session = planted()
     told, _, _ = found(session, number)
-    assert any(one.rest is not None and one.rest.affected_calls for one in told.found)
+    assert any(one.rest is not None and one.rest.affected_calls for one in told.priced)
     assert unlike_promise(session, number) == []
 
 
@@ -172,7 +172,7 @@ def test_a_prefix_that_keeps_changing_is_named_with_what_it_cost() -> None:
         said.append(f"question {n}")
         story.user(said[-1]).call("answer " * 50, missed=True)
     told, made, _ = found(story.session)
-    changing = next(one for one in told.found if one.finding.kind == "changing prefix")
+    changing = next(one for one in told.priced if one.finding.kind == "changing prefix")
     lost = [one for one in made.misses().misses if one.old is not None and one.old.category == "system"]
     assert changing.finding.count == len(lost) >= 2 and changing.finding.setting
     assert changing.finding.so_far == pytest.approx(sum(one.usd or 0.0 for one in lost))
@@ -182,7 +182,7 @@ def test_a_prefix_that_keeps_changing_is_named_with_what_it_cost() -> None:
 
 def test_one_call_and_none_say_what_they_lack() -> None:
     one, _, _ = found(Story().user("hi").call("hello").session)
-    assert one.found == () and any("one call" in lacks for lacks in one.lacks)
+    assert one.priced == () and any("one call" in lacks for lacks in one.lacks)
     none, _, _ = found(Story().user("hi").tip().session)
     assert none.number == 0 and none.lacks
 
@@ -190,7 +190,7 @@ def test_one_call_and_none_say_what_they_lack() -> None:
 @pytest.mark.parametrize("session", [Story().user("hi").call("hello").session, every_category()])
 def test_each_kind_is_found_or_says_why_not(session: Session) -> None:
     told, _, _ = found(session)
-    said = {one.finding.kind for one in told.found} | {one.partition(": ")[0] for one in told.lacks}
+    said = {one.finding.kind for one in told.priced} | {one.partition(": ")[0] for one in told.lacks}
     assert not set(told.absent) & said and set(told.absent) | said >= {kind.KIND for kind in KINDS}
     assert f"not found: {told.absent[0]}" in " ".join(plain(line) for line in lines(told, "s", 400))
 
@@ -222,7 +222,7 @@ def test_recordings_carry_it_too(path) -> None:  # type: ignore[no-untyped-def]
 def test_as_many_blocks_are_staged_as_are_foretold() -> None:
     """Those that the edits are about, and those that must go with them."""
     told, made, _ = found(planted())
-    tried = [one for one in told.found if one.finding.edits]
+    tried = [one for one in told.priced if one.finding.edits]
     assert tried
     chosen = choose_call(made.session, "", told.number)
     context = Context.of_call(made.session.tree, chosen.call, next_head(made.session, chosen))
@@ -271,7 +271,7 @@ def test_each_call_is_learnt_from_once_for_misses_prices_and_the_next_request(mo
     monkeypatch.setattr("ctxtui.services.library.findings._run_markers", lambda account, calls: NO_MARKER_RUNS)
     session = planted()
     told, _, _ = found(session)
-    assert told.found
+    assert told.priced
     assert max(Counted(learnt).values()) == 1 and len(set(learnt)) == len(session.calls)
 
 
@@ -296,18 +296,20 @@ SECRET_KEY = "sk-ant-api03-Zk3vQ9xLw2Rt7Yp1Nm8Bc5Df0Gh4Js6Kl"
 def test_risks_are_told_first_with_their_places_and_never_with_the_secret() -> None:
     session = risky()
     told, made, _ = found(session)
-    kinds = {one.finding.kind: one for one in told.found}
+    kinds = {one.finding.kind: one for one in told.priced}
     assert {
         "secret in the context",
         "sensitive file read",
         "dangerous command run",
         "instructions in ingested text",
     } <= kinds.keys()
-    assert [one.finding.warning for one in told.found] == sorted(one.finding.warning for one in told.found)[::-1]
+    assert [one.finding.warning for one in told.priced] == sorted(one.finding.warning for one in told.priced)[::-1]
     secret = kinds["secret in the context"].finding
     assert [(at.what, at.call, at.origin) for at in secret.places] == [("api key", 2, "Bash cat .env")]
     shown = "\n".join(plain(line) for line in lines(told, "x.jsonl", 100))
-    assert SECRET_KEY not in shown and SECRET_KEY not in repr(told.found) and "call 2: api key (Bash cat .env)" in shown
+    assert (
+        SECRET_KEY not in shown and SECRET_KEY not in repr(told.priced) and "call 2: api key (Bash cat .env)" in shown
+    )
     context = Context.of_call(session.tree, session.thread_calls()[-1])
     after = apply(context, secret.edits, rules_for(context.dialect, made.book.card(session.thread_calls()[-1].model)))
     said = [change.after.value() for change in after.changes.values() if change.after is not None]
@@ -328,7 +330,7 @@ def test_all_calls_that_held_a_block_of_a_finding_count() -> None:
         story.call("done")
     for _ in range(6):
         story.user("go on").call("done")
-    kinds = {one.finding.kind: one.finding for one in found(story.session)[0].found}
+    kinds = {one.finding.kind: one.finding for one in found(story.session)[0].priced}
     for kind in ("secret in the context", "dead results"):
         assert (kinds[kind].count, kinds[kind].calls) == (2, 9), kind
 
@@ -338,7 +340,7 @@ def test_a_secret_in_a_call_is_masked_in_its_arguments() -> None:
     story.call(use("e1", "Bash", command=f"export API_KEY={SECRET_KEY} && ./run", note="x"))
     story.results(("e1", "done")).call("done")
     told, made, _ = found(story.session)
-    secret = next(one.finding for one in told.found if one.finding.kind == "secret in the context")
+    secret = next(one.finding for one in told.priced if one.finding.kind == "secret in the context")
     context = Context.of_call(story.session.tree, story.session.thread_calls()[-1])
     after = apply(context, secret.edits, rules_for(context.dialect, made.book.card(MODEL)))
     (block,) = [change.after for change in after.changes.values() if change.after is not None]
@@ -349,7 +351,7 @@ def test_a_secret_in_a_call_is_masked_in_its_arguments() -> None:
 def test_a_loop_is_told_and_its_middle_goes() -> None:
     session = risky()
     told, made, _ = found(session)
-    loop = next(one.finding for one in told.found if one.finding.kind == "loops")
+    loop = next(one.finding for one in told.priced if one.finding.kind == "loops")
     assert [(at.what, at.call) for at in loop.places] == [("Bash x7", 5)]
     assert "from call 5 on" in sentence(loop) and loop.tokens > 0 and len(loop.edits) == 10
     context = Context.of_call(session.tree, session.thread_calls()[-1])

@@ -21,8 +21,8 @@ from ctxtui.services.recordings.open import load
 from tests.pty_app import environment, plant
 
 
-def record(calls: list[Call], session: str) -> Path:
-    """What ctxtui writes of answers with these ids."""
+def record(calls: list[Call], session: str, own_times: bool = False) -> Path:
+    """What ctxtui writes of answers with these ids, at the calls' `own_times` or one a second."""
     recorder = Recorder(RecordedRun(attached_dir(), "r", session, program="claude"))
     for number, call in enumerate(calls):
         x = f"r.{number + 1}"
@@ -39,11 +39,12 @@ def record(calls: list[Call], session: str) -> Path:
         answer = {"id": call.id, "type": "message", "role": "assistant", "model": call.model, "usage": usage}
         answer |= {"content": [{"type": "text", "text": "hoi"}], "stop_reason": "end_turn"}
         url = "https://api.anthropic.com/v1/messages"
-        recorder.put(RequestBegun(exchange_id=x, at=1.0 + number, method="POST", url=url, fields=()))
+        began = call.ended if own_times and call.ended is not None else 1.0 + number
+        recorder.put(RequestBegun(exchange_id=x, at=began, method="POST", url=url, fields=()))
         recorder.put(RequestBytes(x, json.dumps(asked).encode(), last=True))
-        recorder.put(AnswerBegun(x, 1.1 + number, 200, [("content-type", "application/json")]))
-        recorder.put(AnswerBytes(x, 1.2 + number, json.dumps(answer).encode()))
-        recorder.put(ExchangeEnded(x, 1.3 + number))
+        recorder.put(AnswerBegun(x, began + 0.1, 200, [("content-type", "application/json")]))
+        recorder.put(AnswerBytes(x, began + 0.2, json.dumps(answer).encode()))
+        recorder.put(ExchangeEnded(x, began + 0.3))
     recorder.close()
     assert not recorder.troubles
     (path,) = recorder.files

@@ -17,7 +17,7 @@ def looked(work: Work, cwd: Path) -> dict[int, tuple[str, int, str]]:
     tree = work.story.session.tree
     repeats = DuplicateFinder(tree, Names(tree), str(cwd))
     repeats.search_path(work.story.head)
-    return {one.node: (one.kind, one.other, one.path) for one in in_workspace(tree, repeats.files(), str(cwd))}
+    return {one.node: (one.kind, one.counterpart, one.path) for one in in_workspace(tree, repeats.files(), str(cwd))}
 
 
 def test_only_what_the_file_still_holds_is_named(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from tests.pty_app import REPO
 
 NODE = REPO / ".venv-mcp" / "node" / "node_modules" / ".bin"
+PYTHON = REPO / ".venv-mcp" / "bin"
 WINDOW = 32_768
 TASK = (
     "Which exit code has `ctxtui mcp size` above its --max, and where is it said? Look at @ctxtui/cli/agent/mcp.py, "

@@ -15,7 +15,7 @@ from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.config.config import load
 from ctxtui.tui.chat.screen import ChatScreen
 from tests.cli.conftest import Run, ctxtui, home
-from tests.services.mcp.real_task import KNOWN, NOTE, REMEMBERED, TASK, WINDOW, configured, repository, script
+from tests.services.mcp.real_task import KNOWN, NOTE, PYTHON, REMEMBERED, TASK, WINDOW, configured, repository, script
 from tests.tui.test_chat import asked_for_leave, make_chat, reply, say, shown, until
 
 __all__ = ["ctxtui", "home"]
@@ -59,6 +59,42 @@ def test_without_a_screen(ctxtui: Run, home: Path, tmp_path: Path, monkeypatch: 
     by_name = {one["name"]: one for one in ledger}
     assert by_name["graph"]["called"] == 3 and by_name["files"]["called"] == 1
     assert by_name["files"]["carried_calls"] == 7 and by_name["files"]["schema_usd"] > 0
+
+
+def test_four_servers_in_one_run(ctxtui: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each server's tool is called by the model once, its answer is in the next request, and the ledger has all."""
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "a.txt").write_text("the magic word is xyzzy\n")
+    monkeypatch.chdir(work)
+    config = configured(Path(os.environ["CTXTUI_HOME"]), work)
+    python = config.read_text() + "".join(
+        f'\n[mcp.{name}]\ncommand = {json.dumps(str(PYTHON / f"mcp-server-{name}"))}\nargs = {args}\nallow = ["*"]\n'
+        # The page is the offline provider's, on loopback.
+        for name, args in (("time", "[]"), ("fetch", '["--allow-private-ips", "--ignore-robots-txt"]'))
+    )
+    config.write_text(python)
+    learnt = {"name": "plan", "entityType": "note", "observations": ["ship it"]}
+    with offline() as server:
+        asked_for = [
+            ("mcp__files__read_text_file", {"path": str(work / "a.txt")}, "xyzzy"),
+            ("mcp__graph__create_entities", {"entities": [learnt]}, "ship it"),
+            ("mcp__time__get_current_time", {"timezone": "UTC"}, "is_dst"),
+            ("mcp__fetch__fetch", {"url": f"{server.url}/v1/models"}, "o4-mini"),
+        ]
+        said: list[dict[str, object]] = [{"calls": [{"name": name, "input": given}]} for name, given, _ in asked_for]
+        server.server.provider.playback = parse_script("\n".join(json.dumps(one) for one in [*said, {"text": "Done."}]))
+        where = ("--provider", "anthropic", "--base-url", server.url, "--model", "claude-opus-5-5")
+        ran = ctxtui("run", "Use each of your servers.", *where, "--json")
+        requests = [json.loads(seen.body)["messages"] for seen in server.server.seen if b'"messages"' in seen.body]
+    assert ran.code == 0, ran.err
+    assert ran.json["metadata"]["rounds_used"] == len(asked_for) + 1
+    for (name, _, answer), messages in zip(asked_for, requests[1:], strict=True):
+        assert answer in json.dumps(messages[-1]), (name, messages[-1])
+    ledger = {one["name"]: one for one in ctxtui("mcp", "--json").json["servers"]}
+    assert {name: ledger[name]["called"] for name in ("files", "graph", "time", "fetch")} == dict.fromkeys(
+        ("files", "graph", "time", "fetch"), 1
+    )
 
 
 async def test_on_the_screen(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,11 +39,11 @@ async def test_chats_that_went_on_from_calls_stand_under_them_from_every_side(tm
         (2, 1, second),
         (1, 5, third),
     ]
-    assert rows[0].here and rows[1].words.startswith("branch of ") and rows[1].words.endswith("@3")
-    assert [row.last for row in rows] == [True, False, True, True]
+    assert rows[0].is_open and rows[1].name.startswith("branch of ") and rows[1].name.endswith("@3")
+    assert [row.is_last for row in rows] == [True, False, True, True]
     # The same tree from inside of it: the file that all of it began with was never stored, and opens by its path.
     inside = list_forks(open_named(Named(stored=second), settings), "main", settings)
-    assert [(row.depth, row.here) for row in inside] == [(0, False), (1, False), (2, True), (1, False)]
+    assert [(row.depth, row.is_open) for row in inside] == [(0, False), (1, False), (2, True), (1, False)]
     assert inside[0].target == str(sample) and inside[1].target == first
 
 

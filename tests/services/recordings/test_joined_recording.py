@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import choose_call
+from ctxtui.cli.run import run
 from ctxtui.core.call import BY_TRANSCRIPT, Call, Fidelity, provider_id
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.session import Session
@@ -317,6 +318,23 @@ def test_the_clients_own_records_are_what_is_copied_for_it(home: Path, tmp_path:
         copy_own_transcript(joined, replace(one, call=replace(one.call, id="strange")), "claude-code").data
         != found.data
     )
+
+
+def test_they_are_copied_for_a_client_that_keeps_no_ids_of_answers(home: Path, tmp_path: Path) -> None:
+    """As OpenCode: its calls are those with the same tokens at the same time."""
+    transcript = plant(home, tmp_path)
+    alone = load(transcript)
+    expected = copy_own_transcript(alone, choose_call(alone.session), "claude-code")
+    calls = [replace(call, id=f"wire_{n}") for n, call in enumerate(alone.session.calls.values()) if call.usage]
+    path = record(calls, transcript.stem, own_times=True)
+    joined = load(path)
+    chosen = choose_call(joined.session)
+    assert joined.transcript == transcript and chosen.call.id.startswith("wire_")
+    found = copy_own_transcript(joined, chosen, "claude-code")
+    assert found.data.count(b"\n") == expected.data.count(b"\n") and found.lost == expected.lost
+    # `curate` goes by it as `export` does.
+    assert run(["curate", str(path), "--to", "claude-code", "-o", str(tmp_path / "made.jsonl")]) == 0
+    assert (tmp_path / "made.jsonl").read_bytes().count(b"\n") == expected.data.count(b"\n")
 
 
 def test_a_fork_counts_the_calls_that_are_shown(home: Path, tmp_path: Path) -> None:

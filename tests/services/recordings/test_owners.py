@@ -110,7 +110,7 @@ def test_any_known_client_owns_the_newest_session_of_its_directory(
         process(proc, number, words, shop, 60)
     process(proc, 30, ["/venv/bin/python", "/venv/bin/aider"], shop / "..", 60)
     running = [replace(one, since=0.0) for one in running_clients(proc)]
-    assert {one.known.name for one in running if one.known} == {"opencode", "gemini-cli", "pi", "aider"}
+    assert {one.client.name for one in running if one.client} == {"opencode", "gemini-cli", "pi", "aider"}
     mine = find_owned(find_recordings(shop, {"HOME": str(home)}), running)
     assert sorted(Path(file).name for file in mine) == sorted(
         [

@@ -86,8 +86,8 @@ async def test_what_is_asked_and_what_the_model_reads(tmp_path: Path, monkeypatc
     monkeypatch.setattr("ctxtui.services.sandbox.confined.find_confinement", lambda root: Confinement())
     made, kept = commands(tmp_path)
     planned = await made.plan(call("echo 'a b'"))
-    assert isinstance(planned, PlannedCall) and planned.what == "echo 'a b'"
-    assert planned.told == "not confined: it can do whatever you can" and planned.guard
+    assert isinstance(planned, PlannedCall) and planned.command == "echo 'a b'"
+    assert planned.description == "not confined: it can do whatever you can" and planned.guard
     for command, why in (("ls | wc", "no shell that understands |"), ("", "is empty"), ("echo 'a", "No closing")):
         refused = await made.plan(call(command))
         assert isinstance(refused, ToolResult) and why in refused.text
@@ -101,7 +101,7 @@ async def test_what_is_asked_and_what_the_model_reads(tmp_path: Path, monkeypatc
     assert "".join(made.outputs.values()).splitlines() == [str(n) for n in range(1, 20001)] and kept == made.outputs
     free, _ = commands(tmp_path, command_shell=True, command_unconfined=True)
     planned = await free.plan(call("echo a | wc -l"))
-    assert isinstance(planned, PlannedCall) and "by a shell" in planned.told and not planned.guard
+    assert isinstance(planned, PlannedCall) and "by a shell" in planned.description and not planned.guard
     assert (await free.run(call("echo a | wc -l"))).text.endswith("1")
 
 
@@ -124,7 +124,7 @@ async def test_the_agents_commands_have_a_time_and_a_memory(
     )
     planned = await made.plan(call("ls"))
     assert isinstance(planned, PlannedCall) and not planned.guard
-    assert planned.told.endswith(f"confined by {kind}: only this folder, no network")
+    assert planned.description.endswith(f"confined by {kind}: only this folder, no network")
     done = await made.run(call("echo $DATABASE_URL $GH_PAT > made; cat made ../data"))
     assert done.text.splitlines()[1:] == ["named", "read"] and not done.is_error
     # What it leaves running goes with it.

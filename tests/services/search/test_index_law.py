@@ -58,7 +58,7 @@ def sessions(folder: Path) -> list[SessionSummary]:
 
 def found(among: list[SessionSummary], query: str, *, regex: bool) -> tuple[list[Place], Searcher]:
     searcher = Searcher(Settings(), Pattern(query, regex=regex), BlockFilter())
-    hits = [(one.summary.path, one.found.block.digest, one.found.hits, one.label) for one in searcher.hits(among)]
+    hits = [(one.summary.path, one.hits.block.digest, one.hits.hits, one.label) for one in searcher.hits(among)]
     return sorted(hits), searcher
 
 

@@ -81,7 +81,7 @@ def found(
 
 def told(hits: list[Hit]) -> list[tuple[str, int | None, str, str, int]]:
     return sorted(
-        (Path(hit.summary.path).stem, hit.found.place.call, hit.found.place.category, hit.label, hit.found.hits)
+        (Path(hit.summary.path).stem, hit.hits.place.call, hit.hits.place.category, hit.label, hit.hits.hits)
         for hit in hits
     )
 
@@ -129,7 +129,7 @@ def test_what_the_index_rules_out_is_not_opened(shelf: SessionLibrary, monkeypat
 
 def test_filters(shelf: SessionLibrary) -> None:
     def kinds(wanted: BlockFilter) -> list[str]:
-        return [hit.found.place.category for hit in found(shelf, "compute_context", wanted)[0]][:2]
+        return [hit.hits.place.category for hit in found(shelf, "compute_context", wanted)[0]][:2]
 
     assert kinds(BlockFilter()) == ["tool_call", "tool_result"]
     assert kinds(BlockFilter(frozenset({"tool_result"}))) == ["tool_result", "tool_result"]
@@ -158,7 +158,7 @@ def test_stored_sessions_are_searched_when_their_file_is_gone(shelf: SessionLibr
                 )
             )
         hits, searcher = found(shelf, "needle")
-        assert [(hit.summary.stored, hit.found.place.call) for hit in hits] == [(id_, 1)]
+        assert [(hit.summary.stored, hit.hits.place.call) for hit in hits] == [(id_, 1)]
         assert searcher.tally.indexed == (3 if fill else 0)
 
 

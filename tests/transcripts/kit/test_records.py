@@ -95,7 +95,7 @@ def test_records_of_files_in_any_state(data: bytes, expected: list[str]) -> None
     ("data", "note"),
     [
         (b'{"a":"\xff"}\n', "invalid UTF-8 at byte 6, read as U+FFFD"),
-        (b'{"a":"\\x41 \\uZZZZ"}\n', "an escape that is no JSON, read as plain text"),
+        (b'{"a":"\\x41 \\uZZZZ"}\n', "an escape that is not JSON, read as plain text"),
         (b'\0\0{"a":1}\0\n', "3 NUL bytes passed over"),
         (b'\0{"a":"\xff"}\n', "1 NUL byte passed over; invalid UTF-8 at byte 7, read as U+FFFD"),
     ],

@@ -106,7 +106,7 @@ def test_a_new_search_ends_the_one_before(recorded: Path) -> None:
     try:
         first = search.steps(SessionsSearch.search, "compute_context", False)
         assert next(first).done == 1
-        found = [block for step in search.steps(SessionsSearch.search, "NEEDLE", False) for block in step.found]
+        found = [block for step in search.steps(SessionsSearch.search, "NEEDLE", False) for block in step.new_hits]
         assert [(block.call, block.category) for block in found] == [(1, "user")]
         assert list(first) == []
         (wrong,) = search.steps(SessionsSearch.search, "a[", True)

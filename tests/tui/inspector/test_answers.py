@@ -73,7 +73,7 @@ async def walked(keys: Sequence[str], state: str, monkeypatch: pytest.MonkeyPatc
         if state == "edited":
             await pilot.press("d", "a")
         for key in keys:
-            screen.line.say(())
+            screen.line.show_message(())
             left.clear()
             before = seen(screen)
             await pilot.press(key)

@@ -88,7 +88,7 @@ async def test_a_lost_fact_is_kept_and_the_program_gets_it(
         page = await lost(screen, pilot)
         summary = page.summary
         row = page.rows[0]
-        assert not row.kept and row.text not in summary
+        assert not row.is_kept and row.text not in summary
         await pilot.press("plus")
         await until(pilot, lambda: row.text in page.summary and row.text not in {fact.text for fact in page.rows})
         await pilot.press("escape")

@@ -189,7 +189,7 @@ async def test_rules_are_set_on_the_screen_and_the_program_can_be_forked_from_a_
         await do(pilot, "HoldByRules")
         await until(pilot, lambda: screen.line.is_asking)
         await pilot.press("ctrl+u", *"now and then", "enter")
-        await until(pilot, lambda: "is no rule" in text(screen))
+        await until(pilot, lambda: "is not a rule" in text(screen))
         await do(pilot, "HoldByRules")
         await until(pilot, lambda: screen.line.is_asking)
         await pilot.press("ctrl+u", *"off", "enter")

@@ -44,5 +44,5 @@ async def test_what_an_agent_stages_is_seen_at_once_and_applied_by_the_user(
         assert overlay is not None and [edit.author for edit in overlay.staged] == ["agent"]
         await pilot.press("a")
         await until(pilot, lambda: bool(overlay.applied) and not overlay.unsaved)
-    again = SessionEdits(open_file(path), settings).of("main")
+    again = SessionEdits(open_file(path), settings).of_thread("main")
     assert [(edit.kind, edit.author) for edit in again.applied] == [("drop", "agent")]

@@ -29,7 +29,7 @@ async def test_from_the_rule_to_what_was_lost_and_a_better_summary() -> None:
         drawn = "\n".join(strip.text for strip in page._compositor.render_strips())
         assert "before call 3" in drawn and "src/lost.py" in drawn and "read again at 3" in drawn
         await pilot.press("tab")
-        assert {fact.text for fact in page.rows if fact.kept} and page.pane.title == "kept"
+        assert {fact.text for fact in page.rows if fact.is_kept} and page.pane.title == "kept"
         await pilot.press("ctrl+s")
         await until(pilot, lambda: screen.app.screen is screen and bool(screen.edits.overlay.staged))
         await pilot.pause(0.05)

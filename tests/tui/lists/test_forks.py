@@ -35,10 +35,10 @@ async def test_a_session_without_forks_says_how_to_make_one() -> None:
 
 
 async def test_another_session_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = ForkRow(depth=1, last=True, words="branch of it @3", after=3, calls="4", age=60.0, target="chat-1")
+    row = ForkRow(depth=1, is_last=True, name="branch of it @3", after=3, calls="4", age=60.0, target="chat-1")
     monkeypatch.setattr(
         "ctxtui.services.study.fork_tree.list_forks",
-        lambda *given: [ForkRow(depth=0, last=True, words="it", here=True), row],
+        lambda *given: [ForkRow(depth=0, is_last=True, name="it", is_open=True), row],
     )
     async with opened(every_category()) as (_, pilot):
         asked: list[str] = []
@@ -56,7 +56,7 @@ async def test_another_session_is_opened(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_rows_are_as_wide_as_they_are_asked_to_be() -> None:
     row = ForkRow(
-        depth=3, last=False, words="\x1b[31mred\x07 ｗｉｄｅ " * 20, after=12, calls="1,234–1,240", age=90_000.0
+        depth=3, is_last=False, name="\x1b[31mred\x07 ｗｉｄｅ " * 20, after=12, calls="1,234–1,240", age=90_000.0
     )
     for room in (50, 78, 118):
         line = "".join(span.text for span in forks.TABLE.draw(row, room, here=True))

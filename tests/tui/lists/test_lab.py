@@ -92,7 +92,7 @@ async def test_variants_are_tried_added_and_staged(source: HandMade) -> None:
         assert len(drawn) == len(set(drawn)) == 6
         await pilot.press("space")
         assert shown.rows[0].letter == ""
-        await to_row(pilot, shown, lambda line: line.row.given == {"n": 4})
+        await to_row(pilot, shown, lambda line: line.row.given_settings == {"n": 4})
         await pilot.press("A")
         overlay = screen.edits.overlay
         assert overlay is not None

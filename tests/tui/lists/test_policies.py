@@ -95,7 +95,7 @@ async def test_the_users_pin_and_the_users_revert_win() -> None:
         assert policy and all(pinned not in edit.targets for edit in policy)
         policies = await listed(screen, pilot)
         stands = next(row for row in policies._rows if row.name == "truncate_results")
-        assert not stands.edits and len(stands.stands) == len(policy)
+        assert not stands.edits and len(stands.active_ids) == len(policy)
         await choose(policies, pilot, "truncate_results")
         assert [edit.author for edit in overlay.in_force] == [USER], "enter takes back what stands"
         policies = await listed(screen, pilot)

@@ -27,7 +27,12 @@ def test_a_report_is_the_sum_of_its_parts() -> None:
         CategoryPart(category=NOT_RECORDED, tokens=13_904, share=0.1),
     )
     what = Composition(
-        total=122_441, reported=True, half_width=0.1, parts=parts, residual=12_796, says="since call 77, likely lists."
+        total=122_441,
+        reported=True,
+        half_width=0.1,
+        parts=parts,
+        residual=12_796,
+        residual_cause="since call 77, likely lists.",
     )
     said = arithmetic.explain_context(what)
     assert said["residual"] == (

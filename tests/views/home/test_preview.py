@@ -54,7 +54,7 @@ def test_a_call_shows_its_tool_and_the_argument_that_says_most(
 def test_a_result_shows_its_outcome_and_not_its_first_warning() -> None:
     test = use("t", "Bash", command="npm test")
     assert line(result(MOCHA), "tool_result", call=test) == Preview(
-        "Bash", "12 passing (18s) \u00b7 1 failing", "dim", asked="npm test"
+        "Bash", "12 passing (18s) \u00b7 1 failing", "dim", detail="npm test"
     )
     assert line(result(CODE), "tool_result").text == "import {Command} from '@oclif/core'"
     assert line(result("\n\n  first\nsecond"), "tool_result").text == "first"
@@ -72,7 +72,7 @@ def test_a_result_says_what_its_call_asked_for() -> None:
         (use("t", "Bash", command="echo " + "x " * 60), "Bash", ("echo " + "x " * 60)[:43] + "…"),
     ):
         got = line(result("out"), "tool_result", call=call)
-        assert (got.label, got.asked, got.text) == (label, asked, "out")
+        assert (got.label, got.detail, got.text) == (label, asked, "out")
         assert "".join(span.text for span in preview_spans(got, "ink")) == f"{label} {asked} · out"
 
 
@@ -157,4 +157,4 @@ def test_a_file_of_the_project_is_called_by_its_path() -> None:
         made = block.text(text)
         category = INDEX[category_of(made, Place("messages", "user", mark))]
         says = preview(made.kind, category, made.value(), read(made))
-        assert (says.label, says.text, says.asked) == wanted
+        assert (says.label, says.text, says.detail) == wanted

@@ -223,8 +223,8 @@ def test_a_report_of_no_input_at_all_is_drawn_as_counted() -> None:
     path = session.tree.path(scene.head)
     assert scene.figures.reported and scene.figures.context_tokens == 0 and scene.position(scene.head) > 0
     what = context_map.context_map(scene, path, None, 400, path[-1])
-    assert INDEX["user"] in what.shown and what.here is not None
-    assert context_map.node_at(scene, path, what.here) == path[-1]
+    assert INDEX["user"] in what.shown and what.cursor_at is not None
+    assert context_map.node_at(scene, path, what.cursor_at) == path[-1]
 
 
 # This call

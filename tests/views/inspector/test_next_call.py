@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from ctxtui.analysis.cache.keep_warm import KeepWarmStatus
 from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.views.inspector.next_call import lines, notes, plain_lines
 from ctxtui.views.text import numbers
@@ -49,6 +50,18 @@ def test_figures_of_a_context_that_has_grown_since_say_so() -> None:
     for room in (30, 50):
         assert plain(notes(replace(WARM, outdated=True), room)) == "forecast a moment ago"
         assert plain(notes(WARM, room)).startswith("forecast") and "ago" not in plain(notes(WARM, room))
+
+
+@pytest.mark.parametrize(
+    ("room", "said"),
+    [(30, "warm 3× $0.012"), (38, "warm 3× $0.012 of $0.5"), (50, "kept warm 3×, $0.012 of $0.5")],
+)
+def test_what_keeps_the_cache_warm_is_said_in_amber_where_it_no_longer_is(room: int, said: str) -> None:
+    status = KeepWarmStatus(cap_usd=0.5, usd=0.0124, count=3)
+    (kept,) = notes(WARM, room, status)
+    (over,) = notes(WARM, room, replace(status, why="the limit of $0.5 is reached"))
+    assert (kept.text, kept.style, over.text, over.style) == (said, "dim", said, "warn")
+    assert plain(notes(replace(WARM, outdated=True), room, status)) == "forecast a moment ago"
 
 
 @pytest.mark.parametrize("room", [30, 31, 34, 50])

@@ -84,7 +84,7 @@ def test_the_figures_are_those_of_the_composition_at_any_width() -> None:
         assert "clear tool results + " in after or after.endswith(" · ! safe −31.0k"), "a key, and what it lists"
         assert len(before) <= len(fullest)
     assert after.endswith(" · ! clear tool results + compact json −31.0k")
-    again = plain(why_so_big.line(WhySoBig(composition=what, key="!", anew=True), 300))
+    again = plain(why_so_big.line(WhySoBig(composition=what, key="!", is_searching=True), 300))
     assert again.endswith(" · ! searching"), "no figure of other edits"
     more = WhySoBig(composition=what, cut=CUT, key="!", staged=29_000)
     assert "json −2.0k" in plain(why_so_big.line(more, 300)), "what is staged is in it already"

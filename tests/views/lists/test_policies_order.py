@@ -16,7 +16,7 @@ def test_what_frees_most_comes_first_and_nothing_is_offered_that_gains_nothing()
         Proposed("compact_json", "", edits=edits, freed=0, per_call=0.0),
         Proposed("idle", "", freed=0),
         Proposed("small", "", edits=edits, freed=10),
-        Proposed("stands", "", freed=0, stands=("a",)),
+        Proposed("stands", "", freed=0, active_ids=("a",)),
         Proposed("large", "", edits=edits, freed=900),
         Proposed("refused", "", why="no"),
     ]

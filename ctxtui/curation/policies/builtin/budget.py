@@ -155,7 +155,10 @@ class _EditSets:
 
 
 class _Level(_EditSets):
-    """Proposals of single policies at one `risk`; policies are run, and the freed tokens computed, only if needed."""
+    """Proposals of single policies at one `risk`.
+
+    Policies are run, and the freed tokens computed, only if needed.
+    """
 
     def __init__(self, tried: _Tried, risk: Risk) -> None:
         super().__init__([])
@@ -405,7 +408,7 @@ def _count_quotes(policy_context: PolicyContext, position: int) -> int:
     literals = policy_context.literals
     if literals is None:
         return 0
-    literals_here = literals.at(position)
+    literals_here = literals.literals_at(position)
     positions_by_literal = map(literals.positions, literals_here)
     return sum(places[0] == position and places[-1] > position for places in positions_by_literal if places)
 

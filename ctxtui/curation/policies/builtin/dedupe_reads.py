@@ -1,4 +1,7 @@
-"""Replaces repeated reads: a later identical result points back, an outdated one points forward."""
+"""Replaces repeated reads.
+
+A later identical result points back, an outdated one points forward.
+"""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ NAME = "drop_unused_tools"
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """After `rounds` rounds, drop every tool without a call, all at once: tools precede everything else in the prompt.
+    """After `rounds` rounds, drop every tool without a call, all at once.
 
-    A decision is never revised, so that the prefix stays.
+    Tools precede everything else in the prompt. A decision is never revised, so that the prefix stays.
     """
     if len(policy_context.rounds) < settings["rounds"] or policy_context.touched.get(NAME):
         return

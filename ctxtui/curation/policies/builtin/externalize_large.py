@@ -90,7 +90,10 @@ def _first_chars(text: str) -> str:
 
 
 def _trial_parts(text: str, settings: Settings) -> list[dict[str, Json]]:
-    """The parts of a message that lists trials: for each its heading, its program, and its description."""
+    """The parts of a message that lists trials.
+
+    For each its heading, its program, and its description.
+    """
     parts: list[dict[str, Json]] = []
     for trial in parse_trials(text):
         code = trial.code if trial.code and trial.code.stop - trial.code.start >= settings["code"] else None
@@ -130,7 +133,10 @@ def _trial_text(text: str, trial: Trial, margin: str, settings: Settings) -> tup
 
 
 def _message_parts(text: str, digest: str, settings: Settings) -> Iterator[dict[str, Json]]:
-    """The parts of a message to externalize: its code blocks, and the tails of long lines between them."""
+    """The parts of a message to externalize.
+
+    Its code blocks, and the tails of long lines between them.
+    """
     matches = _FENCE.finditer(text) if "```" in text else ()
     fences = [match for match in matches if len(match[2]) >= settings["code"]]
     if not fences:

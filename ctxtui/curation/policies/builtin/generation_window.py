@@ -117,7 +117,10 @@ def _find_boundaries(policy_context: PolicyContext, boundary: str) -> list[tuple
 
 
 def _name_of(policy_context: PolicyContext, message: Message, pattern: re.Pattern[str]) -> str | None:
-    """The generation that a message names; "" if it names one without a number, None if it names none."""
+    """The generation that a message names.
+
+    "" if it names one without a number, None if it names none.
+    """
     for position in policy_context.blocks(message.start, message.stop):
         match = pattern.search(policy_context.context.reading(position).text[:2_000])
         if match is not None:

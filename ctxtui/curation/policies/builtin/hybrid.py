@@ -14,7 +14,10 @@ NAME = "hybrid"
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Propose what `sliding_window` does, then what `truncate_results` does on the rest; under their names."""
+    """Propose what `sliding_window` does, then what `truncate_results` does on the rest.
+
+    The edits have the names of those two policies.
+    """
     window = list(sliding_window.propose(policy_context, {key: settings[key] for key in ("n", "keep_first", "slack")}))
     yield from window
     result_settings = {"limit": settings["limit"], "keep_last": 0, "exclude": []}

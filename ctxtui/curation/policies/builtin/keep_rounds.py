@@ -1,7 +1,8 @@
-"""The policy ``keep_rounds``: keeps the last n rounds whole, and replaces older ones by facts.
+"""The policy ``keep_rounds``.
 
-Facts are the files read and written, test results, errors and commits, taken from the tool calls without a model.
-`record_summary` collects them; this module groups them into steps and writes them.
+Keeps the last n rounds whole, and replaces older ones by facts. Facts are the files read and written, test results,
+errors and commits, taken from the tool calls without a model. `record_summary` collects them; this module groups them
+into steps and writes them.
 """
 
 from __future__ import annotations
@@ -145,7 +146,10 @@ def _add_all(items: Distinct, texts: Iterable[str]) -> None:
 
 
 def describe_steps(ranges: Sequence[StepRange], what: str, requests: Sequence[str] = ()) -> str:
-    """Describe `ranges` under the headings of a work log; `what` names the stretch (``rounds 3-7``)."""
+    """Describe `ranges` under the headings of a work log.
+
+    `what` names the stretch (``rounds 3-7``).
+    """
     lines = [
         f"[Summary of {what}, drawn from the record]",
         *(f"- Asked: {short(step, REQUEST_CELLS)}" for step in requests),
@@ -219,7 +223,10 @@ def _replace_by_facts(policy_context: PolicyContext, n: int, slack: int) -> Iter
 
 
 def _describe_run(policy_context: PolicyContext, run: Sequence[int]) -> str:
-    """Describe the rounds in a run of blocks, by steps: a step is a round, counted from the first."""
+    """Describe the rounds in a run of blocks, by steps.
+
+    A step is a round, counted from the first.
+    """
     positions_in_run = set(run)
     # Rounds are in order: of thousands, only those that overlap the run are visited.
     start = bisect_right(policy_context.rounds, run[0], key=lambda stretch: stretch.stop)
@@ -230,7 +237,7 @@ def _describe_run(policy_context: PolicyContext, run: Sequence[int]) -> str:
     )
     rounds = [(number, positions) for number, positions in rounds_inside if positions]
     between = positions_in_run.difference(*(positions for _, positions in rounds))
-    requests = collect_facts(policy_context.context, sorted(between)).asked
+    requests = collect_facts(policy_context.context, sorted(between)).requests
     what = format_range("round", rounds[0][0], rounds[-1][0]) if rounds else ""
     return describe_steps(step_ranges(policy_context.context, rounds), what, requests)
 

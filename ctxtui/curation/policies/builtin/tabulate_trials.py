@@ -46,7 +46,10 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
 
 
 def _find_lists(context: Context, length: int, lists: list[_List] | None) -> list[_List]:
-    """The lists without a program in blocks that are not the model's."""
+    """Extend `lists` by those in blocks from `length` on.
+
+    Not the model's, and without a program.
+    """
     lists = [] if lists is None else lists
     for position in range(length, len(context)):
         item = context.items[position]

@@ -1,4 +1,7 @@
-"""Cuts long tool results: the first and the last half of a limit stay, with a line about the cut."""
+"""Cuts long tool results.
+
+The first and the last half of a limit stay, with a line about the cut.
+"""
 
 from __future__ import annotations
 

@@ -131,6 +131,9 @@ def collect_answers(loaded: Loaded, thread: str, number: int) -> RecordedAnswers
     ]
     end = max((exchange.begun for exchange, call in exchanges if call is not None and call.id == last), default=0)
     for exchange, call in exchanges:
+        if call is not None and call.keeps_warm:
+            # Its answer of a token is no answer for the client.
+            continue
         messages = (
             _messages_of(session.tree.items(call.raw_head))
             if call is not None

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.block_sizes import BlockSizes
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.keep_warm import WarmPrefix, refresh_request
 from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.analysis.context_window import context_window
@@ -23,17 +24,24 @@ from ctxtui.analysis.edit_prices import EditPrices
 from ctxtui.analysis.request_counts import counting_terms
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.errors import CtxtuiError, NoContext
-from ctxtui.core.session import Session
+from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.services.attach.preparation.preparer_client import ForecastSummary, LeavingRequest, PreparedRequest
+from ctxtui.services.attach.preparation.preparer_client import (
+    ForecastSummary,
+    LeavingRequest,
+    PreparedRequest,
+    Warmth,
+    WarmthQuery,
+)
 from ctxtui.services.config.policy_registry import build_steps
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
+from ctxtui.services.counting.pricing import local_pricer, prices_for
 from ctxtui.services.editing.next_request import PricedRequest, count_for_model, forecast_first, next_call_in
 from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 from ctxtui.services.editing.priced_policies import act_at_price
@@ -43,6 +51,8 @@ from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.exchanges import with_server_items
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
+from ctxtui.wire.key_mask import MASK
+from ctxtui.wire.request import Request
 
 MAX_OPEN_RECORDINGS: Final = 4
 """Number of recordings kept open."""
@@ -91,8 +101,13 @@ class Preparer:
     def __init__(self) -> None:
         self._open: dict[Path, _OpenRecording] = {}
 
-    def __call__(self, request: LeavingRequest) -> PreparedRequest:
-        """Prepare a request; errors become its `trouble`."""
+    def __call__(self, request: LeavingRequest | WarmthQuery) -> PreparedRequest | Warmth:
+        """Prepare a request, or find what keeps a cache warm; errors are in the answer."""
+        if isinstance(request, WarmthQuery):
+            try:
+                return self._find_warmth(request)
+            except CtxtuiError as error:
+                return Warmth(why=error.message)
         try:
             return self._prepare(request)
         except CtxtuiError as error:
@@ -103,7 +118,7 @@ class Preparer:
         decoded = decode(exchange)
         if decoded is None:
             return PreparedRequest(why="no model reads it")
-        recording = self._open_recording(request)
+        recording = self._open_recording(request.recording, request.settings)
         if decoded.params.get("previous_response_id") or decoded.params.get("conversation"):
             previous = recording.session.calls.get(str(decoded.params.get("previous_response_id")))
             if previous is None:
@@ -116,7 +131,7 @@ class Preparer:
             call = _as_call(exchange, decoded, leaving.head, request.thread)
             first = forecast_first(recording.replay, recording.book, recording.counter, request.settings, call)
             return PreparedRequest(forecast=ForecastSummary(first.input, first.total, ""))
-        overlay = recording.edits.of(request.thread)
+        overlay = recording.edits.of_thread(request.thread)
         done, trouble = self._apply_waiting(recording, leaving, overlay, calls[-1])
         next_call = leaving.next(recording, overlay, request.at)
         assert next_call is not None
@@ -124,6 +139,49 @@ class Preparer:
             next_call.forecast.input, next_call.forecast.total, miss_reason(next_call.forecast, calls)
         )
         return PreparedRequest(forecast=forecast, done=done, trouble=trouble)
+
+    def _find_warmth(self, query: WarmthQuery) -> Warmth:
+        """Find the cached prefix of the main thread, what it is worth, and the request that refreshes it.
+
+        Raises `Malformed` for a request of another API.
+        """
+        recording = self._open_recording(query.recording, query.settings)
+        session, price = recording.session, local_pricer(prices_for(query.settings))
+        calls = session.thread_calls()
+        last = calls[-1] if calls else None
+        if last is None or last.usage is None or last.skeleton is None:
+            return Warmth(why="the last call has no usage report")
+        refreshes = [call for call in session.calls.values() if call.keeps_warm]
+        costs = {
+            call.id: cost.usd if cost is not None else 0.0
+            for call, (cost, _) in zip(refreshes, price(refreshes), strict=True)
+        }
+        counted = [call.id for call in refreshes if (call.started or 0.0) >= query.since]
+        count, usd = len(counted), sum(costs[id_] for id_ in counted)
+        request = refresh_request(Request(tuple(session.tree.items(last.sent_head)), last.skeleton))
+        if MASK.encode() in request.body:
+            return Warmth(why="a key is in the request, which no recording keeps", count=count, usd=usd)
+        if recording.edits.has_database_changed():
+            recording.edits.add_stored(recording.edits.stored())
+        applied = recording.edits.of_thread(MAIN).applied
+        parts = recording.replay, recording.book, recording.counter, query.settings, MAIN, applied
+        now = next_call_in(*parts, query.at)
+        assert now is not None
+        expires = now.forecast.expires
+        later = next_call_in(*parts, expires + 1.0) if expires is not None else None
+        pause = sum(costs[call.id] for call in refreshes if call.sent_head == last.sent_head and _follows(call, last))
+        again = recording.replay.request_after(last, last.sent_head, query.at)
+        usage = replace(again.simulator.predict(again.prompt, query.at).to_usage(), output=request.answer_tokens)
+        prefix = WarmPrefix(
+            # A request that reads less than the next one would does not refresh all of the prefix.
+            expires=expires if usage.cache_read >= now.question.read else None,
+            refresh_usd=now.question.charge(usage, query.at),
+            rewrite_usd=_difference(later.forecast.total, now.forecast.total) if later is not None else None,
+            pause_usd=pause,
+        )
+        betas = last.extra.get("betas")
+        names = tuple(str(name) for name in betas) if isinstance(betas, list) else ()
+        return Warmth(prefix=prefix, body=request.body, betas=names, count=count, usd=usd)
 
     def _apply_waiting(
         self, recording: _OpenRecording, leaving: _DecodedRequest, overlay: ThreadEdits, last: Call
@@ -182,19 +240,28 @@ class Preparer:
         steps = build_steps(request.policies, request.policy_settings)
         return act_at_price(steps, policy_context, overlay, prices.tag, request.settings.horizon)
 
-    def _open_recording(self, request: LeavingRequest) -> _OpenRecording:
-        recording = self._open.pop(request.recording, None)
+    def _open_recording(self, path: Path, settings: Settings) -> _OpenRecording:
+        recording = self._open.pop(path, None)
         if recording is not None:
             recording.loaded.more()
         if recording is None or recording.loaded.session is not recording.session:
             try:
-                recording = _OpenRecording.from_loaded(load(request.recording, own=""), request.settings)
+                recording = _OpenRecording.from_loaded(load(path, own=""), settings)
             except (NoContext, FileNotFoundError):
-                return _OpenRecording.from_loaded(Loaded(Session(), ""), request.settings)
-        self._open[request.recording] = recording
+                return _OpenRecording.from_loaded(Loaded(Session(), ""), settings)
+        self._open[path] = recording
         while len(self._open) > MAX_OPEN_RECORDINGS:
             del self._open[next(iter(self._open))]
         return recording
+
+
+def _follows(call: Call, last: Call) -> bool:
+    """Whether `call` began after `last`."""
+    return (call.started or 0.0) > (last.started or 0.0)
+
+
+def _difference(later: float | None, now: float | None) -> float | None:
+    return None if later is None or now is None else later - now
 
 
 def miss_reason(forecast: NextCallForecast, calls: Sequence[Call]) -> str:

@@ -14,6 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from ctxtui.analysis.cache.keep_warm import WarmPrefix
 from ctxtui.attach.tape import file_name
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.child_process import ChildGone, ChildProcess
@@ -68,6 +69,34 @@ class PreparedRequest(Struct, frozen=True, kw_only=True):
     trouble: str = ""
 
 
+class WarmthQuery(Struct, frozen=True, kw_only=True):
+    """Asks for the cached prefix of the main thread of a recorded session, and the request that refreshes it.
+
+    - `recording`: its recording; `at`: the time (Unix seconds); `since`: when the run began.
+    """
+
+    recording: Path
+    at: float
+    since: float
+    settings: Settings
+
+
+class Warmth(Struct, frozen=True, kw_only=True):
+    """The answer to a `WarmthQuery`.
+
+    - `prefix`: the cached prefix; None: it cannot be kept warm, for the reason `why`.
+    - `body`: the request that refreshes it; `betas`: the beta features that it was sent with.
+    - `count`, `usd`: refreshes of the session since the run began.
+    """
+
+    prefix: WarmPrefix | None = None
+    why: str = ""
+    body: bytes = b""
+    betas: tuple[str, ...] = ()
+    count: int = 0
+    usd: float = 0.0
+
+
 class PreparerClient:
     """Has the child prepare requests, one after the other; the first one starts it.
 
@@ -103,24 +132,36 @@ class PreparerClient:
             policy_settings=self._policy_settings,
             settings=self._settings,
         )
-        prepared = await self._ask_child(request)
+        answer = await self._ask_child(request)
+        prepared = answer if isinstance(answer, PreparedRequest) else _describe_failure(answer)
         if prepared.trouble and prepared.trouble not in self.troubles:
             self.troubles.append(prepared.trouble)
         return prepared
 
-    async def _ask_child(self, request: LeavingRequest) -> PreparedRequest:
+    async def find_warmth(self, session: str, since: float) -> Warmth:
+        """Find the cached prefix of a session's main thread. Never raises; problems are in the result."""
+        recording = self._folder / file_name(session)
+        query = WarmthQuery(recording=recording, at=self._clock(), since=since, settings=self._settings)
+        answer = await self._ask_child(query)
+        return answer if isinstance(answer, Warmth) else Warmth(why=str(answer))
+
+    async def _ask_child(self, request: LeavingRequest | WarmthQuery) -> PreparedRequest | Warmth | str:
+        """The child's answer, or the reason why there is none."""
         try:
             async with asyncio.timeout(MAX_PREPARE_SECONDS), self._lock:
                 await asyncio.to_thread(self._flush)
-                prepared: PreparedRequest = await asyncio.to_thread(self._child.ask, request)
-                return prepared
+                answer: PreparedRequest | Warmth = await asyncio.to_thread(self._child.ask, request)
+                return answer
         except TimeoutError:
             # The thread is blocked on the child; ending the child frees it.
             self._child.close()
-            why = f"it took longer than {MAX_PREPARE_SECONDS:g} s"
+            return f"it took longer than {MAX_PREPARE_SECONDS:g} s"
         except (ChildGone, CtxtuiError) as error:
-            why = str(error)
-        return PreparedRequest(why=why, trouble=f"a request was sent without forecast and policies: {why}")
+            return str(error)
 
     def close(self) -> None:
         self._child.close()
+
+
+def _describe_failure(why: object) -> PreparedRequest:
+    return PreparedRequest(why=str(why), trouble=f"a request was sent without forecast and policies: {why}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import re
 import shutil
 import tempfile
@@ -26,13 +28,49 @@ def replace_urls(key: str) -> Replacer:
     return replace
 
 
+_PREFIX: Final = "ctxtui-settings-"
+_LOCK: Final = "lock"
+"""The file that a run keeps locked as long as it lives; it has the copy's name."""
+
+
 def copy_file(name: str, text: str) -> tuple[Path, Callable[[], None]]:
-    """Write `text` to a file `name` that only this user can read; returned with the function that removes it."""
-    folder = Path(tempfile.mkdtemp(prefix="ctxtui-"))
-    path = folder / name
+    """Write `text` to a file `name` that only this user can read; returned with the function that removes it.
+
+    Copies of runs that were killed are removed first.
+    """
+    _remove_leftovers()
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    lock = (folder / _LOCK).open("w", encoding="utf-8")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    lock.write(name)
+    lock.flush()
+    path = folder / "settings" / name
+    path.parent.mkdir()
     path.touch(0o600)
     path.write_text(text, encoding="utf-8")
-    return path, lambda: shutil.rmtree(folder, ignore_errors=True)
+
+    def remove() -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        lock.close()
+
+    return path, remove
+
+
+def _remove_leftovers() -> None:
+    """Remove the copies of this user's killed runs.
+
+    Files that a program created in a folder of links stay, with the folder.
+    """
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+                continue
+            with (folder / _LOCK).open("r+", encoding="utf-8") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                copy = folder / "settings" / lock.read()
+                copy.unlink(missing_ok=True)
+                if all(entry.is_symlink() for entry in copy.parent.iterdir()):
+                    shutil.rmtree(folder)
 
 
 def link_folder(folder: Path, name: str, text: str, restored: Callable[[str], str]) -> tuple[Path, Callable[[], None]]:

@@ -28,7 +28,9 @@ def compute_figures(
     workers: int = BESIDE_A_SCREEN,
     cluster: str = "",
 ) -> Iterator[SessionSummary]:
-    """Yield each of `summaries` with its figures as they are computed; the next one is taken when a process is free.
+    """Yield each of `summaries` with its figures as they are computed.
+
+    The next one is taken when a process is free.
 
     - `workers`: number of processes of this machine.
     - `cluster`: address of a dask cluster that reads instead ("": none). Its workers read the same paths as this

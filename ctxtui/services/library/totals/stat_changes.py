@@ -1,4 +1,7 @@
-"""Compare stats before and after a change: client version, policy, compressor, tag, or day; list the changes."""
+"""Compare stats before and after a change: client version, policy, compressor, tag, or day.
+
+List the changes.
+"""
 
 from __future__ import annotations
 

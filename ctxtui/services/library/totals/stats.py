@@ -1,4 +1,7 @@
-"""Tokens, money and quota windows over many sessions, from their cached figures; every call counted once."""
+"""Tokens, money and quota windows over many sessions, from their cached figures.
+
+Every call counted once.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Home's figures of sessions as cached in the database: those of thousands in one query, reading no session."""
+"""Home's figures of sessions as cached in the database.
+
+Those of thousands in one query, reading no session.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,10 @@ _FILE_FIELDS: Final = (
 
 
 def version_for(settings: Settings, labelling: Labelling | None = None) -> str:
-    """The version of cached summaries; `labelling` are the label rules in force, if already loaded."""
+    """The version of cached summaries.
+
+    `labelling` are the label rules in force, if already loaded.
+    """
     windows = sorted(settings.context_sizes.items()), sorted(settings.usable_contexts.items())
     shaping = (settings.usable_share, windows, sorted(settings.prices.items()))
     rules = labelling or load_rules(settings.labels)
@@ -55,7 +61,10 @@ def usage_version_for(settings: Settings) -> str:
 
 
 def cache_key(summary: SessionSummary) -> tuple[str, int]:
-    """The cache key of a session besides its time: file and size, or the database's id and calls."""
+    """The cache key of a session besides its time.
+
+    File and size, or the database's id and calls.
+    """
     return summary.path or stored_session_key(summary.stored), summary.size
 
 
@@ -66,7 +75,10 @@ def to_json(summary: SessionSummary) -> dict[str, Any]:
 
 
 def from_cached_json(summary: SessionSummary, cached: Json) -> SessionSummary | None:
-    """`summary` with the figures of the JSON value `cached` from `to_json`; None if it is invalid."""
+    """`summary` with the figures of the JSON value `cached` from `to_json`.
+
+    None if it is invalid.
+    """
     try:
         return _with_cached(summary, msgspec.convert(cached, _cached_type()))
     except msgspec.ValidationError:
@@ -92,7 +104,10 @@ def _cached_type() -> type[msgspec.Struct]:
 def cached_by_key(
     listed: Iterable[SessionSummary], settings: Settings, *, usage: bool = False
 ) -> dict[str, SessionSummary]:
-    """The `listed` with valid cached figures, by key; with `usage`, also those with only cached usage."""
+    """The `listed` with valid cached figures, by key.
+
+    With `usage`, also those with only cached usage.
+    """
     return {summary.key: summary for summary in iter_cached(listed, settings, usage=usage)}
 
 
@@ -122,7 +137,10 @@ def iter_cached(
 
 
 def reread_reason(listed: Iterable[SessionSummary], settings: Settings) -> str:
-    """The reason why some of `listed` without valid cached figures are read again; "" if none was read before."""
+    """The reason why some of `listed` without valid cached figures are read again.
+
+    "" if none was read before.
+    """
     path, now = database(settings.data_dir), version_for(settings)
     if not path.exists():
         return ""

@@ -36,7 +36,10 @@ def is_database(path: Path) -> bool:
 
 
 def address_of(database: Path, id_: str) -> Path:
-    """The address of a session in a database; `open.load` and `open_by_name.locate` accept it like a path."""
+    """The address of a session in a database.
+
+    `open.load` and `open_by_name.locate` accept it like a path.
+    """
     return Path(f"{database}{MARK}{quote(id_, safe=_UNQUOTED)}")
 
 

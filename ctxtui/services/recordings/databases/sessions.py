@@ -59,9 +59,9 @@ def open_readonly(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _is_at_rest(path: Path) -> bool:
-    """True if a write-ahead database has no log now, so that no process is writing.
+    """True if a write-ahead database has no log, or an empty one, and so no writer.
 
-    An ordinary connection would leave files next to it. One that is in use is not opened (`ctxtui.live_database`).
+    Such a file is opened as immutable, because an ordinary connection would leave files next to it.
     """
     log = path.with_name(path.name + LOG)
     if log.exists() and has_index(path):
@@ -215,11 +215,11 @@ def session_filter(database: Path, id_: str) -> RowFilter:
         family += [session.id for session in sessions if session.parent == known_id and session.id not in family]
     by_session = next((_ROWS[session.source] for session in sessions if session.source in _ROWS), None)
 
-    def wanted(connection: sqlite3.Connection, table: str) -> tuple[str, Mapping[str, object]]:
+    def select_rows(connection: sqlite3.Connection, table: str) -> tuple[str, Mapping[str, object]]:
         conditions = by_session or _llm_rows(set(tables_of(connection)), _has_tips(connection))
         return conditions.get(table, "1"), {"family": json.dumps(family)}
 
-    return wanted
+    return select_rows
 
 
 _ONE_OF: Final = "IN (SELECT value FROM json_each(:family))"
@@ -263,10 +263,10 @@ def _llm_rows(existing_tables: set[str], tips: bool) -> dict[str, str]:
                 of_message_parts = f"part_id IN (SELECT id FROM parts WHERE message_hash IN ({chain}))"
                 conditions |= {"part_attachments": of_message_parts, "part_fragments": of_message_parts}
     if "responses" in existing_tables:
-        mine = f"SELECT id FROM responses WHERE coalesce(conversation_id, id) {_ONE_OF}"
-        conditions |= {"conversations": f"id {_ONE_OF}", "responses": f"id IN ({mine})"}
-        beside = ("tool_calls", "tool_results", "tool_responses", "prompt_attachments", "prompt_fragments")
-        conditions |= dict.fromkeys((*beside, "system_fragments"), f"response_id IN ({mine})")
+        own_responses = f"SELECT id FROM responses WHERE coalesce(conversation_id, id) {_ONE_OF}"
+        conditions |= {"conversations": f"id {_ONE_OF}", "responses": f"id IN ({own_responses})"}
+        related_tables = ("tool_calls", "tool_results", "tool_responses", "prompt_attachments", "prompt_fragments")
+        conditions |= dict.fromkeys((*related_tables, "system_fragments"), f"response_id IN ({own_responses})")
     for table, column, tables in _SHARED:
         parts = [
             f"SELECT {column} FROM {name} WHERE {conditions[name]}"
@@ -379,11 +379,11 @@ def _update_times(sessions: Sequence[DatabaseSession]) -> list[DatabaseSession]:
     """Update each session's time from its descendants, and break cycles of parents."""
     by_id = {session.id: session for session in sessions}
     for id_ in list(by_id):
-        ids, at_ = {id_}, by_id[id_].parent
-        while at_ and at_ not in ids:
-            ids.add(at_)
-            by_id[at_] = replace(by_id[at_], updated=max(by_id[at_].updated, by_id[id_].updated))
-            at_ = by_id[at_].parent
-        if at_:
+        ids, ancestor = {id_}, by_id[id_].parent
+        while ancestor and ancestor not in ids:
+            ids.add(ancestor)
+            by_id[ancestor] = replace(by_id[ancestor], updated=max(by_id[ancestor].updated, by_id[id_].updated))
+            ancestor = by_id[ancestor].parent
+        if ancestor:
             by_id[id_] = replace(by_id[id_], parent="")
     return list(by_id.values())

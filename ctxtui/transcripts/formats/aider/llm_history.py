@@ -201,7 +201,10 @@ def _message_parts(words: str) -> list[Json]:
 
 
 def reader(tree: Tree) -> Reader:
-    """Make a reader of the message history; its calls get model and usage, if a chat history has them."""
+    """Make a reader of the message history.
+
+    Its calls get model and usage, if a chat history has them.
+    """
     # The chat history holds the same contexts in another form, so they get a separate tree.
     apart = Tree()
     own = LlmHistoryReader(tree)

@@ -184,7 +184,7 @@ def _stream_dialect(events: list[sse.ServerEvent]) -> str:
     return ""
 
 
-NO_CONTEXT: Final = "JSON that is no request, answer or message"
+NO_CONTEXT: Final = "JSON that is not a request, an answer or a message"
 
 
 class BodiesReader(Reader):
@@ -313,7 +313,10 @@ class BodiesReader(Reader):
         yield from self._threads.update(*self._growing)
 
     def _add_incomplete_body(self, text: str) -> Iterator[Event]:
-        """Read an incomplete file of one body: the received part is a context, but not a complete call."""
+        """Read an incomplete file of one body.
+
+        The received part is a context, but not a complete call.
+        """
         value = file_head.repair_json(text.lstrip(BLANK))
         if classify(value) not in (BodyShape.REQUEST, BodyShape.MESSAGES):
             return
@@ -397,9 +400,9 @@ def _detect(head: bytes) -> tuple[str, float]:
 
 
 def _detect_cut(value: Json) -> tuple[str, float]:
-    """Detect a request longer than the head by the members before its messages: a long system prompt, many tools.
+    """Detect a request longer than the head by the members before its messages.
 
-    A pair is detected by its request.
+    A long system prompt, many tools. A pair is detected by its request.
     """
     if not isinstance(value, dict):
         return "", 0.0

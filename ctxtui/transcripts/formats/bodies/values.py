@@ -192,7 +192,10 @@ class Margins:
         self._offset += len(data)
 
     def set_value(self, start: int, end: int, data: bytes) -> None:
-        """Set the first value's bytes, `start` to `end`; `data` is the chunk of the file that was fed last."""
+        """Set the first value's bytes, `start` to `end`.
+
+        `data` is the chunk of the file that was fed last.
+        """
         self._bounds = start, end
         self._behind += data[max(0, end - (self._offset - len(data))) :]
 

@@ -262,7 +262,10 @@ class Answers:
         source: RawRecord,
         sent: SentRequest,
     ) -> ApiResponse:
-        """Begin a new call of `thread`, whose request was sent after `parent`; `sent` is its recorded part."""
+        """Begin a new call of `thread`, whose request was sent after `parent`.
+
+        `sent` is its recorded part.
+        """
         sent_after, head = find_sendable(parent), ROOT
         if sent.exchange is not None:
             head = sent.exchange.raw_head
@@ -274,7 +277,7 @@ class Answers:
         extra = first_facts(record, sent, sent_after, thread.input, (before, time))
         thread.epoch = thread.next_epoch(sent_after.anchor, message.model, process, usage.input if usage else 0)
         sent_after.anchor.used = True
-        answer = ApiResponse(head, id=id_, asked=sent_after, context=head, front=sent.front)
+        answer = ApiResponse(head, id=id_, request_point=sent_after, context=head, front=sent.front)
         self._answers[id_] = thread.last = answer
         call = Call(
             id_,

@@ -50,7 +50,10 @@ class _Split(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class _CommonReport(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A report in the common form; any other takes the slow path, which gives the same result for this form."""
+    """A report in the common form.
+
+    Any other takes the slow path, which gives the same result for this form.
+    """
 
     input_tokens: _Count
     output_tokens: _Count
@@ -383,7 +386,10 @@ def is_exit_command(text: str) -> bool:
 
 
 def client_text(content: Json) -> list[Item]:
-    """Convert a text that the client wrote to a meta block of the user's; empty for anything but text."""
+    """Convert a text that the client wrote to a meta block of the user's.
+
+    Empty for anything but text.
+    """
     if not isinstance(content, str) or not content.strip():
         return []
     return [Item(block.text(content), message_place("user", META))]

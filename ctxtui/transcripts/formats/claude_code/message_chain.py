@@ -67,7 +67,7 @@ class Anchor:
 class ApiResponse(Anchor):
     """One API response.
 
-    - `asked`: the point where its request ended; `context`: the context that it answers.
+    - `request_point`: the point where its request ended; `context`: the context that it answers.
     - `waiting`: number of its tool calls without a result.
     - `least`: minimum of tokens in its first `weighed` blocks; the others are weighed when needed.
     - `contents`: JSON texts of its records, while its blocks are not built and its end is not reported.
@@ -75,7 +75,7 @@ class ApiResponse(Anchor):
 
     id: str = ""
     _: standard.KW_ONLY
-    asked: Point | None = None
+    request_point: Point | None = None
     context: int = ROOT
     waiting: int = 0
     weighed: int = 0
@@ -112,7 +112,10 @@ class Point(Struct, eq=False):
 def add_point(
     point: Point, order: int, at: float | None, kind: str, items: Iterable[Item] = (), rendered: bool = False
 ) -> Point:
-    """Make the point after `point` for a record that adds `items`; `rendered`: an attachment as it was sent."""
+    """Make the point after `point` for a record that adds `items`.
+
+    `rendered`: an attachment as it was sent.
+    """
     added = Point(point.anchor, point, kind, items=tuple(items), order=order, at=at, rendered=rendered)
     point.anchor.rendered = point.anchor.rendered or rendered
     added.root = added if kind == RESULT else point.root
@@ -174,7 +177,10 @@ def adds_nothing(point: Point) -> bool:
 
 
 def _order_items(chain: Iterable[Point]) -> list[Item]:
-    """Order the points' items as in a request: a message's results, the client's texts, the user's, one system turn."""
+    """Order the points' items as in a request.
+
+    A message's results, the client's texts, the user's, one system turn.
+    """
     ordered: list[Item] = []
     results: list[Item] = []
     texts: list[Item] = []
@@ -246,7 +252,10 @@ def _header(role: str) -> Item:
 
 
 def append_items(tree: Tree, head: int, items: Sequence[Item]) -> int:
-    """Append `items` to `head`; neighbours of one role form one message, whose header comes first."""
+    """Append `items` to `head`.
+
+    Neighbours of one role form one message, whose header comes first.
+    """
     if not items:
         return head
     before = tree[head].place
@@ -284,7 +293,10 @@ def later_time(first: float | None, second: float | None) -> float | None:
 
 
 def last_prompt_time(point: Point) -> float | None:
-    """Return the time of the latest user text in the context at `point`, since its anchor; None if there is none."""
+    """Return the time of the latest user text in the context at `point`, since its anchor.
+
+    None if there is none.
+    """
     ancestor: Point | None = point
     while ancestor is not None and ancestor.kind != SAID:
         ancestor = ancestor.up
@@ -297,10 +309,10 @@ def find_sendable(point: Point) -> Point:
     If the answer above still waits for results and no user text followed, there are two cases: the chain holds another
     conversation, or the answer was abandoned. The context then continues from that answer's request.
     """
-    while isinstance(point.anchor, ApiResponse) and point.anchor.waiting and point.anchor.asked is not None:
+    while isinstance(point.anchor, ApiResponse) and point.anchor.waiting and point.anchor.request_point is not None:
         if has_prompt(point):
             break
-        point = point.anchor.asked
+        point = point.anchor.request_point
     return point
 
 

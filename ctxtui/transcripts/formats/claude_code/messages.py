@@ -94,7 +94,7 @@ def _handle_answer(
             state.side.add_call(pass_id(id_, number), further.model or model, further.usage, is_own_file=not agent)
     for part in message.parts:
         if part.makes:
-            state.threads.tasks.call(thread.id, part.block)
+            state.threads.tasks.add_call(thread.id, part.block)
     state.answering = (answer, thread)
     # The call is emitted after all its records, unless the context continues before that.
     return events if adds_nothing(point) else events + state.emit_pending()
@@ -124,7 +124,7 @@ def _handle_user(
         parent = Point(owner)
     else:
         parent = state.threads.parent(record, thread, starts=bool(content.items))
-    if record.is_compact_summary and not _is_after_compaction(parent.anchor):
+    if record.is_compact_summary and not is_after_compaction(parent.anchor):
         parent = Point(after_compaction(None))
     marks = {item.place.mark for item in items}
     kind = SAID if marks & {"", SUMMARY} else RESULT if content.results else CLIENT
@@ -132,13 +132,14 @@ def _handle_user(
     return [*events, *state.move(thread, point), *_note_input(state, record, content, thread, agent)]
 
 
-def _is_after_compaction(anchor: Anchor) -> bool:
+def is_after_compaction(anchor: Anchor) -> bool:
+    """Whether a context begins at `anchor` with a compaction, and no call has continued from it."""
     return anchor.began == "compaction" and not anchor.used
 
 
 def add_kept(state: ClaudeState, record: ClaudeRecord, point: Point) -> Point:
     """Return the point after `record`, followed by the messages that a compaction kept, if any."""
-    kept_items = state.kept.pop(record.uuid or "", None)
+    kept_items = state.kept_messages.pop(record.uuid or "", None)
     if not kept_items:
         return point
     old = point.anchor
@@ -162,7 +163,7 @@ def _add_results(
         if not settled:
             loose.append(Item(part.block, message_place(role)))
         if state.threads.tasks.spawns(part.answers) and _names_agent(record):
-            agent = state.threads.tasks.result(part.answers, record.json("toolUseResult"))
+            agent = state.threads.tasks.add_result(part.answers, record.json("toolUseResult"))
             events += state.threads.label_spawned(agent) if agent else []
     return owner, loose
 
@@ -211,7 +212,7 @@ def _emit_unanswered(
     """
     owner = state.threads.find_existing(agent)
     thread = owner.id if owner else agent or MAIN
-    words = "no answer to a request is on record"
+    words = "a request has no recorded answer"
     if next_request.last is first_request.last and next_request.last is not None:
         words += "; it was sent again"
     events: list[Event] = [Happened(UNANSWERED, words, thread, first_request.at, owner.call if owner else "")]
@@ -226,20 +227,23 @@ def _emit_unanswered(
 def handle_meter(state: ClaudeState, record: ClaudeRecord, source: RawRecord) -> list[Event]:
     """Handle a record of the session's usage so far."""
     if not state.contexts:
-        raise NeedsContexts("what the client counts beside its calls")
+        raise NeedsContexts("tokens that the client counted outside of its calls")
     value = canonical.loads(source.raw)
     report = value.get("modelUsage") if isinstance(value, dict) else None
     place = (source.start, source.end)
-    state.about.window(max(map(window_from_name, report), default=0) if isinstance(report, dict) else 0)
+    state.about.set_window(max(map(window_from_name, report), default=0) if isinstance(report, dict) else 0)
     is_known = state.side.read_meter(report, parse_timestamp(state.clock), source.line, place, state.answers.calls)
-    (state.silent if is_known else state.other)[record.type or ""] += 1
+    (state.silent if is_known else state.unknown_types)[record.type or ""] += 1
     return []
 
 
 def find_request(
     state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str
 ) -> tuple[SentRequest, list[Event]]:
-    """Find the request that the answer in `record` names, as far as it is recorded; also returns what is missing."""
+    """Find the request that the answer in `record` names, as far as it is recorded.
+
+    Also returns what is missing.
+    """
     requests = state.requests(agent) if record.request_ref else None
     named = requests.find(record.request_ref or "") if requests is not None else None
     if requests is None or named is None:

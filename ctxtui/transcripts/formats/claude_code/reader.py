@@ -90,7 +90,10 @@ def _is_qwen_codes(record: dict[str, Json]) -> bool:
 
 
 class ClaudeCodeReader:
-    """Reads one file of a session; `part` returns readers for its subagents' files, which share its state."""
+    """Reads one file of a session.
+
+    `part` returns readers for its subagents' files, which share its state.
+    """
 
     def __init__(self, state: ClaudeState, agent: str = "", name: str = "") -> None:
         self._state = state
@@ -106,9 +109,9 @@ class ClaudeCodeReader:
         return None if self._agent else self._state.threads.missing_files()
 
     @property
-    def other(self) -> Counter[str]:
+    def unknown_types(self) -> Counter[str]:
         """Counts of records of unknown types, none of which the model reads, by type."""
-        return self._state.other
+        return self._state.unknown_types
 
     @property
     def silent(self) -> Counter[str]:
@@ -206,17 +209,20 @@ def agent_id(name: str) -> str:
 
 
 def handle_record(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
-    """Return the events of one record; `agent` is the subagent whose file it is in ("" for the session's)."""
+    """Return the events of one record.
+
+    `agent` is the subagent whose file it is in ("" for the session's).
+    """
     if state.threads.is_repeat(record, agent):
         return []
     if not agent:
-        state.about.record(record)
+        state.about.add_record(record)
         state.clock = record.timestamp if record.timestamp is not None else state.clock
     owner = record.agent_id or agent if agent else ""
     read = _handle_message_record if record.type in _SPEAKERS else _dispatch
     events = read(state, record, source, owner)
     about = state.about
-    return [*events, about.news()] if about.now is not about.emitted else events
+    return [*events, about.describe()] if about.now is not about.emitted else events
 
 
 def _dispatch(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
@@ -248,8 +254,8 @@ def _handle_message_record(state: ClaudeState, record: ClaudeRecord, source: Raw
         if message.role == "user" and not agent and message.parts:
             first = message.parts[0].block
             if first.body.find(_OUTPUT, 0, _BEGINNING) >= 0:
-                state.about.window(parse_shown_window(read(first).text))
+                state.about.set_window(parse_shown_window(read(first).text))
         return messages.handle_message(state, record, message, source, agent)
-    tally = state.silent if record.type in _SILENT else state.other
+    tally = state.silent if record.type in _SILENT else state.unknown_types
     tally[record.type or "no type"] += 1
     return state.emit_pending() + system_records.handle_link(state, record, agent) if record.uuid else []

@@ -102,13 +102,19 @@ _decoder: Final = msgspec.json.Decoder(ClaudeRecord)
 
 
 def decode_strictly(raw: bytes) -> ClaudeRecord:
-    """Decode the JSON object `raw`; raises `msgspec.MsgspecError` if a field has an unexpected type."""
+    """Decode the JSON object `raw`.
+
+    Raises `msgspec.MsgspecError` if a field has an unexpected type.
+    """
     # A named function, so that a reader's state can be pickled.
     return _decoder.decode(raw)
 
 
 def decode(raw: bytes) -> ClaudeRecord:
-    """Decode the JSON object `raw`; fields of an unexpected type are left out, but stay in `json`."""
+    """Decode the JSON object `raw`.
+
+    Fields of an unexpected type are left out, but stay in `json`.
+    """
     try:
         return _decoder.decode(raw)
     except (msgspec.MsgspecError, RecursionError):

@@ -71,6 +71,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     """
     records, lost = read_records(order)
     positions, beside = find_positions(records, order.path)
+    # Marks records as `removed`, and sets their `changes` and the items to insert `before` them.
     edits = apply_edits(order, records, positions, beside, cut=order.end is not None)
     chain = ResumeChain(records)
     new = fresh_ids(order.ids, chain.known)
@@ -124,7 +125,10 @@ class SourceRecord(ResumeEntry):
 
 
 def read_records(order: ResumeOrder) -> tuple[list[SourceRecord], list[str]]:
-    """Read the records of the source, each once; also returns what could not be read."""
+    """Read the records of the source, each once.
+
+    Also returns what is lost: unreadable lines, repeated records.
+    """
     pieces, lost = read_source(order)
     records: list[SourceRecord] = []
     uuids: set[str] = set()
@@ -132,7 +136,7 @@ def read_records(order: ResumeOrder) -> tuple[list[SourceRecord], list[str]]:
         record = _make_source_record(raw, piece.raw)
         uuid = str(record.value.get("uuid") or "")
         if uuid in uuids:
-            lost.append("a record that stands in the file twice is written once")
+            lost.append("a record that is in the file twice is written once")
             continue
         uuids |= {uuid} if uuid else set()
         records.append(record)

@@ -27,7 +27,8 @@ LONG_CONTEXT: Final = 1_000_000
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _OF_WINDOW: Final = re.compile(r"[\d.]+[kKmM]?\s*/\s*(\d+(?:\.\d+)?)([kKmM])\s+tokens")
 """The context window in the output of ``/context``."""
-_PICTURE: Final = 20_000
+_PICTURE_CHARS: Final = 20_000
+"""Characters of the output in which the window is searched."""
 # Ranks of titles by source: a person's message, a summary, the client's title, the user's own.
 _HUMAN, _SUMMARY, _GENERATED, _GIVEN = 1, 2, 3, 4
 
@@ -35,8 +36,8 @@ _HUMAN, _SUMMARY, _GENERATED, _GIVEN = 1, 2, 3, 4
 class About(Struct):
     """Collects the session's description.
 
-    `now` is the current one, `emitted` the one that `news` returned last, `sessions` all ids that its records name. A
-    title from a better source replaces another one (`_rank`).
+    `now` is the current one, `emitted` the one that `describe` returned last, `sessions` all ids that its records name.
+    A title from a better source replaces another one (`_rank`).
     """
 
     now: Described = field(default_factory=lambda: Described(source=SOURCE))
@@ -46,7 +47,7 @@ class About(Struct):
     waiting: dict[str, str] = field(default_factory=dict)
     """Summaries whose last covered record is not read yet, by its id."""
 
-    def record(self, record: ClaudeRecord) -> None:
+    def add_record(self, record: ClaudeRecord) -> None:
         now = self.now
         same_client = not record.entrypoint or record.entrypoint == now.client
         if same_client and record.session_id == now.id and record.version == now.version and now.cwd:
@@ -59,15 +60,15 @@ class About(Struct):
             self.sessions.add(session)
         self.now = replace(now, id=session, cwd=cwd, version=version, client=client)
 
-    def window(self, tokens: int) -> None:
+    def set_window(self, tokens: int) -> None:
         """Set the context window that the client displayed, in tokens (0: none)."""
         if tokens and tokens != self.now.window:
             self.now = replace(self.now, window=tokens)
 
-    def title(self, text: str, rank: int) -> None:
+    def set_title(self, text: str, rank: int) -> None:
         """Set the title unless one of a higher rank is known.
 
-        Of titles with the same rank the latest counts, but the first of a person's messages.
+        Of titles with the same rank the latest counts; of a person's messages the first.
         """
         line = one_line(text)
         if line and (rank > self._rank or (rank == self._rank and rank > _HUMAN)):
@@ -78,36 +79,42 @@ class About(Struct):
         """Use a person's text as title if there is none yet."""
         if self._rank < _HUMAN:
             command = _COMMAND.search(text)
-            self.title(" ".join(filter(None, command.groups())) if command else text, _HUMAN)
+            self.set_title(" ".join(filter(None, command.groups())) if command else text, _HUMAN)
 
     def add_title_record(self, record: ClaudeRecord, is_known: bool) -> None:
-        """Handle a title record; `is_known`: the summary's last record is in this file (else it is of another one)."""
+        """Handle a title record.
+
+        `is_known`: the summary's last record is in this file (else it is of another one).
+        """
         if record.custom_title:
-            self.title(record.custom_title, _GIVEN)
+            self.set_title(record.custom_title, _GIVEN)
         elif record.ai_title:
-            self.title(record.ai_title, _GENERATED)
+            self.set_title(record.ai_title, _GENERATED)
         elif record.summary and is_known:
-            self.title(record.summary, _SUMMARY)
+            self.set_title(record.summary, _SUMMARY)
         elif record.summary and record.leaf_uuid:
             self.waiting[record.leaf_uuid] = record.summary
 
     def resolve_summary(self, uuid: str) -> None:
         """Handle a record of this file, which a pending summary may refer to."""
         if uuid in self.waiting:
-            self.title(self.waiting.pop(uuid), _SUMMARY)
+            self.set_title(self.waiting.pop(uuid), _SUMMARY)
 
-    def news(self) -> Described:
+    def describe(self) -> Described:
         """Return the description and mark it as emitted."""
         self.emitted = self.now
         return self.now
 
 
 def parse_shown_window(words: object) -> int:
-    """Read the window from the output of ``/context`` (``23.2k/1m tokens``), in tokens; 0 for other text."""
+    """Read the window from the output of ``/context`` (``23.2k/1m tokens``), in tokens.
+
+    0 for other text.
+    """
     if not isinstance(words, str) or not words.startswith(OUTPUT):
         return 0
     # Only the head: the picture begins with it, and other commands may have printed anything.
-    plain_words = _COLOURS.sub("", words[:_PICTURE])
+    plain_words = _COLOURS.sub("", words[:_PICTURE_CHARS])
     match = _OF_WINDOW.search(plain_words) if "context usage" in plain_words.lower() else None
     return round(float(match[1]) * (1_000_000 if match[2] in "mM" else 1_000)) if match else 0
 
@@ -131,7 +138,7 @@ class Tasks(Struct):
     _prompts: dict[str, Task] = field(default_factory=dict)
     _agents: dict[str, Task] = field(default_factory=dict)
 
-    def call(self, thread: str, block: Block) -> None:
+    def add_call(self, thread: str, block: Block) -> None:
         """Note a tool call if its input has a prompt, so that it may spawn a subagent."""
         if block.body.find(b'"prompt":') < 0:
             return
@@ -147,7 +154,7 @@ class Tasks(Struct):
         """Whether a call may spawn a subagent: its input has a prompt."""
         return call_id in self._calls
 
-    def result(self, call_id: str, tool_use_result: Json) -> str:
+    def add_result(self, call_id: str, tool_use_result: Json) -> str:
         """Note a call's result; returns the id of the subagent that made it ("" for any other call)."""
         agent = tool_use_result.get("agentId") if isinstance(tool_use_result, dict) else None
         if not isinstance(agent, str) or call_id not in self._calls:

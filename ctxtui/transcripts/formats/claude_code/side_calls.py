@@ -57,7 +57,10 @@ class TokenCounts(NamedTuple):
         )
 
     def covers(self, other: TokenCounts) -> bool:
-        """Whether no count of `other` is larger; `hour` and `reasoning` are ignored, since old records lack them."""
+        """Whether no count of `other` is larger.
+
+        `hour` and `reasoning` are ignored, since old records lack them.
+        """
         return all(a >= b for a, b in zip(self[:3] + self[4:5], other[:3] + other[4:5], strict=True))
 
 
@@ -94,7 +97,10 @@ class SideCalls:
         """Side calls as last emitted, by model."""
 
     def add_call(self, id_: str, model: str, usage: Usage | None, is_own_file: bool) -> None:
-        """Add or update a recorded call; `is_own_file`: the next meter record of the session's own file counts it."""
+        """Add or update a recorded call.
+
+        `is_own_file`: the next meter record of the session's own file counts it.
+        """
         if usage is None:
             if self._metered:
                 self._late.add(id_)

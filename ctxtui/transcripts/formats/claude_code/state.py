@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 class ClaudeState:
     """The state of one session.
 
-    - `kept`: messages that a compaction keeps, by the record (uuid) that they follow.
+    - `kept_messages`: messages that a compaction keeps, by the record (uuid) that they follow.
     - `queued`: texts that a person typed while the agent worked.
-    - `silent`, `other`: counts of records that the model does not read, of known and unknown types.
+    - `silent`, `unknown_types`: counts of records that the model does not read, of known and unknown types.
     - `clock`: time of the last record of the main file.
     """
 
@@ -45,11 +45,11 @@ class ClaudeState:
     _: KW_ONLY
     threads: ClaudeThreads = field(default_factory=ClaudeThreads)
     about: About = field(default_factory=About)
-    kept: dict[str, list[Item]] = field(default_factory=dict)
+    kept_messages: dict[str, list[Item]] = field(default_factory=dict)
     _requests: dict[str, ClaudeRequests] = field(default_factory=dict)
     queued: list[str] = field(default_factory=list)
     silent: Counter[str] = field(default_factory=Counter)
-    other: Counter[str] = field(default_factory=Counter)
+    unknown_types: Counter[str] = field(default_factory=Counter)
     order: int = 0
     clock: str | float | None = None
     contexts: bool = field(init=False)
@@ -62,7 +62,10 @@ class ClaudeState:
         self.contexts = self.answers.contexts
 
     def thread(self, record: ClaudeRecord, agent: str) -> tuple[ClaudeThread, list[Event]]:
-        """Return the thread of `record`, and its first event if new; `agent` is the subagent of the file."""
+        """Return the thread of `record`, and its first event if new.
+
+        `agent` is the subagent of the file.
+        """
         thread = self.threads.find(record, agent)
         if thread.told or thread.id == MAIN:
             return thread, []
@@ -110,13 +113,19 @@ class ClaudeState:
     def add(
         self, record: ClaudeRecord, parent: Point, kind: str, items: Iterable[Item] = (), rendered: bool = False
     ) -> Point:
-        """Add the point of `record`, with `items` after `parent`; `rendered`: an attachment as it was sent."""
+        """Add the point of `record`, with `items` after `parent`.
+
+        `rendered`: an attachment as it was sent.
+        """
         return self.register(
             record, add_point(parent, self.number(), parse_timestamp(record.timestamp), kind, items, rendered)
         )
 
     def move(self, thread: ClaudeThread, point: Point) -> list[Event]:
-        """Move the tip of `thread` to `point` if that continues it; returns the event if the tip changed."""
+        """Move the tip of `thread` to `point` if that continues it.
+
+        Returns the event if the tip changed.
+        """
         if _descends_from(thread.tip, point):
             thread.tip = point
         return self.tip_events(thread)

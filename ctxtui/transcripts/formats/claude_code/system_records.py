@@ -13,6 +13,7 @@ from msgspec import UNSET, Raw, Struct
 
 from ctxtui.core import block
 from ctxtui.core.block import TOOL, Item, Place
+from ctxtui.core.call import WHILE_IDLE
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import ASIDE, Event, Happened
 from ctxtui.core.tree import ROOT
@@ -93,6 +94,8 @@ _ASIDES: Final = {
 }
 """Requests that the client makes by itself, with the conversation's prefix (read in the client's code, 2.1.112); their
 calls are not recorded."""
+_IDLE_NOTES: Final = ("Compacted while idle", "Compacted using a summary written while you were away")
+"""Beginnings of the notes that follow a compaction made in a pause (read in the client's code, 2.1.332)."""
 _SPEAKERS: Final = ("user", "assistant", "message", "")
 
 
@@ -107,7 +110,7 @@ def handle_system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[
                 raise NeedsContexts("messages that a compaction keeps")
             after, kept_messages = kept_items(state.tree, state.threads.points, metadata)
             if kept_messages:
-                state.kept[after] = kept_messages
+                state.kept_messages[after] = kept_messages
             thread.tip = state.register(record, Point(after_compaction(metadata), at=parse_timestamp(record.timestamp)))
             thread.tip = messages.add_kept(state, record, thread.tip)
             return events
@@ -123,11 +126,14 @@ def handle_system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[
             words = record.json("content")
             thread.resumed = thread.resumed or (isinstance(words, str) and is_exit_command(words))
             shown = _is_only_shown(record, words)
-            state.about.window(parse_shown_window(words) if not agent else 0)
+            state.about.set_window(parse_shown_window(words) if not agent else 0)
             items = [] if shown else client_text(words)
             return events + state.move(thread, state.add(record, parent, PASSING if shown else CLIENT, items))
         case subtype if subtype in _ASIDES:
             events.append(Happened(ASIDE, _ASIDES[subtype], thread.id, parse_timestamp(record.timestamp), thread.call))
+    note = record.json("content")
+    if isinstance(note, str) and note.startswith(_IDLE_NOTES) and messages.is_after_compaction(parent.anchor):
+        parent.anchor.trigger = WHILE_IDLE
     state.silent[f"system {record.subtype or ''}".strip()] += 1
     return events + state.move(thread, state.add(record, parent, PASSING))
 
@@ -153,7 +159,7 @@ def handle_attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> l
         events += handle_snapshot(state, thread, fields, agent)
     if kind == "model" and not agent:
         identity = fields.get("identity")
-        state.about.window(window_from_name(identity.get("modelId")) if isinstance(identity, dict) else 0)
+        state.about.set_window(window_from_name(identity.get("modelId")) if isinstance(identity, dict) else 0)
     if str(fields.get("hookName", "")).startswith(_RESUME):
         thread.resumed = True
     if not items:
@@ -245,7 +251,10 @@ def handle_link(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Ev
 
 
 class Progress(Struct, frozen=True):
-    """The data of a progress record; `record` is the subagent's record in it, None for any other kind."""
+    """The data of a progress record.
+
+    `record` is the subagent's record in it, None for any other kind.
+    """
 
     type: str = ""
     hook_name: str = ""

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from ctxtui.core.call import Epoch, EpochStart
+from ctxtui.core.call import WHILE_IDLE, Epoch, EpochStart
 from ctxtui.core.session import MAIN, Skipped, ThreadSeen
 from ctxtui.core.tree import ROOT
 from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, Point
@@ -41,10 +41,10 @@ class ClaudeThreads:
         return False
 
     def _make_ids_unique(self, record: ClaudeRecord, agent: str) -> None:
-        """Make ids of `record` unique if another thread uses its uuid; `agent` is the subagent of the file ("": main
-        file).
+        """Make ids of `record` unique if another thread uses its uuid.
 
-        Ids are unique only within a file: a fork's file repeats its parent's records.
+        `agent` is the subagent of the file ("": main file). Ids are unique only within a file: a fork's file repeats
+        its parent's records.
         """
         parent = record.parent_uuid
         if isinstance(parent, str):
@@ -93,7 +93,7 @@ class ClaudeThreads:
         subject = "a subagent's calls are" if len(named) == 1 else f"the calls of {len(named)} subagents are"
         return Skipped(
             1,
-            f"{subject} in files that are not here: {names_text}; they belong into SESSION/subagents beside this file",
+            f"{subject} in files that are not here: {names_text}; they belong into SESSION/subagents next to this file",
         )
 
     def _agents_without_calls(self) -> dict[str, Task]:
@@ -119,7 +119,10 @@ class ClaudeThreads:
         return Point(Anchor(began=EpochStart.START))
 
     def label(self, thread: ClaudeThread, agent: str, prompt: str) -> list[ThreadSeen]:
-        """Label a subagent's thread, if changed: its call's description, else the beginning of its prompt."""
+        """Label a subagent's thread, if changed.
+
+        Its call's description, else the beginning of its prompt.
+        """
         if thread.id == MAIN:
             return []
         task = self.tasks.find(agent or thread.id, prompt)
@@ -175,7 +178,8 @@ class ClaudeThread(Struct):
             return self.epoch
         detail = ""
         if start in _SHRUNK:
-            detail = compaction_detail(anchor.tokens_before or self.input, tokens, "claude code")
+            by = "claude code while idle" if anchor.trigger == WHILE_IDLE else "claude code"
+            detail = compaction_detail(anchor.tokens_before or self.input, tokens, by)
         elif start is EpochStart.MODEL:
             detail = f"{short_model(self.model)} → {short_model(model)}"
         return Epoch(self.epoch.number + 1 if self.call else 1, start, detail)

@@ -210,10 +210,11 @@ class Calls(Struct, kw_only=True):
         return ended
 
     def compact(self, response: str, says: Callable[[Call], bool]) -> Call | None:
-        """Handle a compaction; returns the call that made its summary, in a thread of its own, or None if unrecorded.
+        """Handle a compaction.
 
-        It is the last call if its response is `response`, or if either id is unknown and the call `says` the summary.
-        A tool result or a user's message after the last call means that another, unrecorded call made the summary.
+        Returns the call that made its summary, in a thread of its own, or None if unrecorded. It is the last call if
+        its response is `response`, or if either id is unknown and the call `says` the summary. A tool result or a
+        user's message after the last call means that another, unrecorded call made the summary.
         """
         last = self.open or self._ended
         self.begin(EpochStart.COMPACTION)

@@ -52,9 +52,9 @@ _BESIDE: Final = frozenset({"replacement_history_metadata", "retained_context", 
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
-    """Write a rollout, so that a client that resumes it has the requested context; its name ends in its session's id.
+    """Write a rollout, so that a client that resumes it has the requested context.
 
-    Raises `CtxtuiError` for a rollout of the very first format.
+    Its name ends in its session's id. Raises `CtxtuiError` for a rollout of the very first format.
     """
     session_id = make_session_id(next(order.ids), order.now)
     resumed = write_session(order, session_id)
@@ -94,8 +94,9 @@ def _folder(now: float) -> str:
 
 
 def make_session_id(random: str, now: float) -> str:
-    """Make the id of a session that begins at `now` (Unix seconds): a UUID of version 7 with bits of the UUID
-    `random`.
+    """Make the id of a session that begins at `now` (Unix seconds).
+
+    A UUID of version 7 with bits of the UUID `random`.
     """
     low = int(random.replace("-", ""), 16) & ((1 << 76) - 1) & ~(0b11 << 62)
     digits = f"{int(now * 1000) << 80 | 7 << 76 | 2 << 62 | low:032x}"
@@ -103,9 +104,9 @@ def make_session_id(random: str, now: float) -> str:
 
 
 class Slot(ResumeEntry):
-    """One item of a context in the file: its JSON, and its header and parts, which edits may remove.
+    """One item of a context in the file.
 
-    `pieces` is empty for an item that is one block.
+    Its JSON, and its header and parts, which edits may remove. `pieces` is empty for an item that is one block.
     """
 
     value: Any

@@ -59,7 +59,10 @@ class History(Struct):
         self._expects_item = True
 
     def _remove_instructions(self) -> None:
-        """Remove the base instructions of `session_meta`: an item holds them, or the sent ones are unknown."""
+        """Remove the base instructions of `session_meta`.
+
+        An item holds them, or the sent ones are unknown.
+        """
         self._as_item = True
         if not self._instructions:
             return
@@ -136,7 +139,7 @@ _handle_event: Final = msgspec.json.Decoder(_Event)
 
 
 class CodexSession:
-    """State of one rollout. `other` counts records of unknown types, which the model does not read.
+    """State of one rollout. `unknown_types` counts records of unknown types, which the model does not read.
 
     A subagent's rollout, the file `name`, becomes a thread in the session of the `main` one.
     """
@@ -145,7 +148,7 @@ class CodexSession:
         self.tree = tree
         self._main = main
         self.thread = MAIN if main is None else name.removesuffix(".jsonl")
-        self.other: Counter[str] = Counter()
+        self.unknown_types: Counter[str] = Counter()
         self._history = History(tree)
         self._calls: Calls = Calls(thread=self.thread, owners=main._calls.owners if main else {})
         self._about = Described()
@@ -172,7 +175,7 @@ class CodexSession:
             if isinstance(state, dict) and as_str(state.get("model_catalog")):
                 self._history.expect_item()
             return []
-        self.other[record.type or "no type"] += 1
+        self.unknown_types[record.type or "no type"] += 1
         return []
 
     def handle_broken(self, piece: BrokenRecord) -> list[Event]:
@@ -369,7 +372,10 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class CodexReader:
-    """Reads one rollout, the main one of its session or a subagent's; `part` returns a reader for the latter."""
+    """Reads one rollout, the main one of its session or a subagent's.
+
+    `part` returns a reader for the latter.
+    """
 
     def __init__(self, tree: Tree, main: CodexSession | None = None, name: str = "") -> None:
         self._stream = RecordStream()
@@ -382,9 +388,9 @@ class CodexReader:
         return None if tail is None else self._with_name(tail)
 
     @property
-    def other(self) -> Counter[str]:
+    def unknown_types(self) -> Counter[str]:
         """Counts of records of unknown types, which the model does not read, by type."""
-        return self._session.other
+        return self._session.unknown_types
 
     def feed(self, data: bytes) -> list[Event]:
         return self._handle_pieces(self._stream.feed(data))

@@ -170,7 +170,7 @@ class CtxtuiReader(Reader):
         block = blocks.make(str(line["kind"]), line["body"])
         self._blocks[line["block"]] = block
         if block.digest != line["digest"]:
-            raise _Altered(f"block {line['block']} is not what its digest says; it is taken as it stands")
+            raise _Altered(f"block {line['block']} does not match its digest; it is used as it is")
         yield from ()
 
     def _handle_run(self, line: dict[str, Json]) -> Iterator[Event]:

@@ -71,7 +71,10 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
-    """Yield the events of the sessions in `tables`: the newest is the main thread, the others are further threads."""
+    """Yield the events of the sessions in `tables`.
+
+    The newest is the main thread, the others are further threads.
+    """
     rows = sorted(tables.get("sessions", []), key=lambda row: as_str(row.get("updated_at")), reverse=True)
     ids = Ids()
     talks: dict[str, list[Row]] = {}
@@ -124,7 +127,10 @@ def _read_session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> It
 
 
 def _group_messages(rows: list[Row]) -> list[tuple[str, list[Row]]]:
-    """Group the rows of each message, with its role: an answer of several parts has several rows."""
+    """Group the rows of each message, with its role.
+
+    An answer of several parts has several rows.
+    """
     spans: list[tuple[str, list[Row]]] = []
     for row in rows:
         role = as_str(row.get("role")) or "user"

@@ -1,6 +1,7 @@
-"""Goose's logs of its newest requests (``llm_request.N.jsonl``): the body as sent, then its answer in chunks.
+"""Goose's logs of its newest requests (``llm_request.N.jsonl``).
 
-The chunks are in Goose's own spelling; they are assembled to the answer that the request's API would have sent.
+The body as sent, then its answer in chunks. The chunks are in Goose's own spelling; they are assembled to the answer
+that the request's API would have sent.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Read an ``.eval`` archive in memory: its header and samples, as far as the archive is intact."""
+"""Read an ``.eval`` archive in memory.
+
+Its header and samples, as far as the archive is intact.
+"""
 
 from __future__ import annotations
 
@@ -150,7 +153,10 @@ def _decompress(stream: _Stream, packed: bytes, limit: int, bad: type[Exception]
 
 
 def read_log(data: bytes) -> tuple[dict[str, Json], list[Skipped]]:
-    """Read the log in an archive in its JSON form: header with ``samples``; also returns what could not be read."""
+    """Read the log in an archive in its JSON form: header with ``samples``.
+
+    Also returns what could not be read.
+    """
     header: dict[str, Json] = {}
     samples: list[Json] = []
     skipped: list[Skipped] = []

@@ -1,4 +1,7 @@
-"""Read Inspect logs: each sample's model events are calls; without events, its messages are used."""
+"""Read Inspect logs: each sample's model events are calls.
+
+Without events, its messages are used.
+"""
 
 from __future__ import annotations
 
@@ -341,7 +344,7 @@ def _read_log_events(log: dict[str, Json], tree: Tree) -> Iterator[Event]:
     used: dict[str, int] = {}
     for n, sample in enumerate(samples):
         if not isinstance(sample, dict):
-            yield Skipped(1, f"a sample that is no object @ $.samples[{n}]")
+            yield Skipped(1, f"a sample that is not an object @ $.samples[{n}]")
             continue
         label = f"sample {value_text(sample.get('id'))} epoch {value_text(sample.get('epoch'))}"
         used[label] = used.get(label, 0) + 1

@@ -67,7 +67,10 @@ def _split_pieces(text: str, answers: Sequence[str]) -> Iterator[tuple[bool, str
 
 
 def _split_rounds(section: str, answers: Sequence[str], *, is_last: bool) -> Iterator[tuple[bool, str]]:
-    """Split a section with history into rounds; the prompt's final request is not part of the last round."""
+    """Split a section with history into rounds.
+
+    The prompt's final request is not part of the last round.
+    """
     if not _ROUND.search(section):
         yield from _split_by_answers(section, answers)
         return

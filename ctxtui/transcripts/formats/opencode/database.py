@@ -1,6 +1,6 @@
-"""OpenCode's database, or its files as rows of it: sessions, their messages, the parts of each.
+"""OpenCode's database, or its files as rows of it.
 
-The newest session whose parent is not in the recording is the main thread.
+Sessions, their messages, the parts of each. The newest session whose parent is not in the recording is the main thread.
 """
 
 from __future__ import annotations
@@ -108,7 +108,10 @@ def _read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
 
 
 def sessions_of(tables: Tables) -> dict[str, Row]:
-    """Collect the rows of the sessions by id; if both versions of the tables have one, version 1 counts."""
+    """Collect the rows of the sessions by id.
+
+    If both versions of the tables have one, version 1 counts.
+    """
     rows = [*tables.get(SESSIONS, []), *tables.get("session", [])]
     return {as_str(row.get("id")): row for row in rows}
 
@@ -158,7 +161,10 @@ def session_events(
 
 
 def _group_rows(rows: list[Row], key: str, timed: bool = True) -> dict[str, list[Row]]:
-    """Group the rows by a column, in OpenCode's order: messages by time and id, parts by id alone."""
+    """Group the rows by a column, in OpenCode's order.
+
+    Messages by time and id, parts by id alone.
+    """
     groups: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (_read_time(row, "time_created") if timed else 0.0, as_str(row.get("id")))):
         groups.setdefault(as_str(row.get(key)), []).append(row)

@@ -1,6 +1,7 @@
-"""OpenCode's exports (``opencode export``): one session as JSON, ``{info, messages: [{info, parts}]}``.
+"""OpenCode's exports (``opencode export``).
 
-Also reads the records of a shared session, ``[{type: session | message | part, data}]``, from which it is assembled.
+One session as JSON, ``{info, messages: [{info, parts}]}``. Also reads the records of a shared session, ``[{type:
+session | message | part, data}]``, from which it is assembled.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     messages = []
     for n, message in enumerate(as_list(export.get("messages"))):
         if not isinstance(message, dict):
-            yield Skipped(1, f"a message that is no object @ $.messages[{n}]")
+            yield Skipped(1, f"a message that is not an object @ $.messages[{n}]")
             continue
         odd = sum(not isinstance(part, dict) for part in as_list(message.get("parts")))
         if odd:
-            yield Skipped(1, f"{odd} part{'s that are no objects' if odd > 1 else ' that is no object'} "
+            yield Skipped(1, f"{odd} part{'s that are not objects' if odd > 1 else ' that is not an object'} "
                              f"@ $.messages[{n}].parts")  # fmt: skip
         messages.append(OpenCodeMessage(as_dict(message.get("info")), as_dicts(message.get("parts"))))
     first = next((message.info for message in messages if message.info.get("sessionID")), {})

@@ -98,7 +98,10 @@ def pruned_at(part: Part) -> float | None:
 
 
 def usage(figures: dict[str, Json]) -> Usage | None:
-    """Convert usage whose input excludes the cache and whose output excludes reasoning; None for zeros."""
+    """Convert usage whose input excludes the cache and whose output excludes reasoning.
+
+    None for zeros.
+    """
     tokens = as_dict(figures.get("tokens"))
     fresh, read = as_count(tokens.get("input")), as_count(get_path(tokens, "cache", "read"))
     written, thought = as_count(get_path(tokens, "cache", "write")), as_count(tokens.get("reasoning"))

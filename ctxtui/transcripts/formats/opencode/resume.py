@@ -85,12 +85,12 @@ def _block_digests(message: OpenCodeMessage, part: Part) -> list[tuple[str, str]
 
 
 class ImportMessage(ResumeEntry):
-    """A message of the new session: as recorded (`said`), and as it will be (`value`).
+    """A message of the new session: as recorded (`recorded`), and as it will be (`value`).
 
     `positions` has the part and the role of each of its blocks. `estimated`: its token counts are an estimate.
     """
 
-    said: OpenCodeMessage
+    recorded: OpenCodeMessage
     value: dict[str, Any]
     positions: list[tuple[int, str]] = field(default_factory=list)
     estimated: bool = False
@@ -99,7 +99,7 @@ class ImportMessage(ResumeEntry):
     def from_message(cls, recorded: OpenCodeMessage) -> ImportMessage:
         """Make an unchanged message from `recorded`."""
         value = {"info": deepcopy(recorded.info), "parts": deepcopy(recorded.parts)}
-        message = cls(said=recorded, value=value, is_prompt=not recorded.answers and bool(recorded.parts))
+        message = cls(recorded=recorded, value=value, is_prompt=not recorded.answers and bool(recorded.parts))
         for place, part in enumerate(recorded.parts):
             digests = _block_digests(recorded, part)
             if part.get("callID") and not any(kind == _RESULT for _, kind in digests):
@@ -128,7 +128,10 @@ class ImportMessage(ResumeEntry):
         return True
 
     def write(self, last: int | None) -> Iterator[str]:
-        """Apply the changes, and remove everything after its block `last` (None: nothing); yields losses."""
+        """Apply the changes, and remove everything after its block `last` (None: nothing).
+
+        Yields losses.
+        """
         parts: list[Part | None] = list(self.value["parts"])
         dropped = self.dropped_parts
         for number, block in self.changes.items():
@@ -179,12 +182,12 @@ def _make_messages(
     """
     at_end = number == len(messages)
     for n, group in enumerate(groups):
-        same = [k for k, message in enumerate(messages) if message.said.answers == is_answer(group[0])]
+        same = [k for k, message in enumerate(messages) if message.recorded.answers == is_answer(group[0])]
         if not same:
             lost.append(UNHELD)
             continue
-        like = messages[min(same, key=lambda k: abs(k - number))].said
-        beside = messages[-1 if at_end else number].said
+        like = messages[min(same, key=lambda k: abs(k - number))].recorded
+        beside = messages[-1 if at_end else number].recorded
         created = as_count(as_dict(beside.info.get("time")).get("created")) + at_end
         info: dict[str, Any] = {key: like.info[key] for key in ("role", "agent", "model") if key in like.info}
         if like.answers:
@@ -203,29 +206,29 @@ def _update_usage(messages: Sequence[ImportMessage], order: ResumeOrder) -> None
     The last answer gets the computed size.
     """
     first = first_change(messages)
-    answers = [n for n, message in enumerate(messages) if message.said.answers and not message.removed]
+    answers = [n for n, message in enumerate(messages) if message.recorded.answers and not message.removed]
     for n in answers:
         message = messages[n]
         # Older versions kept several requests as one message.
-        has_steps = [part.get("type") for part in message.said.parts].count("step-finish") > 1
+        has_steps = [part.get("type") for part in message.recorded.parts].count("step-finish") > 1
         if n > first or (n == first and has_steps):
             message.report(order.input_tokens if n == answers[-1] else None, order.answer_tokens)
 
 
 def _relink_answers(messages: Sequence[ImportMessage]) -> None:
     """Link an answer whose question was removed to the question before it."""
-    question = next((message.said.id for message in messages if not message.said.answers), "")
-    remaining_ids = {message.said.id for message in messages}
+    question = next((message.recorded.id for message in messages if not message.recorded.answers), "")
+    remaining_ids = {message.recorded.id for message in messages}
     for message in messages:
-        if not message.said.answers:
-            question = message.said.id
+        if not message.recorded.answers:
+            question = message.recorded.id
         elif question and message.value["info"].get("parentID") not in remaining_ids:
             message.value["info"]["parentID"] = question
 
 
 def _describe_session(info: dict[str, Any], messages: Sequence[ImportMessage], id_: str, now: float) -> dict[str, Any]:
     """Describe the new session; its cost is that of its own messages."""
-    tokens = [message.value["info"].get("tokens") or {} for message in messages if message.said.answers]
+    tokens = [message.value["info"].get("tokens") or {} for message in messages if message.recorded.answers]
     flat = {key: sum(int(usage.get(key) or 0) for usage in tokens) for key in ("input", "output", "reasoning")}
     cache = {key: sum(int(member(usage, "cache", key) or 0) for usage in tokens) for key in ("read", "write")}
     time = as_dict(info.get("time"))
@@ -234,7 +237,7 @@ def _describe_session(info: dict[str, Any], messages: Sequence[ImportMessage], i
         **members,
         "id": id_,
         "title": f"{info.get('title') or 'session'} (curated)",
-        "cost": sum(float(message.value["info"].get("cost") or 0) for message in messages if message.said.answers),
+        "cost": sum(float(message.value["info"].get("cost") or 0) for message in messages if message.recorded.answers),
         "tokens": {**flat, "cache": cache},
         "time": {"created": time.get("created") or round(now * 1000), "updated": round(now * 1000)},
         "metadata": {**(members.get("metadata") or {}), MAKER: _copy_notes(messages)},
@@ -243,9 +246,9 @@ def _describe_session(info: dict[str, Any], messages: Sequence[ImportMessage], i
 
 def _copy_notes(messages: Sequence[ImportMessage]) -> dict[str, Any]:
     """Ids of the messages that are copies, and of those with estimated tokens, for ctxtui's reader."""
-    answers = [message for message in messages if message.said.answers]
-    estimated = [answer.said.id for answer in answers if answer.estimated]
-    return {"copied": [answer.said.id for answer in answers], **({"estimated": estimated} if estimated else {})}
+    answers = [message for message in messages if message.recorded.answers]
+    estimated = [answer.recorded.id for answer in answers if answer.estimated]
+    return {"copied": [answer.recorded.id for answer in answers], **({"estimated": estimated} if estimated else {})}
 
 
 def _read_source(source: bytes, session: str) -> tuple[dict[str, Any], list[OpenCodeMessage]]:

@@ -60,7 +60,10 @@ class OpenCodeMessage(Struct, frozen=True):
 
     @property
     def is_omitted(self) -> bool:
-        """Whether later requests omit it: a failed answer, unless it was aborted after its first content."""
+        """Whether later requests omit it.
+
+        A failed answer, unless it was aborted after its first content.
+        """
         if not self.answers or not self.info.get("error"):
             return False
         has_content = any(part.get("type") not in ("step-start", "reasoning") for part in self.parts)
@@ -216,9 +219,9 @@ def _is_user_run(message: OpenCodeMessage) -> bool:
 
 
 def kept_messages(messages: Sequence[OpenCodeMessage]) -> list[OpenCodeMessage]:
-    """Select the messages that the next request has: the last compaction's question, its summary, kept and later ones.
+    """Select the messages that the next request has.
 
-    All messages if there was no compaction.
+    The last compaction's question, its summary, kept and later ones. All messages if there was no compaction.
     """
     summary = next((n for n in reversed(range(len(messages))) if messages[n].is_summary), None)
     if summary is None:

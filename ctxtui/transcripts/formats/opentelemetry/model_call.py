@@ -50,7 +50,10 @@ _BESIDE: Final = (
 
 
 def operation(span: OtelSpan) -> str:
-    """Return the operation of a span: ``chat``, ``embeddings``, ``invoke_agent`` ...; "" if unrelated to a model."""
+    """Return the operation of a span: ``chat``, ``embeddings``, ``invoke_agent`` ....
+
+    "" if unrelated to a model.
+    """
     attributes = span.attributes
     named = first_text(attributes, "gen_ai.operation.name")
     kind = first_text(attributes, "openinference.span.kind", "traceloop.span.kind", "llm.request.type").lower()
@@ -79,18 +82,18 @@ class SpanContent(Struct, frozen=True):
     `skeleton` is set if the provider's own JSON of the request is recorded.
     """
 
-    asked: tuple[Item, ...] = ()
-    answered: tuple[Item, ...] = ()
+    request_items: tuple[Item, ...] = ()
+    answer_items: tuple[Item, ...] = ()
     follows: str = ""
     response: str = ""
     skeleton: Skeleton | None = None
 
 
 class ModelCall(Struct):
-    """The spans of one call, the most detailed first; `told` is the content of that one."""
+    """The spans of one call, the most detailed first; `content` is the content of that one."""
 
     spans: list[OtelSpan]
-    told: SpanContent = field(default_factory=SpanContent)
+    content: SpanContent = field(default_factory=SpanContent)
 
     @property
     def span(self) -> OtelSpan:
@@ -153,7 +156,10 @@ def read_content(span: OtelSpan) -> SpanContent:
 
 
 def _decode_raw_bodies(attributes: Attributes) -> SpanContent | None:
-    """Decode request and answer from the provider's own JSON in OpenInference; None if it is absent or cut."""
+    """Decode request and answer from the provider's own JSON in OpenInference.
+
+    None if it is absent or cut.
+    """
     body, answer = decode_column(attributes.get("input.value")), decode_column(attributes.get("output.value"))
     if not isinstance(body, dict) or not _is_request(body):
         return None
@@ -207,7 +213,7 @@ def _parameter_tools(attributes: Attributes) -> Json:
 
 def decode_call(call: ModelCall) -> Decoded:
     """Return the context and the answer of a call."""
-    attributes, content = call.attributes, call.told
+    attributes, content = call.attributes, call.content
     model = first_text(attributes, "gen_ai.response.model", "llm.response.model_name", "llm.model_name",
                        "gen_ai.request.model", "llm.request.model_name", "model_name")  # fmt: skip
     stopped = first_text(attributes, "gen_ai.response.finish_reasons", "anthropic.message.stop_reason",
@@ -215,9 +221,9 @@ def decode_call(call: ModelCall) -> Decoded:
                    "gen_ai.completion.0.finish_reason")  # fmt: skip
     id_ = response_id(call) or call.span.id
     used, failed = usage(attributes), error(call)
-    response = Response(items=content.answered, usage=used, id=id_, model=model, stop_reason=stopped, error=failed)
+    response = Response(items=content.answer_items, usage=used, id=id_, model=model, stop_reason=stopped, error=failed)
     follows: dict[str, Json] = {"previous_response_id": content.follows} if content.follows else {}
-    return Decoded("", content.asked, model, follows, response, content.skeleton)
+    return Decoded("", content.request_items, model, follows, response, content.skeleton)
 
 
 def base_call(call: ModelCall) -> Call:
@@ -234,7 +240,7 @@ def base_call(call: ModelCall) -> Call:
     call_extra |= {"span": span.name} if span.name else {}
     if attributes.get("llm.invocation_parameters") and not call_extra.keys() - {"span"}:
         call_extra["parameters"] = decode_column(attributes["llm.invocation_parameters"])
-    fidelity = Fidelity.WIRE if call.told.skeleton is not None else Fidelity.TRANSCRIPT
+    fidelity = Fidelity.WIRE if call.content.skeleton is not None else Fidelity.TRANSCRIPT
     return Call(
         "",
         "",
@@ -250,7 +256,7 @@ def base_call(call: ModelCall) -> Call:
 
 def response_id(call: ModelCall) -> str:
     """The provider's id of the answer."""
-    return first_text(call.attributes, "gen_ai.response.id", "llm.response.id") or call.told.response
+    return first_text(call.attributes, "gen_ai.response.id", "llm.response.id") or call.content.response
 
 
 def error(call: ModelCall) -> str:
@@ -260,12 +266,15 @@ def error(call: ModelCall) -> str:
         message = first_text(thrown.attributes, "exception.message", "exception.type") if thrown else ""
         kind = first_text(span.attributes, "error.type")
         if span.failed or kind:
-            return span.told or message or kind or "failed"
+            return span.message or message or kind or "failed"
     return ""
 
 
 def usage(attributes: Attributes) -> Usage | None:
-    """Convert the usage of a call; by convention the input includes cached tokens, unless it is smaller than those."""
+    """Convert the usage of a call.
+
+    By convention the input includes cached tokens, unless it is smaller than those.
+    """
     input_tokens = first_count(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens",
                                "llm.token_count.prompt", "llm.usage.prompt_tokens")  # fmt: skip
     output = first_count(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens",
@@ -320,9 +329,9 @@ def group_spans(spans: Sequence[OtelSpan]) -> list[ModelCall]:
         if call is None:
             call = ModelCall([span], content)
             calls.append(call)
-        elif _content_size(content) > _content_size(call.told):
+        elif _content_size(content) > _content_size(call.content):
             call.spans.insert(0, span)
-            call.told = content
+            call.content = content
         else:
             call.spans.append(span)
         by_span[span.id] = call
@@ -349,4 +358,4 @@ def _find_containing_call(calls: Sequence[ModelCall], span: OtelSpan, response: 
 
 
 def _content_size(content: SpanContent) -> int:
-    return 2 * len(content.asked) + len(content.answered)
+    return 2 * len(content.request_items) + len(content.answer_items)

@@ -1,6 +1,7 @@
-"""Read traces as JSON: OTLP's requests, one a file or one a line, and separate spans, in any order.
+"""Read traces as JSON.
 
-Calls of a model are grouped into threads by conversation and agent if spans name them, else by shared context.
+OTLP's requests, one a file or one a line, and separate spans, in any order. Calls of a model are grouped into threads
+by conversation and agent if spans name them, else by shared context.
 """
 
 from __future__ import annotations
@@ -36,9 +37,10 @@ _AGENTS: Final = ("gen_ai.agent.name", "agent.name", "traceloop.entity.name", "g
 
 
 class ThreadKey(Struct, frozen=True):
-    """Identity of a thread: the conversation, the agent, and, for a call without context, the trace.
+    """Identity of a thread.
 
-    `span` is the agent's own span, and `outer` that of the enclosing agent, if another agent runs this one.
+    The conversation, the agent, and, for a call without context, the trace. `span` is the agent's own span, and `outer`
+    that of the enclosing agent, if another agent runs this one.
     """
 
     conversation: str = ""
@@ -108,7 +110,7 @@ class Traces:
         agent = first_text(agents[0].attributes, *_AGENTS) or agents[0].name if agents else ""
         agent = agent or first_text(call.attributes, "gen_ai.agent.name", "agent.name", "gen_ai.agent.id")
         nested = agents[0].id if len(agents) > 1 else ""
-        trace = span.trace if not (call.told.asked or conversation or nested) else ""
+        trace = span.trace if not (call.content.request_items or conversation or nested) else ""
         key = ThreadKey(conversation, agent, nested, trace, agents[1].id if nested else "")
         if agents:
             self._homes[agents[0].id] = key

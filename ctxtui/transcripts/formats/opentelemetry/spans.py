@@ -114,7 +114,7 @@ class SpanEvent(Struct, frozen=True):
 
 
 class OtelSpan(Struct):
-    """One operation. Times are Unix seconds; `failed` and `told` are its status and message; `line` is its position."""
+    """One operation. Times are Unix seconds; `failed` and `message` are its status; `line` is its position."""
 
     id: str
     trace: str = ""
@@ -124,7 +124,7 @@ class OtelSpan(Struct):
     started: float | None = None
     ended: float | None = None
     failed: bool = False
-    told: str = ""
+    message: str = ""
     attributes: Attributes = field(default_factory=dict)
     resource: Attributes = field(default_factory=dict)
     events: list[SpanEvent] = field(default_factory=list)
@@ -191,7 +191,7 @@ def _make_span(record: dict[str, Json], scope: str, resource: Attributes, line: 
         ),
         ended=_parse_time(_first_member(record, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")),
         failed=code in _ERROR,
-        told=message,
+        message=message,
         attributes=read_attributes(record.get("attributes")),
         resource=resource or read_attributes(get_path(record, "resource", "attributes")),
         events=[_make_event(event) for event in as_dicts(record.get("events"))],
@@ -227,7 +227,10 @@ def _read_id(value: Json) -> str:
 
 
 def _parse_time(value: Json) -> float | None:
-    """Parse a time to Unix seconds: from nanoseconds, microseconds, milliseconds, seconds, or ISO text."""
+    """Parse a time to Unix seconds.
+
+    From nanoseconds, microseconds, milliseconds, seconds, or ISO text.
+    """
     if isinstance(value, str) and value.isdigit() and len(value) <= 20:
         value = int(value)
     if isinstance(value, int | float) and not isinstance(value, bool):

@@ -26,9 +26,10 @@ Content = Callable[[Json], Json] | None
 
 
 def call_span(session: Session, call: Call, *, name: str, usd: float | None = None, content: Content = None) -> Span:
-    """Convert `call` of `session`, called `name`, to a span; the same call has the same ids each time.
+    """Convert `call` of `session`, called `name`, to a span.
 
-    `usd` is its list price (None: not known). With `content`, a mask function, the span includes request and answer.
+    The same call has the same ids each time. `usd` is its list price (None: not known). With `content`, a mask
+    function, the span includes request and answer.
     """
     started = call.started or 0.0
     ended = max(call.ended or call.first_byte or started, started)

@@ -34,7 +34,9 @@ _COSTS: Final = ("input", "output", "cacheRead", "cacheWrite", "total")
 _ID: Final = 8
 """Hex digits of an entry's id."""
 _SUMMARIES: Final = ("compaction", "branch_summary", "branchSummary", "compactionSummary")
-_EMPTY: Final = "a compaction's summary that was dropped stands empty: without it all that it replaced would be back"
+_EMPTY: Final = (
+    "a dropped summary of a compaction is kept empty: without it, everything that it replaced would come back"
+)
 
 
 def resume(order: ResumeOrder) -> ResumedFile:

@@ -58,7 +58,10 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _Entry(NamedTuple):
-    """An entry of the file: its own id and its parent's ("" in older versions), its items, the context after it."""
+    """An entry of the file.
+
+    Its own id and its parent's ("" in older versions), its items, the context after it.
+    """
 
     id: str
     parent: str
@@ -114,7 +117,10 @@ class _PiHandler:
         yield self._dialogue.tip()
 
     def _drop_unexecuted_calls(self) -> None:
-        """Remove the unexecuted calls of an interrupted answer: pi resends its text, but not the calls."""
+        """Remove the unexecuted calls of an interrupted answer.
+
+        Pi resends its text, but not the calls.
+        """
         if self._broken is not None and self._dialogue.head == self._broken_head:
             request_tip, items = self._broken
             self._dialogue.head = self._dialogue.tree.extend(request_tip, _without_calls(items))
@@ -230,7 +236,10 @@ def convert_part(part: Json) -> Json:
 
 
 def _parse_usage(report: dict[str, Json]) -> Usage | None:
-    """Convert pi's usage, whose input excludes the cache; None for the zeros of a call that never ran."""
+    """Convert pi's usage, whose input excludes the cache.
+
+    None for the zeros of a call that never ran.
+    """
     fresh, read, written = (as_count(report.get(key)) for key in ("input", "cacheRead", "cacheWrite"))
     if fresh + read + written + as_count(report.get("output")) == 0:
         return None

@@ -70,7 +70,10 @@ def _convert_part(part: Json) -> Json:
 
 
 def parse_usage(report: Json) -> Usage | None:
-    """Convert the usage of one answer; its input excludes the cache, as Anthropic's does (facts §12)."""
+    """Convert the usage of one answer.
+
+    Its input excludes the cache, as Anthropic's does (facts §12).
+    """
     if not isinstance(report, dict) or "inputTokens" not in report:
         return None
     keys = ("cacheReadInputTokens", "cacheWriteInputTokens")

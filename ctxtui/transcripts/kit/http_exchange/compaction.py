@@ -1,7 +1,7 @@
-"""Recognize requests with which a client compacts its history; read and rewrite the summary in their answers.
+"""Recognize requests with which a client compacts its history.
 
-Only what a capture of the client shows is recognized: Claude Code's prompt, Codex's prompt, its ``compaction_trigger``
-and its ``responses/compact`` (facts §13).
+Read and rewrite the summary in their answers. Only what a capture of the client shows is recognized: Claude Code's
+prompt, Codex's prompt, its ``compaction_trigger`` and its ``responses/compact`` (facts §13).
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ _SYSTEM: Final = ("system", "developer")
 
 
 class CompactionRequest(Struct, frozen=True):
-    """A request to compact a conversation: the `client`, and whether only the provider can read its summary."""
+    """A request to compact a conversation.
+
+    The `client`, and whether only the provider can read its summary.
+    """
 
     client: str
     sealed: bool = False
@@ -91,7 +94,10 @@ def _recognize(kind: str, text: str) -> CompactionRequest | None:
 
 
 def _last_text(message: dict[str, Json]) -> str:
-    """The last text of a user's message; "" for another message, or if it ends with something else."""
+    """The last text of a user's message.
+
+    "" for another message, or if it ends with something else.
+    """
     content = message.get("content")
     if message.get("role") != "user":
         return ""

@@ -183,7 +183,7 @@ def decode_stream(dialect: str, events: list[sse.ServerEvent]) -> Response:
 def _decode_whole(dialect: str, exchange: Exchange, body: Json) -> Response:
     if body is None:
         words = exchange.response[:200].decode("utf-8", "replace")
-        return Response(complete=False, error=f"an answer that is no JSON: {words}")
+        return Response(complete=False, error=f"an answer that is not JSON: {words}")
     if exchange.status >= 400 or "detail" in as_dict(body):
         return Response(error=_refusal_text(body) or f"HTTP {exchange.status}", extra=as_dict(body))
     if dialect in (CONVERSE, COHERE):
@@ -207,8 +207,8 @@ def _decode_count(exchange: Exchange) -> Response:
 
 
 def count_response(body: dict[str, Json]) -> Response:
-    """Build the answer to a request that only counts tokens: no model read it, so it costs nothing (facts §1).
+    """Build the answer to a request that only counts tokens.
 
-    It holds the size of the input.
+    No model read it, so it costs nothing (facts §1). It holds the size of the input.
     """
     return Response(stop_reason=COUNTED, extra={ESTIMATED_INPUT: as_count(body.get("input_tokens"))})

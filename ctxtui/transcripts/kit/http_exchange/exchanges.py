@@ -100,7 +100,10 @@ class Exchanges:
             yield TipMoved(self.threads.thread_id(thread), self._tree.extend(ROOT, with_stored.items))
 
     def hold_warm_up(self, exchange: Exchange, id_: str) -> None:
-        """Register the response `id_` to a request that no model read; a later request may continue from it."""
+        """Register the response `id_` to a request that no model read.
+
+        A later request may continue from it.
+        """
         try:
             decoded = decode(exchange)
         except Malformed:
@@ -124,7 +127,10 @@ class Exchanges:
         return self.threads.find(decoded.items, after, client, self._scope_of(session))
 
     def _scope_of(self, session: str) -> str:
-        """Main thread for requests of a client's `session` ("": unknown); the first session is `MAIN`."""
+        """Main thread for requests of a client's `session` ("": unknown).
+
+        The first session is `MAIN`.
+        """
         self._session = self._session or session
         return MAIN if session in ("", self._session) else session
 
@@ -136,7 +142,7 @@ class Exchanges:
     def client(self, decoded: Decoded, sender: Sender, path: str, body: Json) -> ClientThread | None:
         """Return the thread that the client names for a request with this `body`, sent to `path`."""
         scope = self._scope_of(sender.session)
-        aside = classify_side_call(path, body if sender.has_known_side_calls else None)
+        aside = sender.aside or classify_side_call(path, body if sender.has_known_side_calls else None)
         if decoded.response.stop_reason == COUNTED:
             aside = COUNTS
         if aside and aside != WARM_UP:
@@ -179,7 +185,10 @@ def _first_message_index(items: Sequence[Item]) -> int:
 
 
 def _order_items(items: Sequence[Item], before: Sequence[Item], first: int) -> list[Item]:
-    """Order a request's items with the server's: tools and system first, then the server's messages, then its own."""
+    """Order a request's items with the server's.
+
+    Tools and system first, then the server's messages, then its own.
+    """
     front_items = [item for item in before if item.place.section != "messages"]
     messages = [item for item in before if item.place.section == "messages"]
     heads = [*front_items, *items[:first]]

@@ -17,7 +17,7 @@ VERSION: Final = 1
 MARK: Final = "ctxtui_attached"
 LINE_MEMBERS: Final[dict[str, frozenset[str]]] = {
     MARK: frozenset(("run", "at", "session", "client", "version", "program", "cwd", "tags", "upstreams")),
-    "asked": frozenset(("x", "at", "method", "url", "headers", "thread", "body")),
+    "asked": frozenset(("x", "at", "method", "url", "headers", "thread", "keep_warm", "body")),
     "sent": frozenset(
         ("x", "at", "body", "applied", "asleep", "refused", "by", "released", "done", "trouble", "pinged", "played")
     ),
@@ -38,7 +38,10 @@ dropped."""
 
 
 class BodiesByReference:
-    """The bodies of one recording, by exchange; several processes may write one file, each refers to its own bodies."""
+    """The bodies of one recording, by exchange.
+
+    Several processes may write one file, each refers to its own bodies.
+    """
 
     def __init__(self) -> None:
         self._runs: dict[str, dict[str, bytes]] = {}
@@ -60,7 +63,10 @@ class BodiesByReference:
         return body
 
     def mark_lost(self, name: str) -> None:
-        """Register an unknown body for exchange `name`; a later body that refers to it has only its own text."""
+        """Register an unknown body for exchange `name`.
+
+        A later body that refers to it has only its own text.
+        """
         self._keep_recent(self._runs.setdefault(f"{name.partition('.')[0]} ", {}), name, b"")
 
     def _keep_recent(self, bodies: dict[str, bytes], name: str, body: bytes) -> None:

@@ -18,14 +18,16 @@ COUNTS: Final = "counts"
 CLASSIFIER: Final = "classifier"
 PROBE: Final = "probe"
 WARM_UP: Final = "warm-up"
+KEPT_WARM: Final = "keep-warm"
 LABELS: Final = {
     TITLE: "titles for the session",
     COUNTS: "what the client had counted",
     CLASSIFIER: "the client's own checks",
     PROBE: "the client's probes",
     WARM_UP: "the client's warm-ups",
+    KEPT_WARM: "ctxtui's requests that keep the cache warm",
 }
-"""Thread labels for requests that a client makes besides the conversation."""
+"""Thread labels for requests besides the conversation, by the client or by ctxtui."""
 
 _VERSION: Final = re.compile(r"^([\w.-]+)/(\d[\w.+-]*)")
 _GEMINI_CLI: Final = "gemini cli"
@@ -41,7 +43,8 @@ class Sender(Struct, frozen=True, kw_only=True):
 
     `session` and `thread` are the client's own ids ("" if it sends none; `MAIN` for its main thread), `parent` is the
     thread that started this one, `label` the client's name for it. `client` and `version` are from the user agent;
-    Claude Code and Codex are recognized by their own headers.
+    Claude Code and Codex are recognized by their own headers. `aside` is the kind of side call, if the recording names
+    it.
     """
 
     session: str = ""
@@ -50,6 +53,7 @@ class Sender(Struct, frozen=True, kw_only=True):
     label: str = ""
     client: str = ""
     version: str = ""
+    aside: str = ""
 
     @property
     def has_known_side_calls(self) -> bool:
@@ -83,12 +87,18 @@ def identify_sender(headers: Mapping[str, str]) -> Sender:
             version=version,
         )
     if session := headers.get("x-session-affinity", "") or headers.get("x-session-id", ""):
+        if root := headers.get("x-parent-session-id", ""):
+            # A subagent of OpenCode. One that a subagent starts names only that as its parent.
+            return Sender(session=root, thread=session, parent=MAIN, client=client, version=version)
         return Sender(session=session, client=client, version=version)
     return Sender(client=client, version=version)
 
 
 def classify_side_call(path: str, body: Json) -> str:
-    """Classify a request that a client makes besides the conversation; "" for a turn of the conversation."""
+    """Classify a request that a client makes besides the conversation.
+
+    "" for a turn of the conversation.
+    """
     if path.rstrip("/").endswith(("/count_tokens", "/input_tokens")):
         return COUNTS
     request = as_dict(body)
@@ -210,10 +220,10 @@ def parse_body(body: bytes | str) -> Json:
 
 
 def read_betas(headers: Iterable[tuple[str, str]]) -> dict[str, Json]:
-    """Read ``betas`` for `Exchange.extra` from a request's headers: the active beta features, in the order sent.
+    """Read ``betas`` for `Exchange.extra` from a request's headers.
 
-    Empty if there are none. A cache keeps the prefixes of different sets apart (facts §2), and records that clients
-    write themselves name them, too.
+    The active beta features, in the order sent. Empty if there are none. A cache keeps the prefixes of different sets
+    apart (facts §2), and records that clients write themselves name them, too.
     """
     named = [
         name for key, words in headers if key.lower() == _BETAS for name in map(str.strip, words.split(",")) if name

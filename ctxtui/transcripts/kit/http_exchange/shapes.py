@@ -146,7 +146,10 @@ def answer_dialect(value: Mapping[str, Json]) -> str:
 
 
 def detect_dialect(value: Json, default: str = CHAT) -> str:
-    """Detect the dialect of a request or of messages: the one with most features; `default` if there are none."""
+    """Detect the dialect of a request or of messages: the one with most features.
+
+    `default` if there are none.
+    """
     if isinstance(value, dict) and has_contents(value):
         return GOOGLE
     votes: dict[str, float] = dict.fromkeys((default, CHAT, ANTHROPIC, RESPONSES), 0.0)

@@ -57,7 +57,7 @@ class AttachedProgramController(Controller):
         """Ask for hold rules; the line starts with the active ones."""
         path = recording(self.state)
         if path is None:
-            self.say(NOT_ATTACHED)
+            self.show_message(NOT_ATTACHED)
             return
 
         def look() -> None:
@@ -78,7 +78,7 @@ class AttachedProgramController(Controller):
             except CtxtuiError as error:
                 self.access.deliver(partial(self.prompt.refuse, str(error)))
             else:
-                self.access.deliver(partial(self.say, held_lines.confirm_rules(on)))
+                self.access.deliver(partial(self.show_message, held_lines.confirm_rules(on)))
 
         self.access.work(do, "hold rules")
 
@@ -90,7 +90,7 @@ class AttachedProgramController(Controller):
 
         path, study = recording(self.state), self.state.study
         if path is None or study is None:
-            self.say(_NO_FORK)
+            self.show_message(_NO_FORK)
             return
         try:
             program = registry.command_of(study.session.about.client) or "COMMAND"
@@ -100,7 +100,7 @@ class AttachedProgramController(Controller):
         thread = "" if self.state.thread == MAIN else f" --thread {shlex.quote(self.state.thread)}"
         command = f"ctxtui exec --fork {shlex.quote(path.stem)}:{self.state.index + 1}{thread} -- {program}"
         self.access.copy(command)
-        self.say([Span("copied: ", "dim"), Span(command, "ink bold"), Span(" …", "dim")])
+        self.show_message([Span("copied: ", "dim"), Span(command, "ink bold"), Span(" …", "dim")])
 
 
 class HoldByRules(Command):

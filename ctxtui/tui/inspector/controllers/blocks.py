@@ -48,7 +48,7 @@ class BlocksController(Controller):
             or (pane.data and pane.row_count and pane.data.is_folded(pane.cursor))
         ):
             return pane.data
-        self.say([Span("There is no block to open here.", "dim")])
+        self.show_message([Span("There is no block to open here.", "dim")])
         return None
 
     def open_block(self) -> None:
@@ -67,7 +67,7 @@ class BlocksController(Controller):
             open_block = rows.open_state(self._pane.cursor)
             raw = not (open_block and open_block.raw)
             self._toggle(raw=raw)
-            self.say([Span("raw JSON of the provider" if raw else "readable form", "dim")])
+            self.show_message([Span("raw JSON of the provider" if raw else "readable form", "dim")])
 
     def more_lines(self) -> None:
         """Show more lines of an open block, or open a closed one."""
@@ -81,7 +81,7 @@ class BlocksController(Controller):
         rows.show_more(self._pane.cursor)
         self._pane.reopen()
         if self._pane.viewport.heights.total == before:
-            self.say([Span("All lines are shown.", "dim")])
+            self.show_message([Span("All lines are shown.", "dim")])
 
     def open_turn(self) -> None:
         """Open all blocks of the turn, or fold them if all are open."""
@@ -89,7 +89,7 @@ class BlocksController(Controller):
         if rows is None:
             return
         if rows.scene is None or not node:
-            self.say([Span("There is no turn here.", "dim")])
+            self.show_message([Span("There is no turn here.", "dim")])
             return
         tree = rows.scene.session.tree
         turn = tree[node].turn
@@ -98,7 +98,9 @@ class BlocksController(Controller):
         for index in folded or turn_rows:
             rows.toggle(index)
         self._pane.reopen()
-        self.say([Span(f"turn {turn}: {len(folded or turn_rows):,} blocks {'opened' if folded else 'folded'}", "dim")])
+        self.show_message(
+            [Span(f"turn {turn}: {len(folded or turn_rows):,} blocks {'opened' if folded else 'folded'}", "dim")]
+        )
 
     def _text(self) -> str:
         """Return the block's text as the model reads it; a call's input as JSON.
@@ -157,7 +159,10 @@ class BlocksController(Controller):
         self._copy(text, copied)
 
     def _copied_blocks(self) -> CopiedBlocks | None:
-        """Return the marked blocks, else the one under the cursor, for other sessions; None if there are none."""
+        """Return the marked blocks, else the one under the cursor, for other sessions.
+
+        None if there are none.
+        """
         scene, edits, loaded = self.panels.scene, self.state.edits, self.state.loaded
         if scene is None or edits is None or loaded is None or not edits.is_editable():
             return None
@@ -170,16 +175,16 @@ class BlocksController(Controller):
     def _copy(self, text: str, copied: CopiedBlocks | None = None) -> None:
         description = self._describe_copied(copied) if copied is not None else []
         if not text:
-            self.say([Span("There is no text to copy here.", "dim"), *description])
+            self.show_message([Span("There is no text to copy here.", "dim"), *description])
             return
         if len(text) > _MAX_COPY_CHARACTERS:
-            self.say([*failed(f"{len(text):,} characters do not fit into the clipboard"), *description])
+            self.show_message([*failed(f"{len(text):,} characters do not fit into the clipboard"), *description])
             return
         self.access.copy(text)
         message = [Span("✓ ", "ok"), Span(f"copied {len(text):,} characters", "dim"), *description]
         if len(text.encode("utf-8", "replace")) > MAX_CLIPBOARD_BYTES:
             message.append(Span("; many terminals copy only 74 kB: `o` opens the pager", "warn"))
-        self.say(message)
+        self.show_message(message)
 
     def _describe_copied(self, copied: CopiedBlocks) -> list[Span]:
         """Say how many blocks `)` can put in, and what was left out."""
@@ -190,7 +195,10 @@ class BlocksController(Controller):
         return [Span(f" and {what}: ", "dim"), Span(")", "accent bold"), Span(_PUTS_IN, "dim"), *left]
 
     def target(self) -> Target:
-        """Return what the user's own commands run on: the place shown, and the text of the block under the cursor."""
+        """Return what the user's own commands run on.
+
+        The place shown, and the text of the block under the cursor.
+        """
         state, pane = self.state, self._pane
         variables = {
             "CTXTUI_SESSION": str(state.loaded.path or state.loaded.name) if state.loaded is not None else "",
@@ -207,17 +215,20 @@ class BlocksController(Controller):
         """Show the block in the pager."""
         text = self._text()
         if not text:
-            self.say([Span("There is no text to show here.", "dim")])
+            self.show_message([Span("There is no text to show here.", "dim")])
             return
         try:
             with self.access.suspended():
                 show_in_pager(safe_text.lines(text), self._pager)
         except NoPager as error:
-            self.say(failed(str(error)))
+            self.show_message(failed(str(error)))
         self.access.repaint()
 
 
 def _text_of(block: Block, content: BlockContent) -> str:
-    """The text of `block`; without any, a line for each of its images and files; its JSON if it has none of them."""
+    """The text of `block`; without any, a line for each of its images and files.
+
+    Its JSON if it has none of them.
+    """
     media_text = "\n".join(f"[{media_line(media)}]" for media in content.media)
     return content.text or media_text or block.body.decode("utf-8", "replace")

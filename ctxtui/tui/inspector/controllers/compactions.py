@@ -34,7 +34,7 @@ class CompactionsController(EditController):
         """
         state, scene = self.state, self.panels.scene
         if state.study is None or scene is None or not state.complete or not scene.counted:
-            self.say([Span("this context is still being counted", "dim")])
+            self.show_message([Span("this context is still being counted", "dim")])
             return
         if not any(event.kind == "compaction" for event in scene.events):
             micro_call = next((event.number for event in scene.events if event.kind == "microcompaction"), 0)
@@ -42,9 +42,9 @@ class CompactionsController(EditController):
                 # The strip marks this as a compaction, too, but there is no summary: go to the call.
                 state.go(micro_call - 1)
                 message = f"Before call {micro_call:,} the client removed earlier results without a summary; "
-                self.say([Span(message), Span("P", "accent bold"), Span(" shows them", "dim")])
+                self.show_message([Span(message), Span("P", "accent bold"), Span(" shows them", "dim")])
             else:
-                self.say([Span(f"no compaction in {state.count:,} calls", "dim")])
+                self.show_message([Span(f"no compaction in {state.count:,} calls", "dim")])
             return
         from ctxtui.tui.lists.compactions import CompactionsScreen
 
@@ -57,9 +57,9 @@ class CompactionsController(EditController):
         number_after = max((number for number in numbers_ if scene is not None and number <= scene.number), default=0)
         if number_after:
             self.state.go(number_after - 2)
-            self.say([Span(f"call {number_after - 1:,}, the last one before the compaction")])
+            self.show_message([Span(f"call {number_after - 1:,}, the last one before the compaction")])
         else:
-            self.say([Span("This context did not begin with a compaction.", "dim")])
+            self.show_message([Span("This context did not begin with a compaction.", "dim")])
 
     def _run_action(self, action: CompactionAction | None) -> None:
         # Imported late: most sessions have no compaction.
@@ -77,10 +77,13 @@ class CompactionsController(EditController):
         elif action.kind in (SUMMARIZE, GO_ON):
             self._summarize(compaction, goes_on=action.kind == GO_ON)
         else:
-            self.say([Span(f"call {compaction.number - 1:,}, the last one before the compaction")])
+            self.show_message([Span(f"call {compaction.number - 1:,}, the last one before the compaction")])
 
     def _summarize(self, compaction: Compaction, *, goes_on: bool = False) -> None:
-        """Stage a better summary for all messages of the call before; with `goes_on`, ask to continue."""
+        """Stage a better summary for all messages of the call before.
+
+        With `goes_on`, ask to continue.
+        """
         scene = self.panels.scene
         if scene is None or not self.edits.check_ready():
             return
@@ -108,7 +111,7 @@ class CompactionsController(EditController):
             return
         self.access.soon(self._to_summary)
         more = numbers.tokens(compaction.summary_tokens)
-        self.say(
+        self.show_message(
             [
                 Span("✓ ", "ok"),
                 Span(f"staged: the client's summary ({more}) plus what it lost; "),

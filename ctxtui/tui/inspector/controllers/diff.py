@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from ctxtui.views.lists.diff import DiffList
 
 
-At = tuple[str, int]
-"""A call: its thread and its index in it, from 0."""
+CallAddress = tuple[str, int]
+"""Address of a call: its thread, and its index in the thread from 0."""
 
 
 class DiffController(Controller):
     """Shows the differences of two calls."""
 
-    marked: At | None = None
+    marked: CallAddress | None = None
     """The call to compare the next one with."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
@@ -44,10 +44,10 @@ class DiffController(Controller):
                 if self.marked
                 else "no call marked"
             )
-            self.say([Span("■ ", "accent"), Span(message)] if self.marked else [Span(message, "dim")])
+            self.show_message([Span("■ ", "accent"), Span(message)] if self.marked else [Span(message, "dim")])
             return
         marked, self.marked = self.marked, None
-        self.say(())
+        self.show_message(())
         self._compare(marked, current)
 
     def diff_before(self) -> None:
@@ -55,19 +55,24 @@ class DiffController(Controller):
         if self.state.study is None:
             return
         if not self.state.index:
-            self.say([Span("This is the first call; there is no call before it.", "dim")])
+            self.show_message([Span("This is the first call; there is no call before it.", "dim")])
             return
         self._compare((self.state.thread, self.state.index - 1), (self.state.thread, self.state.index))
 
-    def _compare(self, before: At, after: At, block: int = 0, then: Callable[[], object] = lambda: None) -> None:
-        """Show differences, the first one from `block` on; `then` is called when the user goes to a block."""
+    def _compare(
+        self, before: CallAddress, after: CallAddress, block: int = 0, then: Callable[[], object] = lambda: None
+    ) -> None:
+        """Show the differences, with the cursor on the first one at or after `block`.
+
+        `then` is called when the user goes to a block.
+        """
         # Imported late: most users compare nothing.
         from ctxtui.tui.lists.diff import DiffScreen
 
         sides = self._side(before), self._side(after)
         book = sides[0].book
         if not all(book.is_counted(side.chosen.call.model, side.chosen.call.sent_head) for side in sides):
-            self.say([Span("The tokens of these calls are not counted yet.", "dim")])
+            self.show_message([Span("The tokens of these calls are not counted yet.", "dim")])
             return
 
         def make() -> DiffList:
@@ -84,7 +89,7 @@ class DiffController(Controller):
 
         self.access.push(DiffScreen(_title(before, after), make, block), show)
 
-    def _side(self, at: At) -> DiffSide:
+    def _side(self, at: CallAddress) -> DiffSide:
         from ctxtui.analysis.content.diff import DiffSide
 
         assert self.state.study is not None
@@ -93,18 +98,18 @@ class DiffController(Controller):
             self.state.study.book, ChosenCall(thread, index + 1, self.state.study.thread(thread).calls[index])
         )
 
-    def _show(self, change: Change, before: At, after: At) -> None:
+    def _show(self, change: Change, before: CallAddress, after: CallAddress) -> None:
         """Go to the call that has the block, and to the block."""
         (thread, index), node = (after, change.after) if change.after is not None else (before, change.before)
         self.state.to_call(thread, index + 1)
         self.state.to_block(node)
 
 
-def _title(before: At, after: At) -> Spans:
-    (one, first), (other, second) = before, after
-    if one == other:
+def _title(before: CallAddress, after: CallAddress) -> Spans:
+    (thread_before, first), (thread_after, second) = before, after
+    if thread_before == thread_after:
         return [Span(f"call {first + 1:,} → {second + 1:,}", "dim")]
-    return [Span(f"{one} call {first + 1:,} → {other} call {second + 1:,}", "dim")]
+    return [Span(f"{thread_before} call {first + 1:,} → {thread_after} call {second + 1:,}", "dim")]
 
 
 class DiffMarked(Command):

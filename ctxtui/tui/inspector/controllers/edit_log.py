@@ -49,7 +49,7 @@ class EditLogController(EditController):
         count = len(overlay.ready)
         are = "edit is" if count == 1 else "edits are"
         message = f"{count:,} staged {are} not applied (kept as a draft). Press again to quit, "
-        self.say([Span("? ", "warn bold"), Span(message), Span("a", "accent bold"), Span(" to apply", "dim")])
+        self.show_message([Span("? ", "warn bold"), Span(message), Span("a", "accent bold"), Span(" to apply", "dim")])
         return False
 
     def apply(self) -> None:
@@ -59,7 +59,7 @@ class EditLogController(EditController):
             self._nothing_staged("apply")
             return
         if staging.applied.refused:
-            self.say(failed(f"refused: {staging.applied.refused}"))
+            self.show_message(failed(f"refused: {staging.applied.refused}"))
             return
         ready, waits = overlay.ready, self.panels.staged.what
         if self._shows_unread(ready):
@@ -73,15 +73,15 @@ class EditLogController(EditController):
                 if self.state.held_countdown is None
                 else ("^o", "decides about the held request")
             )
-            self.say([*message, *_key("u", "takes it back · "), *_key(*next_key)])
+            self.show_message([*message, *_key("u", "takes it back · "), *_key(*next_key)])
         elif overlay.waiting and waits is not None and waits.waits:
             message = [Span(f"{waits.waits[0].words}; ")]
-            self.say([*message, *_key("w", "says when")])
+            self.show_message([*message, *_key("w", "says when")])
         self.edits.changed()
 
     def _nothing_staged(self, does: str) -> None:
         """Show that a key has nothing to act on, and how to stage edits."""
-        self.say([Span(f"No edit is staged to {does}: ", "dim"), *_key("d t s x", "on a block stage edits")])
+        self.show_message([Span(f"No edit is staged to {does}: ", "dim"), *_key("d t s x", "on a block stage edits")])
 
     def _shows_unread(self, ready: Sequence[Edit]) -> bool:
         """Whether an unread summary is about to be applied; if so, it is shown first."""
@@ -95,7 +95,7 @@ class EditLogController(EditController):
         self.state.to_inserted(unread[0].edit.id)
         count = f", {len(unread):,} are unread" if len(unread) > 1 else ""
         message = [Span("? ", "warn bold"), Span(f"Read the summary before you apply it{count}; ")]
-        self.say([*message, *_key("a", "again applies  "), *_key("R", "edits it")])
+        self.show_message([*message, *_key("a", "again applies  "), *_key("R", "edits it")])
         return True
 
     def discard(self) -> None:
@@ -104,7 +104,7 @@ class EditLogController(EditController):
         if overlay is None or not (discarded := overlay.discard()):
             self._nothing_staged("discard")
             return
-        self.say([Span(f"{len(discarded):,} discarded; "), *_key("u", "brings them back")])
+        self.show_message([Span(f"{len(discarded):,} discarded; "), *_key("u", "brings them back")])
         self.state.mark(())
         self.edits.changed()
 
@@ -122,7 +122,7 @@ class EditLogController(EditController):
             what = edit_answers.describe_action(last, by_id, self.edits.answers.blocks())
             day = f" of {datetime.fromtimestamp(last[0].at).astimezone():%d %b %H:%M}" if last[0].at else ""
             message = [Span("? ", "warn bold"), Span(f"Made in an earlier run: {what}{day}; ")]
-            self.say([*message, *_key("u", "again undoes it")])
+            self.show_message([*message, *_key("u", "again undoes it")])
         else:
             self._undo_or_redo(overlay, overlay.undo)
 
@@ -144,7 +144,7 @@ class EditLogController(EditController):
         by_id = {edit.id: edit for edit in overlay.log}
         next_entries = overlay.last_done if key == "u" else overlay.last_undone
         freed, blocks = self.edits.freed_since(before), self.edits.answers.blocks()
-        self.say(edit_answers.undo_answer(entries, by_id, blocks, freed, next_entries, key))
+        self.show_message(edit_answers.undo_answer(entries, by_id, blocks, freed, next_entries, key))
 
     def when(self) -> None:
         """Choose another moment."""
@@ -177,7 +177,7 @@ class EditLogController(EditController):
                 return
             edit = edits_from_selection.keep_literal(self.edits.context_of(scene), overlay.in_force, literal)
             if edit is None:
-                self.say([Span("No summary removed this; u takes the edit back.", "dim")])
+                self.show_message([Span("No summary removed this; u takes the edit back.", "dim")])
             else:
                 self.edits.stage([edit])
 
@@ -186,11 +186,11 @@ class EditLogController(EditController):
     def only_edits(self) -> None:
         """Show all rows, or only those that edits touch."""
         if self.panels.staging is None and not self.state.only_edits:
-            self.say([Span("No edit touches this context; all rows are shown.", "dim")])
+            self.show_message([Span("No edit touches this context; all rows are shown.", "dim")])
             return
         self.state.show_only_edits(not self.state.only_edits)
         message = "only rows that edits touch; " if self.state.only_edits else "all rows; "
-        self.say([Span(message), Span("z", "accent bold"), Span(" again: the other view", "dim")])
+        self.show_message([Span(message), Span("z", "accent bold"), Span(" again: the other view", "dim")])
 
     def edit_log(self) -> None:
         """Show every edit."""
@@ -206,7 +206,7 @@ class EditLogController(EditController):
             if edits and edits[0].kind == LEAVE:
                 words = str(edits[0].params.get("command") or edits[0].params.get("place") or "")
                 self.access.copy(words)
-                self.say(done(f"copied: {safe_text.one_line(words, 300)}"))
+                self.show_message(done(f"copied: {safe_text.one_line(words, 300)}"))
             elif edits:
                 self.edits.take_back(edits)
 

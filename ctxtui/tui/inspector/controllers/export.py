@@ -40,7 +40,7 @@ class ExportController(EditController):
 
         ready, edits = area.to_edited_context(scene), area.overlay(self.state.thread).applied
         if ready.applied.refused:
-            self.say(failed(f"refused: {ready.applied.refused}"))
+            self.show_message(failed(f"refused: {ready.applied.refused}"))
             return
         formats = list_forms(ready, loaded.path, edits)
         words: list[Span] = [Span(" write as ")]
@@ -102,14 +102,14 @@ class ExportController(EditController):
         return f"copied as a curl command, {len(data):,} bytes"
 
     def _in_worker(self, job: Callable[[], str]) -> None:
-        self.say([Span("writing …", "dim")])
+        self.show_message([Span("writing …", "dim")])
 
         def run() -> None:
             try:
                 message: Spans = done(job())
             except CtxtuiError as error:
                 message = failed(error)
-            self.access.deliver(lambda: self.say(message))
+            self.access.deliver(lambda: self.show_message(message))
 
         self.access.work(run, "export")
 

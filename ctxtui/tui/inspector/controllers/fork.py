@@ -94,12 +94,14 @@ class ForkController(EditController):
     def _offer_to_continue(self) -> None:
         """Offer to continue."""
         message = Span("This chat ended during a turn; ")
-        self.say([Span("▲ ", "warn"), message, Span("f", "accent bold"), Span(" continues it")])
+        self.show_message([Span("▲ ", "warn"), message, Span("f", "accent bold"), Span(" continues it")])
 
     def _tell_host(self, host: str) -> None:
         """Show who hosts the chat, and offer a branch if its last call has an answer."""
         branch = [Span(": "), Span("f", "accent bold"), Span(" starts a branch")]
-        self.say([Span("▲ ", "warn"), Span(f"This chat is open in {host}"), *(branch if self._last_answered else [])])
+        self.show_message(
+            [Span("▲ ", "warn"), Span(f"This chat is open in {host}"), *(branch if self._last_answered else [])]
+        )
 
     @property
     def _last_answered(self) -> int:
@@ -118,7 +120,7 @@ class ForkController(EditController):
         if not overlay.applied:
             count = len(overlay.staged)
             message = f"{count:,} staged edit{' is' if count == 1 else 's are'} not applied yet; "
-            self.say([Span(message, "warn"), *_keys(("a", "applies"), ("f", "then continues"))])
+            self.show_message([Span(message, "warn"), *_keys(("a", "applies"), ("f", "then continues"))])
             return
         ready = area.to_edited_context(scene)
         if ready.applied.refused:
@@ -200,14 +202,14 @@ class ForkController(EditController):
         return Handover(export.data.decode("utf-8", "replace"), "curl", "the clipboard", left_out(export))
 
     def _in_worker(self, job: Callable[[], Handover]) -> None:
-        self.say([Span("writing …", "dim")])
+        self.show_message([Span("writing …", "dim")])
 
         def run() -> None:
             try:
                 handover = job()
             except CtxtuiError as error:
                 message = safe_text.one_line(str(error), 300)
-                self.access.deliver(lambda: self.say(failed(message)))
+                self.access.deliver(lambda: self.show_message(failed(message)))
             else:
                 self.access.deliver(lambda: self._report_handover(handover))
 
@@ -223,7 +225,9 @@ class ForkController(EditController):
         command = f"{handover.command} request" if handover.command == "curl" else handover.command or handover.place
         file = handover.place if handover.folder else ""
         width = self.prompt.edit.size.width - 4
-        self.say(copied_answer(safe_text.one_line(command, 200), handover.folder, file, handover.without, width))
+        self.show_message(
+            copied_answer(safe_text.one_line(command, 200), handover.folder, file, handover.without, width)
+        )
 
     def talk_here(self) -> None:
         """Start a chat from the call shown.
@@ -232,7 +236,7 @@ class ForkController(EditController):
         """
         loaded = self.state.loaded
         if self.state.source.name == "-":
-            self.say(failed("You cannot continue from standard input; save it to a file first."))
+            self.show_message(failed("You cannot continue from standard input; save it to a file first."))
             return
         if self.state.study is None or self.state.glimpse is not None or loaded is None:
             return

@@ -83,10 +83,10 @@ class MarkController(EditController):
         self.state.mark(nodes)
         self.state.show()
         if not nodes:
-            self.say([Span("No block is marked.", "dim")])
+            self.show_message([Span("No block is marked.", "dim")])
             return
         message = [Span(f"{MARK['marked'].glyph} ", "accent"), Span(f"{len(nodes):,} marked{what}")]
-        self.say([*message, Span("  esc", "accent bold"), Span(" clears", "dim")])
+        self.show_message([*message, Span("  esc", "accent bold"), Span(" clears", "dim")])
 
 
 class MarkBlock(BlocksCommand):

@@ -1,4 +1,7 @@
-"""Notes, bookmarks and phases: set by keys, saved by a worker, shown in rows and in the strip of calls."""
+"""Notes, bookmarks and phases.
+
+Set by keys, saved by a worker, shown in rows and in the strip of calls.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ if TYPE_CHECKING:
 
 
 class NotesController(Controller):
-    """Keeps notes, bookmarks, and phases: a note on a call that begins with ``phase:`` names one."""
+    """Keeps notes, bookmarks, and phases.
+
+    A note on a call that begins with ``phase:`` names one.
+    """
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
@@ -116,7 +122,9 @@ class NotesController(Controller):
     def _toggle(self, note: Note | None, what: str) -> None:
         if note is not None:
             self._save(note.with_bookmark_toggled(time.time()))
-            self.say([Span(f"★ {what} is bookmarked" if not note.bookmark else f"bookmark removed from {what}", "dim")])
+            self.show_message(
+                [Span(f"★ {what} is bookmarked" if not note.bookmark else f"bookmark removed from {what}", "dim")]
+            )
 
     def write_note(self) -> None:
         """Ask for the text of a note on the block."""
@@ -164,7 +172,7 @@ class NotesController(Controller):
             [placed for placed in self.session_notes.order if placed.is_found] if self.session_notes is not None else []
         )
         if not order:
-            self.say([Span("This session has no notes or bookmarks.", "dim")])
+            self.show_message([Span("This session has no notes or bookmarks.", "dim")])
             return
         here = 0, self.state.index + 1, self.panels.transcript.node or 0
         if self._last_visited is not None and self._last_visited[1:] == here:
@@ -175,7 +183,7 @@ class NotesController(Controller):
         previous = self._cursor_position()
         self._to_note(placed)
         if self._cursor_position() == previous and len(order) == 1 and not placed.note.text:
-            self.say([Span("This is the only note or bookmark.", "dim")])
+            self.show_message([Span("This is the only note or bookmark.", "dim")])
         self._last_visited = placed, 0, self.state.index + 1, self.panels.transcript.node or 0
 
     def _cursor_position(self) -> tuple[str, int, int]:
@@ -205,7 +213,7 @@ class NotesController(Controller):
     def _to_note(self, placed: notes.PlacedNote) -> None:
         """Show the note's block if the context has it, else the first call that does."""
         if not placed.is_found:
-            self.say([Span("The recording no longer contains it.", "warn")])
+            self.show_message([Span("The recording no longer contains it.", "warn")])
             return
         self.state.to_thread(placed.thread)
         rows = self.panels.transcript.data
@@ -213,7 +221,7 @@ class NotesController(Controller):
             self.state.go((placed.call or self.state.count) - 1)
         self.state.to_block(placed.node)
         if placed.note.text:
-            self.say([Span("✎ ", "accent"), Span(placed.note.text)])
+            self.show_message([Span("✎ ", "accent"), Span(placed.note.text)])
 
     # Phases
 

@@ -20,7 +20,10 @@ _FIRST_SPEED: Final = 2
 
 
 class PlayController(Controller):
-    """Steps through the calls of the thread; stops at the last one, by `esc`, or if the user goes elsewhere."""
+    """Steps through the calls of the thread.
+
+    Stops at the last one, by `esc`, or if the user goes elsewhere.
+    """
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
@@ -55,7 +58,7 @@ class PlayController(Controller):
             self._next()
         elif self.state.index >= self.state.count - 1:
             self._stop()
-            self.say([Span(f"played to call {self.state.count:,}, the last one", "dim")])
+            self.show_message([Span(f"played to call {self.state.count:,}, the last one", "dim")])
         else:
             self.state.go(self.state.index + 1)
             self._next()
@@ -66,7 +69,7 @@ class PlayController(Controller):
         words = [Span("» ", "accent"), Span(f"playing, {speed}  ")]
         for key, does in ((">", "faster"), ("<", "slower"), ("esc", "stops")):
             words += [Span(f" {key}", "accent bold"), Span(f" {does} ", "dim")]
-        self.say(words)
+        self.show_message(words)
 
     def _stop(self) -> None:
         if self._timer is not None:
@@ -79,7 +82,7 @@ class PlayController(Controller):
             return False
         self._stop()
         words = [Span(f"stopped at call {self.state.index + 1:,}", "dim")]
-        self.access.soon(lambda: self.say(words))  # after esc has cleared the line
+        self.access.soon(lambda: self.show_message(words))  # after esc has cleared the line
         return True
 
     def close(self) -> None:

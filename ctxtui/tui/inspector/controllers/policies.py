@@ -61,7 +61,7 @@ class PoliciesController(EditController):
             staging = area.staging(scene)
             staged = staging.freed if staging.edits else 0
             return list_suggestions(
-                self.edits.context_of(scene), findings.found if findings is not None else (), every, staged
+                self.edits.context_of(scene), findings.priced if findings is not None else (), every, staged
             )
 
         def changed(edits: Sequence[Edit]) -> list[ChangedBlock]:
@@ -70,7 +70,7 @@ class PoliciesController(EditController):
                 self.state.feed.work()
             return changed
 
-        def take(chosen: Sequence[Edit] | Proposed | None) -> None:
+        def stage_choice(chosen: Sequence[Edit] | Proposed | None) -> None:
             if isinstance(chosen, Sequence):
                 self._stage_edits(scene, tuple(chosen))
             else:
@@ -86,7 +86,7 @@ class PoliciesController(EditController):
             preview=self.state.preview,
             policies=lambda: self._policies(proposals),
         )
-        self.access.push(AdviceScreen(source), take)
+        self.access.push(AdviceScreen(source), stage_choice)
 
     def _require_editable(self) -> Scene | None:
         """Return the scene if it can be edited and is counted, else None with a message."""
@@ -117,12 +117,12 @@ class PoliciesController(EditController):
         if scene is None or loaded is None:
             return
         if self.state.source.name == "-":
-            self.say([Span("Standard input cannot be read again; use `ctxtui lab -` instead.", "warn")])
+            self.show_message([Span("Standard input cannot be read again; use `ctxtui lab -` instead.", "warn")])
             return
         from ctxtui.services.workers.lab_worker import OpenLab
         from ctxtui.tui.lists.lab import OPEN, PLACE, LabAction, LabScreen
 
-        def take(wish: LabAction | None) -> None:
+        def follow(wish: LabAction | None) -> None:
             if wish is None:
                 return
             if wish.kind == PLACE:
@@ -134,10 +134,10 @@ class PoliciesController(EditController):
                 if edits:
                     self._stage_edits(scene, tuple(edits))
                 else:
-                    self.say([Span(f"{wish.row.policy} made no edits in this thread", "dim")])
+                    self.show_message([Span(f"{wish.row.policy} made no edits in this thread", "dim")])
 
         source = self.state.source
-        self.access.push(LabScreen(Worker(OpenLab, source.name, Path.cwd(), source.settings)), take)
+        self.access.push(LabScreen(Worker(OpenLab, source.name, Path.cwd(), source.settings)), follow)
 
     def _place(self, scene: Scene, cache: str) -> None:
         """Stage the breakpoints that the strategy `cache` sets in the next request."""
@@ -149,7 +149,9 @@ class PoliciesController(EditController):
         if breakpoints:
             self.edits.stage(breakpoints)
         else:
-            self.say([Span(f"{cache} sets no breakpoint here: the provider has none, or no position is left.", "dim")])
+            self.show_message(
+                [Span(f"{cache} sets no breakpoint here: the provider has none, or no position is left.", "dim")]
+            )
 
     def _stage_edits(self, scene: Scene, edits: tuple[Edit, ...]) -> None:
         """Stage `edits` of the context shown, and store their externalized content."""
@@ -170,8 +172,8 @@ class PoliciesController(EditController):
     def _take_back(self, row: Proposed) -> None:
         """Take back a policy's edits; it does not make them again."""
         if self.edits.overlay is not None:
-            self.edits.overlay.revert(row.stands)
-            self.say([Span(f"edits of {row.name} taken back; u brings them back")])
+            self.edits.overlay.revert(row.active_ids)
+            self.show_message([Span(f"edits of {row.name} taken back; u brings them back")])
             self.edits.changed()
 
 

@@ -24,9 +24,9 @@ class ReadingController(Controller):
         self.state.read(is_reading)
         if is_reading:
             keys = [Span("⏎", "accent bold"), Span(" folds or opens  ", "dim"), Span(";", "accent bold")]
-            self.say([Span("reading mode: full texts, one line per tool call  "), *keys, Span(" ends", "dim")])
+            self.show_message([Span("reading mode: full texts, one line per tool call  "), *keys, Span(" ends", "dim")])
         else:
-            self.say([])
+            self.show_message([])
 
     def _close(self) -> bool:
         """End reading mode by `esc`; return whether it was on."""

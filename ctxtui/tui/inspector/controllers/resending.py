@@ -75,7 +75,7 @@ class ResendController(EditController):
 
     def _prepare(self, scene: Scene, name: str) -> None:
         if name:
-            self.say([Span("building the request …", "dim")])
+            self.show_message([Span("building the request …", "dim")])
             self.access.run(self._offer(scene, name), "resend", exclusive=True)
 
     async def _offer(self, scene: Scene, name: str) -> None:
@@ -104,7 +104,7 @@ class ResendController(EditController):
     def _sender(self, offer: _Offer) -> Callable[[str], None]:
         def sent(key: str) -> None:
             if key == "y":
-                self.say([Span(f"waiting for {safe_text.one_line(offer.model.model, 60)} …", "dim")])
+                self.show_message([Span(f"waiting for {safe_text.one_line(offer.model.model, 60)} …", "dim")])
                 self.access.run(self._send(offer), "resend", exclusive=True)
 
         return sent
@@ -157,7 +157,7 @@ class ResendController(EditController):
             return None if cost is None else cost.usd
 
         (trial,) = await send_plan([offer.resend], partner, charge)
-        self.say([])
+        self.show_message([])
         self.access.push(ResendScreen(trial, partner.model), lambda _: None)
 
 

@@ -104,19 +104,19 @@ class RewritingController(EditController):
         if editable is None:
             return
 
-        def take(text: str) -> None:
+        def stage_text(text: str) -> None:
             if text != editable.text:
                 editable.stage(text)
 
-        self._edit_here(editable.text, "edit text in place", "", take)
+        self._edit_here(editable.text, "edit text in place", "", stage_text)
 
-    def _edit_here(self, text: str, title: str, details: str, take: Callable[[str], None]) -> None:
-        """Show `text` in the screen's editor; `take` gets the accepted text, changed or not."""
+    def _edit_here(self, text: str, title: str, details: str, accept: Callable[[str], None]) -> None:
+        """Show `text` in the screen's editor; `accept` gets the accepted text, changed or not."""
         from ctxtui.tui.dialogs.text_editor import TextEditor
 
         def left(new: str | None) -> None:
             if new is not None:
-                take(new)
+                accept(new)
 
         if is_too_long(text):
             self.prompt.refuse("This text is too long to edit here; R opens it in $EDITOR.")
@@ -188,20 +188,20 @@ class RewritingController(EditController):
             return
         offer, details = self._offered_part(scene, applied, positions, texts)
 
-        def take(part: str) -> None:
+        def hoist_part(part: str) -> None:
             self._stage_or_refuse(manual_edits.hoist(applied, positions, part), "hoist")
 
-        self._edit_here(offer, "part to move to the front", details, take)
+        self._edit_here(offer, "part to move to the front", details, hoist_part)
 
     def _offered_part(self, scene: Scene, applied: Applied, positions: list[int], texts: list[str]) -> tuple[str, str]:
         """Return the text to offer and a note on it.
 
         The text is what other messages have too, or what several marked blocks share; without either, the whole text.
         """
-        from ctxtui.curation.apply.shared_text import others_like, static_part
+        from ctxtui.curation.apply.shared_text import find_shared_part, find_similar_texts
 
         heads = (call.raw_head for call in scene.session.thread_calls(scene.thread or self.state.thread))
-        shared = static_part(texts, others_like(applied.context, positions[0], heads))
+        shared = find_shared_part(texts, find_similar_texts(applied.context, positions[0], heads))
         if shared is None:
             return texts[0], "not shared with other messages: cut it down"
         if not shared.others:

@@ -42,14 +42,14 @@ class RulesController(Controller):
         count = f"{len(below):,} block{'' if len(below) == 1 else 's'}"
         number = rows.scene.number
         label = f"answer of call {number:,}" if rule.kind == "answer" else "new blocks, read by the next call"
-        self.say([Span(f"{label}: {count} {'opened' if folded else 'folded'}", "dim")])
+        self.show_message([Span(f"{label}: {count} {'opened' if folded else 'folded'}", "dim")])
 
     def _say_breakage(self) -> None:
         """Show what is written again from here on, and how to pay less."""
         pane = self.panels.staged.what if self.panels.staging is not None else None
         broken = pane.staging.breakage if pane is not None else None
         if pane is None or broken is None:
-            self.say([Span("The effect of the staged edits on the cache is still being computed.", "dim")])
+            self.show_message([Span("The effect of the staged edits on the cache is still being computed.", "dim")])
             return
         now = next((moment.once for moment in pane.moments if moment.name == "now"), None)
         paid = f", {numbers.signed_money(now)} now" if now is not None else ""
@@ -58,7 +58,7 @@ class RulesController(Controller):
             Span(f"{numbers.tokens(broken.tokens)} of {numbers.tokens(broken.cached)} cached", "warn"),
             Span(f" tokens are written again once{paid}  "),
         ]
-        self.say([*words, *_key("w", "waits until they expire"), *_key("l", "lists later quotes")])
+        self.show_message([*words, *_key("w", "waits until they expire"), *_key("l", "lists later quotes")])
 
     def _to_epoch(self, rule: RuleRow) -> None:
         """Go to the first call of the epoch, and show what it wrote again."""
@@ -69,11 +69,11 @@ class RulesController(Controller):
         matches = (n for n, call in enumerate(scene.calls) if tree.holds(call.sent_head, rule.before))
         index = next(matches, None)
         if index is None:
-            self.say([Span("No call has read the next blocks yet.", "dim")])
+            self.show_message([Span("No call has read the next blocks yet.", "dim")])
             return
         if index != self.state.index:
             self.state.go(index)
-        self.say([Span(f"call {index + 1:,} is the first call after it"), *_charged(scene.calls[index])])
+        self.show_message([Span(f"call {index + 1:,} is the first call after it"), *_charged(scene.calls[index])])
 
 
 def _charged(call: Call) -> Spans:

@@ -1,4 +1,7 @@
-"""Search in the inspector: typed on the prompt line, run in a worker, shown in the transcript."""
+"""Search in the inspector.
+
+Typed on the prompt line, run in a worker, shown in the transcript.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +99,7 @@ class SearchController(Controller):
         """Ask for the search text."""
         rows, transcript = self.panels.transcript.data, self.panels.transcript
         if self.state.study is None or self.state.glimpse is not None or rows is None or rows.scene is None:
-            self.say([Span("Nothing to search yet.", "dim")])
+            self.show_message([Span("Nothing to search yet.", "dim")])
             return
         if self.folding is None:
             self.folding = search_view.TranscriptSearch(rows)
@@ -118,7 +121,10 @@ class SearchController(Controller):
         return [Span(" .* " if self.regex else " / ", "accent bold")]
 
     def toggle_regex(self) -> None:
-        """Switch between regular expression and plain text; outside the prompt, start with an expression."""
+        """Switch between regular expression and plain text.
+
+        Outside the prompt, start with an expression.
+        """
         if not self.is_typing:
             self.regex = True
             self.search()
@@ -135,7 +141,10 @@ class SearchController(Controller):
             self._end()
 
     def _end(self, *, back: bool = False) -> bool:
-        """Restore how blocks were folded, with `back` also the cursor; return whether a search was active."""
+        """Restore how blocks were folded, with `back` also the cursor.
+
+        Return whether a search was active.
+        """
         if self.folding is None:
             return False
         transcript = self.panels.transcript
@@ -264,7 +273,7 @@ class SearchController(Controller):
         if self.is_typing:
             self._set_right(words)
         elif self.is_active and words and self._pattern is not None:
-            self.say(
+            self.show_message(
                 [Span(f"{self._pattern.text}  ", "accent"), *words, Span(" n N next, previous  esc ends", "faint")]
             )
 

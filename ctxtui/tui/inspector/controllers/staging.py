@@ -75,13 +75,13 @@ class StagingController(EditController):
             scene, area, digits = self.panels.scene, self.edits.staging_area, text.strip().replace(",", "")
             length = int(digits) if digits.isdecimal() else 0
             if scene is None or area is None or not length:
-                self.say(failed("Type a number of tokens, such as 800."))
+                self.show_message(failed("Type a number of tokens, such as 800."))
                 return
             context = self.edits.context_of(scene)
             run = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
             again = edits_from_selection.summarize_run(context, run, area.summary_terms(scene, length))
             if again is None:
-                self.say(failed(f"No summary fits into {length:,} tokens."))
+                self.show_message(failed(f"No summary fits into {length:,} tokens."))
                 return
             for staged_edit in self.edits.stage([again])[:1]:
                 self.state.to_inserted(staged_edit.id)
@@ -97,7 +97,7 @@ class StagingController(EditController):
         message = edit_answers.refused_answer(why, own, len(nodes))
         if kind == "summarize":
             message += [Span("  ^s", "accent bold"), Span(" lets a model write it")]
-        self.say(message)
+        self.show_message(message)
 
     def breakpoint(self) -> None:
         """Set a breakpoint after the block: shortest lifetime first, then longer, then none."""
@@ -133,7 +133,7 @@ class StagingController(EditController):
         scene, area, copied = self.panels.scene, self.edits.staging_area, self.access.copied_blocks
         if copied is None:
             how = [Span("y", "accent bold"), Span(" copies the marked ones", "dim")]
-            self.say([Span("No blocks are copied: ", "dim"), *how])
+            self.show_message([Span("No blocks are copied: ", "dim"), *how])
             return
         if not self.edits.check_ready():
             return
@@ -143,14 +143,14 @@ class StagingController(EditController):
         is_whole = scene.call.fidelity == Fidelity.WIRE
         insertion = transplant.put_in(area.staging(scene).applied, positions[-1], copied, is_whole=is_whole)
         if insertion.edit is None:
-            self.say(failed(f"Not put in: {insertion.why}"))
+            self.show_message(failed(f"Not put in: {insertion.why}"))
             return
         try:
             objection = area.objection(scene, [insertion.edit])
         except CtxtuiError as error:
             objection = str(error)
         if objection:
-            self.say(failed(f"Not put in, the provider would refuse it: {objection}"))
+            self.show_message(failed(f"Not put in, the provider would refuse it: {objection}"))
             return
         staged = self.edits.stage([insertion.edit], len(insertion.lost), insertion.lost[0] if insertion.lost else "")
         if staged:

@@ -1,4 +1,7 @@
-"""Summaries by a model: choice of the model, confirmation, and staging of the result for review."""
+"""Summaries by a model.
+
+Choice of the model, confirmation, and staging of the result for review.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,7 @@ class SummariesController(EditController):
             return
         edit = self._requested_summary(scene)
         if edit is None:
-            self.say(failed("Mark the blocks to summarize first."))
+            self.show_message(failed("Mark the blocks to summarize first."))
             return
         ready, own = area.to_edited_context(scene), self._asker.own_model(scene)
         agent = own is not None and ready.has_system_and_tools
@@ -140,11 +143,11 @@ class SummariesController(EditController):
             None if at is None else edits_from_selection.annotate_summary(context, overlay.in_force, at, rating, remark)
         )
         if edit is None:
-            self.say([Span("This block has no summary.", "dim")])
+            self.show_message([Span("This block has no summary.", "dim")])
         else:
             overlay.stage_all([edit])
             message = f"summary rated {rating}" if rating else "remark saved"
-            self.say(done(f"{message}; E lists it"))
+            self.show_message(done(f"{message}; E lists it"))
             self.edits.changed()
 
     def _requested_summary(self, scene: Scene) -> Edit | None:
@@ -183,7 +186,7 @@ class SummariesController(EditController):
         ]
         keep = quoted_literals(literals, positions) if literals is not None else ()
         part = SummaryPart(context, positions, sections, keep, self._asker.config.settings.summary_tokens)
-        self.say([Span("connecting to the model …", "dim")])
+        self.show_message([Span("connecting to the model …", "dim")])
         self.access.run(
             self._offer_to_send(_Job(edit, self.state.thread, part, model_choice, own)), "summary", exclusive=True
         )
@@ -197,11 +200,11 @@ class SummariesController(EditController):
             body = await asyncio.to_thread(build_request, model, self._asker.config, job.part, job.own)
             offer = await asyncio.to_thread(self._describe_offer, model, body)
         except CtxtuiError as error:
-            self.say(failed(error))
+            self.show_message(failed(error))
             return
         if self.prompt.is_asking:
             # Do not interrupt another question.
-            self.say([*offer, Span(" press esc, then ^s to be asked again", "dim")])
+            self.show_message([*offer, Span(" press esc, then ^s to be asked again", "dim")])
             return
         keys = [Span("y", "accent bold"), Span(" yes ", "dim"), Span("n", "accent bold"), Span(" no  ", "dim")]
         self.prompt.ask_for(
@@ -211,7 +214,7 @@ class SummariesController(EditController):
     def _sender(self, job: _Job, model: ChatModel, body: bytes) -> Callable[[str], None]:
         def answer(key: str) -> None:
             if key == "y":
-                self.say([Span(f"{safe_text.one_line(model.model, 60)} is writing the summary …", "dim")])
+                self.show_message([Span(f"{safe_text.one_line(model.model, 60)} is writing the summary …", "dim")])
                 self.access.run(self._request_summary(job, model, body), "summary", exclusive=True)
 
         return answer
@@ -242,7 +245,7 @@ class SummariesController(EditController):
         try:
             summary = await write_summary(model, body)
         except CtxtuiError as error:
-            self.say(failed(error))
+            self.show_message(failed(error))
             return
         fields = {**job.edit.params, "text": summary.text, "by": summary.model}
         edit = edits.make("summarize", job.edit.targets, fields)
@@ -262,7 +265,7 @@ class SummariesController(EditController):
         used += f", {numbers.money(usd)}" if usd is not None else ""
         keys = "`R` edits it, `l` lists what it lost, `a` applies it"
         message = f"{safe_text.one_line(summary.model, 60)} wrote it{used}; {keys}"
-        self.say(done(message))
+        self.show_message(done(message))
 
 
 class WriteSummary(BlocksOrInsertsCommand):

@@ -1,4 +1,7 @@
-"""Reasons for the size of the context: groups of blocks and the best safe cut, found in the background."""
+"""Reasons for the size of the context.
+
+Groups of blocks and the best safe cut, found in the background.
+"""
 
 from __future__ import annotations
 
@@ -184,7 +187,7 @@ class WhyController(EditController):
                 self.state.to_block(self.edits.nodes_in(scene, [context.nodes[at]])[0])
                 self.panels.transcript.focus()
                 message = f"first of {numbers.many(len(reasons.cut.edits), 'block')} that could go; "
-                self.say([Span(message), Span(KEY, "accent bold"), Span(" lists the advice", "dim")])
+                self.show_message([Span(message), Span(KEY, "accent bold"), Span(" lists the advice", "dim")])
                 return
         groups = reasons.grouped(scene, rows.path)
         if groups:

@@ -1,4 +1,7 @@
-"""Tokens and cost over all sessions, in one table at a time: by project, model, tool, week ..."""
+"""Tokens and cost over all sessions, in one table at a time.
+
+By project, model, tool, week ...
+"""
 
 from __future__ import annotations
 
@@ -237,7 +240,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         try:
             parse_change(text)
         except CtxtuiError as error:
-            self.message_line.say([Span(f"{error.message}: {_CHANGE_HINT}", "warn")])
+            self.message_line.show_message([Span(f"{error.message}: {_CHANGE_HINT}", "warn")])
         else:
             self.compare(text.strip())
 

@@ -22,9 +22,9 @@ class ContextMap(Struct, frozen=True, kw_only=True):
     - `shown`: the category of each pixel.
     - `extent`: tokens of all pixels.
     - `segments`: the cache track as (state, tokens).
-    - `marks`, `own`: tokens of cache breakpoints; those that are automatic or inferred, and those that the request or a
-      staged edit sets.
-    - `here`: the token of the block under the cursor.
+    - `inferred_breakpoints`: tokens of breakpoints that the provider sets, or that follow from the report.
+    - `set_breakpoints`: tokens of breakpoints that the request or a staged edit sets.
+    - `cursor_at`: the token of the block under the cursor.
     - `break_at`: the token where the cached prefix ends under staged edits (None: no edits, or nothing breaks).
     - `limit`: describes the window limit and its origin.
     """
@@ -32,9 +32,9 @@ class ContextMap(Struct, frozen=True, kw_only=True):
     shown: tuple[int | None, ...]
     extent: float
     segments: tuple[tuple[str, float], ...] = ()
-    marks: tuple[float, ...] = ()
-    here: float | None = None
-    own: tuple[float, ...] = ()
+    inferred_breakpoints: tuple[float, ...] = ()
+    cursor_at: float | None = None
+    set_breakpoints: tuple[float, ...] = ()
     break_at: float | None = None
     limit: str = ""
 
@@ -47,7 +47,10 @@ def map_extent(scene: Scene) -> float:
 def context_map(
     scene: Scene, path: Sequence[int], charge: Charge | None, count: int, cursor: int | None = None
 ) -> ContextMap:
-    """The map of the context shown (nodes `path`) in `count` pixels; `cursor` is the node under the cursor."""
+    """The map of the context shown (nodes `path`) in `count` pixels.
+
+    `cursor` is the node under the cursor.
+    """
     if not scene.counted:
         return ContextMap(shown=(None,) * count, extent=map_extent(scene), limit=bars.limit_short(scene.limits))
     extent, stretch = map_extent(scene), scene.stretch
@@ -71,9 +74,9 @@ def context_map(
         shown=tuple(pixels),
         extent=extent,
         segments=segments,
-        marks=() if charge and charge.recorded else marks,
-        own=marks if charge and charge.recorded else (),
-        here=cursor_token(scene, cursor),
+        inferred_breakpoints=() if charge and charge.recorded else marks,
+        set_breakpoints=marks if charge and charge.recorded else (),
+        cursor_at=cursor_token(scene, cursor),
         limit=bars.limit_short(scene.limits),
     )
 
@@ -89,7 +92,10 @@ def cursor_token(scene: Scene, cursor: int | None) -> float | None:
 
 
 def node_at(scene: Scene, path: Sequence[int], token: float) -> int | None:
-    """Node of the block at `token` of the map; ``ROOT`` for unrecorded tokens, None after the context."""
+    """Node of the block at `token` of the map.
+
+    ``ROOT`` for unrecorded tokens, None after the context.
+    """
     if not scene.counted:
         return None
     token /= scene.stretch
@@ -106,9 +112,12 @@ def lines(
     """The pane's body: `height` lines of raster, the track and, if `scaled`, the line of figures."""
     side = Span(" ")
     body = raster.rows_of(context_map.shown, width, height, colour=colour, letters=letters)
-    marks = [*((token, True) for token in context_map.marks), *((token, False) for token in context_map.own)]
+    marks = [
+        *((token, True) for token in context_map.inferred_breakpoints),
+        *((token, False) for token in context_map.set_breakpoints),
+    ]
     out: list[Spans] = [[side, *line] for line in body]
     out.append([side, *raster.track(context_map.segments, width, context_map.extent, marks, context_map.break_at)])
     if scaled:
-        out.append([side, *scale.line(width, context_map.extent, context_map.here)])
+        out.append([side, *scale.line(width, context_map.extent, context_map.cursor_at)])
     return out

@@ -29,9 +29,10 @@ _RESULT, _CALL, _FIRST_WORD, _LAST_WORD = 7, 6, 3, 4
 
 
 def pixels(blocks: Sequence[tuple[int, float]], count: int, scale: float) -> list[int | None]:
-    """The category index at each of `count` equal pixels over `scale` tokens; None after the last block.
+    """The category index at each of `count` equal pixels over `scale` tokens.
 
-    `blocks` are (category index, tokens) in prompt order. Pixel i shows the block at token (i + ½)·scale/count.
+    None after the last block. `blocks` are (category index, tokens) in prompt order. Pixel i shows the block at token
+    (i + ½)·scale/count.
     """
     ends = list(accumulate(tokens for _, tokens in blocks))
     total = ends[-1] if ends else 0
@@ -156,10 +157,11 @@ def track(
     breakpoints: Sequence[tuple[float, bool]] = (),
     break_at: float | None = None,
 ) -> list[Span]:
-    """The cache track below the map in `width` cells: read (``━``), written (``╍``) and fresh (``┄``) tokens.
+    """The cache track below the map in `width` cells.
 
-    `segments` are (``read`` | ``write`` | ``fresh`` | "", tokens) in prompt order. `breakpoints` are (token, whether
-    automatic or inferred): ``◇`` if so, else ``◆``. `break_at` is the token where the prefix ends: ``╳``.
+    Read (``━``), written (``╍``) and fresh (``┄``) tokens. `segments` are (``read`` | ``write`` | ``fresh`` | "",
+    tokens) in prompt order. `breakpoints` are (token, whether automatic or inferred): ``◇`` if so, else ``◆``.
+    `break_at` is the token where the prefix ends: ``╳``.
     """
     ends = list(accumulate(tokens for _, tokens in segments))
     total = ends[-1] if ends else 0

@@ -1,6 +1,7 @@
-"""The map of a context with staged edits: the edited request in prompt order, and the end of the cached prefix.
+"""The map of a context with staged edits.
 
-Only edited stretches are walked; between them the raw context is used, shifted by the tokens added or removed before.
+The edited request in prompt order, and the end of the cached prefix. Only edited stretches are walked; between them the
+raw context is used, shifted by the tokens added or removed before.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
         shown=tuple(shown),
         extent=extent,
         segments=segments,
-        marks=(),
-        here=None if (here := walk.middle(cursor)) is None else here * stretch,
-        own=own,
+        inferred_breakpoints=(),
+        cursor_at=None if (here := walk.middle(cursor)) is None else here * stretch,
+        set_breakpoints=own,
         break_at=broken,
     )
 

@@ -1,4 +1,7 @@
-"""The bill on a screen and as text: sum, parts, rewrites, dearest blocks and tools, savings, call times."""
+"""The bill on a screen and as text.
+
+Sum, parts, rewrites, dearest blocks and tools, savings, call times.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,12 @@ from ctxtui.analysis.money.bill import (
     PARTS,
     RECORDED,
     REWRITES,
+    WARM,
     Bill,
     ResidualSum,
     round_to_sum,
 )
-from ctxtui.analysis.money.savings import Cure
+from ctxtui.analysis.money.savings import Saving
 from ctxtui.analysis.money.spending import ATTACHED, CONVERSATION, NOT_RECORDED, SpendingRow
 from ctxtui.analysis.money.statement import Statement, StatementBlock
 from ctxtui.analysis.money.totals import SessionTotals
@@ -40,6 +44,7 @@ PART_MEANINGS: Final = {
     REWRITES: "cache misses: extra cost compared with reads",
     FIRST: "sent for the first time",
     OUTPUT: "answers, including thinking",
+    WARM: "requests by ctxtui so that the cache does not expire",
     OTHER: "web searches, the provider's own passes",
     RECORDED: "calls without a list price, at their recorded cost",
 }
@@ -48,6 +53,7 @@ SHORT_MEANINGS: Final = {
     REWRITES: ("cache misses",),
     FIRST: ("sent first",),
     OUTPUT: ("answers",),
+    WARM: ("so that the cache does not expire", "sent by ctxtui"),
     OTHER: ("web searches",),
     RECORDED: ("no list price",),
 }
@@ -128,7 +134,10 @@ def _sum_of_residual(residual: ResidualSum, words: str) -> str:
 
 
 def residual_texts(bill: Bill) -> tuple[str, ...]:
-    """Input in excess or short of our figures, from the longest text to the shortest; empty if there is none."""
+    """Input in excess or short of our figures, from the longest text to the shortest.
+
+    Empty if there is none.
+    """
     parts = []
     for residual, sign in ((bill.beyond, 1), (bill.short, -1)):
         if residual.calls:
@@ -184,7 +193,7 @@ def shown_amounts(bill: Bill) -> tuple[dict[str, float], int]:
 # Maximum lines of each section.
 REWRITES_SHOWN: Final = 5
 BLOCKS_SHOWN: Final = 6
-CURES_SHOWN: Final = 4
+SAVINGS_SHOWN: Final = 4
 TOOLS_SHOWN: Final = 5
 
 # Rows of spending that are no tools; with those of unrecorded content, the rows without a sign.
@@ -308,14 +317,14 @@ def spending_table(rows: Sequence[SpendingRow], whole: float | None) -> Table[Sp
     )
 
 
-def cure_lines(statement: Statement) -> list[BillLine]:
+def saving_lines(statement: Statement) -> list[BillLine]:
     """Changes that would have made the same calls cheaper."""
     bill_lines = [
         BillLine(
-            [Span(" ✓ ", "ok"), Span(describe_cure(cure))],
-            sums.share_of_money(cure.saves, statement.bill.usd),
+            [Span(" ✓ ", "ok"), Span(describe_saving(saving))],
+            sums.share_of_money(saving.saves, statement.bill.usd),
         )
-        for cure in select_cures(statement)[:CURES_SHOWN]
+        for saving in select_savings(statement)[:SAVINGS_SHOWN]
     ]
     least = sums.share_of_money(MIN_SAVINGS * (statement.bill.usd or 0.0), statement.bill.usd)
     none = Span(" Nothing found that would have saved more than 1 %.", "dim")
@@ -368,7 +377,7 @@ def sections(statement: Statement, room: int, name: str = "") -> Iterator[tuple[
         if tools := tool_lines(statement, room):
             yield "most expensive tools", "definitions, calls and results as input", tools
     if statement.bill.usd is not None:
-        yield "fixes", "if they had been used for the same calls", cure_lines(statement)
+        yield "fixes", "if they had been used for the same calls", saving_lines(statement)
     if statement.ahead:
         yield (
             "from here on",
@@ -423,8 +432,8 @@ def sentence(statement: Statement) -> str:
         parts.append(f"heaviest: {_named(statement.heaviest[0])} {_carried(statement.heaviest[0])}")
     if statement.bill.subagents >= 0.005:
         parts.append(f"subagents {numbers.share(statement.bill.subagents, 0)}")
-    if cures := select_cures(statement):
-        parts.append(f"best fix: {describe_cure(cures[0])}")
+    if savings := select_savings(statement):
+        parts.append(f"best fix: {describe_saving(savings[0])}")
     return "; ".join(parts)
 
 
@@ -461,34 +470,34 @@ def _carried(block: StatementBlock) -> str:
     return f"{numbers.money(block.usd)}, sent {numbers.many(block.calls, 'time')}"
 
 
-def select_cures(statement: Statement) -> list[Cure]:
-    """The cures above `MIN_SAVINGS`, the best of each kind."""
+def select_savings(statement: Statement) -> list[Saving]:
+    """The savings above `MIN_SAVINGS`, the best of each kind."""
     least = max(MIN_SAVINGS, MIN_SAVINGS * (statement.bill.usd or 0.0))
-    best: dict[str, Cure] = {}
-    for cure in statement.cures:
-        if cure.saves >= least:
-            best.setdefault(cure.kind, cure)
+    best: dict[str, Saving] = {}
+    for saving in statement.savings:
+        if saving.saves >= least:
+            best.setdefault(saving.kind, saving)
     return list(best.values())
 
 
-def describe_cure(cure: Cure) -> str:
+def describe_saving(saving: Saving) -> str:
     """The change, and how much it would have saved."""
-    at = "" if cure.thread in ("", MAIN) else f" of thread {safe_text.one_line(cure.thread, 40)}"
-    tokens, saves = format_thousands(cure.tokens), f"saves {numbers.money(cure.saves)}"
-    match cure.kind:
+    at = "" if saving.thread in ("", MAIN) else f" of thread {safe_text.one_line(saving.thread, 40)}"
+    tokens, saves = format_thousands(saving.tokens), f"saves {numbers.money(saving.saves)}"
+    match saving.kind:
         case savings.CLEAR:
-            what = f"clear {numbers.many(cure.count, 'old tool result')} ({tokens}) at call {cure.call}{at}"
+            what = f"clear {numbers.many(saving.count, 'old tool result')} ({tokens}) at call {saving.call}{at}"
             return f"{what}, {saves} net of the rewrite"
         case savings.HOUR:
-            fewer = numbers.many(cure.count, "rewrite")
+            fewer = numbers.many(saving.count, "rewrite")
             return f"cache entries of 1 hour instead of 5 minutes{at}, {saves} ({fewer} fewer)"
         case savings.MINUTES:
             return f"cache entries of 5 minutes instead of 1 hour{at}, {saves}"
         case savings.TOOLS:
-            return f"remove {numbers.many(cure.count, 'unused tool')} ({tokens} in every call){at}, {saves}"
+            return f"remove {numbers.many(saving.count, 'unused tool')} ({tokens} in every call){at}, {saves}"
         case savings.POLICY:
-            policy, risk = cure.names
-            what = f"{policy} from the first call on{at}: {numbers.many(cure.count, 'block')} less by {tokens}"
+            policy, risk = saving.names
+            what = f"{policy} from the first call on{at}: {numbers.many(saving.count, 'block')} less by {tokens}"
             return f"{what}, {saves} ({risk})"
     return f"switch the prompt cache on{at}, {saves}"
 
@@ -507,7 +516,10 @@ def describe_spending(totals: SessionTotals) -> str:
 
 
 def heading(statement: Statement) -> list[Span]:
-    """The statement's subject: money and kind of price; for a subscription tokens and window come first."""
+    """The statement's subject: money and kind of price.
+
+    For a subscription tokens and window come first.
+    """
     calls = f"{numbers.many(count_calls(statement.calls), 'call')}"
     more = f" · {numbers.many(statement.sessions, 'session')}" if statement.sessions > 1 else ""
     copied = sum(call.is_copy for call in statement.calls)

@@ -1,4 +1,7 @@
-"""The tool ledger over all sessions: servers and tools, their tokens and cost, and a verdict for each."""
+"""The tool ledger over all sessions.
+
+Servers and tools, their tokens and cost, and a verdict for each.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ _STYLE: Final = {KEEP: "dim", DEFER: "warn", DROP: "crit", UNKNOWN: "faint"}
 
 
 def server_label(server: LedgerServer) -> str:
-    """A server's name in a list over all clients; some clients name no servers, or group their own tools."""
+    """A server's name in a list over all clients.
+
+    Some clients name no servers, or group their own tools.
+    """
     name = safe_text.one_line(server.name, 60)
     return f"mcp {name}" if server.mcp else name or "built-in, or no server named"
 

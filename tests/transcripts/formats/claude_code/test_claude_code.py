@@ -353,7 +353,7 @@ def test_strange_shapes() -> None:
     said = ["user:", "hello", "assistant:", "just words", "user:", "a", "b", "unknown 3", "unknown null", "c"]
     assert found.context("msg_1") == [*said, "from an unknown type"]
     assert found.context("msg_2")[-3:] == ["user:", "tool_result(toolu_unknown) whose?", "next"]
-    assert found.reader.reader.main.other == {"telemetry": 1, "mode-change": 1}
+    assert found.reader.reader.main.unknown_types == {"telemetry": 1, "mode-change": 1}
     assert found.call("msg_2").started is None, "nothing is asked after it was answered"
 
 

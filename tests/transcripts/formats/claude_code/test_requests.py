@@ -106,7 +106,7 @@ def test_an_attempt_without_an_answer_is_no_call_of_the_conversation() -> None:
     assert [call.id for call in session.thread_calls(MAIN)] == ["m1", "m2", "m3", "m4"]
     attempts = session.thread_calls("unanswered")
     assert [call.usage for call in attempts] == [None, None]
-    assert all("no answer" in call.error for call in attempts)
+    assert all("no recorded answer" in call.error for call in attempts)
     assert attempts[0].sent_head == session.calls["m4"].sent_head
     assert [(one.kind, one.after) for one in session.happenings] == [("unanswered", "m3")] * 2
 

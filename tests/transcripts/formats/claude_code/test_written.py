@@ -259,7 +259,7 @@ def test_without_a_transcript_a_context_runs_through_the_answer_before_it() -> N
 def test_a_request_without_an_answer_is_a_call_that_says_so() -> None:
     session, _ = read_stream(as_stream(body_case()))
     lone = [call for call in session.calls.values() if call.error]
-    assert [(call.error, call.usage) for call in lone] == [("no answer on record", None)]
+    assert [(call.error, call.usage) for call in lone] == [("no recorded answer", None)]
 
 
 def test_any_chunking_of_a_folder_gives_the_same() -> None:

@@ -75,10 +75,10 @@ async def test_going_on_to_the_only_bookmark_from_where_it_stands_says_so(tmp_pa
         await pilot.press("up", "up", "up", "asterisk")
         await kept(screen, pilot, 1)
         for name in ("NextMarked", "PreviousMarked"):
-            screen.line.say(())
+            screen.line.show_message(())
             await do(pilot, name)
             assert "This is the only note or bookmark" in text(screen)
-        screen.line.say(())
+        screen.line.show_message(())
         await pilot.press("home")
         await do(pilot, "NextMarked")
         assert "This is the only" not in text(screen), "it went there"

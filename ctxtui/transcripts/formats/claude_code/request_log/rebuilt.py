@@ -154,7 +154,10 @@ class ClaudeRequests:
         """The request that the latest answer names."""
 
     def add_record(self, source: RawRecord) -> tuple[ClaudeRequest | None, list[Skipped]]:
-        """Handle a record of one of the three kinds; returns its request, if it is one, and what could not be read."""
+        """Handle a record of one of the three kinds.
+
+        Returns its request, if it is one, and what could not be read.
+        """
         try:
             record = decode_request(source.raw)
             if record.type == SHAPE:
@@ -244,12 +247,15 @@ class ClaudeRequests:
         return shape or (self._shared.shape(request.shape) if self._shared is not None else None)
 
     def rebuild(self, request: ClaudeRequest) -> tuple[Call | None, list[Skipped]]:
-        """Rebuild a request as a call without an answer; None and the reason if impossible, each reason once."""
+        """Rebuild a request as a call without an answer.
+
+        None and the reason if impossible, each reason once.
+        """
         shape = self.shape_of(request)
         if shape is None:
             return None, self._skip_once(request, f"shape {request.shape[:12]}", "its system prompt and tools are")
         if request.last is None:
-            return None, self._skip_once(request, request.lost, "the request that it goes on from is")
+            return None, self._skip_once(request, request.lost, "the request that it continues is")
         lost = self._build_nodes(request.last, shape)
         if lost:
             return None, self._skip_once(request, lost, f"message {lost[:12]} of it is")
@@ -285,7 +291,7 @@ class ClaudeRequests:
         if cause in self._told:
             return []
         self._told.add(cause)
-        words = f"a request cannot be rebuilt: {what} not in the file; it is read from the messages on record"
+        words = f"a request cannot be rebuilt: {what} not in the file; it is read from the recorded messages"
         return [Skipped(request.line, words)]
 
     def _build_nodes(self, last: SentMessage, shape: RequestShape) -> str:
@@ -316,7 +322,10 @@ class ClaudeRequests:
     def _locate_markers(
         self, request: ClaudeRequest, shape: RequestShape
     ) -> tuple[dict[int, tuple[WireMarker, ...]], list[Skipped]]:
-        """Map the cache breakpoints to items of the request; also reports those whose position does not exist."""
+        """Map the cache breakpoints to items of the request.
+
+        Also reports those whose position does not exist.
+        """
         markers: dict[int, tuple[WireMarker, ...]] = {}
         lost = 0
         message = request.last

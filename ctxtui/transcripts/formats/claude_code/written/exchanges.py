@@ -36,7 +36,7 @@ from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 
 COMPACT: Final = "compact"
-NO_ANSWER: Final = "no answer on record"
+NO_ANSWER: Final = "no recorded answer"
 _MAIN: Final = ("sdk", "repl_main_thread")
 _AGENT: Final = "agent:"
 _LABELS: Final = {COMPACT: "compaction", "generate_session_title": "title", "": "side call"}
@@ -48,21 +48,24 @@ _CLIENT: Final = re.compile(r"cc_version=(\d+\.\d+\.\d+)[^;]*;(?:\s*cc_entrypoin
 
 
 class WrittenCalls:
-    """Emits the calls of bodies, each once, and again when more is known of it."""
+    """Emits the calls of bodies.
+
+    Each once, and again after each change of its request, answer or index line.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._threads = Conversations(tree)
-        self._homes: dict[str, Conversation] = {}
+        self._conversations: dict[str, Conversation] = {}
         """Call -> its conversation."""
         self._answered: dict[tuple[str, str], ClientThread] = {}
         """Query source and last answer of a request -> the thread that it continues."""
         self._main: Conversation | None = None
         self._system = ""
         """The main thread's system prompt, if no index names it."""
-        self._made_of: dict[str, tuple[object, object, object]] = {}
+        self._sources: dict[str, tuple[object, object, object]] = {}
         """Call -> the index line, request and answer that it was last built from."""
-        self._hidden: dict[str, int] = {}
+        self._redacted_counts: dict[str, int] = {}
         """Call -> number of redacted thinking blocks in it when last emitted."""
         self._title = ""
         self._about = Described()
@@ -75,7 +78,10 @@ class WrittenCalls:
     def events(
         self, bodies: WrittenBodies, transcript_calls: Mapping[str, Call] | None, thoughts: Mapping[str, str]
     ) -> list[Event]:
-        """Return events for new data; `transcript_calls` are the transcript's calls (None: there is no transcript)."""
+        """Return events for new data.
+
+        `transcript_calls` are the transcript's calls (None: there is no transcript).
+        """
         events: list[Event] = []
         for exchange in _order_exchanges(bodies, transcript_calls):
             events += self._emit_exchange(exchange, thoughts, alone=transcript_calls is None)
@@ -88,19 +94,19 @@ class WrittenCalls:
         if not source and exchange.request is not None and exchange.request.compacts:
             source = COMPACT
         made_of = (exchange.line, exchange.request, exchange.response)
-        same = all(map(operator.is_, made_of, self._made_of.get(exchange.id, (0, 0, 0))))
-        if same and (not self._hidden.get(exchange.id) or exchange.request is None):
+        same = all(map(operator.is_, made_of, self._sources.get(exchange.id, (0, 0, 0))))
+        if same and (not self._redacted_counts.get(exchange.id) or exchange.request is None):
             return []
-        self._made_of[exchange.id] = made_of
+        self._sources[exchange.id] = made_of
         call, redacted_count = self._build_call(exchange, thoughts)
-        if same and redacted_count == self._hidden.get(exchange.id, 0):
+        if same and redacted_count == self._redacted_counts.get(exchange.id, 0):
             return []
-        self._hidden[exchange.id] = redacted_count
-        home = self._homes.get(exchange.id)
+        self._redacted_counts[exchange.id] = redacted_count
+        home = self._conversations.get(exchange.id)
         if home is not None:
             return self._threads.update(home, call)
         client = self._thread_of(exchange, source)
-        home = self._homes[exchange.id] = self._threads.find(
+        home = self._conversations[exchange.id] = self._threads.find(
             exchange.request.items if exchange.request else (), client=client
         )
         events: list[Event] = []
@@ -119,7 +125,10 @@ class WrittenCalls:
         return [*events, *self._threads.add_call(home, call)]
 
     def _thread_of(self, exchange: WrittenExchange, source: str) -> ClientThread:
-        """Return the thread of an exchange: by its query source, else by the answer that it continues from."""
+        """Return the thread of an exchange.
+
+        By its query source, else by the answer that it continues from.
+        """
         request = exchange.request
         if source in _MAIN or source.startswith(f"{_MAIN[1]}:") or (request is None and not source):
             return ClientThread(MAIN)
@@ -142,7 +151,7 @@ class WrittenCalls:
         items, redacted_count = restore_thinking(request.items, thoughts) if request is not None else ((), 0)
         head = self._tree.extend(ROOT, items)
         answer = _decode_answer(exchange)
-        answer_items, unsaid = restore_thinking(answer.items, thoughts)
+        answer_items, redacted_in_answer = restore_thinking(answer.items, thoughts)
         facts: dict[str, Json] = {}
         if line is not None:
             facts |= {"requestId": line.request_id, "query_source": line.source, "response_file": line.response}
@@ -165,7 +174,7 @@ class WrittenCalls:
             skeleton=request.skeleton if request is not None else None,
             extra=answer.extra | {key: item for key, item in facts.items() if item},
         )
-        return call, redacted_count + unsaid
+        return call, redacted_count + redacted_in_answer
 
     def _describe(self, request: WrittenRequest | None) -> list[Event]:
         if request is None:
@@ -273,11 +282,11 @@ class WrittenExchanges:
         self._sessions = sessions
         self._lines: list[IndexLine] = []
         """Lines of the index since the last `settle`."""
-        self._told: dict[str, Call] = {}
+        self._transcript_calls: dict[str, Call] = {}
         """The transcript's calls."""
         self._by_request: dict[str, str] = {}
         """Request id -> id of the transcript's call."""
-        self._named: dict[str, str] = {}
+        self._first_request_ids: dict[str, str] = {}
         """Message id -> its first request id."""
         self._thoughts: dict[str, str] = {}
         """The transcript's thinking, by the keys of `collect_thinking`."""
@@ -299,10 +308,10 @@ class WrittenExchanges:
     def report_missing(self) -> Skipped | None:
         """Report missing bodies and requests without a recorded answer; None if there are none."""
         missing = self.bodies.missing()
-        unanswered = self.bodies.unanswered() if self._told else []
+        unanswered = self.bodies.unanswered() if self._transcript_calls else []
         open_ = [name for name in unanswered if not self.bodies.was_sent_again(name)]
-        problems = [_describe_names(missing, "named by the index and not there")] if missing else []
-        problems += [_describe_names(open_, "without an answer on record")] if open_ else []
+        problems = [_describe_names(missing, "named by the index but missing")] if missing else []
+        problems += [_describe_names(open_, "without a recorded answer")] if open_ else []
         return Skipped(1, "bodies of requests: " + "; ".join(problems)) if problems else None
 
     def report_redacted(self) -> Skipped | None:
@@ -316,20 +325,22 @@ class WrittenExchanges:
     def settle(self, transcript: Session | None = None) -> list[Event]:
         """Return events for new or changed calls; a call of the `transcript` has its id there."""
         for call in transcript.calls.values() if transcript is not None else ():
-            if self._told.get(call.id) is not call and call.fidelity != Fidelity.TOTALS:
+            if self._transcript_calls.get(call.id) is not call and call.fidelity != Fidelity.TOTALS:
                 self._learn_call(call)
         for line in self._lines:
             call_id = self._call_id_of(line)
-            if not self._sessions or line.session in self._sessions or call_id in self._told:
+            if not self._sessions or line.session in self._sessions or call_id in self._transcript_calls:
                 self.bodies.add_line(line, call_id)
             else:
                 self.bodies.ignore_line(line)
         self._lines.clear()
-        return self._calls.events(self.bodies, self._told if transcript is not None else None, self._thoughts)
+        return self._calls.events(
+            self.bodies, self._transcript_calls if transcript is not None else None, self._thoughts
+        )
 
     def _learn_call(self, call: Call) -> None:
         """Use a call of the transcript to match bodies and to restore the thinking of its answer."""
-        self._told[call.id] = call
+        self._transcript_calls[call.id] = call
         request_id = call.extra.get("requestId")
         if isinstance(request_id, str):
             self._by_request[request_id] = call.id
@@ -341,12 +352,12 @@ class WrittenExchanges:
             return self._by_request[line.request_id]
         if not line.message_id:
             return line.request_id or line.response
-        first = self._named.setdefault(line.message_id, line.request_id)
+        first = self._first_request_ids.setdefault(line.message_id, line.request_id)
         # Answers of gateways that reuse one id are distinguished as in the transcript's reader.
         return line.message_id if first == line.request_id else f"{line.message_id}+{line.request_id}"
 
 
-def _describe_names(names: Sequence[str], what: str) -> str:
+def _describe_names(names: Sequence[str], problem: str) -> str:
     listed = ", ".join(names[:_MAX_LISTED])
     rest_text = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
-    return f"{len(names)} {what} ({listed}{rest_text})"
+    return f"{len(names)} {problem} ({listed}{rest_text})"

@@ -80,7 +80,10 @@ def _read_body(exchanges: WrittenExchanges, name: str, data: bytes) -> str:
 
 
 class BodyFileReader(Reader):
-    """Reads one body file next to a transcript; its events are emitted when the transcript's reader settles."""
+    """Reads one body file next to a transcript.
+
+    Its events are emitted when the transcript's reader settles.
+    """
 
     def __init__(self, exchanges: WrittenExchanges, name: str) -> None:
         self._exchanges, self._name = exchanges, name

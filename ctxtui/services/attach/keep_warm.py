@@ -1,0 +1,228 @@
+"""Keeps the prompt caches of a run's sessions from expiring in pauses, while that pays."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+from urllib.parse import urlsplit
+
+from msgspec import Struct, field
+
+from ctxtui.analysis.cache.keep_warm import REFRESH_MARGIN_S, SHORTEST_LIFETIME_S, decide
+from ctxtui.attach.exchange_events import AnswerBegun, ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes
+from ctxtui.attach.own_request import send_like
+from ctxtui.attach.route import is_model_path
+from ctxtui.attach.run import session_of
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import MAIN
+from ctxtui.services.attach.edits_gate import SIGNED, EditsGate
+from ctxtui.services.attach.preparation.preparer_client import PreparerClient, Warmth
+from ctxtui.transcripts.kit.http_exchange.pair import identify_sender, read_betas
+
+POLL_S: Final = 0.5
+"""Seconds between checks whether a prefix is due."""
+FIRST_LOOK_S: Final = SHORTEST_LIFETIME_S - REFRESH_MARGIN_S
+"""Seconds after a request's start at which its session is looked at: no cache expires before."""
+STAGED: Final = "edits are staged"
+OTHER_API: Final = "only caches of Anthropic's Messages API are kept warm"
+FAILED: Final = "the provider answered {}"
+NO_ANSWER: Final = "there was no answer"
+SIGNED_WHY: Final = "the client signs its requests"
+
+
+class _OpenRequest(Struct):
+    """A client's request under way. `body` is kept only until its session is known."""
+
+    begun: RequestBegun
+    session: str
+    is_main: bool
+    body: bytearray = field(default_factory=bytearray)
+    status: int = 0
+
+
+class _WarmSession(Struct):
+    """A session whose main conversation may be kept warm.
+
+    - `heads`: the last request of the main conversation for each set of beta features.
+    - `under_way`: number of its requests under way, held ones included.
+    - `look_at`: the next look (Unix seconds; inf: after the client's next request); `why`: the reason for none.
+    - `count`, `usd`: its refreshes in this run.
+    """
+
+    heads: dict[tuple[str, ...], RequestBegun] = field(default_factory=dict)
+    under_way: int = 0
+    look_at: float = math.inf
+    why: str = ""
+    count: int = 0
+    usd: float = 0.0
+
+
+class KeepWarm:
+    """Watches the exchanges of a run, and refreshes the cache of each session that pauses.
+
+    All refreshes of the run cost at most `cap_usd`.
+    `record` takes every event, `name` names exchanges, `session` is that of requests whose client sends no id ("": by
+    their conversation). Only the main conversation is kept warm: a subagent ends without notice.
+    """
+
+    def __init__(
+        self,
+        cap_usd: float,
+        record: Callable[[ExchangeEvent], None],
+        name: Callable[[], str],
+        edits: EditsGate,
+        preparer: PreparerClient,
+        session: str = "",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.cap_usd = cap_usd
+        self._record, self._name, self._edits, self._preparer = record, name, edits, preparer
+        self._session, self._clock = session, clock
+        self._since = clock()
+        self._open: dict[str, _OpenRequest] = {}
+        self._sessions: dict[str, _WarmSession] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._task = asyncio.get_running_loop().create_task(self._watch())
+
+    async def close(self) -> None:
+        """Stop at once: no further request is sent, and one under way is ended."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    @property
+    def usd(self) -> float:
+        """USD of all refreshes of the run, at list prices."""
+        return sum(warm.usd for warm in self._sessions.values())
+
+    @property
+    def count(self) -> int:
+        """Number of refreshes of the run."""
+        return sum(warm.count for warm in self._sessions.values())
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why a session is not kept warm now, by session; "" if it is."""
+        return {session: warm.why for session, warm in self._sessions.items()}
+
+    @property
+    def json(self) -> dict[str, Json]:
+        """The form sent over the control connection."""
+        why: dict[str, Json] = dict(self.reasons)
+        return {"cap_usd": self.cap_usd, "usd": self.usd, "count": self.count, "why": why}
+
+    def put(self, event: ExchangeEvent) -> None:
+        """Record an event, and take note of it."""
+        self._record(event)
+        if isinstance(event, RequestBegun):
+            self._begin(event)
+            return
+        request = self._open.get(event.exchange_id)
+        if request is None:
+            return
+        if isinstance(event, RequestBytes):
+            if not request.session:
+                request.body += event.data
+                if event.last:
+                    self._assign(request, session_of(request.begun.url, bytes(request.body)))
+        elif isinstance(event, AnswerBegun):
+            request.status = event.status
+        elif isinstance(event, ExchangeEnded):
+            self._end(request)
+
+    def _begin(self, begun: RequestBegun) -> None:
+        sender = identify_sender({name.lower(): value for name, value in begun.fields})
+        is_main = (sender.thread or MAIN) == MAIN and urlsplit(begun.url).path.endswith("/messages")
+        request = self._open[begun.exchange_id] = _OpenRequest(begun, "", is_main)
+        if session := sender.session or self._session:
+            self._assign(request, session)
+
+    def _assign(self, request: _OpenRequest, session: str) -> None:
+        """Assign a request to its session, which pauses no longer."""
+        request.session = session
+        request.body.clear()
+        self._sessions.setdefault(session, _WarmSession()).under_way += 1
+
+    def _end(self, request: _OpenRequest) -> None:
+        del self._open[request.begun.exchange_id]
+        warm = self._sessions.get(request.session)
+        if warm is None:
+            return
+        warm.under_way -= 1
+        path = urlsplit(request.begun.url).path
+        if is_model_path(path) and not warm.heads and "/messages" not in path:
+            warm.why = OTHER_API
+        if request.is_main and request.status == 200:
+            betas = read_betas(request.begun.fields).get("betas")
+            names = tuple(str(name) for name in betas) if isinstance(betas, list) else ()
+            warm.heads[names] = request.begun
+            warm.look_at, warm.why = request.begun.at + FIRST_LOOK_S, ""
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(POLL_S)
+            await self.look()
+
+    async def look(self) -> None:
+        """Refresh the caches that are due now."""
+        for session, warm in list(self._sessions.items()):
+            if not warm.under_way and self._clock() >= warm.look_at:
+                try:
+                    await self._look_at(session, warm)
+                except Exception as error:  # noqa: BLE001 - the boundary: other sessions are kept warm
+                    warm.look_at, warm.why = math.inf, f"{type(error).__name__}: {error}"
+
+    async def _look_at(self, session: str, warm: _WarmSession) -> None:
+        """Refresh the cache of a session that pauses if it is time, or find out when."""
+        looked_at = warm.look_at
+        if await self._edits.has_staged(session, MAIN):
+            # Looked at again: they may be applied or discarded before the cache expires.
+            warm.why = STAGED
+            return
+        warmth = await self._preparer.find_warmth(session, self._since)
+        if warm.under_way or warm.look_at != looked_at:
+            return
+        warm.count, warm.usd = max(warm.count, warmth.count), max(warm.usd, warmth.usd)
+        begun = warm.heads.get(warmth.betas)
+        reason, warm.look_at = self._refusal(warmth, begun), math.inf
+        if warmth.prefix is None or begun is None or reason:
+            warm.why = reason
+            return
+        at, reason = decide(warmth.prefix, self.usd, self.cap_usd)
+        expires = warmth.prefix.expires
+        if at is None and expires is not None:
+            # A part with a longer lifetime may be left, which is worth more.
+            warm.look_at, warm.why = expires + 1.0, reason
+        if at is None:
+            warm.why = warm.why or reason
+            return
+        warm.look_at, warm.why = at, ""
+        if at <= self._clock():
+            await self._refresh(session, warm, begun, warmth)
+
+    def _refusal(self, warmth: Warmth, begun: RequestBegun | None) -> str:
+        """Why a session cannot be kept warm; "" if it can."""
+        if warmth.prefix is None:
+            return warmth.why
+        if begun is None:
+            return "the headers of its last request are not known"
+        fields = {name.lower(): value for name, value in begun.fields}
+        return SIGNED_WHY if fields.get("authorization", "").startswith(SIGNED) else ""
+
+    async def _refresh(self, session: str, warm: _WarmSession, begun: RequestBegun, warmth: Warmth) -> None:
+        """Send the last request again, and look at the session at once: what it cost, and how long it lasts."""
+        looked_at = warm.look_at
+        status = await send_like(begun, warmth.body, session, self._record, self._name, self._clock)
+        warm.count += 1
+        if status == 200 and warm.look_at == looked_at:
+            warm.look_at = self._clock()
+        elif status != 200:
+            warm.look_at, warm.why = math.inf, FAILED.format(status) if status else NO_ANSWER
