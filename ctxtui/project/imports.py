@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
+# The import lines of each language: modules in Python, relative paths in scripts, quoted names in Go and C.
 _PYTHON: Final = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(?:\(([^)]*)\)|([^\n(]*))|import[ \t]+([^\n]+))", re.M
 )
-"""Import lines of each language; relative paths in scripts, quoted names in Go and C."""
 _SCRIPT: Final = re.compile(r"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*["'](\.[^"']*)["']""")
 _GO_BLOCK: Final = re.compile(r'^import\s*(?:\(([^)]*)\)|[\w.]*\s*"([^"]+)")', re.M)
 _QUOTED: Final = re.compile(r'"([^"]+)"')
@@ -23,6 +23,8 @@ _RUST: Final = re.compile(
 _JAVA: Final = re.compile(r"^[ \t]*import[ \t]+(?:static[ \t]+)?([\w.]+)", re.M)
 _C: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
 _SCRIPT_ENDS: Final = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".mts", ".vue", ".svelte", ".d.ts")
+_FOLDER_FILES: Final = frozenset({"__init__", "index"})
+"""Stems of files that are imported by the name of their folder, or by dots alone from files below it."""
 _MAX_IMPORTS: Final = 200
 """Maximum files that one file imports."""
 
@@ -170,10 +172,19 @@ _READERS: Final = {
 
 def find_importers(texts: Mapping[str, str], targets: frozenset[str], paths: Paths) -> list[str]:
     """The files of `texts` (by path) that import one of `targets`."""
-    # A text without the name cannot import it: most files need no closer look.
+    # A text without the name cannot import it, except by dots alone: most files need no closer look.
     stems = {PurePosixPath(target).stem for target in targets} | {
         _folder_of(target).rpartition("/")[2] for target in targets
     }
     stems.discard("")
-    mentioning = [path for path, text in texts.items() if path not in targets and any(stem in text for stem in stems)]
-    return [path for path in mentioning if targets & set(find_imports(path, texts[path], paths))]
+    folders = tuple(
+        target.removesuffix(PurePosixPath(target).name)
+        for target in targets
+        if PurePosixPath(target).stem in _FOLDER_FILES
+    )
+    candidates = [
+        path
+        for path, text in texts.items()
+        if path not in targets and (path.startswith(folders) or any(stem in text for stem in stems))
+    ]
+    return [path for path in candidates if targets & set(find_imports(path, texts[path], paths))]

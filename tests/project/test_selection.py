@@ -129,6 +129,21 @@ def test_imports_in_each_language() -> None:
     assert find_importers(TEXTS, frozenset({"app/core.py"}), Paths(TEXTS)) == ["app/user.py", "tests/test_core.py"]
 
 
+def test_importers_that_name_a_folder_by_dots_alone() -> None:
+    texts = {
+        "app/__init__.py": "def run(): ...",
+        "app/a.py": "from . import run",
+        "app/sub/b.py": "from .. import run",
+        "app/c.py": "import os",
+        "ui/index.ts": "export const x = 1;",
+        "ui/d.ts": 'import x from ".";',
+        "other/e.py": "from . import run",
+    }
+    paths = Paths(texts)
+    assert find_importers(texts, frozenset({"app/__init__.py"}), paths) == ["app/a.py", "app/sub/b.py"]
+    assert find_importers(texts, frozenset({"ui/index.ts"}), paths) == ["ui/d.ts"]
+
+
 def budget(available: int, **more: object) -> ContextBudget:
     given = {"system": 0, "tools": 0, "task": 0, "answer": 1, "model": "m", "origin": "", **more}
     return ContextBudget(window=available * 2, usable=available, **given)  # type: ignore[arg-type]
