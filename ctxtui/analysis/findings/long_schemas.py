@@ -8,11 +8,11 @@ from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_fro
 
 KIND = "long tool definitions"
 MIN_TOKENS = 500
-"""Minimum tokens in every call."""
+"""Tokens that shortening must free in every call."""
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
-    """Report tools whose descriptions could be cut."""
+    """Report tools whose descriptions, or those of their properties, could be cut."""
     edits = inputs.propose("minimise_schemas")
     effect = measure_edits(inputs, edits, MIN_TOKENS)
     if effect is not None:
@@ -20,7 +20,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             edits,
             effect,
             kind=KIND,
-            problem="descriptions of {count} tools take {tokens} more than their first 100 characters{so_far}",
+            problem="descriptions of {count} tools beyond 100 characters, and of their properties: {tokens}{so_far}",
             fix="shorten descriptions of {count} tools, remove those of properties",
             policy="minimise_schemas",
         )

@@ -1,7 +1,7 @@
 """Prepares requests of recorded sessions in a child process, before a relay sends them on.
 
 It makes the forecast with the functions of the inspector's next call, applies edits that waited for this request, and
-runs the policies. `preparer_client` asks it.
+runs the policies. It also finds what refreshes a session's cached prefix. `preparer_client` asks it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class _DecodedRequest(Struct, frozen=True):
     def next(self, recording: _OpenRecording, overlay: ThreadEdits, at: float | None) -> PricedRequest | None:
         """The request as the next call of its thread under the applied edits.
 
-        None if the thread has no call yet.
+        None if the thread has no call yet, or its last one has no usage report.
         """
         request = self.request
         parts = recording.replay, recording.book, recording.counter, request.settings, request.thread
@@ -149,8 +149,12 @@ class Preparer:
         session, price = recording.session, local_pricer(prices_for(query.settings))
         calls = session.thread_calls()
         last = calls[-1] if calls else None
-        if last is None or last.usage is None or last.skeleton is None:
+        if last is None:
+            return Warmth(why="no call of the main thread is recorded")
+        if last.usage is None:
             return Warmth(why="the last call has no usage report")
+        if last.skeleton is None:
+            return Warmth(why="the last call's request is not recorded as it was sent")
         refreshes = [call for call in session.calls.values() if call.keeps_warm]
         costs = {
             call.id: cost.usd if cost is not None else 0.0
