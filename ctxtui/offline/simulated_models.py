@@ -10,6 +10,6 @@ from ctxtui.offline.openai.models import gpt
 def is_simulated(model: str) -> bool:
     """Whether answers for `model` follow its own rules.
 
-    Others, and `OFFLINE` itself, have those of `OFFLINE`.
+    Other models have the rules of `OFFLINE`, for which this is False.
     """
     return model != OFFLINE and any((claude(model), gpt(model), gemini(model)))

@@ -74,7 +74,7 @@ def block_counter(model: str) -> Callable[[Block], int]:
 def text_counter(model: str) -> Callable[[str], int]:
     """A function that counts the tokens of a text in the model's encoding.
 
-    One for 4 bytes where that fails.
+    If the tokenizer fails on a text, it counts one token for 4 bytes.
     """
     name = card(model).encoding
 

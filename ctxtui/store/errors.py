@@ -20,7 +20,7 @@ ELSEWHERE: Final = "name another place with CTXTUI_HOME or CTXTUI_DB"
 """The way out if a place cannot be used."""
 
 DAMAGED: Final = ("vtable constructor failed", "invalid fts5 file format", "malformed", "corrupt")
-"""Parts of SQLite's messages about a damaged index."""
+"""Parts of SQLite's messages about a damaged full-text index; the last two may also mean the database."""
 
 _RESTORE: Final = "restore a backup, or {0}"
 """The way out of a damaged database."""

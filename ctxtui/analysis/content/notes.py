@@ -46,7 +46,9 @@ class PlacedNote(Struct, frozen=True):
 class SessionNotes(Struct, frozen=True):
     """Notes of a session.
 
-    In the order of the calls, by node (every one with the block), and by call id.
+    - `order`: all of them, in the order of the calls.
+    - `nodes`: notes on blocks by node; each node with the block has an entry.
+    - `calls`: notes on calls by call id.
     """
 
     order: Sequence[PlacedNote] = ()

@@ -234,8 +234,10 @@ def _variant(row: LabRow) -> dict[str, Any]:
 
 
 def solved_lines(best: BestCandidates) -> Iterator[str]:
-    """The best policy and cache strategy with their savings on held-out sessions, and the break-even of keeping a cache
-    warm."""
+    """The best policy and cache strategy, with their savings on held-out sessions.
+
+    Also the break-even of keeping a cache warm.
+    """
     yield from _fit_lines("policy", best.policy)
     yield from _fit_lines("cache strategy", best.cache)
     for session in best.sessions:

@@ -1,4 +1,4 @@
-"""Computes the positions of a request's cache breakpoints after edits.
+"""Computes where the cache breakpoints of a request move under edits.
 
 Sending, pricing and simulating all use this module, so that they agree. If the block with a breakpoint is removed, its
 breakpoint moves to the nearest earlier block that may carry one; otherwise the end of the request, which clients mark,
@@ -28,9 +28,10 @@ def find_carrier(back: Iterable[tuple[Place, Item]], dialect: str) -> Place | No
 
 
 def markers_under_edits(applied: Applied, had: Mapping[Position, Life]) -> dict[Position, Life]:
-    """The breakpoints of a request under edits, with their lifetimes, in prompt order.
+    """The remaining breakpoints of a request under edits, with their lifetimes, in prompt order.
 
-    `had` are the breakpoints of the raw request. Those that an edit removes are left out. A breakpoint on an unchanged
+    `had` are the breakpoints of the raw request. Those that an edit removes are left out; those that an edit sets are
+    not added: the caller merges them from `Applied.marks`. A breakpoint on an unchanged
     block stays even if our rules would not allow it: the client set it.
     """
     markers: dict[Position, Life] = {}

@@ -1,4 +1,4 @@
-"""Answers that ctxtui itself sends in a model's place: the user's text, or a refusal."""
+"""Answers that ctxtui sends in a model's place: the user's text, refusals, pings, and errors in a stream."""
 
 from __future__ import annotations
 

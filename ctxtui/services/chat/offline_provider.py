@@ -1,7 +1,4 @@
-"""The offline provider of a chat without a key: runs on loopback while the chat does.
-
-Can play back a recording.
-"""
+"""The offline provider of a chat without a key, and the answers that `ctxtui offline` plays back."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ TOKENS_PER_SECOND: Final = 300.0
 
 
 async def start_offline(chat_model: ChatModel) -> tuple[ChatModel, Callable[[], Awaitable[None]]]:
-    """Start the offline provider.
+    """Start the offline provider on loopback.
 
     Returns the model with its address, and a function that stops it. It runs in a child process, because its tokenizer
     would block the screen for a moment. Raises `ProviderError`.

@@ -28,7 +28,7 @@ _NAMED: Final = frozenset(
     "aiohttp anthropic anyio click ctxtui genai_prices httpx mcp msgspec multidict openai platformdirs pydantic "
     "pygments regex rich sqlite_utils textual tiktoken tree_sitter yaml yarl zstandard".split()
 )
-"""Packages that are named, besides the standard library: a package of the user's own could tell something."""
+"""Packages that are named, besides the standard library; the name of a private package is left out."""
 
 
 def write_crash(error: BaseException, arguments: Sequence[str] = (), *, session: str = "") -> Path:
@@ -89,7 +89,7 @@ def _installed_name(path: Path) -> str:
 
 
 def last_crash() -> dict[str, Any] | None:
-    """The newest crash log without content: ``at`` (local time), ``version`` and ``errors``; None if there is none.
+    """The newest crash log without content: ``at`` (local time), ``version`` and ``errors``; None if none can be read.
 
     ``errors`` is None for a log of a version that kept no places.
     """

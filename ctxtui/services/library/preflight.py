@@ -1,6 +1,6 @@
 """Outlook before a long run: context growth, cost, and what a compaction would remove.
 
-Also the smallest set of edits that keeps the run below the usable window, and the session under other cache markers.
+Also the smallest set of edits that makes room for the run, and the session under other cache markers.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
     window = context_window(book, call, usable_share)
 
     def usd(usage: Usage) -> float | None:
-        # As a complete answer, even if that call's own was incomplete.
+        # A forecast call is priced as complete, even if the answer of `call` was not.
         like = replace(call, usage=replace(usage, output_final=True), stop_reason="")
         cost = price_call(like, prices)
         return None if cost is None else cost.usd
@@ -121,9 +121,10 @@ def smallest_edits(
     prices: PriceTable,
     edits: Sequence[Edit] = (),
 ) -> Smallest | None:
-    """The smallest set of edits that keeps the turns of `outlook_` below `usable` tokens.
+    """The smallest set of edits that makes room for the turns of `outlook_` below `usable` tokens.
 
-    It is in addition to the applied `edits`. None if none is needed, the growth is unknown, or the context is already
+    They remove no more than `MIN_REMAINING_SHARE` allows, even if the turns need more room, and are in addition to the
+    applied `edits`. None if none is needed, the growth is unknown, or the context is already
     as small as `MIN_REMAINING_SHARE` allows. Everything in `book` must be counted.
     """
     if outlook_.after is None or outlook_.after.mid <= usable:

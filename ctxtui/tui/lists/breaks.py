@@ -1,4 +1,4 @@
-"""Literals that staged edits break: quoted by later blocks, or lost by a summary. One key keeps one."""
+"""Literals that staged edits break: quoted by later blocks, or lost by a summary. ``enter`` keeps one."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Text that is still changing: a streamed answer, and a file that a tool asks to write.
 
-Finished lines of a stream are styled once, only the last one again.
+Finished lines of a stream are styled once; only its last line is styled again as it grows.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def stacked(
 
     `description` is the text for readers who do not see the chart. `figure` formats single values, `axis` the axis
     labels; `column` names a column in its tooltip. A limit is drawn only if the highest column exceeds a third of it,
-    as the columns would be too low otherwise; of the marks of one column only the first.
+    as the columns would be too low otherwise. Of several marks of one column only the first is drawn.
     """
     count = max((len(part.values) for part in parts), default=0)
     if not count:
@@ -118,15 +118,15 @@ def curves(
 ) -> str:
     """Draw overlaid curves, each with its letter at the right end; "" without values.
 
-    Parameters as in `stacked`.
+    `figure` formats the axis labels and the values of limits; the other parameters are as in `stacked`.
     """
     count = max((len(curve.values) for curve in curves_drawn), default=0)
     values_drawn = [value for curve in curves_drawn for value in curve.values if value is not None]
     if not count or not values_drawn:
         return ""
     most = max(values_drawn)
-    visible_limits = [curve for curve in limits if curve.value > 0 and most > curve.value / 3]
-    area = _Area(height, scale.ceiling(max([most, *(curve.value * 1.02 for curve in visible_limits)])), count)
+    visible_limits = [limit for limit in limits if limit.value > 0 and most > limit.value / 3]
+    area = _Area(height, scale.ceiling(max([most, *(limit.value * 1.02 for limit in visible_limits)])), count)
     out = [area.begin(description), *area.grid(figure)]
     for curve in curves_drawn:
         points, last = [], None
@@ -142,7 +142,7 @@ def curves(
             at, value = ends[-1]
             place = f'x="{min(WIDTH - 8.0, area.middle(at)):.1f}" y="{area.y(value) - 4:.1f}"'
             out.append(f'<text class="letter" text-anchor="end" {place}>{safe(curve.letter)}</text>')
-    out += [area.across(curve, figure) for curve in visible_limits]
+    out += [area.across(limit, figure) for limit in visible_limits]
     return "".join([*out, *area.numbered([range(n, n + 1) for n in range(count)]), "</svg>"])
 
 

@@ -1,6 +1,8 @@
 """Adapt a skeleton to edited blocks.
 
-Unedited elements keep their spelling, cache breakpoints and position.
+Unedited elements keep their spelling, cache breakpoints and position. An element is an entry of a section (a message, a
+tool, a system text). An oddity records what its kind of element does not imply: ``size``, its number of blocks, and a
+spelling other than the body's: ``style`` or ``pieces`` for the whole, ``spell`` for single blocks (`codec.element`).
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.sequence_diff import align as align_sequences
 from ctxtui.wire.codec.check_skeleton import malformed_on_mismatch
-from ctxtui.wire.codec.element import Odd
+from ctxtui.wire.codec.element import Odd, Slot
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.skeleton import (
     OBJECT,
@@ -162,18 +164,17 @@ def _section_oddities(
     """Return the oddities of the section's elements after the edit, and the number of elements."""
     old, new, origins = edit
     kinds = [old[n].block.kind for n in section_items.old]
-    home = {
-        section_items.old[i]: (e, i - r.start)
-        for e, r in enumerate(group_elements(section_items.section, kinds, before))
-        for i in r
+    ranges = group_elements(section_items.section, kinds, before)
+    old_elements = {
+        section_items.old[i]: (number, i - indexes.start) for number, indexes in enumerate(ranges) for i in indexes
     }
-    sizes = {e: len(r) for e, r in enumerate(group_elements(section_items.section, kinds, before))}
+    sizes = [len(indexes) for indexes in ranges]
     oddities: dict[str, Odd] = {}
     after = [new[n].block.kind for n in section_items.new]
     at = 0
-    elements = _group_items(section_items, new, origins, home)
+    elements = _group_items(section_items, new, origins, old_elements)
     for number, members in enumerate(elements):
-        element_origins = [home.get(o) if (o := origins[n]) is not None else None for n in members]
+        element_origins = [old_elements.get(o) if (o := origins[n]) is not None else None for n in members]
         oddity = _element_oddity(element_origins, before, sizes)
         if oddity or element_size(section_items.section, after, at) != len(members):
             oddities[str(number)] = {**oddity, "size": len(members)}
@@ -213,8 +214,15 @@ def _group_items(
     return groups
 
 
-def _element_oddity(origins: Sequence[tuple[int, int] | None], before: dict[str, Odd], sizes: dict[int, int]) -> Odd:
-    """Spelling that an element keeps from the old element(s) it was made from."""
+def _element_oddity(origins: Sequence[tuple[int, int] | None], before: dict[str, Odd], sizes: Sequence[int]) -> Odd:
+    """Spelling that an element keeps from the old elements that its blocks come from.
+
+    - `origins`: for each of its blocks the old element and the index in it; None for a new block.
+    - `before`, `sizes`: the old elements' oddities, and their numbers of blocks.
+
+    An element with exactly the blocks of an old one keeps all; any other keeps the spelling of its old blocks, or if
+    none has one, the style of the first one's element.
+    """
     old_origins = [origin for origin in origins if origin is not None]
     if not old_origins:
         return {}
@@ -230,8 +238,11 @@ def _element_oddity(origins: Sequence[tuple[int, int] | None], before: dict[str,
     return {"spell": spell} if spell else {"style": style} if style else {}
 
 
-def _find_slot(odd: Odd, index: int) -> list[Json] | None:
-    # A block in style 0, the body's, keeps no spelling.
+def _find_slot(odd: Odd, index: int) -> Slot | None:
+    """The slot of the block at `index` of an old element: its index, then its style or its text verbatim.
+
+    None if the block is in style 0, the body's.
+    """
     slots = odd.get("spell", {}).values() or [p for p in odd.get("pieces", ()) if not isinstance(p, str)]
     return next((slot for slot in slots if slot[0] == index and slot[1] != 0), None)
 

@@ -67,10 +67,10 @@ _DIALECT_KINDS: Final = {
         "input_image input_file".split()
     ),
 }
-"""Kinds of blocks that only one dialect has."""
-
+"""Kinds of blocks that vote for a dialect. Others have some of them too, and are told apart by members."""
 
 _GOOGLE_SCHEMAS: Final = frozenset({"parametersJsonSchema", "parameters_json_schema"})
+"""Members of a tool definition that only Google has."""
 _GOOGLE_MEMBERS: Final = frozenset({*FUNCTION_CALL, *FUNCTION_RESPONSE, *MEDIA_MEMBERS})
 
 
@@ -120,7 +120,7 @@ class Losses:
 
 
 def detect_dialect(items: Iterable[Item]) -> str:
-    """Detect the dialect that `items` were recorded in, by their kinds.
+    """Detect the dialect that `items` were recorded in, by their kinds and members.
 
     "" if all could be of any (only text).
     """
@@ -160,7 +160,7 @@ def _is_ollama_only(block: Block) -> bool:
 def _is_google(block: Block) -> bool:
     """Whether only Google writes a block so.
 
-    A header that names parts, a call or a medium without a type.
+    Such are a header that names parts, and a call, a result or a medium without a type.
     """
     if block.kind == HEADER:
         return b'"parts":' in block.body
@@ -174,12 +174,7 @@ def tool_dialect(value: Json) -> str:
     """Return the dialect of a tool definition."""
     if not isinstance(value, dict) or "input_schema" in value:
         return ANTHROPIC
-    if value.keys() & {"parametersJsonSchema", "parameters_json_schema"} or not value.keys() & {
-        "name",
-        "type",
-        "function",
-        "custom",
-    }:
+    if value.keys() & _GOOGLE_SCHEMAS or not value.keys() & {"name", "type", "function", "custom"}:
         return GOOGLE
     if isinstance(value.get("function"), dict) or isinstance(value.get("custom"), dict):
         return CHAT

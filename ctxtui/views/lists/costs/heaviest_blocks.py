@@ -63,7 +63,7 @@ def explain_total(rows: Sequence[HeavyBlock]) -> str:
 
 
 def stale_tokens(rows: Sequence[HeavyBlock]) -> list[Span]:
-    """Tokens of stale blocks, for the rule."""
+    """Tokens of `rows`, all of them stale, for the rule."""
     tokens = sum(row.weight.tokens for row in rows)
     return [Span(numbers.tokens(tokens), "ink bold"), Span(" could go", "dim")] if rows else []
 
