@@ -109,7 +109,7 @@ def _unforeseen(reads: Sequence[tuple[Pair, AuditedRead]]) -> dict[str, int]:
     found = {"asked_nothing": 0, "asked_part": 0, "loop_nothing": 0, "loop_part": 0}
     for pair, read in reads:
         if _missed(read) and not _alarm(read):
-            found[f"{'asked' if pair.input.asked else 'loop'}_{'part' if read.reported else 'nothing'}"] += 1
+            found[f"{'asked' if pair.input.follows_user else 'loop'}_{'part' if read.reported else 'nothing'}"] += 1
     return found
 
 

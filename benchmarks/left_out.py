@@ -71,7 +71,7 @@ def lessons(book: Book) -> list[Lesson]:
     for call in book.session.calls.values():
         forecast = forecaster.forecast(call) if call.usage else None
         if forecast and call.usage and is_informative(forecast, call.usage.input):
-            tokens = call.usage.input - forecast.known - forecast.added
+            tokens = call.usage.input - forecast.known_tokens - forecast.added
             card = book.card(call.model)
             found.append((family(card), card, forecast.features, tokens, forecast.answers))
         forecaster.learn(call, forecast)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ctxtui.core.block_content import read
 from ctxtui.core.session import Session
-from ctxtui.services.config.package_data import vocabulary
+from ctxtui.services.config.package_data import model_table, vocabulary
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, LocalCounts, count_all
@@ -27,7 +27,7 @@ if how == "bare":
     data = vocabulary(ENCODINGS["o200k_base"].vocabulary)
     encoding = build_encoding("o200k_base", data)
 else:
-    LocalCounts()._counter("o200k_base")("vocabulary")
+    LocalCounts().words(model_table().card("gpt-5"), ["vocabulary"])
 
 
 def counted(session: Session, counter: Counter) -> None:
