@@ -26,8 +26,6 @@ MIN_REPORTS: Final = 8
 _WIDTH: Final = len(Features._fields)
 """Number of features."""
 _TEXT, _RESULT, _LETTERS = map(Features._fields.index, ("text", "result", "letters"))
-_ANSWERS: Final = _WIDTH
-"""Index of the weight after the features: what an answer taken from its report adds to its output tokens."""
 _ANSWER_DOUBT: Final = 5.0
 """Standard deviation of the weight of an answer taken from its report, in tokens."""
 _LETTERS_DOUBT: Final = 0.3

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.category import CATEGORIES, INDEX
+from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import Node, Tree
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
 from ctxtui.tokens.weights import Weights, weigh
@@ -140,7 +140,6 @@ Parts = Callable[[Node], Sequence[tuple[int, Features]]]
 Empty if rules do not split it.
 """
 
-_THINKING: Final = INDEX["thinking"]
 _MAX_WEIGHTS: Final = 8
 """Number of weights for which whole tokens are cached: those of a few models, and of the previous learning step."""
 

@@ -15,8 +15,6 @@ from typing import Final
 Replacer = Callable[[str, Mapping[str, str]], str]
 """Replaces URLs in a settings file's text by the URLs that a mapping gives for them."""
 
-_QUOTES: Final = "\"'"
-
 
 def replace_urls(key: str) -> Replacer:
     """A replacer of the values of `key`, quoted or plain, in TOML or YAML."""

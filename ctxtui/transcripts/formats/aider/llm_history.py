@@ -31,7 +31,6 @@ _ROLE: Final = re.compile(r"(SYSTEM|USER|ASSISTANT|DEVELOPER|TOOL|FUNCTION)(?: |
 _RULE: Final = "-------"
 _PICTURE: Final = re.compile(r"Image_url URL: (.*)", re.DOTALL)
 _DATA: Final = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
-_PART: Final = re.compile(r"^(type|text): ", re.MULTILINE)
 
 
 def sniff(head: bytes, name: str) -> float:
