@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtui.core import block, block_content
-from ctxtui.core.block import HEADER, Item
+from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.call import BY_TRANSCRIPT, EDITS, Call, Fidelity, Skeleton, provider_id
 from ctxtui.core.session import (
     MAIN,
@@ -118,7 +118,7 @@ def pair_calls(wire: Session, own: Session) -> CallPairs:
         if match is not None:
             pairs.add(call, match)
     if pairs.wire or not wire.calls:
-        _add_refused(pairs, wire, own)
+        _add_unanswered(pairs, wire, own)
         return pairs
     waiting = [call for call in wire.calls.values() if call.usage is not None and call.ended is not None]
     doubtful: list[Call] = []
@@ -171,25 +171,36 @@ def _is_same_answer(sent: str, noted: str) -> bool:
     return bool(noted) and (sent == noted or (len(noted) >= _MIN_ANSWER_CHARS and noted in sent))
 
 
-def _add_refused(pairs: CallPairs, wire: Session, own: Session) -> None:
+def _add_unanswered(pairs: CallPairs, wire: Session, own: Session) -> None:
     """Pair requests that have no answer, and so no id, in the transcript.
 
-    Two that ended in an error at the same time and end in the same block are the same request.
+    Two at the same time that end in the same block are the same request: both ended in an error, or the client ended
+    before it noted the answer (Kimi Code's last one with `-p`).
     """
-    waiting = [wire_call for wire_call in wire.calls.values() if wire_call.error and wire_call.id not in pairs.own]
+    waiting = [wire_call for wire_call in wire.calls.values() if wire_call.id not in pairs.own]
     for call in own.calls.values():
-        if call.usage is not None or not call.error or call.id in pairs.wire:
+        if call.usage is not None or call.id in pairs.wire or (not call.error and is_answered(call)):
             continue
-        digest = own.tree[call.raw_head].block.digest
+        last = own.tree[call.raw_head].block
         alike = (
             candidate
             for candidate in waiting
-            if _is_simultaneous(call, candidate) and wire.tree[candidate.raw_head].block.digest == digest
+            if bool(candidate.error) >= bool(call.error)
+            and _is_simultaneous(call, candidate)
+            and _has_same_content(last, wire.tree[candidate.raw_head].block)
         )
         same = next(alike, None)
         if same is not None:
             waiting.remove(same)
             pairs.add(call, same)
+
+
+def _has_same_content(first: Block, second: Block) -> bool:
+    """Whether two blocks are the same, or have the same text in another spelling (as a string, as a list of parts)."""
+    if first.digest == second.digest:
+        return True
+    text = block_content.read(first).text
+    return bool(text) and first.kind == second.kind and text == block_content.read(second).text
 
 
 def _is_simultaneous(own: Call, wire: Call) -> bool:

@@ -16,12 +16,12 @@ from ctxtui.analysis.cache.keep_warm import REFRESH_MARGIN_S, SHORTEST_LIFETIME_
 from ctxtui.attach.exchange_events import AnswerBegun, ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes
 from ctxtui.attach.own_request import send_like
 from ctxtui.attach.route import is_model_path
-from ctxtui.attach.run import session_of
+from ctxtui.attach.run import find_session
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.edits_gate import SIGNED, EditsGate
 from ctxtui.services.attach.preparation.preparer_client import PreparerClient, Warmth
-from ctxtui.transcripts.kit.http_exchange.pair import identify_sender, read_betas
+from ctxtui.transcripts.kit.http_exchange.pair import Sender, identify_sender, read_betas
 
 POLL_S: Final = 0.5
 """Seconds between checks whether a prefix is due."""
@@ -132,17 +132,18 @@ class KeepWarm:
             if not request.session:
                 request.body += event.data
                 if event.last:
-                    self._assign(request, session_of(request.begun.url, bytes(request.body)))
+                    sender, url = _sender_of(request.begun), request.begun.url
+                    self._assign(request, find_session(sender, self._session, url, bytes(request.body)))
         elif isinstance(event, AnswerBegun):
             request.status = event.status
         elif isinstance(event, ExchangeEnded):
             self._end(request)
 
     def _begin(self, begun: RequestBegun) -> None:
-        sender = identify_sender({name.lower(): value for name, value in begun.fields})
+        sender = _sender_of(begun)
         is_main = (sender.thread or MAIN) == MAIN and urlsplit(begun.url).path.endswith("/messages")
         request = self._open[begun.exchange_id] = _OpenRequest(begun, "", is_main)
-        if session := sender.session or self._session:
+        if session := sender.session or ("" if sender.names_session_in_body else self._session):
             self._assign(request, session)
 
     def _assign(self, request: _OpenRequest, session: str) -> None:
@@ -226,3 +227,7 @@ class KeepWarm:
             warm.look_at = self._clock()
         elif status != 200:
             warm.look_at, warm.why = math.inf, FAILED.format(status) if status else NO_ANSWER
+
+
+def _sender_of(begun: RequestBegun) -> Sender:
+    return identify_sender({name.lower(): value for name, value in begun.fields})
