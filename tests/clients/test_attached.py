@@ -95,8 +95,8 @@ ATTACHED = (
     SDK_SCRIPT,
 )
 _CODES = {SDK_SCRIPT.name: 3}
-_NAME_SESSIONS = (CLAUDE_CODE.name, CODEX.name, OPENCODE.name)
-"""Those whose headers say which session a request is of."""
+_NAME_SESSIONS = (CLAUDE_CODE.name, CODEX.name, OPENCODE.name, KIMI_CODE.name)
+"""Those whose headers or bodies say which session a request is of."""
 
 
 def _title(one: Client) -> str:
