@@ -84,7 +84,7 @@ class EditsGate:
 
     async def has_staged(self, session: str, thread: str) -> bool:
         """Whether edits of a thread are staged, waiting ones included. Raises errors of reading them."""
-        return (await self._read_edits(session, thread)).has_staged
+        return (await self._read_edits(session, thread)).staged_count > 0
 
     async def pinned(self, session: str, thread: str) -> tuple[str, ...]:
         """Digests of the blocks that are pinned in a thread. Raises errors of reading them."""
