@@ -23,8 +23,11 @@ from ctxtui.views.model.session_summary import SessionSummary
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 """Seconds of each unit of an age."""
 _AGE: Final = re.compile(rf"(\d+(?:\.\d+)?)([{''.join(_UNITS)}])\Z")
-
-
+NO_CALLS: Final = (
+    "No call was found. ctxtui counts the recordings of agents on this machine (see ctxtui sessions; samples do not "
+    "count), calls of ctxtui chat and ctxtui exec, and files imported with ctxtui import FILE."
+)
+"""What a list over all sessions says without any."""
 _DAY: Final = 86_400
 """Seconds before `since` that are read as well, in case clocks differ."""
 

@@ -27,6 +27,9 @@ _IDS: Final = frozenset(
 _MEASURED: Final = re.compile(r"(?:Chunk ID: \w+|Wall time:? [\d.]+ s(?:econds)?\b)")
 """What Codex and Kimi Code put before a command's output, and is another each time; searched in JSON."""
 
+_STILL_RUNNING: Final = "Process running with session ID"
+"""In Codex's answer to a call that only waits for a program; the same call waits on."""
+
 
 class Exchange(NamedTuple):
     """A call and its answer.
@@ -103,7 +106,7 @@ def longest_loop(context: Context) -> int:
 
 
 def _exchange_runs(context: Context) -> Iterator[list[Exchange]]:
-    """Exchanges between two messages of a person."""
+    """Exchanges between two messages of a person, without those that wait for a program."""
     run: list[Exchange] = []
     user_texts = set(context.user_texts)
     for position, item in enumerate(context.items):
@@ -111,7 +114,9 @@ def _exchange_runs(context: Context) -> Iterator[list[Exchange]]:
             yield run
             run = []
         elif is_call(item.block.kind):
-            run.append(_make_exchange(context, position))
+            exchange = _make_exchange(context, position)
+            if _STILL_RUNNING not in exchange.content[2]:
+                run.append(exchange)
     if run:
         yield run
 

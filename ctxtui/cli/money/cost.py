@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from ctxtui.analysis.money.spending import SpendingRow, merge_rows
 from ctxtui.analysis.money.totals import SessionTotals
-from ctxtui.cli.all_sessions import known_sessions
+from ctxtui.cli.all_sessions import NO_CALLS, known_sessions
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note_failed, refuse, write_json
-from ctxtui.cli.paint import Painter
+from ctxtui.cli.paint import Painter, width
 from ctxtui.cli.session_work import read_sessions
 from ctxtui.core.errors import CtxtuiError, NoContext, Unreadable
 from ctxtui.pricing.rates import library_version
@@ -55,7 +55,13 @@ def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | 
     answer = _read_all(settings, by or "") if every else _read_named(names, settings, by or "")
     if answer.failed and not answer.total.calls:
         return refuse(answer.failed[0][1], as_json=as_json)
-    write_json(cost_json(answer, by or "")) if as_json else print_text(Painter(settings.glyphs), answer)
+    painter = Painter(settings.glyphs)
+    if as_json:
+        write_json(cost_json(answer, by or ""))
+    elif every and not answer.total.calls:
+        painter.lines([[Span(line)] for line in safe_text.wrap(NO_CALLS, width())])
+    else:
+        print_text(painter, answer)
     return note_failed(answer.failed, passing=(NoContext,))
 
 

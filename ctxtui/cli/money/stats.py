@@ -13,7 +13,7 @@ from msgspec import to_builtins
 
 from ctxtui.analysis.money.quota_windows import ReportedWindow
 from ctxtui.analysis.money.usage_stats import Comparison, Estimate, Metric, Stats, UsageSums
-from ctxtui.cli.all_sessions import Age, AllSessions
+from ctxtui.cli.all_sessions import NO_CALLS, Age, AllSessions
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write_json
@@ -52,11 +52,7 @@ class ChangeName(click.ParamType[Change]):
             self.fail(f"{error.message}: {error.way_out}", param, ctx)
 
 
-NO_CALLS_TEXT: Final = (
-    "No call was found. ctxtui counts the recordings of agents on this machine (see ctxtui sessions; samples do not "
-    "count), calls of ctxtui chat and ctxtui exec, and files imported with ctxtui import FILE. FOLDER and --since "
-    "restrict it to a folder or time."
-)
+NO_CALLS_TEXT: Final = f"{NO_CALLS} FOLDER and --since restrict it to a folder or time."
 
 
 @click.command(

@@ -97,6 +97,14 @@ def test_what_a_client_measures_anew_does_not_end_a_loop(head: str) -> None:
     assert looped(*same[:2], f"{same[2]} and more") == []
 
 
+def test_waiting_for_a_program_that_runs_is_no_loop() -> None:
+    tree = Tree()
+    polled = "Chunk ID: {}fa2c1\nWall time: 30.00{} seconds\nProcess running with session ID 69172\nOutput:\n"
+    items = [item for n in range(5) for item in _call(n, "write_stdin", polled.format(n, n), "responses")]
+    here = Context(tree, tree.extend(ROOT, items), "responses")
+    assert find_loops(here) == [] and longest_loop(here) == 0
+
+
 def test_an_unanswered_call_repeats_nothing_and_no_call_is_no_loop() -> None:
     assert longest_loop(context("")) == 0 and longest_loop(context("AB")) == 1
     tree = Tree()

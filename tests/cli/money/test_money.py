@@ -68,6 +68,7 @@ def planted(home: Path, name: str, started: float, messages: int = 6) -> Path:
 
 
 def test_all_sessions_by_every_way_and_remembered(ctxtui: Run, home: Path) -> None:
+    assert "No call was found" in ctxtui("cost", "--all").out
     planted(home, "11111111-1111-4111-8111-111111111111", time.time())
     first = ctxtui("cost", "--all", "--json")
     assert first.code == 0 and first.json["total_usd"] > 0
